@@ -1,0 +1,1 @@
+//! C99 back end of Lacunar.

@@ -1,0 +1,1 @@
+//! LLVM back end of Lacunar: native code in the process, assembly, objects.

@@ -1,0 +1,1 @@
+//! Spans, diagnostics, typed handles and the pass trace of Lacunar.

@@ -1,0 +1,1 @@
+//! Index notation to imperative IR: concretize, plan, iterate, lower.

@@ -1,0 +1,15 @@
+//! Vocabulary shared by compile time and run time: element types, level kinds with their properties, and formats.
+//!
+//! Nothing here computes: the compiler asks a [`Level`] for its properties and capabilities and emits code from the
+//! answers; the runtime stores what the [`Format`] says.
+//!
+//! Papers: Kjolstad et al., *The Tensor Algebra Compiler* (OOPSLA 2017), §3; Chou et al., *Format Abstraction for
+//! Sparse Tensor Algebra Compilers* (OOPSLA 2018), §3-4.
+
+mod dtype;
+mod format;
+mod level;
+
+pub use dtype::{DType, Kind};
+pub use format::{Format, FormatError, FormatSpec, IndexWidth};
+pub use level::{Capabilities, Level, LevelKind, Properties};

@@ -1,0 +1,1 @@
+//! Text to notation for Lacunar: expressions, programs, formats.

@@ -1,0 +1,1 @@
+//! The imperative IR of Lacunar: data, verifier, printer, parser, interpreter, passes.

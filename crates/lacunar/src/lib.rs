@@ -1,0 +1,1 @@
+//! Lacunar: a compiler for tensors with gaps.

@@ -1,0 +1,1 @@
+//! The einsum! macro of Lacunar.

@@ -1,0 +1,1 @@
+//! Index notation and concrete notation of Lacunar: data, printers, verifiers.

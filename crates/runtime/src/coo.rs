@@ -1,0 +1,82 @@
+//! Coordinate lists: what files are read into and what packing consumes.
+//!
+//! One array per dimension and one of values, all of the same length. Coordinates count from 0 and are below the
+//! dimension's size. The order of entries is free and a coordinate may repeat (packing sorts and sums).
+
+use lacunar_formats::DType;
+
+use crate::values::Values;
+
+/// The coordinates of one dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Coordinates {
+    /// The size of the dimension is at most 2^32.
+    U32(Vec<u32>),
+    /// Any size.
+    U64(Vec<u64>),
+}
+
+impl Coordinates {
+    /// An empty array of the width that a dimension of `size` needs.
+    pub fn for_size(size: u64) -> Coordinates {
+        if size <= 1 << 32 { Coordinates::U32(Vec::new()) } else { Coordinates::U64(Vec::new()) }
+    }
+
+    /// The number of coordinates.
+    pub fn len(&self) -> usize {
+        match self {
+            Coordinates::U32(v) => v.len(),
+            Coordinates::U64(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The coordinate of entry `k`; `None` past the end.
+    pub fn get(&self, k: usize) -> Option<u64> {
+        match self {
+            Coordinates::U32(v) => v.get(k).map(|&c| u64::from(c)),
+            Coordinates::U64(v) => v.get(k).copied(),
+        }
+    }
+
+    /// Appends a coordinate. The caller has checked that it is below the size given to [`Coordinates::for_size`].
+    pub fn push(&mut self, coordinate: u64) {
+        match self {
+            Coordinates::U32(v) => v.push(coordinate as u32),
+            Coordinates::U64(v) => v.push(coordinate),
+        }
+    }
+}
+
+/// A tensor as a list of coordinates and values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coo {
+    /// The size of each dimension.
+    pub dims: Vec<u64>,
+    /// One array per dimension, each as long as `values`. Empty for order 0.
+    pub coords: Vec<Coordinates>,
+    /// The value of each entry.
+    pub values: Values,
+}
+
+impl Coo {
+    /// A list without entries.
+    pub fn empty(dims: Vec<u64>, dtype: DType) -> Coo {
+        let coords = dims.iter().map(|&size| Coordinates::for_size(size)).collect();
+        Coo { dims, coords, values: Values::empty(dtype) }
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

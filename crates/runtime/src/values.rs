@@ -1,0 +1,83 @@
+//! Values of any element type, owned: the typed vectors behind coordinate lists and files.
+
+use lacunar_formats::DType;
+use num_complex::Complex;
+
+/// A Rust type that is an element type of tensors.
+///
+/// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex forms.
+pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static + sealed::Sealed {
+    /// The element type's name at run time.
+    const DTYPE: DType;
+    /// Wraps a vector.
+    fn wrap(values: Vec<Self>) -> Values;
+    /// The vector inside, if it is of this type.
+    fn unwrap(values: &Values) -> Option<&Vec<Self>>;
+    /// The vector inside, if it is of this type.
+    fn unwrap_mut(values: &mut Values) -> Option<&mut Vec<Self>>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! values {
+    ($($variant:ident $ty:ty),* $(,)?) => {
+        /// A vector of values of one element type.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Values {
+            $(
+                #[doc = concat!("Values of type `", stringify!($variant), "`.")]
+                $variant(Vec<$ty>),
+            )*
+        }
+
+        impl Values {
+            /// No values.
+            pub fn empty(dtype: DType) -> Values {
+                match dtype { $(DType::$variant => Values::$variant(Vec::new()),)* }
+            }
+
+            /// `len` zeros.
+            pub fn zeros(dtype: DType, len: usize) -> Values {
+                match dtype { $(DType::$variant => Values::$variant(vec![<$ty>::default(); len]),)* }
+            }
+
+            /// The element type.
+            pub fn dtype(&self) -> DType {
+                match self { $(Values::$variant(_) => DType::$variant,)* }
+            }
+
+            /// The number of values.
+            pub fn len(&self) -> usize {
+                match self { $(Values::$variant(v) => v.len(),)* }
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+
+        $(
+            impl sealed::Sealed for $ty {}
+            impl Element for $ty {
+                const DTYPE: DType = DType::$variant;
+                fn wrap(values: Vec<Self>) -> Values {
+                    Values::$variant(values)
+                }
+                fn unwrap(values: &Values) -> Option<&Vec<Self>> {
+                    match values { Values::$variant(v) => Some(v), _ => None }
+                }
+                fn unwrap_mut(values: &mut Values) -> Option<&mut Vec<Self>> {
+                    match values { Values::$variant(v) => Some(v), _ => None }
+                }
+            }
+        )*
+    };
+}
+
+values! {
+    Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
+    F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+}

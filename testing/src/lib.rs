@@ -1,0 +1,1 @@
+//! Dense oracle, generators and the corpus runner of Lacunar.
