@@ -1,0 +1,432 @@
+//! Building functions: expressions with their types checked as they are made, names kept unique, blocks nested.
+//!
+//! ```
+//! use lacunar_formats::DType;
+//! use lacunar_imp::{ArrayRole, Builder};
+//! let mut b = Builder::new("double_all");
+//! let n = b.scalar_param("n");
+//! let y = b.array_param("y", DType::F64, ArrayRole::Output);
+//! let zero = b.int(0);
+//! b.for_loop("i", zero, n, |b, i| {
+//!     let v = b.load("v", y, i);
+//!     let twice = b.add(v, v);
+//!     b.store(y, i, twice);
+//! });
+//! let f = b.finish();
+//! assert_eq!(f.params.len(), 2);
+//! ```
+
+use lacunar_formats::DType;
+use rustc_hash::FxHashMap;
+
+use crate::ir::{
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param,
+    Status, Stmt, UnaryOp, Var, VarId,
+};
+
+impl Const {
+    /// An integer or `Bool` of type `ty` from its value.
+    pub fn int(ty: DType, value: i64) -> Const {
+        Const { ty, bits: value as u64, imag: 0 }
+    }
+
+    /// A `Bool`.
+    pub fn bool(value: bool) -> Const {
+        Const::int(DType::Bool, i64::from(value))
+    }
+
+    /// A real or complex number (imaginary part 0) of type `ty` from a double.
+    pub fn real(ty: DType, value: f64) -> Const {
+        Const { ty, bits: real_bits(ty.part(), value), imag: 0 }
+    }
+
+    /// A complex number of type `ty`.
+    pub fn complex(ty: DType, re: f64, im: f64) -> Const {
+        Const { ty, bits: real_bits(ty.part(), re), imag: real_bits(ty.part(), im) }
+    }
+
+    /// Zero of any type.
+    pub fn zero(ty: DType) -> Const {
+        Const { ty, bits: 0, imag: 0 }
+    }
+
+    /// One of any type.
+    pub fn one(ty: DType) -> Const {
+        if ty.is_float() { Const::real(ty, 1.0) } else { Const::int(ty, 1) }
+    }
+
+    /// The real part (or the value, of a real) as a double.
+    pub fn re(self) -> f64 {
+        if self.ty.part() == DType::F32 {
+            f64::from(f32::from_bits(self.bits as u32))
+        } else {
+            f64::from_bits(self.bits)
+        }
+    }
+
+    /// The imaginary part of a complex number as a double.
+    pub fn im(self) -> f64 {
+        if self.ty.part() == DType::F32 {
+            f64::from(f32::from_bits(self.imag as u32))
+        } else {
+            f64::from_bits(self.imag)
+        }
+    }
+}
+
+fn real_bits(part: DType, value: f64) -> u64 {
+    if part == DType::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
+}
+
+impl Function {
+    /// The type of an expression.
+    pub fn type_of(&self, expr: ExprId) -> DType {
+        match self.exprs[expr] {
+            Expr::Const(c) => c.ty,
+            Expr::Var(var) => self.vars[var].ty,
+            Expr::Unary(UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag, a) => self.type_of(a).part(),
+            Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Select(_, a, _) => self.type_of(a),
+            Expr::Compare(..) => DType::Bool,
+            Expr::Cast(ty, _) => ty,
+        }
+    }
+}
+
+/// Builds a function statement by statement.
+#[derive(Debug, Default)]
+pub struct Builder {
+    function: Function,
+    blocks: Vec<Block>,
+    names: FxHashMap<String, u32>,
+}
+
+impl Builder {
+    /// A builder of a function without parameters and with an empty body.
+    pub fn new(name: &str) -> Builder {
+        let function = Function { name: name.to_string(), ..Function::default() };
+        Builder { function, blocks: vec![Block::new()], names: FxHashMap::default() }
+    }
+
+    /// Forbids reassociation and contraction of floating-point operations.
+    pub fn set_strict(&mut self, strict: bool) {
+        self.function.strict = strict;
+    }
+
+    /// The function as built so far.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// The finished function.
+    pub fn finish(mut self) -> Function {
+        debug_assert_eq!(self.blocks.len(), 1, "every block is closed");
+        self.function.body = self.blocks.pop().unwrap_or_default();
+        self.function
+    }
+
+    /// A name that nothing in the function has yet: `wanted`, or `wanted_2`, `wanted_3`, ...
+    pub fn unique(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_string();
+        loop {
+            if !self.names.contains_key(&name) {
+                self.names.insert(name.clone(), 1);
+                return name;
+            }
+            let count = self.names.get_mut(wanted).map_or(2, |count| {
+                *count += 1;
+                *count
+            });
+            name = format!("{wanted}_{count}");
+        }
+    }
+
+    // Parameters, arrays and variables.
+
+    /// Adds an array parameter.
+    pub fn array_param(&mut self, name: &str, elem: DType, role: ArrayRole) -> ArrayId {
+        let array = self.array(name, elem, role);
+        self.function.params.push(Param::Array(array));
+        array
+    }
+
+    /// Adds a local array; it has no memory until [`Builder::alloc`] or [`Builder::grow`].
+    pub fn local_array(&mut self, name: &str, elem: DType) -> ArrayId {
+        self.array(name, elem, ArrayRole::Local)
+    }
+
+    fn array(&mut self, name: &str, elem: DType, role: ArrayRole) -> ArrayId {
+        let name = self.unique(name);
+        self.function.arrays.push(Array { name, elem, role })
+    }
+
+    /// Adds a scalar parameter of type `I64` and gives its value.
+    pub fn scalar_param(&mut self, name: &str) -> ExprId {
+        let var = self.new_var(name, DType::I64, false);
+        self.function.params.push(Param::Scalar(var));
+        self.var(var)
+    }
+
+    fn new_var(&mut self, name: &str, ty: DType, mutable: bool) -> VarId {
+        let name = self.unique(name);
+        self.function.vars.push(Var { name, ty, mutable })
+    }
+
+    // Expressions.
+
+    /// Adds an expression, or finds the equal one.
+    pub fn expr(&mut self, expr: Expr) -> ExprId {
+        self.function.exprs.insert(expr)
+    }
+
+    /// The type of an expression.
+    pub fn type_of(&self, expr: ExprId) -> DType {
+        self.function.type_of(expr)
+    }
+
+    /// The constant that an expression is.
+    pub fn as_const(&self, expr: ExprId) -> Option<Const> {
+        match self.function.exprs[expr] {
+            Expr::Const(c) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, constant: Const) -> ExprId {
+        self.expr(Expr::Const(constant))
+    }
+
+    /// An `I64` constant.
+    pub fn int(&mut self, value: i64) -> ExprId {
+        self.constant(Const::int(DType::I64, value))
+    }
+
+    /// A `Bool` constant.
+    pub fn bool(&mut self, value: bool) -> ExprId {
+        self.constant(Const::bool(value))
+    }
+
+    /// The value of a variable.
+    pub fn var(&mut self, var: VarId) -> ExprId {
+        self.expr(Expr::Var(var))
+    }
+
+    /// An operation on one operand.
+    pub fn unary(&mut self, op: UnaryOp, a: ExprId) -> ExprId {
+        self.expr(Expr::Unary(op, a))
+    }
+
+    /// An operation on two operands of one type. Sums and products with the constants 0 and 1 of the index type are
+    /// simplified here, so that index arithmetic reads as a person would write it.
+    pub fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> ExprId {
+        debug_assert_eq!(self.type_of(a), self.type_of(b), "operands of {op:?} have one type");
+        if self.type_of(a) == DType::I64 {
+            let value = |builder: &Builder, e| builder.as_const(e).map(|c| c.bits as i64);
+            match (op, value(self, a), value(self, b)) {
+                (BinaryOp::Add, Some(x), Some(y)) => return self.int(x.wrapping_add(y)),
+                (BinaryOp::Sub, Some(x), Some(y)) => return self.int(x.wrapping_sub(y)),
+                (BinaryOp::Mul, Some(x), Some(y)) => return self.int(x.wrapping_mul(y)),
+                (BinaryOp::Add, Some(0), _) | (BinaryOp::Mul, Some(1), _) | (BinaryOp::Mul, _, Some(0)) => return b,
+                (BinaryOp::Add | BinaryOp::Sub, _, Some(0))
+                | (BinaryOp::Mul, _, Some(1))
+                | (BinaryOp::Mul, Some(0), _) => return a,
+                _ => {}
+            }
+        }
+        self.expr(Expr::Binary(op, a, b))
+    }
+
+    /// `a + b`
+    pub fn add(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(BinaryOp::Add, a, b)
+    }
+
+    /// `a - b`
+    pub fn sub(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(BinaryOp::Sub, a, b)
+    }
+
+    /// `a * b`
+    pub fn mul(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(BinaryOp::Mul, a, b)
+    }
+
+    /// A comparison of two operands of one type.
+    pub fn compare(&mut self, op: CompareOp, a: ExprId, b: ExprId) -> ExprId {
+        debug_assert_eq!(self.type_of(a), self.type_of(b), "operands of {op:?} have one type");
+        self.expr(Expr::Compare(op, a, b))
+    }
+
+    /// Conjunction of `Bool`s; constants vanish.
+    pub fn and(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        match (self.as_const(a), self.as_const(b)) {
+            (Some(c), _) => {
+                if c.bits != 0 {
+                    b
+                } else {
+                    a
+                }
+            }
+            (_, Some(c)) => {
+                if c.bits != 0 {
+                    a
+                } else {
+                    b
+                }
+            }
+            _ if a == b => a,
+            _ => self.expr(Expr::Binary(BinaryOp::And, a, b)),
+        }
+    }
+
+    /// Disjunction of `Bool`s; constants vanish.
+    pub fn or(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        match (self.as_const(a), self.as_const(b)) {
+            (Some(c), _) => {
+                if c.bits != 0 {
+                    a
+                } else {
+                    b
+                }
+            }
+            (_, Some(c)) => {
+                if c.bits != 0 {
+                    b
+                } else {
+                    a
+                }
+            }
+            _ if a == b => a,
+            _ => self.expr(Expr::Binary(BinaryOp::Or, a, b)),
+        }
+    }
+
+    /// `condition ? then : otherwise`
+    pub fn select(&mut self, condition: ExprId, then: ExprId, otherwise: ExprId) -> ExprId {
+        if then == otherwise { then } else { self.expr(Expr::Select(condition, then, otherwise)) }
+    }
+
+    /// Conversion to `ty`; nothing where the type is `ty` already.
+    pub fn cast(&mut self, ty: DType, a: ExprId) -> ExprId {
+        if self.type_of(a) == ty { a } else { self.expr(Expr::Cast(ty, a)) }
+    }
+
+    // Statements.
+
+    /// Adds a statement to the innermost open block.
+    pub fn push(&mut self, stmt: Stmt) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(stmt);
+        }
+    }
+
+    /// Builds a block without adding it anywhere.
+    pub fn block(&mut self, build: impl FnOnce(&mut Builder)) -> Block {
+        self.blocks.push(Block::new());
+        build(self);
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// Declares an immutable variable.
+    pub fn define(&mut self, name: &str, value: ExprId) -> ExprId {
+        let ty = self.type_of(value);
+        let var = self.new_var(name, ty, false);
+        self.push(Stmt::Define { var, value });
+        self.var(var)
+    }
+
+    /// Declares a mutable variable.
+    pub fn declare(&mut self, name: &str, value: ExprId) -> VarId {
+        let ty = self.type_of(value);
+        let var = self.new_var(name, ty, true);
+        self.push(Stmt::Define { var, value });
+        var
+    }
+
+    /// Assigns to a mutable variable.
+    pub fn assign(&mut self, var: VarId, value: ExprId) {
+        self.push(Stmt::Assign { var, value });
+    }
+
+    /// Loads an element; the result has the array's element type.
+    pub fn load(&mut self, name: &str, array: ArrayId, index: ExprId) -> ExprId {
+        let elem = self.function.arrays[array].elem;
+        let var = self.new_var(name, elem, false);
+        self.push(Stmt::Load { var, array, index });
+        self.var(var)
+    }
+
+    /// Loads an element of a coordinate or position array, as an index.
+    pub fn load_index(&mut self, name: &str, array: ArrayId, index: ExprId) -> ExprId {
+        let value = self.load(name, array, index);
+        self.cast(DType::I64, value)
+    }
+
+    /// Replaces an element.
+    pub fn store(&mut self, array: ArrayId, index: ExprId, value: ExprId) {
+        self.push(Stmt::Store { array, index, value, reduce: None });
+    }
+
+    /// Combines an element with a value.
+    pub fn accumulate(&mut self, array: ArrayId, index: ExprId, op: BinaryOp, value: ExprId) {
+        self.push(Stmt::Store { array, index, value, reduce: Some(op) });
+    }
+
+    /// Replaces an element of a coordinate or position array by an index.
+    pub fn store_index(&mut self, array: ArrayId, index: ExprId, value: ExprId) {
+        let value = self.cast(self.function.arrays[array].elem, value);
+        self.store(array, index, value);
+    }
+
+    /// A serial loop from `begin` up to `end`.
+    pub fn for_loop(&mut self, name: &str, begin: ExprId, end: ExprId, build: impl FnOnce(&mut Builder, ExprId)) {
+        let var = self.new_var(name, DType::I64, false);
+        let counter = self.var(var);
+        let body = self.block(|b| build(b, counter));
+        self.push(Stmt::For { var, begin, end, kind: LoopKind::Serial, body });
+    }
+
+    /// A loop while a condition holds.
+    pub fn while_loop(&mut self, cond: ExprId, build: impl FnOnce(&mut Builder)) {
+        let body = self.block(build);
+        self.push(Stmt::While { cond, body });
+    }
+
+    /// A branch without alternative.
+    pub fn if_then(&mut self, cond: ExprId, build: impl FnOnce(&mut Builder)) {
+        let then = self.block(build);
+        self.push(Stmt::If { cond, then, otherwise: Block::new() });
+    }
+
+    /// Gives a local array memory.
+    pub fn alloc(&mut self, array: ArrayId, len: ExprId, zeroed: bool) {
+        self.push(Stmt::Alloc { array, len, zeroed });
+    }
+
+    /// Makes room for `count` blocks of `block` elements.
+    pub fn grow(&mut self, array: ArrayId, count: ExprId, block: ExprId, zeroed: bool) {
+        self.push(Stmt::Grow { array, count, block, zeroed });
+    }
+
+    /// Calls a function of the runtime without result.
+    pub fn call(&mut self, callee: Callee, args: Vec<Arg>) {
+        self.push(Stmt::Call { callee, args, result: None });
+    }
+
+    /// Calls a function of the runtime and gives its `I64` result.
+    pub fn call_value(&mut self, name: &str, callee: Callee, args: Vec<Arg>) -> ExprId {
+        let var = self.new_var(name, DType::I64, false);
+        self.push(Stmt::Call { callee, args, result: Some(var) });
+        self.var(var)
+    }
+
+    /// Ends the kernel with a status.
+    pub fn fail(&mut self, status: Status) {
+        self.push(Stmt::Fail(status));
+    }
+
+    /// A remark for readers.
+    pub fn comment(&mut self, text: impl Into<String>) {
+        self.push(Stmt::Comment(text.into()));
+    }
+}

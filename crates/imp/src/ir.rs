@@ -1,0 +1,424 @@
+//! The imperative IR: what a kernel does, with no tensor in it.
+//!
+//! # Meaning
+//!
+//! A [`Function`] has *parameters* (arrays and integer scalars), *local arrays*, *variables* and a [`Block`].
+//! Running it executes the block and yields a status: 0, or the [`Status`] of the first statement that failed.
+//!
+//! **Expressions** are pure and live hash-consed in `Function::exprs`: equal handles mean equal values at one point of
+//! execution. They read variables and never memory. An expression is evaluated where a statement uses it, every time
+//! it is used. Operands precede their users in the arena.
+//!
+//! **Statements** have the effects: loads and stores, definitions and assignments, control flow, memory, calls. They
+//! form a tree.
+//!
+//! **Variables.** An immutable variable is defined exactly once in the text ([`Stmt::Define`], [`Stmt::Load`], a loop's
+//! counter, a call's result, or a scalar parameter) and is visible until the end of the block that defines it. A mutable
+//! variable is also defined once (its declaration, which resets it every time it is executed) and may be assigned to
+//! wherever it is visible.
+//!
+//! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg`
+//! wrap. `Div` and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0;
+//! the smallest signed integer divided by -1 wraps. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and. Floating
+//! point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum contracted.
+//! `Min`/`Max` on reals give NaN if either operand is NaN. Casts: to an integer truncates towards zero and saturates
+//! (NaN gives 0); between integers wraps; to `Bool` tests for non-zero; real to complex has imaginary part 0; complex to
+//! real takes the real part.
+//!
+//! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold `U32` or
+//! `U64`; a load gives the array's element type, to be cast.
+//!
+//! **Arrays.** No two arrays of a function share memory. `Input` arrays are never written. An index must be at least 0
+//! and below the array's capacity; back ends do not check this, the interpreter does. `Grown` and `Local` arrays start
+//! with capacity 0; [`Stmt::Grow`] and [`Stmt::Alloc`] give them memory. Local arrays are released when the function
+//! ends, however it ends. `Bool` arrays hold one byte an element, 0 or 1.
+//!
+//! **Loops.** [`Stmt::For`] evaluates its bounds once; the counter takes `begin, begin+1, ..` while it is below `end`.
+//! The kind of a loop says how it may be run; `Serial` is in order. [`Stmt::Break`] leaves the innermost `While`.
+//!
+//! # Example
+//!
+//! Row sums of a CSR matrix, printed:
+//!
+//! ```text
+//! kernel rowsum(in A_pos: u32[], in A_vals: f64[], out y_vals: f64[], m: i64) {
+//!   for i in 0 .. m {
+//!     let p0: u32 = A_pos[i];
+//!     let p1: u32 = A_pos[i + 1];
+//!     var t: f64 = 0.0;
+//!     for p in i64(p0) .. i64(p1) {
+//!       let v: f64 = A_vals[p];
+//!       t = t + v;
+//!     }
+//!     y_vals[i] = t;
+//!   }
+//! }
+//! ```
+
+use lacunar_base::{Arena, Handle, UniqueArena};
+use lacunar_formats::DType;
+
+/// Names a pure expression of a function.
+pub type ExprId = Handle<Expr>;
+/// Names a variable of a function.
+pub type VarId = Handle<Var>;
+/// Names an array of a function.
+pub type ArrayId = Handle<Array>;
+
+/// A kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    /// Its name: an identifier of C.
+    pub name: String,
+    /// Sums must not be reassociated nor products and sums contracted.
+    pub strict: bool,
+    /// Parameters, in the order of the kernel interface.
+    pub params: Vec<Param>,
+    /// Arrays: parameters and locals.
+    pub arrays: Arena<Array>,
+    /// Variables, scalar parameters included.
+    pub vars: Arena<Var>,
+    /// Expressions, hash-consed.
+    pub exprs: UniqueArena<Expr>,
+    /// What it does.
+    pub body: Block,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// An array whose role is not `Local`.
+    Array(ArrayId),
+    /// An immutable variable of type `I64`.
+    Scalar(VarId),
+}
+
+/// An array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Its name: an identifier of C, unique among arrays and variables of the function.
+    pub name: String,
+    /// The type of its elements.
+    pub elem: DType,
+    /// Whose memory it is.
+    pub role: ArrayRole,
+}
+
+/// Whose memory an array is, and what may be done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArrayRole {
+    /// The caller's, only read. Printed `in`.
+    Input,
+    /// The caller's, read and written, of fixed capacity. Printed `out`.
+    Output,
+    /// Allocated by the kernel and handed to the caller. Printed `grown`.
+    Grown,
+    /// Allocated by the kernel and released at its end.
+    Local,
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Var {
+    /// Its name: an identifier of C, unique among arrays and variables of the function.
+    pub name: String,
+    /// Its type.
+    pub ty: DType,
+    /// Whether it can be assigned to after its definition.
+    pub mutable: bool,
+}
+
+/// Statements in order.
+pub type Block = Vec<Stmt>;
+
+/// A constant of any element type, as bits so that equal constants are equal values (and `-0.0` is not `0.0`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Const {
+    /// Its type.
+    pub ty: DType,
+    /// Integers: two's complement, sign-extended to 64 bits. Bool: 0 or 1. `F32`: the bits of the `f32`. `F64`: of the
+    /// `f64`. Complex: of the real part.
+    pub bits: u64,
+    /// Complex: the bits of the imaginary part. Otherwise 0.
+    pub imag: u64,
+}
+
+/// A pure expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Expr {
+    /// A constant.
+    Const(Const),
+    /// The value of a variable.
+    Var(VarId),
+    /// An operation on one operand; the result has its type (but see [`UnaryOp::Abs`], [`UnaryOp::Not`]).
+    Unary(UnaryOp, ExprId),
+    /// An operation on two operands of one type, which is also the result's.
+    Binary(BinaryOp, ExprId, ExprId),
+    /// A comparison of two operands of one type (ordering: not complex); the result is `Bool`.
+    Compare(CompareOp, ExprId, ExprId),
+    /// `condition ? then : otherwise`; all three are evaluated.
+    Select(ExprId, ExprId, ExprId),
+    /// Conversion to a type.
+    Cast(DType, ExprId),
+}
+
+/// Operations on one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// Negation; not on `Bool`.
+    Neg,
+    /// Logical not, on `Bool`.
+    Not,
+    /// Absolute value; of a complex number, its modulus as a real of the part's type.
+    Abs,
+    /// Real part of a complex number, as a real.
+    Real,
+    /// Imaginary part of a complex number, as a real.
+    Imag,
+    /// Complex conjugate.
+    Conj,
+    /// Square root. This and the following: real or complex operands.
+    Sqrt,
+    /// Cube root (real only).
+    Cbrt,
+    /// Exponential.
+    Exp,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm to base 10 (real only).
+    Log10,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Tangent.
+    Tan,
+    /// Inverse sine (real only).
+    Asin,
+    /// Inverse cosine (real only).
+    Acos,
+    /// Inverse tangent (real only).
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Inverse hyperbolic sine (real only).
+    Asinh,
+    /// Inverse hyperbolic cosine (real only).
+    Acosh,
+    /// Inverse hyperbolic tangent (real only).
+    Atanh,
+    /// Largest integer not above (real only).
+    Floor,
+    /// Smallest integer not below (real only).
+    Ceil,
+    /// -1, 0 or 1 (reals and integers; NaN stays).
+    Sign,
+}
+
+/// Operations on two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// Sum; or.
+    Add,
+    /// Difference; not on `Bool`.
+    Sub,
+    /// Product; and.
+    Mul,
+    /// Quotient; not on `Bool`.
+    Div,
+    /// Remainder of truncated division (`fmod` on reals); not on `Bool` or complex.
+    Rem,
+    /// The smaller; not on complex.
+    Min,
+    /// The larger; not on complex.
+    Max,
+    /// Power. Integers: by repeated multiplication, wrapping, a negative exponent truncates towards zero.
+    Pow,
+    /// `atan2(y, x)`, real only.
+    Atan2,
+    /// Bitwise and, on integers and `Bool`.
+    And,
+    /// Bitwise or, on integers and `Bool`.
+    Or,
+    /// Bitwise exclusive or, on integers and `Bool`.
+    Xor,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompareOp {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+/// How a `for` loop may be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum LoopKind {
+    /// One iteration after the other.
+    #[default]
+    Serial,
+}
+
+/// Why a kernel stopped. The numbers are the kernel's return values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum Status {
+    /// Memory could not be had.
+    OutOfMemory = 1,
+    /// A size or position does not fit its type.
+    SizeOverflow = 2,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// Declares a variable and gives it a value. `let x: i64 = e;`, `var x: i64 = e;`
+    Define {
+        /// The variable.
+        var: VarId,
+        /// Its value; of the variable's type.
+        value: ExprId,
+    },
+    /// Gives a mutable variable a new value. `x = e;`
+    Assign {
+        /// The variable.
+        var: VarId,
+        /// Its value; of the variable's type.
+        value: ExprId,
+    },
+    /// Declares an immutable variable with an element of an array. `let x: f64 = a[e];`
+    Load {
+        /// The variable; of the array's element type.
+        var: VarId,
+        /// The array.
+        array: ArrayId,
+        /// Which element.
+        index: ExprId,
+    },
+    /// Writes an element. `a[e] = v;`, or `a[e] += v;` with a reduction.
+    Store {
+        /// The array, not an input.
+        array: ArrayId,
+        /// Which element.
+        index: ExprId,
+        /// What is written, or combined with what is there.
+        value: ExprId,
+        /// Combine with the old value instead of replacing it.
+        reduce: Option<BinaryOp>,
+    },
+    /// A counted loop. `for i in b .. e { .. }`
+    For {
+        /// The counter, of type `I64`, immutable.
+        var: VarId,
+        /// Its first value.
+        begin: ExprId,
+        /// One past its last value.
+        end: ExprId,
+        /// How it may be run.
+        kind: LoopKind,
+        /// What is done.
+        body: Block,
+    },
+    /// Repeats while a condition over variables holds. `while c { .. }`
+    While {
+        /// The condition.
+        cond: ExprId,
+        /// What is done.
+        body: Block,
+    },
+    /// Leaves the innermost `while` (not across a `for`). `break;`
+    Break,
+    /// `if c { .. } else { .. }`
+    If {
+        /// The condition.
+        cond: ExprId,
+        /// What is done if it holds.
+        then: Block,
+        /// What is done if not.
+        otherwise: Block,
+    },
+    /// Gives a local array memory for `len` elements, dropping what it held. `alloc a[len];`, `alloc a[len] = 0;`
+    Alloc {
+        /// The array, `Local`.
+        array: ArrayId,
+        /// How many elements; a negative number is a `SizeOverflow`.
+        len: ExprId,
+        /// Whether the elements are zero; otherwise they are undefined.
+        zeroed: bool,
+    },
+    /// Makes sure that a `Grown` or `Local` array has room for `count * block` elements, keeping its content; the
+    /// product that does not fit is a `SizeOverflow`. Grows at least twofold, so that appending is linear in total.
+    /// `grow a[count * block];`, `grow a[count * block] = 0;`
+    Grow {
+        /// The array.
+        array: ArrayId,
+        /// How many blocks.
+        count: ExprId,
+        /// How many elements a block has.
+        block: ExprId,
+        /// Whether all elements beyond the old capacity are zero; otherwise they are undefined.
+        zeroed: bool,
+    },
+    /// Writes one value to `begin .. end`. `fill a[b .. e] = v;`
+    Fill {
+        /// The array, not an input.
+        array: ArrayId,
+        /// First element.
+        begin: ExprId,
+        /// One past the last element.
+        end: ExprId,
+        /// The value.
+        value: ExprId,
+    },
+    /// Calls a function of the runtime. `let n: i64 = sort_combine(..);`
+    Call {
+        /// Which.
+        callee: Callee,
+        /// Arrays and scalars, as the callee demands.
+        args: Vec<Arg>,
+        /// The immutable variable that takes the result, if there is one.
+        result: Option<VarId>,
+    },
+    /// Ends the kernel with a status. `fail size_overflow;`
+    Fail(Status),
+    /// A remark for readers.
+    Comment(String),
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// An array.
+    Array(ArrayId),
+    /// A value.
+    Scalar(ExprId),
+}
+
+/// A function of the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Callee {
+    /// `lower_bound(a, begin, end, key) -> I64`: the first `p` of `begin .. end` with `a[p] >= key`, else `end`. `a` is
+    /// an array of `U32` or `U64`, ascending in the range; `key` is `I64`.
+    LowerBound,
+    /// `sort_marked(list, n, marks, size)`: `list[0..n]` (`I64`) are the `n` distinct coordinates `k` below `size` whose
+    /// `marks[k]` (`Bool`) is true, in any order; afterwards they ascend. `marks` is only read.
+    SortMarked,
+    /// `sort_combine(n, values, key_0, .., key_r) -> I64`: sorts the first `n` entries by their keys (`I64` arrays,
+    /// `key_0` most significant), adds up the values of equal keys, and gives the number of entries left. Fails with
+    /// `OutOfMemory`.
+    SortCombine,
+}
