@@ -1,1 +1,16 @@
-//! Index notation and concrete notation of Lacunar: data, printers, verifiers.
+//! Waist 1: what to compute. Index notation as the user writes it, concrete notation with explicit loops, and their
+//! printers and verifiers. Data only: the compiler's stages transform it.
+//!
+//! Papers: Kjolstad et al. 2017, §3 (index notation); Kjolstad et al., *Tensor Algebra Compilation with Workspaces*
+//! (CGO 2019), §3 (concrete notation).
+
+pub mod concrete;
+pub mod index;
+pub mod ops;
+mod print;
+
+pub use index::{
+    Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor, TensorId, VarId,
+    WorkspaceKind,
+};
+pub use ops::{BinaryFn, Function, UnaryFn};

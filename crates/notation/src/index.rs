@@ -1,0 +1,283 @@
+//! Index notation: statements such as `y(i) = A(i,j) * x(j) + b(i)`, with every name resolved and every expression typed.
+//!
+//! A [`Program`] holds tensors, index variables and statements in order. Statement results may be used by later ones.
+//! Summation may be implicit here (`j` above): in each additive term, variables that do not occur on the left are
+//! summed over that term. The compiler makes it explicit as its first step.
+//!
+//! Invariants (of a program that `front` has checked): an access has as many variables as its tensor has dimensions;
+//! all sizes of one variable agree where they are known; an expression's operands have the types that its function
+//! demands (conversions are explicit [`ExprKind::Cast`]s); inputs are not assigned to; every variable on a left-hand
+//! side occurs on the right or has a known size.
+
+use lacunar_base::{Arena, Handle, Span};
+use lacunar_formats::{DType, Format};
+
+use crate::ops::{BinaryFn, UnaryFn};
+
+/// Names a tensor of a program.
+pub type TensorId = Handle<Tensor>;
+/// Names an index variable of a program.
+pub type VarId = Handle<IndexVar>;
+
+/// Tensors, index variables, and statements in order.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// All tensors, in order of their first appearance.
+    pub tensors: Arena<Tensor>,
+    /// All index variables, in order of their first appearance.
+    pub vars: Arena<IndexVar>,
+    /// The statements.
+    pub statements: Vec<Assignment>,
+}
+
+/// A tensor: what is known of it before it has values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its name, unique in the program.
+    pub name: String,
+    /// How it is stored. Its number of levels is the tensor's order.
+    pub format: Format,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// The size of each dimension, where known at compile time. Kernels take sizes as parameters; these serve checks
+    /// and the planner.
+    pub dims: Vec<Option<u64>>,
+    /// How it comes into being.
+    pub role: Role,
+    /// Number of stored values, where known (for the planner).
+    pub nnz: Option<u64>,
+    /// Where it first appears.
+    pub span: Span,
+}
+
+/// How a tensor comes into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Given by the user, never written.
+    Input,
+    /// Assigned by a statement.
+    Result,
+    /// Made by the compiler, inside one kernel.
+    Workspace(WorkspaceKind),
+}
+
+/// How a workspace stores what is scattered into it (Kjolstad et al. 2019, §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkspaceKind {
+    /// Order 0: a variable.
+    Scalar,
+    /// Every coordinate has a place, none is remembered: for consumers that visit them all.
+    Dense,
+    /// Order 1: a dense array, a mark for each coordinate, and the list of those that are set.
+    Marked,
+    /// Any order: a list of coordinates and values, sorted and combined before it is read.
+    Sorted,
+}
+
+/// An index variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexVar {
+    /// Its name, unique in the program.
+    pub name: String,
+    /// The size of the dimensions it runs over, where known at compile time.
+    pub size: Option<u64>,
+    /// Where it first appears.
+    pub span: Span,
+}
+
+/// A tensor indexed by variables, one for each dimension. A variable may occur more than once (`A(i,i)`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// The tensor.
+    pub tensor: TensorId,
+    /// The variable of each dimension.
+    pub vars: Vec<VarId>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// One statement: `lhs = rhs` or `lhs += rhs`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// What is assigned to; its variables are distinct.
+    pub lhs: Access,
+    /// How.
+    pub op: AssignOp,
+    /// The value.
+    pub rhs: Expr,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// How an assignment treats what was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AssignOp {
+    /// `=`: replaces.
+    Set,
+    /// `+=` and its kin: combines with what was there.
+    Reduce(ReduceOp),
+}
+
+/// A reduction operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReduceOp {
+    /// Sum (on `bool`, or).
+    Add,
+}
+
+/// An expression with its type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// The type of its value.
+    pub dtype: DType,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A constant.
+    Literal(Literal),
+    /// An element of a tensor.
+    Access(Access),
+    /// A function of one operand.
+    Unary(UnaryFn, Box<Expr>),
+    /// A function of two operands of one type.
+    Binary(BinaryFn, Box<Expr>, Box<Expr>),
+    /// Conversion to the expression's type.
+    Cast(Box<Expr>),
+    /// A reduction over variables, e.g. `sum(k, ...)`. Not in concrete notation.
+    Reduce(ReduceOp, Vec<VarId>, Box<Expr>),
+}
+
+/// A constant; its type is that of the expression it is in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Literal {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i128),
+    /// A real number.
+    Float(f64),
+}
+
+impl Literal {
+    /// Whether it is zero of its type (`-0.0` too).
+    pub fn is_zero(self) -> bool {
+        match self {
+            Literal::Bool(value) => !value,
+            Literal::Int(value) => value == 0,
+            Literal::Float(value) => value == 0.0,
+        }
+    }
+}
+
+impl Tensor {
+    /// The number of dimensions.
+    pub fn order(&self) -> usize {
+        self.format.order()
+    }
+}
+
+impl Expr {
+    /// An expression without a place in the source.
+    pub fn new(kind: ExprKind, dtype: DType) -> Expr {
+        Expr { kind, dtype, span: Span::NONE }
+    }
+
+    /// Zero of a type.
+    pub fn zero(dtype: DType) -> Expr {
+        let literal = match dtype {
+            DType::Bool => Literal::Bool(false),
+            _ if dtype.is_float() => Literal::Float(0.0),
+            _ => Literal::Int(0),
+        };
+        Expr::new(ExprKind::Literal(literal), dtype)
+    }
+
+    /// Whether it is the literal zero.
+    pub fn is_zero(&self) -> bool {
+        matches!(self.kind, ExprKind::Literal(literal) if literal.is_zero())
+    }
+
+    /// A function of two operands, whose result has type `dtype`.
+    pub fn binary(function: BinaryFn, a: Expr, b: Expr, dtype: DType) -> Expr {
+        let span = a.span.to(b.span);
+        Expr { kind: ExprKind::Binary(function, Box::new(a), Box::new(b)), dtype, span }
+    }
+
+    /// The operands.
+    pub fn children(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Literal(_) | ExprKind::Access(_) => Vec::new(),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => vec![a],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+        }
+    }
+
+    /// All accesses in it, from the left.
+    pub fn accesses(&self) -> Vec<&Access> {
+        let mut found = Vec::new();
+        self.visit(&mut |expr| {
+            if let ExprKind::Access(access) = &expr.kind {
+                found.push(access);
+            }
+        });
+        found
+    }
+
+    /// Calls `f` on the expression and all below it, operands after their user.
+    pub fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
+        f(self);
+        for child in self.children() {
+            child.visit(f);
+        }
+    }
+
+    /// Variables that occur free in it (not bound by a reduction), in order of first occurrence.
+    pub fn free_vars(&self) -> Vec<VarId> {
+        fn collect(expr: &Expr, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
+            match &expr.kind {
+                ExprKind::Access(access) => {
+                    for var in &access.vars {
+                        if !bound.contains(var) && !found.contains(var) {
+                            found.push(*var);
+                        }
+                    }
+                }
+                ExprKind::Reduce(_, vars, body) => {
+                    let depth = bound.len();
+                    bound.extend(vars);
+                    collect(body, bound, found);
+                    bound.truncate(depth);
+                }
+                _ => {
+                    for child in expr.children() {
+                        collect(child, bound, found);
+                    }
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(self, &mut Vec::new(), &mut found);
+        found
+    }
+
+    /// The same expression with each operand replaced by what `f` makes of it.
+    pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
+        let kind = match self.kind {
+            leaf @ (ExprKind::Literal(_) | ExprKind::Access(_)) => leaf,
+            ExprKind::Unary(function, a) => ExprKind::Unary(function, Box::new(f(*a))),
+            ExprKind::Binary(function, a, b) => {
+                let a = f(*a);
+                ExprKind::Binary(function, Box::new(a), Box::new(f(*b)))
+            }
+            ExprKind::Cast(a) => ExprKind::Cast(Box::new(f(*a))),
+            ExprKind::Reduce(op, vars, a) => ExprKind::Reduce(op, vars, Box::new(f(*a))),
+        };
+        Expr { kind, ..self }
+    }
+}

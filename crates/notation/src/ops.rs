@@ -1,0 +1,340 @@
+//! The functions of index notation: their names, and the types they give.
+//!
+//! What an operator does to *absent* entries (values equal to the fill value 0) decides how a kernel may iterate:
+//! where an absent operand makes the result absent, stored coordinates are intersected; where it does not, united
+//! (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021). [`BinaryFn::annihilates`] and
+//! [`Function`]'s value at zero say it.
+//!
+//! ```
+//! use lacunar_formats::DType;
+//! use lacunar_notation::{BinaryFn, Function};
+//! assert_eq!(Function::parse("gt"), Some(Function::Binary(BinaryFn::Gt)));
+//! assert_eq!(BinaryFn::Div.result_type(DType::I32), Some(DType::F64));
+//! ```
+
+use lacunar_formats::{DType, Kind};
+
+/// A function that an expression can call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// Of one argument.
+    Unary(UnaryFn),
+    /// Of two arguments; `min` and `max` also of more, from the left.
+    Binary(BinaryFn),
+}
+
+/// Functions of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryFn {
+    /// Negation, written `-x`.
+    Neg,
+    /// Logical not.
+    Not,
+    /// Absolute value or modulus.
+    Abs,
+    /// Real part.
+    Real,
+    /// Imaginary part.
+    Imag,
+    /// Complex conjugate.
+    Conj,
+    /// Square root.
+    Sqrt,
+    /// Cube root.
+    Cbrt,
+    /// Exponential.
+    Exp,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm to base 10.
+    Log10,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Tangent.
+    Tan,
+    /// Inverse sine.
+    Asin,
+    /// Inverse cosine.
+    Acos,
+    /// Inverse tangent.
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// Largest integer not above.
+    Floor,
+    /// Smallest integer not below.
+    Ceil,
+    /// Sign: -1, 0 or 1.
+    Sign,
+    /// `x * x`.
+    Square,
+    /// `x * x * x`.
+    Cube,
+}
+
+/// Functions of two arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryFn {
+    /// Sum, written `+`; on `bool`, or.
+    Add,
+    /// Difference, written `-`.
+    Sub,
+    /// Product, written `*`; on `bool`, and.
+    Mul,
+    /// Quotient, written `/`; of integers, a real number.
+    Div,
+    /// Quotient of integers truncated towards zero; by zero, 0.
+    IntDiv,
+    /// Remainder of truncated division.
+    Rem,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Power.
+    Pow,
+    /// Angle of the point `(x, y)`: `atan2(y, x)`.
+    Atan2,
+    /// `heaviside(x, h)`: 0 below zero, `h` at zero, 1 above.
+    Heaviside,
+    /// Bitwise (on `bool`: logical) and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Equal, as `bool`.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+/// Names of functions, the first of each being the one that is printed.
+const NAMES: &[(&str, Function)] = {
+    use BinaryFn as B;
+    use Function::{Binary, Unary};
+    use UnaryFn as U;
+    &[
+        ("neg", Unary(U::Neg)),
+        ("not", Unary(U::Not)),
+        ("logical_not", Unary(U::Not)),
+        ("abs", Unary(U::Abs)),
+        ("absolute", Unary(U::Abs)),
+        ("real", Unary(U::Real)),
+        ("imag", Unary(U::Imag)),
+        ("conj", Unary(U::Conj)),
+        ("sqrt", Unary(U::Sqrt)),
+        ("cbrt", Unary(U::Cbrt)),
+        ("exp", Unary(U::Exp)),
+        ("log", Unary(U::Log)),
+        ("log10", Unary(U::Log10)),
+        ("sin", Unary(U::Sin)),
+        ("cos", Unary(U::Cos)),
+        ("tan", Unary(U::Tan)),
+        ("asin", Unary(U::Asin)),
+        ("arcsin", Unary(U::Asin)),
+        ("acos", Unary(U::Acos)),
+        ("arccos", Unary(U::Acos)),
+        ("atan", Unary(U::Atan)),
+        ("arctan", Unary(U::Atan)),
+        ("sinh", Unary(U::Sinh)),
+        ("cosh", Unary(U::Cosh)),
+        ("tanh", Unary(U::Tanh)),
+        ("asinh", Unary(U::Asinh)),
+        ("arcsinh", Unary(U::Asinh)),
+        ("acosh", Unary(U::Acosh)),
+        ("arccosh", Unary(U::Acosh)),
+        ("atanh", Unary(U::Atanh)),
+        ("arctanh", Unary(U::Atanh)),
+        ("floor", Unary(U::Floor)),
+        ("ceil", Unary(U::Ceil)),
+        ("sign", Unary(U::Sign)),
+        ("square", Unary(U::Square)),
+        ("cube", Unary(U::Cube)),
+        ("add", Binary(B::Add)),
+        ("sub", Binary(B::Sub)),
+        ("mul", Binary(B::Mul)),
+        ("div", Binary(B::Div)),
+        ("idiv", Binary(B::IntDiv)),
+        ("mod", Binary(B::Rem)),
+        ("fmod", Binary(B::Rem)),
+        ("min", Binary(B::Min)),
+        ("minimum", Binary(B::Min)),
+        ("max", Binary(B::Max)),
+        ("maximum", Binary(B::Max)),
+        ("pow", Binary(B::Pow)),
+        ("power", Binary(B::Pow)),
+        ("atan2", Binary(B::Atan2)),
+        ("arctan2", Binary(B::Atan2)),
+        ("heaviside", Binary(B::Heaviside)),
+        ("and", Binary(B::And)),
+        ("bitwise_and", Binary(B::And)),
+        ("or", Binary(B::Or)),
+        ("bitwise_or", Binary(B::Or)),
+        ("xor", Binary(B::Xor)),
+        ("bitwise_xor", Binary(B::Xor)),
+        ("eq", Binary(B::Eq)),
+        ("equal", Binary(B::Eq)),
+        ("neq", Binary(B::Ne)),
+        ("not_equal", Binary(B::Ne)),
+        ("lt", Binary(B::Lt)),
+        ("less", Binary(B::Lt)),
+        ("lte", Binary(B::Le)),
+        ("less_equal", Binary(B::Le)),
+        ("gt", Binary(B::Gt)),
+        ("greater", Binary(B::Gt)),
+        ("gte", Binary(B::Ge)),
+        ("greater_equal", Binary(B::Ge)),
+    ]
+};
+
+impl Function {
+    /// The function of a name: ours, taco's, NumPy's.
+    pub fn parse(name: &str) -> Option<Function> {
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    }
+
+    /// The name that is printed.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, function)| *function == self).map_or("?", |(name, _)| name)
+    }
+
+    /// Every name that can be called, for hints.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+}
+
+impl UnaryFn {
+    /// The type that operands are converted to before the function is applied, and the type of its result, for an
+    /// operand of type `operand`; `None` where the function is not defined on it.
+    pub fn types(self, operand: DType) -> Option<(DType, DType)> {
+        let real = if operand.is_float() { operand } else { DType::F64 };
+        match self {
+            UnaryFn::Neg => (operand != DType::Bool).then_some((operand, operand)),
+            UnaryFn::Not => Some((DType::Bool, DType::Bool)),
+            UnaryFn::Abs | UnaryFn::Real | UnaryFn::Imag => Some((operand, operand.part())),
+            UnaryFn::Conj | UnaryFn::Square | UnaryFn::Cube => Some((operand, operand)),
+            UnaryFn::Sign => (!operand.is_complex()).then_some((operand, operand)),
+            UnaryFn::Floor | UnaryFn::Ceil => match operand.kind() {
+                Kind::Complex => None,
+                _ => Some((operand, operand)),
+            },
+            UnaryFn::Sqrt
+            | UnaryFn::Exp
+            | UnaryFn::Log
+            | UnaryFn::Sin
+            | UnaryFn::Cos
+            | UnaryFn::Tan
+            | UnaryFn::Sinh
+            | UnaryFn::Cosh
+            | UnaryFn::Tanh => Some((real, real)),
+            UnaryFn::Cbrt
+            | UnaryFn::Log10
+            | UnaryFn::Asin
+            | UnaryFn::Acos
+            | UnaryFn::Atan
+            | UnaryFn::Asinh
+            | UnaryFn::Acosh
+            | UnaryFn::Atanh => (!operand.is_complex()).then_some((real, real)),
+        }
+    }
+
+    /// Whether the function gives 0 at 0, so that an absent operand leaves the result absent.
+    pub fn keeps_zero(self) -> bool {
+        !matches!(
+            self,
+            UnaryFn::Not
+                | UnaryFn::Exp
+                | UnaryFn::Log
+                | UnaryFn::Log10
+                | UnaryFn::Cos
+                | UnaryFn::Acos
+                | UnaryFn::Cosh
+                | UnaryFn::Acosh
+        )
+    }
+}
+
+impl BinaryFn {
+    /// The type that both operands (already promoted to one type) are converted to; `None` where the function is not
+    /// defined on it.
+    pub fn operand_type(self, promoted: DType) -> Option<DType> {
+        let real = if promoted.is_float() { promoted } else { DType::F64 };
+        match self {
+            BinaryFn::Add | BinaryFn::Mul | BinaryFn::Eq | BinaryFn::Ne => Some(promoted),
+            BinaryFn::Sub | BinaryFn::Pow => (promoted != DType::Bool).then_some(promoted),
+            BinaryFn::Div => Some(real),
+            BinaryFn::IntDiv => promoted.is_integer().then_some(promoted),
+            BinaryFn::Rem => (promoted != DType::Bool && !promoted.is_complex()).then_some(promoted),
+            BinaryFn::Min | BinaryFn::Max | BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge => {
+                (!promoted.is_complex()).then_some(promoted)
+            }
+            BinaryFn::Atan2 | BinaryFn::Heaviside => (!promoted.is_complex()).then_some(real),
+            BinaryFn::And | BinaryFn::Or | BinaryFn::Xor => (!promoted.is_float()).then_some(promoted),
+        }
+    }
+
+    /// The type of the result for operands promoted to `promoted`; `None` where the function is not defined on it.
+    pub fn result_type(self, promoted: DType) -> Option<DType> {
+        let operand = self.operand_type(promoted)?;
+        Some(if self.is_comparison() { DType::Bool } else { operand })
+    }
+
+    /// Whether the result is a `bool` whatever the operands.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, BinaryFn::Eq | BinaryFn::Ne | BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge)
+    }
+
+    /// Whether an absent left, and an absent right operand make the result absent, whatever the other is.
+    ///
+    /// An entry that is not stored is a structural zero: times anything, or divided by anything, it is absent; also
+    /// where the other operand is NaN or infinite. IEEE arithmetic holds between stored values.
+    pub fn annihilates(self) -> (bool, bool) {
+        match self {
+            BinaryFn::Mul | BinaryFn::And => (true, true),
+            BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem => (true, false),
+            _ => (false, false),
+        }
+    }
+
+    /// Whether the function gives 0 where both operands are absent.
+    pub fn keeps_zero(self) -> bool {
+        match self {
+            BinaryFn::Pow | BinaryFn::Eq | BinaryFn::Le | BinaryFn::Ge => false,
+            // `heaviside(0, h)` is `h`, which is 0 where `h` is absent.
+            _ => true,
+        }
+    }
+
+    /// The sign it is written with between its operands.
+    pub fn symbol(self) -> Option<&'static str> {
+        Some(match self {
+            BinaryFn::Add => "+",
+            BinaryFn::Sub => "-",
+            BinaryFn::Mul => "*",
+            BinaryFn::Div => "/",
+            _ => return None,
+        })
+    }
+}
