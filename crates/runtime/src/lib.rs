@@ -3,4 +3,5 @@
 //! Knows neither the compiler nor the IR.
 
 pub mod coo;
+pub mod io;
 pub mod values;

@@ -1,0 +1,440 @@
+//! Lines of entries, parsed in parallel: the body of coordinate files, tensor files and arrays.
+//!
+//! An entry is a line of one index per dimension and a value. Each block of text is cut at line borders into parts;
+//! the parts are parsed by all threads, each into a small buffer that stays in its core's cache; then the buffers are
+//! copied, again by all threads, to their places in the result. So the order of the file is kept, and memory beyond
+//! the result is a few blocks.
+//!
+//! ```text
+//! block:  |1 1 1.5\n 2 2 -2\n | 3 3 3.25\n 1 4 4\n|
+//! parts:   indices 0 0 1 1      indices 2 2 0 3
+//!          values  1.5 -2       values  3.25 4
+//! result:  rows 0 1 2 0    columns 0 1 2 3    values 1.5 -2 3.25 4
+//! ```
+//!
+//! Array files are the same with no index, and with any number of values in a line.
+
+use std::borrow::Cow;
+use std::mem::MaybeUninit;
+
+use num_complex::Complex;
+use rayon::prelude::*;
+
+use super::Symmetry;
+use super::error::IoError;
+use super::scan::{Cursor, Fault};
+use super::text::Text;
+use crate::coo::Coordinates;
+use crate::values::Element;
+
+/// The text that one task parses at a time.
+const PART_BYTES: usize = 256 << 10;
+
+/// A kind of value: how it is written, and what its mirror image is.
+pub(super) trait Field: Sync {
+    /// What a value becomes.
+    type Value: Element;
+    /// What a value looks like, for errors.
+    const EXPECTED: &'static str;
+    /// Reads a value after blanks; `None` if there is none.
+    fn read(&self, cursor: &mut Cursor) -> Option<Self::Value>;
+    /// The value on the other side of the diagonal; `None` if it has no place in the type.
+    fn mirror(&self, value: Self::Value, symmetry: Symmetry) -> Option<Self::Value>;
+}
+
+/// 64-bit reals.
+pub(super) struct RealField;
+
+impl Field for RealField {
+    type Value = f64;
+    const EXPECTED: &'static str = "a real number";
+    #[inline]
+    fn read(&self, cursor: &mut Cursor) -> Option<f64> {
+        cursor.real()
+    }
+    fn mirror(&self, value: f64, symmetry: Symmetry) -> Option<f64> {
+        Some(if symmetry == Symmetry::SkewSymmetric { -value } else { value })
+    }
+}
+
+/// 64-bit integers.
+pub(super) struct IntegerField;
+
+impl Field for IntegerField {
+    type Value = i64;
+    const EXPECTED: &'static str = "an integer from -2^63 to 2^63-1";
+    #[inline]
+    fn read(&self, cursor: &mut Cursor) -> Option<i64> {
+        cursor.integer()
+    }
+    fn mirror(&self, value: i64, symmetry: Symmetry) -> Option<i64> {
+        if symmetry == Symmetry::SkewSymmetric { value.checked_neg() } else { Some(value) }
+    }
+}
+
+/// Pairs of 64-bit reals.
+pub(super) struct ComplexField;
+
+impl Field for ComplexField {
+    type Value = Complex<f64>;
+    const EXPECTED: &'static str = "a real and an imaginary part";
+    #[inline]
+    fn read(&self, cursor: &mut Cursor) -> Option<Complex<f64>> {
+        cursor.complex()
+    }
+    fn mirror(&self, value: Complex<f64>, symmetry: Symmetry) -> Option<Complex<f64>> {
+        Some(match symmetry {
+            Symmetry::SkewSymmetric => -value,
+            Symmetry::Hermitian => value.conj(),
+            Symmetry::General | Symmetry::Symmetric => value,
+        })
+    }
+}
+
+/// No value in the file: each entry is the given one.
+pub(super) struct PatternField<T>(pub(super) T);
+
+impl<T: Element> Field for PatternField<T> {
+    type Value = T;
+    const EXPECTED: &'static str = "no value";
+    #[inline]
+    fn read(&self, _: &mut Cursor) -> Option<T> {
+        Some(self.0)
+    }
+    fn mirror(&self, value: T, _: Symmetry) -> Option<T> {
+        Some(value)
+    }
+}
+
+/// What lines of entries look like.
+pub(super) struct Layout {
+    /// The largest size of each dimension; fewer bits bind if the true size comes from the entries.
+    pub(super) dims: Vec<u64>,
+    /// Whether `dims` was announced, so that errors may cite it.
+    pub(super) dims_known: bool,
+    /// The first index of each dimension: 0 or 1.
+    pub(super) base: u64,
+    /// The byte that starts a comment line.
+    pub(super) comment: u8,
+    /// Which entries stand for two.
+    pub(super) symmetry: Symmetry,
+    /// Whether a line may hold any number of entries.
+    pub(super) many_per_line: bool,
+}
+
+/// The entries of a file, mirror images included.
+pub(super) struct Entries<V> {
+    /// One array per dimension.
+    pub(super) coords: Vec<Coordinates>,
+    /// The largest coordinate of each dimension; 0 without entries.
+    pub(super) largest: Vec<u64>,
+    /// The values.
+    pub(super) values: Vec<V>,
+    /// The number of entries that the file holds.
+    pub(super) stored: u64,
+}
+
+/// Reads entries up to the end of the text. If a number of entries was announced, there must be exactly so many.
+pub(super) fn read_entries<F: Field>(
+    text: &mut Text,
+    layout: &Layout,
+    field: &F,
+    announced: Option<u64>,
+) -> Result<Entries<F::Value>, IoError> {
+    let order = layout.dims.len();
+    let narrow_until_needed =
+        |&size: &u64| if layout.dims_known { Coordinates::for_size(size) } else { Coordinates::for_size(0) };
+    let mut entries = Entries {
+        coords: layout.dims.iter().map(narrow_until_needed).collect(),
+        largest: vec![0; order],
+        values: Vec::new(),
+        stored: 0,
+    };
+    reserve(text, &mut entries, layout, announced).map_err(|e| IoError::out_of_memory(text.file(), &e))?;
+    let mut parts: Vec<Part<F::Value>> = Vec::new();
+    let file = text.file().to_path_buf();
+    while let Some(block) = text.next_block()? {
+        let pieces = cut(block);
+        if parts.len() < pieces.len() {
+            parts.resize_with(pieces.len(), Part::default);
+        }
+        let parts = &mut parts[..pieces.len()];
+        parts.par_iter_mut().zip(&pieces).for_each(|(part, piece)| part.parse(piece, layout, field));
+        if let (Some(line), Some(announced)) =
+            (surplus_line(parts, &pieces, layout, field, announced, entries.stored), announced)
+        {
+            let expected = format!("the end of the file after {announced} entries");
+            return Err(text.malformed(text.line() + line, expected, "another entry"));
+        }
+        let mut lines = 0;
+        for part in parts.iter() {
+            if let Some(fault) = &part.fault {
+                let (expected, found) = (fault.expected.clone(), fault.found.clone());
+                return Err(text.malformed(text.line() + lines + fault.line, expected, found));
+            }
+            lines += part.lines;
+            entries.stored += part.stored;
+        }
+        text.count_lines(lines);
+        entries.append(parts).map_err(|e| IoError::out_of_memory(&file, &e))?;
+    }
+    match announced {
+        Some(announced) if entries.stored < announced => {
+            let expected = format!("{announced} entries as announced, of which {} are there", entries.stored);
+            Err(text.ends(expected))
+        }
+        _ => Ok(entries),
+    }
+}
+
+/// Sets aside memory for the entries announced, as far as the size of the file makes them believable.
+fn reserve<V>(
+    text: &Text,
+    entries: &mut Entries<V>,
+    layout: &Layout,
+    announced: Option<u64>,
+) -> Result<(), std::collections::TryReserveError> {
+    let Some(announced) = announced else { return Ok(()) };
+    // The shortest entry: a digit and a separator per index, or per value of an array.
+    let believable = text.believable(2 * layout.dims.len().max(1) as u64);
+    let images = if layout.symmetry == Symmetry::General { 1 } else { 2 };
+    let count = usize::try_from(announced).unwrap_or(usize::MAX).min(believable).saturating_mul(images);
+    entries.values.try_reserve_exact(count)?;
+    for coords in &mut entries.coords {
+        match coords {
+            Coordinates::U32(coords) => coords.try_reserve_exact(count)?,
+            Coordinates::U64(coords) => coords.try_reserve_exact(count)?,
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a block at line borders into pieces of about [`PART_BYTES`].
+fn cut(mut block: &[u8]) -> Vec<&[u8]> {
+    let mut pieces = Vec::new();
+    while !block.is_empty() {
+        let end = match block.get(PART_BYTES..) {
+            None => block.len(),
+            Some(rest) => memchr::memchr(b'\n', rest).map_or(block.len(), |at| PART_BYTES + at + 1),
+        };
+        let (piece, rest) = block.split_at(end);
+        pieces.push(piece);
+        block = rest;
+    }
+    pieces
+}
+
+/// The line (counted from 1 in the block) of the first entry past the number announced, if there is one before any
+/// fault.
+fn surplus_line<F: Field>(
+    parts: &[Part<F::Value>],
+    pieces: &[&[u8]],
+    layout: &Layout,
+    field: &F,
+    announced: Option<u64>,
+    before: u64,
+) -> Option<u64> {
+    let mut room = announced? - before;
+    let mut lines = 0;
+    for (part, piece) in parts.iter().zip(pieces) {
+        if part.stored > room {
+            let mut up_to = Part { limit: Some(room), ..Part::default() };
+            up_to.parse(piece, layout, field);
+            return Some(lines + up_to.lines + 1);
+        }
+        if part.fault.is_some() {
+            return None;
+        }
+        room -= part.stored;
+        lines += part.lines;
+    }
+    None
+}
+
+/// The entries of one piece of text.
+struct Part<V> {
+    /// Coordinates, one entry after the other.
+    indices: Vec<u64>,
+    largest: Vec<u64>,
+    values: Vec<V>,
+    stored: u64,
+    lines: u64,
+    fault: Option<Fault>,
+    /// Where to stop, in stored entries.
+    limit: Option<u64>,
+}
+
+impl<V> Default for Part<V> {
+    fn default() -> Part<V> {
+        Part {
+            indices: Vec::new(),
+            largest: Vec::new(),
+            values: Vec::new(),
+            stored: 0,
+            lines: 0,
+            fault: None,
+            limit: None,
+        }
+    }
+}
+
+impl<V: Element> Part<V> {
+    /// Parses a piece of text in place of what was here.
+    fn parse<F: Field<Value = V>>(&mut self, piece: &[u8], layout: &Layout, field: &F) {
+        self.indices.clear();
+        self.values.clear();
+        self.largest.clear();
+        self.largest.resize(layout.dims.len(), 0);
+        self.stored = 0;
+        let mut cursor = Cursor::new(piece);
+        self.fault = self.parse_lines(&mut cursor, layout, field).err();
+        self.lines = cursor.lines();
+    }
+
+    fn parse_lines<F: Field<Value = V>>(
+        &mut self,
+        cursor: &mut Cursor,
+        layout: &Layout,
+        field: &F,
+    ) -> Result<(), Fault> {
+        while cursor.find_content(layout.comment) {
+            if self.limit.is_some_and(|limit| self.stored >= limit) {
+                break;
+            }
+            for (mode, &size) in layout.dims.iter().enumerate() {
+                match cursor.unsigned() {
+                    Some(index) if index >= layout.base && index - layout.base < size => {
+                        let coordinate = index - layout.base;
+                        self.indices.push(coordinate);
+                        self.largest[mode] = self.largest[mode].max(coordinate);
+                    }
+                    Some(index) => return Err(out_of_range(cursor, layout, mode, index)),
+                    None => return Err(cursor.fault(expected_index(layout, mode))),
+                }
+            }
+            let Some(value) = field.read(cursor) else { return Err(cursor.fault(F::EXPECTED)) };
+            self.values.push(value);
+            if layout.symmetry != Symmetry::General && !layout.dims.is_empty() {
+                self.mirror(cursor, value, layout.symmetry, field)?;
+            }
+            self.stored += 1;
+            if !layout.many_per_line {
+                cursor.end_line()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the mirror image of the matrix entry that was added last.
+    fn mirror<F: Field<Value = V>>(
+        &mut self,
+        cursor: &mut Cursor,
+        value: V,
+        symmetry: Symmetry,
+        field: &F,
+    ) -> Result<(), Fault> {
+        let image = field.mirror(value, symmetry);
+        if let &[.., row, column] = self.indices.as_slice() {
+            if row != column {
+                let Some(image) = image else { return Err(cursor.fault("a value whose negative fits 64 bits before")) };
+                self.indices.extend([column, row]);
+                self.largest[0] = self.largest[0].max(column);
+                self.largest[1] = self.largest[1].max(row);
+                self.values.push(image);
+            } else if symmetry == Symmetry::SkewSymmetric && value != V::default() {
+                let expected = "only zeros on the diagonal of a skew-symmetric matrix";
+                let found = format!("a value at ({}, {})", row.saturating_add(1), column.saturating_add(1));
+                return Err(Fault { line: cursor.lines() + 1, expected: expected.into(), found });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An index was read that is not one of the dimension's.
+#[cold]
+fn out_of_range(cursor: &Cursor, layout: &Layout, mode: usize, index: u64) -> Fault {
+    Fault { line: cursor.lines() + 1, expected: expected_index(layout, mode), found: format!("\"{index}\"") }
+}
+
+/// What an index looks like: `a row index from 1 to 3`.
+#[cold]
+fn expected_index(layout: &Layout, mode: usize) -> Cow<'static, str> {
+    let name = match (layout.dims.len(), mode) {
+        (2, 0) => "a row index".to_owned(),
+        (2, 1) => "a column index".to_owned(),
+        _ => format!("an index for dimension {}", mode + 1),
+    };
+    let base = layout.base;
+    match layout.dims[mode] {
+        0 => format!("no entry, as dimension {} has size 0", mode + 1).into(),
+        size if layout.dims_known => format!("{name} from {base} to {}", size - 1 + base).into(),
+        _ => format!("{name} from {base}").into(),
+    }
+}
+
+impl<V: Element> Entries<V> {
+    /// Appends the entries of all parts, in order.
+    fn append(&mut self, parts: &[Part<V>]) -> Result<(), std::collections::TryReserveError> {
+        let order = self.coords.len();
+        for (mode, coords) in self.coords.iter_mut().enumerate() {
+            let largest = parts.iter().filter_map(|part| part.largest.get(mode)).max();
+            self.largest[mode] = self.largest[mode].max(largest.copied().unwrap_or(0));
+            if self.largest[mode] > u64::from(u32::MAX) {
+                widen(coords)?;
+            }
+            let column = |part| coordinates_of(part, order, mode);
+            match coords {
+                Coordinates::U32(coords) => {
+                    append_all(coords, parts.iter().map(|part| column(part).map(|index| index as u32)).collect())?;
+                }
+                Coordinates::U64(coords) => append_all(coords, parts.iter().map(column).collect())?,
+            }
+        }
+        append_all(&mut self.values, parts.iter().map(|part| part.values.iter().copied()).collect())
+    }
+}
+
+/// The coordinates of one dimension.
+fn coordinates_of<V>(part: &Part<V>, order: usize, mode: usize) -> impl ExactSizeIterator<Item = u64> + Send + '_ {
+    part.indices.chunks_exact(order).map(move |entry| entry[mode])
+}
+
+/// Makes room for coordinates past 32 bits.
+fn widen(coords: &mut Coordinates) -> Result<(), std::collections::TryReserveError> {
+    if let Coordinates::U32(narrow) = coords {
+        let mut wide = Vec::new();
+        wide.try_reserve(narrow.len())?;
+        wide.extend(narrow.iter().map(|&coordinate| u64::from(coordinate)));
+        *coords = Coordinates::U64(wide);
+    }
+    Ok(())
+}
+
+/// Appends the items of all iterators in order, each iterator drained by one task.
+#[allow(unsafe_code)]
+fn append_all<T, I>(out: &mut Vec<T>, parts: Vec<I>) -> Result<(), std::collections::TryReserveError>
+where
+    T: Copy + Send,
+    I: ExactSizeIterator<Item = T> + Send,
+{
+    let total = parts.iter().map(ExactSizeIterator::len).sum::<usize>();
+    out.try_reserve(total)?;
+    let mut free: &mut [MaybeUninit<T>] = &mut out.spare_capacity_mut()[..total];
+    let mut jobs = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (slots, rest) = std::mem::take(&mut free).split_at_mut(part.len());
+        jobs.push((slots, part));
+        free = rest;
+    }
+    let fill = |(slots, part): (&mut [MaybeUninit<T>], I)| {
+        slots.iter_mut().zip(part).map(|(slot, item)| slot.write(item)).count()
+    };
+    let written: usize = jobs.into_par_iter().map(fill).sum();
+    // The iterators are of slices, whose lengths are right.
+    assert_eq!(written, total, "an iterator was shorter than it said");
+    // SAFETY: `total` slots after the last item lie within the capacity, and each was written above: the slots are
+    // split without gaps, every one is written at most once, and as many were written as there are.
+    unsafe { out.set_len(out.len() + total) };
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! What can go wrong with a file, said so that a person can find the place and mend it.
+//!
+//! A malformed text names the file, the line (counted from 1, in the decompressed text), what the format asks for
+//! there, and what stands there instead, shortened and with unprintable bytes escaped:
+//!
+//! ```text
+//! file.mtx:12: expected a row index from 1 to 3, found "4"
+//! ```
+
+use std::collections::TryReserveError;
+use std::path::{Path, PathBuf};
+
+/// An error of reading or writing a file.
+#[derive(Debug, thiserror::Error)]
+pub enum IoError {
+    /// The file cannot be opened.
+    #[error("cannot open {}: {source}", file.display())]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Reading failed midway: the device's error, or a compressed stream that is cut short or corrupt.
+    #[error("cannot read {}: {source}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system or the decompressor said.
+        source: std::io::Error,
+    },
+    /// Writing failed; nothing is left behind.
+    #[error("cannot write {}: {source}", file.display())]
+    Write {
+        /// The file that was to be written.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The content breaks the rules of its format.
+    #[error("{}:{line}: expected {expected}, found {found}", file.display())]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What the format asks for.
+        expected: String,
+        /// What stands there: a quoted, shortened excerpt, or words such as `the end of the file`.
+        found: String,
+    },
+    /// Neither the name nor the content tells the format.
+    #[error("{}: the file's format is not known; names end in {}, each also with .gz or .zst", file.display(), super::KNOWN_EXTENSIONS)]
+    UnknownFormat {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The tensor cannot be expressed in the format that was asked for.
+    #[error("cannot write {}: {reason}", file.display())]
+    Unwritable {
+        /// The file that was to be written.
+        file: PathBuf,
+        /// Why, and what to do instead.
+        reason: String,
+    },
+    /// The content does not fit the memory or the address space.
+    #[error("{}: too large: {what}", file.display())]
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+}
+
+impl IoError {
+    /// The memory for the entries of `file` is not there.
+    pub(super) fn out_of_memory(file: &Path, source: &TryReserveError) -> IoError {
+        IoError::TooLarge { file: file.to_path_buf(), what: format!("no memory for its entries ({source})") }
+    }
+}

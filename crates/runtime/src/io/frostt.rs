@@ -1,0 +1,183 @@
+//! Reading tensors as text: FROSTT's `.tns` (Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors
+//! and Tools", 2017) and two relatives with a header.
+//!
+//! ```text
+//! # FROSTT          ParTI           Tensor Toolbox
+//! 1 1 1 1.5         3               sptensor
+//! 2 3 4 -2          2 3 4           3
+//!                   1 1 1 1.5       2 3 4
+//!                   2 3 4 -2        2
+//!                                   1 1 1 1.5
+//!                                   2 3 4 -2
+//! ```
+//!
+//! A line is one index per dimension, then a real value. The first line tells the order, up to [`LARGEST_ORDER`]; a
+//! first line of one field is ParTI's header, as an entry has at least two. Indices start at 1, or at 0 if the caller
+//! says so; this is never guessed. Sizes are those of the header, else the caller's, else the largest indices. If the
+//! caller gives sizes, their number is the order: then a file without entries is an empty tensor, and for no sizes at
+//! all a line is a value alone, which no file can say by itself. Comments start with `#`. Entries at the same place
+//! are all kept.
+
+use super::entries::{Entries, Layout, RealField, read_entries};
+use super::error::IoError;
+use super::matrix_market::LARGEST_SIZE;
+use super::scan::{Cursor, quote};
+use super::text::Text;
+use super::{Data, FieldKind, FileFormat, IndexBase, Metadata, ReadOptions, Symmetry};
+use crate::coo::Coo;
+use crate::values::Values;
+
+/// The largest order taken.
+pub(super) const LARGEST_ORDER: usize = 64;
+
+/// What is known of a tensor before its entries.
+struct Header {
+    order: usize,
+    dims: Option<Vec<u64>>,
+    count: Option<u64>,
+}
+
+/// Whether a text starts like a tensor file: with a line of numbers only, of which all but the last are indices.
+pub(super) fn sniff(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text);
+    if !cursor.find_content(b'#') {
+        return false;
+    }
+    let line = text.split(|&byte| byte == b'\n').nth(cursor.lines() as usize).unwrap_or_default();
+    let fields = fields(line);
+    let (Some((last, indices)), false) = (fields.split_last(), fields.len() < 2) else {
+        return fields == [b"sptensor"];
+    };
+    Cursor::new(last).real().is_some() && indices.iter().all(|index| Cursor::new(index).unsigned().is_some())
+}
+
+/// Reads a file whose text is at its start.
+pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
+    let header = read_header(text, options)?;
+    let dims = match (&header.dims, &options.dims) {
+        (Some(found), Some(given)) if found != given => {
+            let line = text.line();
+            return Err(text.malformed(line, format!("the sizes {given:?} that were asked for"), format!("{found:?}")));
+        }
+        (found, given) => found.clone().or_else(|| given.clone()),
+    };
+    let base = match options.base {
+        IndexBase::Zero => 0,
+        IndexBase::One => 1,
+    };
+    let layout = Layout {
+        dims_known: dims.is_some(),
+        dims: dims.clone().unwrap_or_else(|| vec![LARGEST_SIZE; header.order]),
+        base,
+        comment: b'#',
+        symmetry: Symmetry::General,
+        many_per_line: false,
+    };
+    let Entries { coords, largest, values, stored } = read_entries(text, &layout, &RealField, header.count)?;
+    let dims = dims.unwrap_or_else(|| largest.iter().map(|&coordinate| coordinate + 1).collect());
+    let metadata = Metadata {
+        format: FileFormat::Frostt,
+        compression: text.compression(),
+        field: FieldKind::Real,
+        symmetry: Symmetry::General,
+        stored,
+    };
+    Ok((Data::Coordinate(Coo { dims, coords, values: Values::F64(values) }), metadata))
+}
+
+/// Reads what comes before the entries, and goes back to the first entry.
+fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError> {
+    let given_order = options.dims.as_ref().map(Vec::len);
+    let mark = loop {
+        let mark = text.mark()?;
+        match text.next_line()? {
+            Some(line) if !Cursor::new(line).find_content(b'#') => {}
+            Some(_) => {
+                text.unread_line(mark);
+                break mark;
+            }
+            None => {
+                return match given_order {
+                    Some(order) => Ok(Header { order, dims: None, count: None }),
+                    None => Err(text.ends("an entry, or the sizes of the tensor from the caller")),
+                };
+            }
+        }
+    };
+    let line = text.next_line()?.unwrap_or_default().to_vec();
+    let fields = fields(&line);
+    match fields.as_slice() {
+        [word] if word.eq_ignore_ascii_case(b"sptensor") => {
+            let order = read_order(text)?;
+            let dims = read_numbers(text, order, "the size of dimension", LARGEST_SIZE)?;
+            let count = read_numbers(text, 1, "the number of entries, number", u64::MAX)?[0];
+            Ok(Header { order, dims: Some(dims), count: Some(count) })
+        }
+        [_] if given_order == Some(0) => {
+            text.unread_line(mark);
+            Ok(Header { order: 0, dims: None, count: None })
+        }
+        [_] => {
+            text.unread_line(mark);
+            let order = read_order(text)?;
+            let dims = read_numbers(text, order, "the size of dimension", LARGEST_SIZE)?;
+            Ok(Header { order, dims: Some(dims), count: None })
+        }
+        fields => {
+            let order = fields.len() - 1;
+            let expected = match given_order {
+                Some(given) if given != order => format!("{given} indices and a value"),
+                None if order > LARGEST_ORDER => format!("at most {LARGEST_ORDER} indices and a value"),
+                _ => {
+                    text.unread_line(mark);
+                    return Ok(Header { order, dims: None, count: None });
+                }
+            };
+            Err(text.malformed(text.line(), expected, format!("{} fields: {}", fields.len(), quote(&line))))
+        }
+    }
+}
+
+/// Reads the order in a line of its own.
+fn read_order(text: &mut Text) -> Result<usize, IoError> {
+    let order = read_numbers(text, 1, "an order, or indices and a value: number", LARGEST_ORDER as u64)?[0];
+    Ok(order as usize)
+}
+
+/// Reads a line of `count` integers, after comments and blank lines.
+fn read_numbers(text: &mut Text, count: usize, name: &str, largest: u64) -> Result<Vec<u64>, IoError> {
+    loop {
+        let Some(line) = text.next_line()? else { return Err(text.ends(format!("{name} 1"))) };
+        let mut cursor = Cursor::new(line);
+        if count > 0 && !cursor.find_content(b'#') {
+            continue;
+        }
+        let mut numbers = Vec::with_capacity(count);
+        let mut fault = None;
+        while numbers.len() < count && fault.is_none() {
+            match cursor.unsigned() {
+                Some(number) if number <= largest => numbers.push(number),
+                Some(number) => {
+                    let expected = format!("{name} {} of at most {largest}", numbers.len() + 1);
+                    fault = Some((expected, format!("\"{number}\"")));
+                }
+                None => {
+                    let expected = format!("{name} {}, an integer from 0", numbers.len() + 1);
+                    fault = Some((expected, cursor.fault("").found));
+                }
+            }
+        }
+        if fault.is_none() {
+            fault = cursor.end_line().err().map(|fault| (fault.expected.into_owned(), fault.found));
+        }
+        return match fault {
+            Some((expected, found)) => Err(text.malformed(text.line(), expected, found)),
+            None => Ok(numbers),
+        };
+    }
+}
+
+/// The fields of a line.
+fn fields(line: &[u8]) -> Vec<&[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect()
+}

@@ -1,0 +1,226 @@
+//! Reading and writing files of matrices and tensors.
+//!
+//! | format          | names                                  | read | written |
+//! |-----------------|----------------------------------------|------|---------|
+//! | Matrix Market   | `.mtx` `.mm`                           | yes  | yes     |
+//! | FROSTT          | `.tns` (also ParTI's, Tensor Toolbox's) | yes  | yes     |
+//! | Harwell-Boeing  | `.rb` `.hb` `.rua` `.rsa` `.psa` ...   | yes  | no      |
+//!
+//! each plain, or compressed by gzip (`.gz`) or Zstandard (`.zst`). The format follows from the name, or else from the
+//! content; the compression when reading follows from the content alone.
+//!
+//! Coordinate files become a [`Coo`], in the order of the file and with symmetry expanded; array files become a
+//! [`Dense`] array. A file is written beside its place and renamed when it is whole.
+//!
+//! ```
+//! use lacunar_runtime::io::{self, Data, ReadOptions};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("a.mtx");
+//! std::fs::write(&path, "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 1 -1\n")?;
+//! let Data::Coordinate(coo) = io::read(&path, &ReadOptions::default())? else { panic!("an array") };
+//! assert_eq!((coo.dims, coo.values.len()), (vec![2, 2], 3));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod entries;
+mod error;
+mod frostt;
+mod matrix_market;
+mod progress;
+mod scan;
+mod text;
+
+use std::path::Path;
+
+pub use error::IoError;
+
+use crate::coo::Coo;
+use crate::values::Values;
+use text::Text;
+
+/// The names that are known, for messages.
+const KNOWN_EXTENSIONS: &str = ".mtx, .mm, .tns, .rb, .hb, or a Harwell-Boeing type such as .rua";
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// The entries that are stored, and where.
+    Coordinate(Coo),
+    /// The value of every place.
+    Dense(Dense),
+}
+
+/// An array of all values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// The size of each dimension.
+    pub dims: Vec<u64>,
+    /// The values, the last dimension varying fastest; as many as the product of the sizes.
+    pub values: Values,
+}
+
+/// What a file says about its content, which the content itself no longer shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// The format of the file.
+    pub format: FileFormat,
+    /// How it is compressed.
+    pub compression: Compression,
+    /// The kind of its values.
+    pub field: FieldKind,
+    /// The symmetry that was expanded.
+    pub symmetry: Symmetry,
+    /// The number of entries in the file, before symmetry was expanded.
+    pub stored: u64,
+}
+
+/// A format of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Matrix Market.
+    MatrixMarket,
+    /// FROSTT and its relatives.
+    Frostt,
+    /// Harwell-Boeing and Rutherford-Boeing.
+    HarwellBoeing,
+}
+
+/// The kind of values in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// Read as `f64`.
+    Real,
+    /// Read as `i64`.
+    Integer,
+    /// Read as `Complex<f64>`.
+    Complex,
+    /// No values: places only.
+    Pattern,
+}
+
+/// Which entries of a matrix file stand for their mirror image too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symmetry {
+    /// None.
+    General,
+    /// The image has the same value.
+    Symmetric,
+    /// The image has the negative value.
+    SkewSymmetric,
+    /// The image has the conjugate value.
+    Hermitian,
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not.
+    None,
+    /// Gzip (RFC 1952), of one or more members.
+    Gzip,
+    /// Zstandard (RFC 8878), of one or more frames.
+    Zstd,
+}
+
+impl Compression {
+    /// The compression that the first bytes of a file show.
+    fn of_magic(bytes: &[u8]) -> Compression {
+        match bytes {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// What the entries of a pattern file become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PatternValues {
+    /// `f64` ones.
+    #[default]
+    Ones,
+    /// `bool` trues.
+    True,
+}
+
+/// The index of the first place in a tensor file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexBase {
+    /// Indices start at 1, as the format says.
+    #[default]
+    One,
+    /// Indices start at 0.
+    Zero,
+}
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The sizes of a tensor (`.tns`), whose file need not tell them.
+    pub dims: Option<Vec<u64>>,
+    /// Where the indices of a tensor file (`.tns`) start.
+    pub base: IndexBase,
+    /// What the entries of a pattern become.
+    pub pattern: PatternValues,
+    /// Whether a progress bar may show on a terminal.
+    pub progress: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions { dims: None, base: IndexBase::One, pattern: PatternValues::Ones, progress: true }
+    }
+}
+
+/// Reads a file.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Data, IoError> {
+    Ok(read_described(path, options)?.0)
+}
+
+/// Reads a file, and returns also what it says about its content.
+pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
+    let mut text = Text::open(path, options.progress)?;
+    let (named, _) = split_name(path);
+    match named.or_else(|| sniff(text.ahead())) {
+        Some(FileFormat::MatrixMarket) => matrix_market::read(&mut text, options),
+        Some(FileFormat::Frostt) => frostt::read(&mut text, options),
+        _ => Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+    }
+}
+
+/// The format that the first lines of a text show.
+fn sniff(text: &[u8]) -> Option<FileFormat> {
+    if matrix_market::sniff(text) {
+        Some(FileFormat::MatrixMarket)
+    } else if frostt::sniff(text) {
+        Some(FileFormat::Frostt)
+    } else {
+        None
+    }
+}
+
+/// The format and the compression that a file's name shows.
+fn split_name(path: &Path) -> (Option<FileFormat>, Compression) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let (stem, compression) = if let Some(stem) = name.strip_suffix(".gz") {
+        (stem, Compression::Gzip)
+    } else if let Some(stem) = name.strip_suffix(".zst") {
+        (stem, Compression::Zstd)
+    } else {
+        (name.as_str(), Compression::None)
+    };
+    let format = match stem.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "mtx" | "mm" => Some(FileFormat::MatrixMarket),
+        "tns" => Some(FileFormat::Frostt),
+        "rb" | "hb" => Some(FileFormat::HarwellBoeing),
+        extension if is_matrix_type(extension.as_bytes()) => Some(FileFormat::HarwellBoeing),
+        _ => None,
+    };
+    (format, compression)
+}
+
+/// Whether three letters are a type of the Harwell-Boeing family, such as `rua`: values, symmetry, assembly.
+fn is_matrix_type(letters: &[u8]) -> bool {
+    matches!(letters, [b'r' | b'c' | b'i' | b'p' | b'q', b'u' | b's' | b'h' | b'z' | b'r', b'a' | b'e'])
+}

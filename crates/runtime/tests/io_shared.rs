@@ -1,0 +1,201 @@
+//! Reads the collection of real, odd and broken files at `../shared/data`, seen from the root of the repository, where
+//! it is there.
+//!
+//! Every file of `small` and `medium` must give what `ORACLE.tsv` says, and every file of `small/tricky` must be taken
+//! or refused as the table in `EXPECT.md` says. Of the files in `medium` only those of up to 1.2 MB are read, unless
+//! `LACUNAR_TEST_ALL_FILES` is set.
+
+use std::path::{Path, PathBuf};
+
+use lacunar_runtime::coo::Coo;
+use lacunar_runtime::io::{self, Data, IndexBase, IoError, Metadata, ReadOptions};
+use lacunar_runtime::values::Values;
+use num_complex::Complex;
+
+/// The largest file of `medium` that is read by default.
+const MEDIUM_BYTES: u64 = 1_200_000;
+
+/// The folder of the collection; says so where it is missing.
+fn collection() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if folder.join("ORACLE.tsv").is_file() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED: the collection of files is not at {}", folder.display());
+    None
+}
+
+/// The values as complex numbers, whatever they are.
+fn complex_values(values: &Values) -> Vec<Complex<f64>> {
+    match values {
+        Values::F64(v) => v.iter().map(|&x| x.into()).collect(),
+        Values::I64(v) => v.iter().map(|&x| (x as f64).into()).collect(),
+        Values::C128(v) => v.clone(),
+        other => panic!("no reader gives {:?}", other.dtype()),
+    }
+}
+
+/// The size of each dimension, the number of entries, and the values.
+fn summary(data: &Data) -> (Vec<u64>, Vec<Complex<f64>>) {
+    match data {
+        Data::Coordinate(coo) => {
+            check(coo);
+            (coo.dims.clone(), complex_values(&coo.values))
+        }
+        Data::Dense(dense) => {
+            assert_eq!(dense.values.len() as u64, dense.dims.iter().product::<u64>());
+            (dense.dims.clone(), complex_values(&dense.values))
+        }
+    }
+}
+
+/// What holds of every coordinate list.
+fn check(coo: &Coo) {
+    assert_eq!(coo.coords.len(), coo.dims.len());
+    for (coords, &size) in coo.coords.iter().zip(&coo.dims) {
+        assert_eq!(coords.len(), coo.values.len());
+        assert!((0..coords.len()).all(|k| coords.get(k).is_some_and(|c| c < size)));
+    }
+}
+
+#[test]
+fn files_match_the_oracle() {
+    let Some(folder) = collection() else { return };
+    let all = std::env::var_os("LACUNAR_TEST_ALL_FILES").is_some();
+    let oracle = std::fs::read_to_string(folder.join("ORACLE.tsv")).expect("the oracle is readable");
+    let mut read = 0;
+    for row in oracle.lines().skip(1) {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let [name, sizes, stored, expanded, _, _, sum, squares] = fields.as_slice() else { panic!("a row: {row}") };
+        let path = folder.join(name);
+        if !all && name.starts_with("medium") && path.metadata().is_ok_and(|m| m.len() > MEDIUM_BYTES) {
+            continue;
+        }
+        let base = if name.contains("zeroidx") { IndexBase::Zero } else { IndexBase::One };
+        let options = ReadOptions { base, progress: false, ..ReadOptions::default() };
+        let (data, metadata) = io::read_described(&path, &options).unwrap_or_else(|e| panic!("{e}"));
+        let (dims, values) = summary(&data);
+        assert_eq!(dims, parse_dims(sizes).expect("sizes"), "{name}");
+        assert_eq!(metadata.stored.to_string(), *stored, "{name}");
+        assert_eq!(values.len().to_string(), *expanded, "{name}");
+        close(name, values.iter().sum(), sum, values.iter().map(|v| v.norm()).sum());
+        let total = values.iter().map(Complex::norm_sqr).sum::<f64>();
+        close(name, total.into(), squares, total);
+        read += 1;
+    }
+    assert!(read > 150, "only {read} files were read");
+}
+
+/// Compares a sum with a text, up to rounding relative to `scale`.
+fn close(name: &str, found: Complex<f64>, expected: &str, scale: f64) {
+    let expected = parse_complex(expected).unwrap_or_else(|| panic!("{name}: a sum {expected}"));
+    assert!((found - expected).norm() <= 1e-9 * scale.max(1e-300), "{name}: {found} is not {expected}");
+}
+
+/// Reads `1.5`, `1+2i`, `(1+2j)`.
+fn parse_complex(text: &str) -> Option<Complex<f64>> {
+    let text = text.trim_matches(['(', ')']).replace('j', "i");
+    text.parse::<f64>().map(Complex::from).ok().or_else(|| text.parse().ok())
+}
+
+/// Reads `3x4`, `3e9 x 5e9`, `7`, `2^8` (eight dimensions of size 2), `2^32 square`.
+fn parse_dims(text: &str) -> Option<Vec<u64>> {
+    let number = |text: &str| -> Option<u64> {
+        let text = text.trim();
+        if let Some((power, less)) = text.split_once('-') {
+            return Some(power.strip_prefix("2^")?.parse().ok().map(|p: u32| 1u64 << p)? - less.parse::<u64>().ok()?);
+        }
+        if let Some(power) = text.strip_prefix("2^") {
+            return power.parse().ok().map(|p: u32| 1u64 << p);
+        }
+        text.parse().ok().or_else(|| text.contains('e').then(|| text.parse::<f64>().ok().map(|x| x as u64))?)
+    };
+    if let Some(size) = text.strip_suffix(" square") {
+        return Some(vec![number(size)?; 2]);
+    }
+    text.split('x').map(number).collect()
+}
+
+/// How reading ended.
+type Outcome = Result<(Data, Metadata), IoError>;
+
+#[test]
+fn odd_and_broken_files_behave_as_expected() {
+    let Some(folder) = collection() else { return };
+    let folder = folder.join("small/tricky");
+    let table = std::fs::read_to_string(folder.join("EXPECT.md")).expect("the table is readable");
+    let mut wrong = Vec::new();
+    let mut rows = 0;
+    let mut facts = 0;
+    for row in table.lines() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let ["", name, verdict @ ("accept" | "reject" | "either"), content, ..] = cells.as_slice() else { continue };
+        rows += 1;
+        let outcome = io::read_described(&folder.join(name), &ReadOptions { progress: false, ..Default::default() });
+        let complaint = match (*verdict, &outcome) {
+            ("accept", Err(error)) => Some(format!("refused: {error}")),
+            ("reject", Ok((data, _))) => Some(format!("taken: {:?}", summary(data).0)),
+            (_, Ok((data, metadata))) => {
+                facts += content_facts(content, data, metadata);
+                content_difference(content, data, metadata)
+            }
+            (_, Err(error)) => error_complaint(error),
+        };
+        wrong.extend(complaint.map(|complaint| format!("{name} ({verdict}, {content}): {complaint}")));
+    }
+    assert!(rows > 380, "only {rows} rows");
+    assert!(facts > 300, "only {facts} facts were compared");
+    assert!(wrong.is_empty(), "{} of {rows} files:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is wrong with an error as a message.
+fn error_complaint(error: &IoError) -> Option<String> {
+    match error {
+        IoError::Malformed { line, expected, found, .. } if *line > 0 && !expected.is_empty() && !found.is_empty() => {
+            None
+        }
+        IoError::Read { .. } | IoError::TooLarge { .. } => None,
+        other => Some(format!("a poor error: {other}")),
+    }
+}
+
+/// The number of facts in a description that [`content_difference`] compares.
+fn content_facts(content: &str, data: &Data, metadata: &Metadata) -> usize {
+    content.split([',', ':']).filter(|fact| compare(fact.trim(), data, metadata).is_some()).count()
+}
+
+/// The first fact of a description (`3x4, 5 entries, sum 7.25`) that does not hold.
+fn content_difference(content: &str, data: &Data, metadata: &Metadata) -> Option<String> {
+    let content = if content == "as plain" { "3x3x4, 4 entries, sum 6.75" } else { content };
+    content
+        .split([',', ':', ';'])
+        .find(|fact| compare(fact.trim(), data, metadata) == Some(false))
+        .map(|fact| format!("{fact} does not hold: {:?} {:?}", summary(data), metadata.stored))
+}
+
+/// Whether a fact holds; `None` if it is not in a form that is understood.
+fn compare(fact: &str, data: &Data, metadata: &Metadata) -> Option<bool> {
+    let (dims, values) = summary(data);
+    if let Some(rows) = fact.strip_prefix("rows ").filter(|rows| !rows.contains("101")) {
+        let expected: Option<Vec<_>> =
+            rows.split(['/', ' ']).filter(|word| !word.is_empty()).map(parse_complex).collect();
+        return Some(values == expected?);
+    }
+    if let Some(sum) = fact.strip_prefix("sum ") {
+        let sum: f64 = sum.parse().ok()?;
+        return Some((values.iter().sum::<Complex<f64>>() - sum).norm() < 1e-9);
+    }
+    if let Some(size) = fact.strip_suffix(" dense") {
+        return Some(matches!(data, Data::Dense(_)) && dims == parse_dims(size)?);
+    }
+    let (count, noun) = fact.split_once(' ').unwrap_or((fact, ""));
+    let count = count.parse::<u64>().ok();
+    match (noun, count) {
+        ("stored" | "lines", Some(count)) => Some(metadata.stored == count),
+        ("entry" | "entries" | "after expansion" | "entries after expansion", Some(count)) => {
+            Some(values.len() as u64 == count)
+        }
+        _ if fact == "2^8" => Some(dims == [2; 8]),
+        _ => parse_dims(fact).map(|expected| dims == expected),
+    }
+}
