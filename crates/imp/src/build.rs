@@ -84,8 +84,8 @@ impl Function {
         match self.exprs[expr] {
             Expr::Const(c) => c.ty,
             Expr::Var(var) => self.vars[var].ty,
-            Expr::Unary(UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag, a) => self.type_of(a).part(),
-            Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Select(_, a, _) => self.type_of(a),
+            Expr::Unary(op, a) => op.result_type(self.type_of(a)),
+            Expr::Binary(_, a, _) | Expr::Select(_, a, _) => self.type_of(a),
             Expr::Compare(..) => DType::Bool,
             Expr::Cast(ty, _) => ty,
         }
@@ -144,19 +144,24 @@ impl Builder {
 
     /// Adds an array parameter.
     pub fn array_param(&mut self, name: &str, elem: DType, role: ArrayRole) -> ArrayId {
-        let array = self.array(name, elem, role);
+        self.array_param_with_len(name, elem, role, 0)
+    }
+
+    /// Adds an array parameter that is certain to have `min_len` elements at least.
+    pub fn array_param_with_len(&mut self, name: &str, elem: DType, role: ArrayRole, min_len: u64) -> ArrayId {
+        let array = self.array(name, elem, role, min_len);
         self.function.params.push(Param::Array(array));
         array
     }
 
     /// Adds a local array; it has no memory until [`Builder::alloc`] or [`Builder::grow`].
     pub fn local_array(&mut self, name: &str, elem: DType) -> ArrayId {
-        self.array(name, elem, ArrayRole::Local)
+        self.array(name, elem, ArrayRole::Local, 0)
     }
 
-    fn array(&mut self, name: &str, elem: DType, role: ArrayRole) -> ArrayId {
+    fn array(&mut self, name: &str, elem: DType, role: ArrayRole, min_len: u64) -> ArrayId {
         let name = self.unique(name);
-        self.function.arrays.push(Array { name, elem, role })
+        self.function.arrays.push(Array { name, elem, role, min_len })
     }
 
     /// Adds a scalar parameter of type `I64` and gives its value.

@@ -102,6 +102,8 @@ pub struct Array {
     pub elem: DType,
     /// Whose memory it is.
     pub role: ArrayRole,
+    /// How many elements a parameter is certain to have, so that these may be read early. `Grown` and `Local` arrays: 0.
+    pub min_len: u64,
 }
 
 /// Whose memory an array is, and what may be done with it.
@@ -136,8 +138,8 @@ pub type Block = Vec<Stmt>;
 pub struct Const {
     /// Its type.
     pub ty: DType,
-    /// Integers: two's complement, sign-extended to 64 bits. Bool: 0 or 1. `F32`: the bits of the `f32`. `F64`: of the
-    /// `f64`. Complex: of the real part.
+    /// Integers: the value in 64 bits, two's complement (so signed types are sign-extended, unsigned ones
+    /// zero-extended). Bool: 0 or 1. `F32`: the bits of the `f32`. `F64`: of the `f64`. Complex: of the real part.
     pub bits: u64,
     /// Complex: the bits of the imaginary part. Otherwise 0.
     pub imag: u64,

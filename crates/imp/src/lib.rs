@@ -1,9 +1,20 @@
 //! Waist 2: the imperative IR. No tensor, no lattice, no format in it; back ends know only this.
 //!
-//! Read [`ir`] first: its head comment is the meaning. [`Builder`] makes functions.
+//! Read [`ir`] first: its head comment is the meaning. [`Builder`] makes functions, [`verify()`] checks them,
+//! [`optimize`] improves them, [`interpret`] runs them as the meaning says; `Display` prints them and [`parse()`] reads
+//! the text back.
 
+pub mod arith;
 pub mod build;
+pub mod interp;
 pub mod ir;
+pub mod memory;
+pub mod ops;
+pub mod print;
+pub mod verify;
 
 pub use build::Builder;
+pub use interp::{Fault, InterpError, Limits, interpret, interpret_within};
 pub use ir::*;
+pub use memory::{ArrayData, Memory};
+pub use verify::{Rule, Verified, VerifyError, verify};

@@ -1,0 +1,281 @@
+//! The operations' names, symbols and operand types: one table for the verifier, the printer, the parser and tests.
+//!
+//! `BinaryOp::Add` is printed `a + b` and taken by every type; `BinaryOp::Atan2` is printed `atan2(a, b)` and taken by
+//! reals only.
+
+use lacunar_formats::DType;
+
+use crate::ir::{BinaryOp, Callee, CompareOp, Expr, ExprId, Status, Stmt, UnaryOp, VarId};
+
+impl Stmt {
+    /// The variable that it defines; a loop's counter is visible in the loop only, the others to the block's end.
+    pub fn definition(&self) -> Option<VarId> {
+        match *self {
+            Stmt::Define { var, .. } | Stmt::Load { var, .. } | Stmt::For { var, .. } => Some(var),
+            Stmt::Call { result, .. } => result,
+            _ => None,
+        }
+    }
+}
+
+impl Expr {
+    /// The expressions that it is made of, from left to right.
+    pub fn operands(self) -> impl Iterator<Item = ExprId> {
+        let operands = match self {
+            Expr::Const(_) | Expr::Var(_) => [None, None, None],
+            Expr::Unary(_, a) | Expr::Cast(_, a) => [Some(a), None, None],
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => [Some(a), Some(b), None],
+            Expr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        operands.into_iter().flatten()
+    }
+}
+
+impl UnaryOp {
+    /// Every operation on one operand.
+    pub const ALL: [UnaryOp; 26] = [
+        UnaryOp::Neg,
+        UnaryOp::Not,
+        UnaryOp::Abs,
+        UnaryOp::Real,
+        UnaryOp::Imag,
+        UnaryOp::Conj,
+        UnaryOp::Sqrt,
+        UnaryOp::Cbrt,
+        UnaryOp::Exp,
+        UnaryOp::Log,
+        UnaryOp::Log10,
+        UnaryOp::Sin,
+        UnaryOp::Cos,
+        UnaryOp::Tan,
+        UnaryOp::Asin,
+        UnaryOp::Acos,
+        UnaryOp::Atan,
+        UnaryOp::Sinh,
+        UnaryOp::Cosh,
+        UnaryOp::Tanh,
+        UnaryOp::Asinh,
+        UnaryOp::Acosh,
+        UnaryOp::Atanh,
+        UnaryOp::Floor,
+        UnaryOp::Ceil,
+        UnaryOp::Sign,
+    ];
+
+    /// Its name in the text form; `Neg` and `Not` are printed as `-` and `!`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            UnaryOp::Neg => "-",
+            UnaryOp::Not => "!",
+            UnaryOp::Abs => "abs",
+            UnaryOp::Real => "real",
+            UnaryOp::Imag => "imag",
+            UnaryOp::Conj => "conj",
+            UnaryOp::Sqrt => "sqrt",
+            UnaryOp::Cbrt => "cbrt",
+            UnaryOp::Exp => "exp",
+            UnaryOp::Log => "log",
+            UnaryOp::Log10 => "log10",
+            UnaryOp::Sin => "sin",
+            UnaryOp::Cos => "cos",
+            UnaryOp::Tan => "tan",
+            UnaryOp::Asin => "asin",
+            UnaryOp::Acos => "acos",
+            UnaryOp::Atan => "atan",
+            UnaryOp::Sinh => "sinh",
+            UnaryOp::Cosh => "cosh",
+            UnaryOp::Tanh => "tanh",
+            UnaryOp::Asinh => "asinh",
+            UnaryOp::Acosh => "acosh",
+            UnaryOp::Atanh => "atanh",
+            UnaryOp::Floor => "floor",
+            UnaryOp::Ceil => "ceil",
+            UnaryOp::Sign => "sign",
+        }
+    }
+
+    /// The operation with this name.
+    pub fn from_name(name: &str) -> Option<UnaryOp> {
+        UnaryOp::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// The type of the result for an operand of type `ty`.
+    pub const fn result_type(self, ty: DType) -> DType {
+        match self {
+            UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag => ty.part(),
+            _ => ty,
+        }
+    }
+
+    /// Whether an operand may have type `ty`.
+    pub const fn accepts(self, ty: DType) -> bool {
+        match self {
+            UnaryOp::Neg | UnaryOp::Abs => !matches!(ty, DType::Bool),
+            UnaryOp::Not => matches!(ty, DType::Bool),
+            UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => ty.is_complex(),
+            UnaryOp::Sign => ty.is_real() || ty.is_integer(),
+            UnaryOp::Sqrt
+            | UnaryOp::Exp
+            | UnaryOp::Log
+            | UnaryOp::Sin
+            | UnaryOp::Cos
+            | UnaryOp::Tan
+            | UnaryOp::Sinh
+            | UnaryOp::Cosh
+            | UnaryOp::Tanh => ty.is_float(),
+            UnaryOp::Cbrt
+            | UnaryOp::Log10
+            | UnaryOp::Asin
+            | UnaryOp::Acos
+            | UnaryOp::Atan
+            | UnaryOp::Asinh
+            | UnaryOp::Acosh
+            | UnaryOp::Atanh
+            | UnaryOp::Floor
+            | UnaryOp::Ceil => ty.is_real(),
+        }
+    }
+}
+
+impl BinaryOp {
+    /// Every operation on two operands.
+    pub const ALL: [BinaryOp; 12] = [
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Mul,
+        BinaryOp::Div,
+        BinaryOp::Rem,
+        BinaryOp::Min,
+        BinaryOp::Max,
+        BinaryOp::Pow,
+        BinaryOp::Atan2,
+        BinaryOp::And,
+        BinaryOp::Or,
+        BinaryOp::Xor,
+    ];
+
+    /// Its symbol, printed between the operands, or its name, printed before them.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::Min => "min",
+            BinaryOp::Max => "max",
+            BinaryOp::Pow => "pow",
+            BinaryOp::Atan2 => "atan2",
+            BinaryOp::And => "&",
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+        }
+    }
+
+    /// How tightly the symbol binds, as in C; `None` for operations printed as functions.
+    pub const fn precedence(self) -> Option<u8> {
+        match self {
+            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Some(6),
+            BinaryOp::Add | BinaryOp::Sub => Some(5),
+            BinaryOp::And => Some(3),
+            BinaryOp::Xor => Some(2),
+            BinaryOp::Or => Some(1),
+            BinaryOp::Min | BinaryOp::Max | BinaryOp::Pow | BinaryOp::Atan2 => None,
+        }
+    }
+
+    /// The operation with this symbol or name.
+    pub fn from_name(name: &str) -> Option<BinaryOp> {
+        BinaryOp::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// Whether the operands may have type `ty`.
+    pub const fn accepts(self, ty: DType) -> bool {
+        match self {
+            BinaryOp::Add | BinaryOp::Mul => true,
+            BinaryOp::Sub | BinaryOp::Div | BinaryOp::Pow => !matches!(ty, DType::Bool),
+            BinaryOp::Rem => ty.is_integer() || ty.is_real(),
+            BinaryOp::Min | BinaryOp::Max => !ty.is_complex(),
+            BinaryOp::Atan2 => ty.is_real(),
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !ty.is_float(),
+        }
+    }
+}
+
+impl CompareOp {
+    /// Every comparison.
+    pub const ALL: [CompareOp; 6] =
+        [CompareOp::Eq, CompareOp::Ne, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge];
+
+    /// How tightly comparisons bind.
+    pub const PRECEDENCE: u8 = 4;
+
+    /// Its symbol.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CompareOp::Eq => "==",
+            CompareOp::Ne => "!=",
+            CompareOp::Lt => "<",
+            CompareOp::Le => "<=",
+            CompareOp::Gt => ">",
+            CompareOp::Ge => ">=",
+        }
+    }
+
+    /// The comparison with this symbol.
+    pub fn from_name(name: &str) -> Option<CompareOp> {
+        CompareOp::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// Whether the operands may have type `ty`.
+    pub const fn accepts(self, ty: DType) -> bool {
+        matches!(self, CompareOp::Eq | CompareOp::Ne) || !ty.is_complex()
+    }
+}
+
+impl Callee {
+    /// Every function of the runtime.
+    pub const ALL: [Callee; 3] = [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine];
+
+    /// Its name in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Callee::LowerBound => "lower_bound",
+            Callee::SortMarked => "sort_marked",
+            Callee::SortCombine => "sort_combine",
+        }
+    }
+
+    /// The function with this name.
+    pub fn from_name(name: &str) -> Option<Callee> {
+        Callee::ALL.into_iter().find(|callee| callee.name() == name)
+    }
+
+    /// Whether it gives an `I64`.
+    pub const fn has_result(self) -> bool {
+        matches!(self, Callee::LowerBound | Callee::SortCombine)
+    }
+}
+
+impl Status {
+    /// Every reason to stop.
+    pub const ALL: [Status; 2] = [Status::OutOfMemory, Status::SizeOverflow];
+
+    /// Its name in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::OutOfMemory => "out_of_memory",
+            Status::SizeOverflow => "size_overflow",
+        }
+    }
+
+    /// The status with this name.
+    pub fn from_name(name: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// The kernel's return value.
+    pub const fn code(self) -> i32 {
+        self as i32
+    }
+}

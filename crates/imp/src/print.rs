@@ -1,0 +1,340 @@
+//! The text form of a function, which [`crate::parse()`] reads back.
+//!
+//! Definitions carry their types. A constant shows its type unless it is `i64` (`3`), `f64` (`3.0`) or `bool` (`true`):
+//! `3u32`, `3.0f32`, `c128(1.0, -2.0)`, `f64.inf`, `-f32.inf`, `f64.nan`, and a NaN with other bits
+//! `f64.bits(0x7ff8000000000001)`. Symbols bind as in C; `-(3)` is the negation of 3 and `-3` the constant. Local arrays
+//! are declared at the start of the body. A parameter array that is known to have `n` elements at least shows
+//! `f64[n ..]`.
+//!
+//! ```text
+//! kernel rowsum(in A_pos: u32[], in A_vals: f64[], out y_vals: f64[], m: i64) {
+//!   local seen: bool[];
+//!   alloc seen[m] = 0;
+//!   for i in 0 .. m {
+//!     let p0: u32 = A_pos[i];
+//!     if i64(p0) < 7 & !(m == 0) {
+//!       y_vals[i] += 1.0;
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! The printer takes functions that break the verifier's rules too (errors quote them): a handle that leads nowhere
+//! prints as `<?>`.
+
+use std::fmt::{self, Display, Write};
+
+use lacunar_formats::DType;
+
+use crate::ir::{
+    Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param, Stmt,
+    UnaryOp, VarId,
+};
+
+impl Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let strict = if self.strict { "strict " } else { "" };
+        write!(f, "{strict}kernel {}(", self.name)?;
+        for (k, &param) in self.params.iter().enumerate() {
+            f.write_str(if k == 0 { "" } else { ", " })?;
+            f.write_str(&self.param_text(param))?;
+        }
+        f.write_str(") {\n")?;
+        for (_, array) in self.arrays.iter().filter(|(_, array)| array.role == ArrayRole::Local) {
+            writeln!(f, "  local {}: {}[];", array.name, array.elem)?;
+        }
+        let mut text = String::new();
+        Printer { function: self, text: &mut text }.block(&self.body, 1)?;
+        write!(f, "{text}}}")
+    }
+}
+
+impl Display for Const {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ty {
+            DType::Bool => f.write_str(if self.bits == 0 { "false" } else { "true" }),
+            DType::I64 => write!(f, "{}", self.bits as i64),
+            DType::I8 | DType::I16 | DType::I32 => write!(f, "{}{}", self.bits as i64, self.ty),
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => write!(f, "{}{}", self.bits, self.ty),
+            DType::F32 | DType::F64 => f.write_str(&real_text(self.ty, self.bits)),
+            DType::C64 | DType::C128 => {
+                let part = self.ty.part();
+                write!(f, "{}({}, {})", self.ty, real_text(part, self.bits), real_text(part, self.imag))
+            }
+        }
+    }
+}
+
+/// A real constant; `{:?}` of a float is the shortest text that reads back to it.
+fn real_text(ty: DType, bits: u64) -> String {
+    let (value, finite, quiet_nan) = if ty == DType::F32 {
+        let value = f32::from_bits(bits as u32);
+        (f64::from(value), format!("{value:?}f32"), u64::from(f32::NAN.to_bits()))
+    } else {
+        let value = f64::from_bits(bits);
+        (value, format!("{value:?}"), f64::NAN.to_bits())
+    };
+    if value.is_finite() {
+        finite
+    } else if value.is_infinite() {
+        format!("{}{ty}.inf", if value < 0.0 { "-" } else { "" })
+    } else if bits == quiet_nan {
+        format!("{ty}.nan")
+    } else {
+        format!("{ty}.bits({bits:#x})")
+    }
+}
+
+impl Function {
+    /// An expression as text.
+    pub fn expr_text(&self, expr: ExprId) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = Printer { function: self, text: &mut text }.expr(expr, 0);
+        text
+    }
+
+    /// A statement as text, with the blocks in it, ending in a line break.
+    pub fn stmt_text(&self, stmt: &Stmt) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = Printer { function: self, text: &mut text }.stmt(stmt, 0);
+        text
+    }
+
+    fn var_name(&self, var: VarId) -> &str {
+        self.vars.get(var).map_or("<?>", |var| var.name.as_str())
+    }
+
+    fn array_name(&self, array: ArrayId) -> &str {
+        self.arrays.get(array).map_or("<?>", |array| array.name.as_str())
+    }
+
+    fn param_text(&self, param: Param) -> String {
+        match param {
+            Param::Array(array) => self.arrays.get(array).map_or_else(
+                || "<?>".to_string(),
+                |array| {
+                    let len = if array.min_len == 0 { String::new() } else { format!("{} ..", array.min_len) };
+                    format!("{} {}: {}[{len}]", array.role.name(), array.name, array.elem)
+                },
+            ),
+            Param::Scalar(var) => {
+                format!("{}: {}", self.var_name(var), self.vars.get(var).map_or("<?>", |var| var.ty.name()))
+            }
+        }
+    }
+}
+
+impl ArrayRole {
+    /// Its word in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ArrayRole::Input => "in",
+            ArrayRole::Output => "out",
+            ArrayRole::Grown => "grown",
+            ArrayRole::Local => "local",
+        }
+    }
+}
+
+struct Printer<'a> {
+    function: &'a Function,
+    text: &'a mut String,
+}
+
+/// Tighter than any symbol: what the operand of `-` and `!` must be.
+const UNARY: u8 = 7;
+
+impl Printer<'_> {
+    fn block(&mut self, block: &[Stmt], depth: usize) -> fmt::Result {
+        block.iter().try_for_each(|stmt| self.stmt(stmt, depth))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, depth: usize) -> fmt::Result {
+        if let Stmt::Comment(text) = stmt {
+            return self.comment(text, depth);
+        }
+        self.indent(depth)?;
+        let f = self.function;
+        match stmt {
+            Stmt::Define { var, value } => {
+                let word = if f.vars.get(*var).is_some_and(|var| var.mutable) { "var" } else { "let" };
+                self.definition(word, *var)?;
+                self.expr(*value, 0)?;
+                self.text.write_str(";\n")
+            }
+            Stmt::Assign { var, value } => {
+                write!(self.text, "{} = ", f.var_name(*var))?;
+                self.expr(*value, 0)?;
+                self.text.write_str(";\n")
+            }
+            Stmt::Load { var, array, index } => {
+                self.definition("let", *var)?;
+                write!(self.text, "{}[", f.array_name(*array))?;
+                self.expr(*index, 0)?;
+                self.text.write_str("];\n")
+            }
+            Stmt::Store { array, index, value, reduce } => {
+                write!(self.text, "{}[", f.array_name(*array))?;
+                self.expr(*index, 0)?;
+                write!(self.text, "] {}= ", reduce.map_or("", BinaryOp::name))?;
+                self.expr(*value, 0)?;
+                self.text.write_str(";\n")
+            }
+            Stmt::For { var, begin, end, kind: LoopKind::Serial, body } => {
+                write!(self.text, "for {} in ", f.var_name(*var))?;
+                self.range(*begin, *end)?;
+                self.body(body, depth)?;
+                self.text.write_str("\n")
+            }
+            Stmt::While { cond, body } => {
+                self.text.write_str("while ")?;
+                self.expr(*cond, 0)?;
+                self.body(body, depth)?;
+                self.text.write_str("\n")
+            }
+            Stmt::Break => self.text.write_str("break;\n"),
+            Stmt::If { cond, then, otherwise } => {
+                self.text.write_str("if ")?;
+                self.expr(*cond, 0)?;
+                self.body(then, depth)?;
+                if !otherwise.is_empty() {
+                    self.text.write_str(" else")?;
+                    self.body(otherwise, depth)?;
+                }
+                self.text.write_str("\n")
+            }
+            Stmt::Alloc { array, len, zeroed } => {
+                write!(self.text, "alloc {}[", f.array_name(*array))?;
+                self.expr(*len, 0)?;
+                self.text.write_str(if *zeroed { "] = 0;\n" } else { "];\n" })
+            }
+            Stmt::Grow { array, count, block, zeroed } => {
+                write!(self.text, "grow {}[", f.array_name(*array))?;
+                self.operands("*", 6, *count, *block)?;
+                self.text.write_str(if *zeroed { "] = 0;\n" } else { "];\n" })
+            }
+            Stmt::Fill { array, begin, end, value } => {
+                write!(self.text, "fill {}[", f.array_name(*array))?;
+                self.range(*begin, *end)?;
+                self.text.write_str("] = ")?;
+                self.expr(*value, 0)?;
+                self.text.write_str(";\n")
+            }
+            Stmt::Call { callee, args, result } => {
+                if let Some(var) = result {
+                    self.definition("let", *var)?;
+                }
+                self.call(*callee, args)
+            }
+            Stmt::Fail(status) => writeln!(self.text, "fail {};", status.name()),
+            Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    /// One line of text is one line of the remark; control characters would break the lines.
+    fn comment(&mut self, text: &str, depth: usize) -> fmt::Result {
+        for line in text.split('\n') {
+            let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            self.indent(depth)?;
+            writeln!(self.text, "{}", format!("// {}", line.trim()).trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn indent(&mut self, depth: usize) -> fmt::Result {
+        write!(self.text, "{:width$}", "", width = 2 * depth)
+    }
+
+    fn body(&mut self, block: &[Stmt], depth: usize) -> fmt::Result {
+        self.text.write_str(" {\n")?;
+        self.block(block, depth + 1)?;
+        self.indent(depth)?;
+        self.text.write_str("}")
+    }
+
+    fn definition(&mut self, word: &str, var: VarId) -> fmt::Result {
+        let ty = self.function.vars.get(var).map_or("<?>", |var| var.ty.name());
+        write!(self.text, "{word} {}: {ty} = ", self.function.var_name(var))
+    }
+
+    fn range(&mut self, begin: ExprId, end: ExprId) -> fmt::Result {
+        self.expr(begin, 0)?;
+        self.text.write_str(" .. ")?;
+        self.expr(end, 0)
+    }
+
+    fn call(&mut self, callee: Callee, args: &[Arg]) -> fmt::Result {
+        write!(self.text, "{}(", callee.name())?;
+        for (k, &arg) in args.iter().enumerate() {
+            self.text.write_str(if k == 0 { "" } else { ", " })?;
+            match arg {
+                Arg::Array(array) => self.text.write_str(self.function.array_name(array))?,
+                Arg::Scalar(value) => self.expr(value, 0)?,
+            }
+        }
+        self.text.write_str(");\n")
+    }
+
+    /// Prints an expression, in parentheses if it binds less tightly than `at_least`.
+    fn expr(&mut self, id: ExprId, at_least: u8) -> fmt::Result {
+        let Some(&expr) = self.function.exprs.get(id) else { return self.text.write_str("<?>") };
+        if expr.operands().any(|operand| operand >= id) {
+            // The verifier refuses this; printing it would not end.
+            return self.text.write_str("<?>");
+        }
+        let precedence = precedence(&expr);
+        if precedence < at_least {
+            self.text.write_str("(")?;
+            self.expr(id, 0)?;
+            return self.text.write_str(")");
+        }
+        match expr {
+            Expr::Const(constant) => write!(self.text, "{constant}"),
+            Expr::Var(var) => self.text.write_str(self.function.var_name(var)),
+            Expr::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), a) => {
+                self.text.write_str(op.name())?;
+                // A minus sign before a number would read as a constant.
+                let is_const = matches!(self.function.exprs.get(a), Some(Expr::Const(_)));
+                self.expr(a, if is_const && op == UnaryOp::Neg { u8::MAX } else { UNARY })
+            }
+            Expr::Unary(op, a) => self.function_call(op.name(), &[a]),
+            Expr::Binary(op, a, b) => match op.precedence() {
+                Some(precedence) => self.operands(op.name(), precedence, a, b),
+                None => self.function_call(op.name(), &[a, b]),
+            },
+            Expr::Compare(op, a, b) => {
+                // Comparisons do not chain.
+                self.expr(a, CompareOp::PRECEDENCE + 1)?;
+                write!(self.text, " {} ", op.name())?;
+                self.expr(b, CompareOp::PRECEDENCE + 1)
+            }
+            Expr::Select(condition, then, otherwise) => self.function_call("select", &[condition, then, otherwise]),
+            Expr::Cast(ty, a) => self.function_call(ty.name(), &[a]),
+        }
+    }
+
+    fn operands(&mut self, symbol: &str, precedence: u8, a: ExprId, b: ExprId) -> fmt::Result {
+        self.expr(a, precedence)?;
+        write!(self.text, " {symbol} ")?;
+        self.expr(b, precedence + 1)
+    }
+
+    fn function_call(&mut self, name: &str, args: &[ExprId]) -> fmt::Result {
+        write!(self.text, "{name}(")?;
+        for (k, &arg) in args.iter().enumerate() {
+            self.text.write_str(if k == 0 { "" } else { ", " })?;
+            self.expr(arg, 0)?;
+        }
+        self.text.write_str(")")
+    }
+}
+
+fn precedence(expr: &Expr) -> u8 {
+    match expr {
+        Expr::Binary(op, ..) => op.precedence().unwrap_or(UNARY),
+        Expr::Compare(..) => CompareOp::PRECEDENCE,
+        _ => UNARY,
+    }
+}

@@ -1,0 +1,536 @@
+//! The verifier: what every function must keep to, as a list of promises. Back ends take only [`Verified`] functions.
+//!
+//! *Names.* The function's name and those of arrays and variables are identifiers of C and no keywords; arrays and
+//! variables have different names.
+//!
+//! *Parameters.* Every array that is not local is a parameter once, no local one is; scalar parameters are immutable
+//! variables of type `I64`, each once. Only `Input` and `Output` arrays have a least length.
+//!
+//! *Expressions.* Operands come before their users; each operation takes its operands' types; constants are in range of
+//! their type; a tree is no deeper than [`MAX_EXPR_DEPTH`].
+//!
+//! *Variables.* Each is defined once in the text at most, before it is used, and used only up to the end of the block
+//! that defines it. Only mutable variables are assigned to; loads, counters and results of calls are immutable.
+//!
+//! *Statements.* Values have the type of what they are put into, indices and bounds are `I64`, conditions `Bool`. Input
+//! arrays are not written; only local ones are allocated, only local and grown ones grow. `break` stands in a `while`,
+//! not across a `for`. A call passes what its callee takes. Blocks nest no deeper than [`MAX_NESTING`].
+//!
+//! ```
+//! use lacunar_imp::{Builder, verify};
+//! let mut b = Builder::new("kernel");
+//! let n = b.scalar_param("n");
+//! b.while_loop(n, |_| {}); // an I64 is no condition
+//! let error = verify(b.finish()).unwrap_err();
+//! assert_eq!(error.to_string(), "the condition is not of type bool: while n {\n}");
+//! ```
+
+use std::ops::Deref;
+
+use lacunar_formats::{DType, Kind};
+use rustc_hash::FxHashSet;
+use thiserror::Error;
+
+use crate::ir::{
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Param, Stmt, VarId,
+};
+
+/// The greatest depth of an expression, so that recursion over it is bounded.
+pub const MAX_EXPR_DEPTH: u32 = 400;
+/// The greatest number of blocks inside each other, so that recursion over them is bounded.
+pub const MAX_NESTING: usize = 200;
+
+/// A function that keeps the promises of this file.
+#[derive(Clone, Debug)]
+pub struct Verified<T>(T);
+
+impl<T> Verified<T> {
+    /// The function, to be changed.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> Deref for Verified<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A broken promise, and what breaks it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{rule}: {entity}")]
+pub struct VerifyError {
+    /// The promise.
+    pub rule: Rule,
+    /// The name, expression or statement, printed.
+    pub entity: String,
+}
+
+/// What can be broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // Each variant's message says what it is.
+pub enum Rule {
+    #[error("the name is not an identifier of C")]
+    NotAnIdentifier,
+    #[error("the name is a keyword of C")]
+    Keyword,
+    #[error("two arrays or variables have the same name")]
+    DuplicateName,
+    #[error("the handle leads to nothing")]
+    DanglingHandle,
+    #[error("the array must be a parameter once if it is not local, and never if it is")]
+    ArrayParameter,
+    #[error("a scalar parameter is an immutable variable of type i64 that is defined nowhere else")]
+    ScalarParameter,
+    #[error("only input and output arrays have a least length")]
+    LeastLength,
+    #[error("the operand does not come before its user")]
+    OperandOrder,
+    #[error("the expression is too deep")]
+    TooDeep,
+    #[error("the constant is not in the range of its type")]
+    ConstantRange,
+    #[error("the operation does not take operands of these types")]
+    OperandTypes,
+    #[error("the blocks are nested too deep")]
+    TooNested,
+    #[error("the variable is defined twice")]
+    DefinedTwice,
+    #[error("the variable is used where it is not defined")]
+    NotVisible,
+    #[error("the variable is immutable and assigned to")]
+    Immutable,
+    #[error("the variable must be immutable")]
+    MustBeImmutable,
+    #[error("the types differ")]
+    TypesDiffer,
+    #[error("the index or bound is not of type i64")]
+    IndexType,
+    #[error("the condition is not of type bool")]
+    ConditionType,
+    #[error("an input array is written")]
+    InputWritten,
+    #[error("only local arrays are allocated")]
+    AllocRole,
+    #[error("only local and grown arrays grow")]
+    GrowRole,
+    #[error("a break must stand in a while loop, not across a for loop")]
+    StrayBreak,
+    #[error("the call does not pass what the callee takes")]
+    CallSignature,
+}
+
+/// Checks a function; gives it back as verified.
+pub fn verify(function: Function) -> Result<Verified<Function>, VerifyError> {
+    check(&function)?;
+    Ok(Verified(function))
+}
+
+fn check(function: &Function) -> Result<(), VerifyError> {
+    check_names(function)?;
+    check_expressions(function)?;
+    let mut verifier = Verifier {
+        function,
+        visible: vec![false; function.vars.len()],
+        defined: vec![false; function.vars.len()],
+        seen: vec![0; function.exprs.len()],
+        round: 0,
+        loops: Vec::new(),
+    };
+    verifier.parameters()?;
+    verifier.block(&function.body, 1)
+}
+
+fn error(rule: Rule, entity: impl Into<String>) -> VerifyError {
+    VerifyError { rule, entity: entity.into() }
+}
+
+// Names.
+
+fn check_names(function: &Function) -> Result<(), VerifyError> {
+    check_name(&function.name)?;
+    let arrays = function.arrays.iter().map(|(_, array)| &array.name);
+    let vars = function.vars.iter().map(|(_, var)| &var.name);
+    let mut seen = FxHashSet::default();
+    for name in arrays.chain(vars) {
+        check_name(name)?;
+        if !seen.insert(name) {
+            return Err(error(Rule::DuplicateName, name));
+        }
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), VerifyError> {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(error(Rule::NotAnIdentifier, format!("`{}`", name.escape_debug())));
+    }
+    if is_c_keyword(name) {
+        return Err(error(Rule::Keyword, name));
+    }
+    Ok(())
+}
+
+/// Whether a name is a keyword of C (up to C23, and what the headers of kernels define as such).
+pub fn is_c_keyword(name: &str) -> bool {
+    const KEYWORDS: [&str; 57] = [
+        "alignas",
+        "alignof",
+        "asm",
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "complex",
+        "const",
+        "constexpr",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "nullptr",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "struct",
+        "switch",
+        "thread_local",
+        "true",
+        "typedef",
+        "typeof",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "I",
+        "NULL",
+        "NAN",
+        "INFINITY",
+        "INT64_MIN",
+        "INT64_MAX",
+        "SIZE_MAX",
+        "main",
+        "imaginary",
+        "typeof_unqual",
+        "fortran",
+    ];
+    // `_Bool`, `_Complex` and whatever else begins like this is reserved.
+    let reserved = name.strip_prefix('_').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
+    reserved || KEYWORDS.contains(&name)
+}
+
+// Expressions.
+
+fn check_expressions(function: &Function) -> Result<(), VerifyError> {
+    // Types and depths by handle: an operand's are known when its user is looked at.
+    let mut types: Vec<DType> = Vec::with_capacity(function.exprs.len());
+    let mut depths: Vec<u32> = Vec::with_capacity(function.exprs.len());
+    for (id, &expr) in function.exprs.iter() {
+        let fail = |rule| Err(error(rule, function.expr_text(id)));
+        let mut depth = 1;
+        for operand in expr.operands() {
+            match depths.get(operand.index()) {
+                Some(operand_depth) => depth = depth.max(operand_depth + 1),
+                None => return Err(error(Rule::OperandOrder, format!("{expr:?}"))),
+            }
+        }
+        if depth > MAX_EXPR_DEPTH {
+            return Err(error(Rule::TooDeep, format!("{expr:?}")));
+        }
+        let ty = |operand: ExprId| types[operand.index()];
+        let result = match expr {
+            Expr::Const(constant) => {
+                if !in_range(constant) {
+                    return Err(error(Rule::ConstantRange, format!("{constant:?}")));
+                }
+                constant.ty
+            }
+            Expr::Var(var) => match function.vars.get(var) {
+                Some(var) => var.ty,
+                None => return Err(error(Rule::DanglingHandle, format!("{expr:?}"))),
+            },
+            Expr::Unary(op, a) if op.accepts(ty(a)) => op.result_type(ty(a)),
+            Expr::Binary(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => ty(a),
+            Expr::Compare(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => DType::Bool,
+            Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
+            Expr::Cast(to, _) => to,
+            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) => {
+                return fail(Rule::OperandTypes);
+            }
+        };
+        types.push(result);
+        depths.push(depth);
+    }
+    Ok(())
+}
+
+fn in_range(constant: Const) -> bool {
+    let fits = |bits: u64| constant.ty.part() != DType::F32 || u32::try_from(bits).is_ok();
+    match constant.ty.kind() {
+        Kind::Real => fits(constant.bits) && constant.imag == 0,
+        Kind::Complex => fits(constant.bits) && fits(constant.imag),
+        Kind::Bool | Kind::Signed | Kind::Unsigned => constant == crate::arith::wrap(constant.ty, constant.bits),
+    }
+}
+
+/// The loops around a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loop {
+    For,
+    While,
+}
+
+struct Verifier<'a> {
+    function: &'a Function,
+    /// By variable: whether it may be used at this place.
+    visible: Vec<bool>,
+    /// By variable: whether its definition has been met.
+    defined: Vec<bool>,
+    /// By expression: the last round of [`Verifier::uses`] that has looked at it.
+    seen: Vec<u32>,
+    round: u32,
+    loops: Vec<Loop>,
+}
+
+impl Verifier<'_> {
+    fn parameters(&mut self) -> Result<(), VerifyError> {
+        let mut given = vec![0; self.function.arrays.len()];
+        for &param in &self.function.params {
+            match param {
+                Param::Array(array) => match given.get_mut(array.index()) {
+                    Some(count) => *count += 1,
+                    None => return Err(error(Rule::DanglingHandle, format!("parameter {array:?}"))),
+                },
+                Param::Scalar(var) => {
+                    let name = self.function.vars.get(var).map_or("<?>", |var| &var.name);
+                    let fits = self.function.vars.get(var).is_some_and(|var| var.ty == DType::I64 && !var.mutable);
+                    if !fits || self.defined[var.index()] {
+                        return Err(error(Rule::ScalarParameter, name));
+                    }
+                    self.defined[var.index()] = true;
+                    self.visible[var.index()] = true;
+                }
+            }
+        }
+        for (id, array) in self.function.arrays.iter() {
+            if given[id.index()] != usize::from(array.role != ArrayRole::Local) {
+                return Err(error(Rule::ArrayParameter, &array.name));
+            }
+            if array.min_len > 0 && !matches!(array.role, ArrayRole::Input | ArrayRole::Output) {
+                return Err(error(Rule::LeastLength, &array.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block, depth: usize) -> Result<(), VerifyError> {
+        if depth > MAX_NESTING {
+            return Err(error(Rule::TooNested, format!("{MAX_NESTING} blocks at most")));
+        }
+        let mut own = Vec::new();
+        for stmt in block {
+            self.stmt(stmt, depth)?;
+            own.extend(stmt.definition());
+            if let Stmt::For { var, .. } = stmt {
+                self.visible[var.index()] = false;
+            }
+        }
+        for var in own {
+            self.visible[var.index()] = false;
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, depth: usize) -> Result<(), VerifyError> {
+        match stmt {
+            Stmt::Define { var, value } => {
+                self.value(stmt, *value)?;
+                self.define(stmt, *var)?;
+                self.same_type(stmt, *value, self.function.vars[*var].ty)
+            }
+            Stmt::Assign { var, value } => {
+                self.value(stmt, *value)?;
+                self.require(stmt, Rule::NotVisible, self.visible.get(var.index()) == Some(&true))?;
+                self.require(stmt, Rule::Immutable, self.function.vars[*var].mutable)?;
+                self.same_type(stmt, *value, self.function.vars[*var].ty)
+            }
+            Stmt::Load { var, array, index } => {
+                self.index(stmt, *index)?;
+                let elem = self.array(stmt, *array)?.elem;
+                self.define_immutable(stmt, *var, elem)
+            }
+            Stmt::Store { array, index, value, reduce } => {
+                self.index(stmt, *index)?;
+                self.value(stmt, *value)?;
+                let elem = self.written(stmt, *array)?.elem;
+                self.same_type(stmt, *value, elem)?;
+                self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))
+            }
+            Stmt::For { var, begin, end, kind: _, body } => {
+                self.index(stmt, *begin)?;
+                self.index(stmt, *end)?;
+                self.define_immutable(stmt, *var, DType::I64)?;
+                self.in_loop(Loop::For, body, depth)
+            }
+            Stmt::While { cond, body } => {
+                self.condition(stmt, *cond)?;
+                self.in_loop(Loop::While, body, depth)
+            }
+            Stmt::Break => self.require(stmt, Rule::StrayBreak, self.loops.last() == Some(&Loop::While)),
+            Stmt::If { cond, then, otherwise } => {
+                self.condition(stmt, *cond)?;
+                self.block(then, depth + 1)?;
+                self.block(otherwise, depth + 1)
+            }
+            Stmt::Alloc { array, len, zeroed: _ } => {
+                self.index(stmt, *len)?;
+                let role = self.array(stmt, *array)?.role;
+                self.require(stmt, Rule::AllocRole, role == ArrayRole::Local)
+            }
+            Stmt::Grow { array, count, block, zeroed: _ } => {
+                self.index(stmt, *count)?;
+                self.index(stmt, *block)?;
+                let role = self.array(stmt, *array)?.role;
+                self.require(stmt, Rule::GrowRole, matches!(role, ArrayRole::Local | ArrayRole::Grown))
+            }
+            Stmt::Fill { array, begin, end, value } => {
+                self.index(stmt, *begin)?;
+                self.index(stmt, *end)?;
+                self.value(stmt, *value)?;
+                let elem = self.written(stmt, *array)?.elem;
+                self.same_type(stmt, *value, elem)
+            }
+            Stmt::Call { callee, args, result } => {
+                self.call(stmt, *callee, args)?;
+                self.require(stmt, Rule::CallSignature, result.is_none() || callee.has_result())?;
+                result.map_or(Ok(()), |var| self.define_immutable(stmt, var, DType::I64))
+            }
+            Stmt::Fail(_) | Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    fn in_loop(&mut self, kind: Loop, body: &Block, depth: usize) -> Result<(), VerifyError> {
+        self.loops.push(kind);
+        let done = self.block(body, depth + 1);
+        self.loops.pop();
+        done
+    }
+
+    fn call(&mut self, stmt: &Stmt, callee: Callee, args: &[Arg]) -> Result<(), VerifyError> {
+        for &arg in args {
+            match arg {
+                Arg::Array(array) => _ = self.array(stmt, array)?,
+                Arg::Scalar(value) => self.value(stmt, value)?,
+            }
+        }
+        let index = |arg: Arg| matches!(arg, Arg::Scalar(value) if self.function.type_of(value) == DType::I64);
+        let array = |arg: Arg| match arg {
+            Arg::Array(array) => Some(&self.function.arrays[array]),
+            Arg::Scalar(_) => None,
+        };
+        let elem = |arg: Arg| array(arg).map(|array| array.elem);
+        let written = |arg: Arg| array(arg).is_some_and(|array| array.role != ArrayRole::Input);
+        let fits = match (callee, args) {
+            (Callee::LowerBound, &[a, begin, end, key]) => {
+                matches!(elem(a), Some(DType::U32 | DType::U64)) && [begin, end, key].into_iter().all(index)
+            }
+            (Callee::SortMarked, &[list, n, marks, size]) => {
+                let scalars = index(n) && index(size);
+                scalars && elem(list) == Some(DType::I64) && written(list) && elem(marks) == Some(DType::Bool)
+            }
+            (Callee::SortCombine, &[n, values, ref keys @ ..]) => {
+                let is_key = |&key: &Arg| elem(key) == Some(DType::I64) && written(key);
+                let distinct = |k: usize| keys[k] != values && !keys[..k].contains(&keys[k]);
+                let keys_fit = !keys.is_empty() && keys.iter().all(is_key) && (0..keys.len()).all(distinct);
+                index(n) && written(values) && keys_fit
+            }
+            _ => false,
+        };
+        self.require(stmt, Rule::CallSignature, fits)
+    }
+
+    fn require(&self, stmt: &Stmt, rule: Rule, holds: bool) -> Result<(), VerifyError> {
+        if holds { Ok(()) } else { Err(error(rule, self.function.stmt_text(stmt).trim_end())) }
+    }
+
+    fn array(&self, stmt: &Stmt, array: ArrayId) -> Result<&Array, VerifyError> {
+        self.function
+            .arrays
+            .get(array)
+            .ok_or_else(|| error(Rule::DanglingHandle, self.function.stmt_text(stmt).trim_end()))
+    }
+
+    fn written(&self, stmt: &Stmt, array: ArrayId) -> Result<&Array, VerifyError> {
+        let array = self.array(stmt, array)?;
+        self.require(stmt, Rule::InputWritten, array.role != ArrayRole::Input)?;
+        Ok(array)
+    }
+
+    fn same_type(&self, stmt: &Stmt, value: ExprId, ty: DType) -> Result<(), VerifyError> {
+        self.require(stmt, Rule::TypesDiffer, self.function.type_of(value) == ty)
+    }
+
+    fn index(&mut self, stmt: &Stmt, value: ExprId) -> Result<(), VerifyError> {
+        self.value(stmt, value)?;
+        self.require(stmt, Rule::IndexType, self.function.type_of(value) == DType::I64)
+    }
+
+    fn condition(&mut self, stmt: &Stmt, value: ExprId) -> Result<(), VerifyError> {
+        self.value(stmt, value)?;
+        self.require(stmt, Rule::ConditionType, self.function.type_of(value) == DType::Bool)
+    }
+
+    /// Checks that an expression exists and that the variables in it are visible.
+    fn value(&mut self, stmt: &Stmt, value: ExprId) -> Result<(), VerifyError> {
+        self.require(stmt, Rule::DanglingHandle, self.function.exprs.get(value).is_some())?;
+        self.round += 1;
+        let uses_visible = self.uses(value);
+        self.require(stmt, Rule::NotVisible, uses_visible)
+    }
+
+    /// Whether all variables of an expression are visible; looks at each shared part once.
+    fn uses(&mut self, value: ExprId) -> bool {
+        if std::mem::replace(&mut self.seen[value.index()], self.round) == self.round {
+            return true;
+        }
+        match self.function.exprs[value] {
+            Expr::Var(var) => self.visible[var.index()],
+            expr => expr.operands().all(|operand| self.uses(operand)),
+        }
+    }
+
+    fn define_immutable(&mut self, stmt: &Stmt, var: VarId, ty: DType) -> Result<(), VerifyError> {
+        self.define(stmt, var)?;
+        self.require(stmt, Rule::MustBeImmutable, !self.function.vars[var].mutable)?;
+        self.require(stmt, Rule::TypesDiffer, self.function.vars[var].ty == ty)
+    }
+
+    fn define(&mut self, stmt: &Stmt, var: VarId) -> Result<(), VerifyError> {
+        self.require(stmt, Rule::DanglingHandle, self.function.vars.get(var).is_some())?;
+        self.require(stmt, Rule::DefinedTwice, !self.defined[var.index()])?;
+        self.defined[var.index()] = true;
+        self.visible[var.index()] = true;
+        Ok(())
+    }
+}
