@@ -118,6 +118,8 @@ pub(super) struct Layout {
     pub(super) comment: u8,
     /// Which entries stand for two.
     pub(super) symmetry: Symmetry,
+    /// Whether entries on the diagonal must be zero.
+    pub(super) zero_diagonal: bool,
     /// Whether a line may hold any number of entries.
     pub(super) many_per_line: bool,
 }
@@ -315,7 +317,7 @@ impl<V: Element> Part<V> {
             let Some(value) = field.read(cursor) else { return Err(cursor.fault(F::EXPECTED)) };
             self.values.push(value);
             if layout.symmetry != Symmetry::General && !layout.dims.is_empty() {
-                self.mirror(cursor, value, layout.symmetry, field)?;
+                self.mirror(cursor, value, layout, field)?;
             }
             self.stored += 1;
             if !layout.many_per_line {
@@ -330,10 +332,10 @@ impl<V: Element> Part<V> {
         &mut self,
         cursor: &mut Cursor,
         value: V,
-        symmetry: Symmetry,
+        layout: &Layout,
         field: &F,
     ) -> Result<(), Fault> {
-        let image = field.mirror(value, symmetry);
+        let image = field.mirror(value, layout.symmetry);
         if let &[.., row, column] = self.indices.as_slice() {
             if row != column {
                 let Some(image) = image else { return Err(cursor.fault("a value whose negative fits 64 bits before")) };
@@ -341,7 +343,7 @@ impl<V: Element> Part<V> {
                 self.largest[0] = self.largest[0].max(column);
                 self.largest[1] = self.largest[1].max(row);
                 self.values.push(image);
-            } else if symmetry == Symmetry::SkewSymmetric && value != V::default() {
+            } else if layout.zero_diagonal && value != V::default() {
                 let expected = "only zeros on the diagonal of a skew-symmetric matrix";
                 let found = format!("a value at ({}, {})", row.saturating_add(1), column.saturating_add(1));
                 return Err(Fault { line: cursor.lines() + 1, expected: expected.into(), found });

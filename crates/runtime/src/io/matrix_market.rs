@@ -19,10 +19,13 @@
 //!   infinity or 0;
 //! - entries at the same place are all kept (packing adds them up); entries of the upper triangle of a symmetric
 //!   matrix stand for their mirror image as well;
+//! - the field `double`, which is real;
 //! - zeros on the diagonal of a skew-symmetric matrix; any value on the diagonal of a Hermitian one;
-//! - `hermitian` of a real or integer field is read as symmetric, which is the same, if the banner is otherwise to
-//!   the letter (tag `%%MatrixMarket`);
 //! - several values in a line of an array.
+//!
+//! A file whose tag is to the letter (`%%MatrixMarket`) is taken at its word in two more cases, and a file whose tag
+//! is not gets no second liberty: `hermitian` of a real or integer field, which is the same as symmetric; and values
+//! on the diagonal of a skew-symmetric matrix, which stay as they are.
 //!
 //! Refused: the object `vector` (an extension), integers past 64 bits, sizes past 2^63-1, a count in the size line of
 //! an array, and a carriage return alone as line end.
@@ -46,6 +49,7 @@ struct Banner {
     array: bool,
     field: FieldKind,
     symmetry: Symmetry,
+    exact: bool,
 }
 
 /// Whether a text starts like a Matrix Market file.
@@ -103,8 +107,8 @@ fn read_banner(text: &mut Text) -> Result<Banner, IoError> {
     };
     word(&["matrix"])?;
     let array = word(&["coordinate", "array"])? == 1;
-    let fields = [FieldKind::Real, FieldKind::Integer, FieldKind::Complex, FieldKind::Pattern];
-    let field = fields[word(&["real", "integer", "complex", "pattern"])?];
+    let fields = [FieldKind::Real, FieldKind::Integer, FieldKind::Complex, FieldKind::Pattern, FieldKind::Real];
+    let field = fields[word(&["real", "integer", "complex", "pattern", "double"])?];
     let symmetries = [Symmetry::General, Symmetry::Symmetric, Symmetry::SkewSymmetric, Symmetry::Hermitian];
     let symmetry = symmetries[word(&["general", "symmetric", "skew-symmetric", "hermitian"])?];
     if let Some(word) = words.next() {
@@ -123,7 +127,7 @@ fn read_banner(text: &mut Text) -> Result<Banner, IoError> {
     };
     match clash {
         Some((expected, found)) => Err(text.malformed(1, expected, found)),
-        None => Ok(Banner { array, field, symmetry }),
+        None => Ok(Banner { array, field, symmetry, exact }),
     }
 }
 
@@ -166,6 +170,7 @@ fn read_coordinates<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Re
         base: 1,
         comment: b'%',
         symmetry: banner.symmetry,
+        zero_diagonal: banner.symmetry == Symmetry::SkewSymmetric && !banner.exact,
         many_per_line: false,
     };
     let Entries { coords, values, stored, .. } = read_entries(text, &layout, field, Some(count))?;
@@ -191,6 +196,7 @@ fn read_array<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Result<(
         base: 1,
         comment: b'%',
         symmetry: banner.symmetry,
+        zero_diagonal: banner.symmetry == Symmetry::SkewSymmetric && !banner.exact,
         many_per_line: true,
     };
     let values = read_entries(text, &layout, field, Some(count))?.values;

@@ -25,7 +25,9 @@
 
 mod entries;
 mod error;
+mod fortran;
 mod frostt;
+mod harwell_boeing;
 mod matrix_market;
 mod progress;
 mod scan;
@@ -185,7 +187,8 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
     match named.or_else(|| sniff(text.ahead())) {
         Some(FileFormat::MatrixMarket) => matrix_market::read(&mut text, options),
         Some(FileFormat::Frostt) => frostt::read(&mut text, options),
-        _ => Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+        Some(FileFormat::HarwellBoeing) => harwell_boeing::read(&mut text, options),
+        None => Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
 }
 
@@ -193,6 +196,8 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
 fn sniff(text: &[u8]) -> Option<FileFormat> {
     if matrix_market::sniff(text) {
         Some(FileFormat::MatrixMarket)
+    } else if harwell_boeing::sniff(text) {
+        Some(FileFormat::HarwellBoeing)
     } else if frostt::sniff(text) {
         Some(FileFormat::Frostt)
     } else {
