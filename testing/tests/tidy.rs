@@ -2,7 +2,8 @@
 //!
 //! Every Rust file has a head comment and at most [`MOST_LINES`] lines; `unsafe` stands only where [`MAY_BE_UNSAFE`]
 //! lets it, with its reason beside it; a crate depends only on the crates [`MAY_DEPEND`] names; and no text holds an
-//! unfinished end ([`UNFINISHED_CODE`], [`UNFINISHED_TEXT`]) or a path of somebody's machine ([`MACHINE_PATHS`]).
+//! unfinished end ([`UNFINISHED_CODE`], [`UNFINISHED_TEXT`]), a reference to talk elsewhere ([`REFERENCES`]) or a path of somebody's
+//! machine ([`MACHINE_PATHS`]).
 //!
 //! Each rule is a function from a file's text to the lines that break it, and is itself tested on snippets that break
 //! it. Words inside comments and strings are not code, so [`code_of`] blanks them first:
@@ -54,6 +55,9 @@ const UNFINISHED_TEXT: [&str; 5] =
 const MACHINE_PATHS: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
+/// Beginnings of references to conversations elsewhere, likewise: what is worth knowing is said where it matters.
+const REFERENCES: [&str; 3] = [concat!("issue", " #"), concat!("pull request", " #"), concat!("PR", " #")];
+
 /// Files whose text is read by people or machines as part of the source.
 const TEXT_KINDS: [&str; 12] = ["rs", "toml", "md", "sh", "py", "yml", "yaml", "lac", "txt", "mtx", "tns", "json"];
 
@@ -80,8 +84,8 @@ fn texts_are_finished_and_name_no_machine() {
     let mut faults = Vec::new();
     for path in files(&root()).into_iter().filter(|path| is_text(path)) {
         let text = read(&path);
-        faults
-            .extend(unfinished_text(&text).into_iter().chain(machine_paths(&text)).map(|fault| located(&path, &fault)));
+        let broken = [unfinished_text(&text), references(&text), machine_paths(&text)];
+        faults.extend(broken.into_iter().flatten().map(|fault| located(&path, &fault)));
     }
     assert_no(&faults);
 }
@@ -152,6 +156,17 @@ fn unfinished_text(text: &str) -> Vec<Fault> {
     for (number, line) in text.lines().enumerate() {
         let mut words = line.split(|c: char| !c.is_alphanumeric());
         faults.extend(words.find(|word| UNFINISHED_TEXT.contains(word)).map(|word| fault(number + 1, word)));
+    }
+    faults
+}
+
+fn references(text: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let to_number = |word: &str| {
+            line.match_indices(word).any(|(at, _)| line[at + word.len()..].starts_with(|c: char| c.is_ascii_digit()))
+        };
+        faults.extend(REFERENCES.into_iter().filter(|word| to_number(word)).map(|word| fault(number + 1, word)));
     }
     faults
 }
@@ -443,6 +458,14 @@ fn unfinished_ends() {
     for word in UNFINISHED_TEXT {
         assert_eq!(lines(&unfinished_text(&format!("a\n# {word}: b"))), [2]);
         assert!(unfinished_text(&format!("a{word}")).is_empty(), "part of a word");
+    }
+}
+
+#[test]
+fn references_to_conversations() {
+    for word in REFERENCES {
+        assert_eq!(lines(&references(&format!("a\nsee {word}12"))), [2]);
+        assert!(references(&format!("an {word}, in general")).is_empty());
     }
 }
 
