@@ -2,8 +2,8 @@
 //!
 //! Every Rust file has a head comment and at most [`MOST_LINES`] lines; `unsafe` stands only where [`MAY_BE_UNSAFE`]
 //! lets it, with its reason beside it; a crate depends only on the crates [`MAY_DEPEND`] names; and no text holds an
-//! unfinished end ([`UNFINISHED_CODE`], [`UNFINISHED_TEXT`]), a reference to talk elsewhere ([`REFERENCES`]) or a path of somebody's
-//! machine ([`MACHINE_PATHS`]).
+//! unfinished end ([`UNFINISHED_CODE`], [`UNFINISHED_TEXT`]), a reference to talk elsewhere
+//! ([`REFERENCES`]) or a path of somebody's machine ([`MACHINE_PATHS`]).
 //!
 //! Each rule is a function from a file's text to the lines that break it, and is itself tested on snippets that break
 //! it. Words inside comments and strings are not code, so [`code_of`] blanks them first:
