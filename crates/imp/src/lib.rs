@@ -6,6 +6,8 @@
 
 pub mod arith;
 pub mod build;
+#[cfg(any(test, feature = "testing"))]
+pub mod generate;
 pub mod interp;
 pub mod ir;
 pub mod memory;

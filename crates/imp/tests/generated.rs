@@ -1,0 +1,93 @@
+//! The generator keeps its promises: functions verify, run without a fault, and together use everything there is.
+
+use std::collections::BTreeSet;
+
+use lacunar_formats::DType;
+use lacunar_imp::{Expr, Limits, Stmt, generate, interpret_within, verify};
+
+const SEEDS: u64 = 400;
+
+#[test]
+fn every_function_verifies_and_runs() {
+    let limits = Limits { steps: Some(2_000_000), ..Limits::default() };
+    let mut ended = 0;
+    for seed in 0..SEEDS {
+        let (function, mut memory) = generate::function(seed);
+        let text = function.to_string();
+        let function = verify(function).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        let outcome = interpret_within(&function, &mut memory, limits)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        ended += u64::from(outcome.is_none());
+    }
+    assert!(ended > SEEDS / 2 && ended < SEEDS, "some fail and most do not: {ended}");
+}
+
+#[test]
+fn everything_occurs() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let (function, _) = generate::function(seed);
+        for (id, expr) in function.exprs.iter() {
+            seen.insert(match expr {
+                Expr::Const(constant) => format!("constant {}", constant.ty),
+                Expr::Var(var) => format!("variable {}", function.vars[*var].ty),
+                Expr::Unary(op, a) => format!("{} {}", op.name(), function.type_of(*a)),
+                Expr::Binary(op, ..) => format!("{} {}", op.name(), function.type_of(id)),
+                Expr::Compare(op, a, _) => format!("{} {}", op.name(), function.type_of(*a)),
+                Expr::Select(..) => format!("select {}", function.type_of(id)),
+                Expr::Cast(ty, a) => format!("cast {} {ty}", function.type_of(*a)),
+            });
+        }
+        statements(&function.body, &mut seen);
+    }
+    for ty in DType::ALL {
+        for kind in ["constant", "variable", "==", "!="] {
+            assert!(seen.contains(&format!("{kind} {ty}")), "{kind} {ty}");
+        }
+        for op in lacunar_imp::UnaryOp::ALL.into_iter().filter(|op| op.accepts(ty)) {
+            assert!(seen.contains(&format!("{} {ty}", op.name())), "{op:?} {ty}");
+        }
+        for op in lacunar_imp::BinaryOp::ALL.into_iter().filter(|op| op.accepts(ty)) {
+            assert!(seen.contains(&format!("{} {ty}", op.name())), "{op:?} {ty}");
+        }
+        for op in lacunar_imp::CompareOp::ALL.into_iter().filter(|op| op.accepts(ty)) {
+            assert!(seen.contains(&format!("{} {ty}", op.name())), "{op:?} {ty}");
+        }
+    }
+    let kinds =
+        ["define", "assign", "load", "store", "accumulate", "for", "while", "break", "if", "alloc", "grow", "fill"];
+    for kind in kinds.into_iter().chain(["lower_bound", "sort_marked", "sort_combine", "fail", "comment"]) {
+        assert!(seen.contains(kind), "{kind}");
+    }
+}
+
+fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
+    for stmt in block {
+        let name = match stmt {
+            Stmt::Define { .. } => "define",
+            Stmt::Assign { .. } => "assign",
+            Stmt::Load { .. } => "load",
+            Stmt::Store { reduce: None, .. } => "store",
+            Stmt::Store { .. } => "accumulate",
+            Stmt::For { .. } => "for",
+            Stmt::While { .. } => "while",
+            Stmt::Break => "break",
+            Stmt::If { .. } => "if",
+            Stmt::Alloc { .. } => "alloc",
+            Stmt::Grow { .. } => "grow",
+            Stmt::Fill { .. } => "fill",
+            Stmt::Call { callee, .. } => callee.name(),
+            Stmt::Fail(_) => "fail",
+            Stmt::Comment(_) => "comment",
+        };
+        seen.insert(name.to_string());
+        match stmt {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => statements(body, seen),
+            Stmt::If { then, otherwise, .. } => {
+                statements(then, seen);
+                statements(otherwise, seen);
+            }
+            _ => {}
+        }
+    }
+}
