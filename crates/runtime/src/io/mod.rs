@@ -29,13 +29,16 @@ mod fortran;
 mod frostt;
 mod harwell_boeing;
 mod matrix_market;
+mod output;
 mod progress;
 mod scan;
 mod text;
+mod write;
 
 use std::path::Path;
 
 pub use error::IoError;
+pub use write::{DataRef, WriteField, WriteOptions, write};
 
 use crate::coo::Coo;
 use crate::values::Values;

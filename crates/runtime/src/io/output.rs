@@ -1,0 +1,119 @@
+//! Writing a file whole or not at all, made by all threads.
+//!
+//! The content is made in pieces, in parallel; each piece is compressed by the thread that made it (as a gzip member or
+//! a Zstandard frame of its own, which together are a valid file), and the pieces are written in order while the next
+//! ones are made. They go to a temporary file in the same folder, which takes the file's name when it is whole and
+//! vanishes if anything fails.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use flate2::write::GzEncoder;
+use rayon::prelude::*;
+use tempfile::NamedTempFile;
+
+use super::Compression;
+use super::error::IoError;
+use super::progress::Progress;
+
+/// Zstandard's own default.
+const ZSTD_LEVEL: i32 = 3;
+/// Pieces that a thread makes before they are written.
+const PIECES_AHEAD: usize = 4;
+
+/// Writes `count` pieces, each made by `make` from its number. An error of `make` is the reason why the content cannot
+/// be written.
+pub(super) fn write_pieces(
+    path: &Path,
+    compression: Compression,
+    progress: bool,
+    count: usize,
+    make: impl Fn(usize) -> Result<Vec<u8>, String> + Sync,
+) -> Result<(), IoError> {
+    let write_error = |source| IoError::Write { file: path.to_path_buf(), source };
+    let label = format!("writing {}", path.file_name().unwrap_or_default().to_string_lossy());
+    let mut progress = Progress::start(label, count as u64, progress);
+    let mut target = Target::open(path).map_err(write_error)?;
+    let wave = rayon::current_num_threads() * PIECES_AHEAD;
+    let make_wave = |pieces: Range<usize>| -> Result<Vec<Vec<u8>>, IoError> {
+        let piece = |piece| {
+            let text = make(piece).map_err(|reason| IoError::Unwritable { file: path.to_path_buf(), reason })?;
+            compress(text, compression).map_err(write_error)
+        };
+        pieces.into_par_iter().map(piece).collect()
+    };
+    let mut ready = make_wave(0..wave.min(count))?;
+    let mut next = wave.min(count);
+    loop {
+        let end = (next + wave).min(count);
+        let (written, made) = rayon::join(
+            || ready.iter().try_for_each(|piece| target.writer().write_all(piece)),
+            || make_wave(next..end),
+        );
+        written.map_err(write_error)?;
+        progress.advance(ready.len() as u64);
+        ready = made?;
+        if ready.is_empty() {
+            return target.finish().map_err(write_error);
+        }
+        next = end;
+    }
+}
+
+/// Compresses a piece on its own.
+fn compress(text: Vec<u8>, compression: Compression) -> io::Result<Vec<u8>> {
+    match compression {
+        Compression::None => Ok(text),
+        Compression::Gzip => {
+            let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 2), flate2::Compression::default());
+            encoder.write_all(&text)?;
+            encoder.finish()
+        }
+        Compression::Zstd => zstd::bulk::compress(&text, ZSTD_LEVEL),
+    }
+}
+
+/// Where a file is written to.
+enum Target {
+    /// A temporary file and the name it takes at the end.
+    Beside(NamedTempFile, PathBuf),
+    /// A device or a pipe, which has no content to protect.
+    Direct(File),
+}
+
+impl Target {
+    fn open(path: &Path) -> io::Result<Target> {
+        // A link stays a link: the file it leads to is replaced.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(Target::Direct(File::options().write(true).open(&place)?));
+        }
+        let folder = match place.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".lacunar-").suffix(".part");
+        // The usual rights of a new file, less what the user's mask takes; by default only the owner may read.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(folder)?;
+        Ok(Target::Beside(file, place))
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Target::Beside(file, _) => file,
+            Target::Direct(file) => file,
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Target::Beside(file, place) => file.persist(place).map(drop).map_err(|error| error.error),
+            Target::Direct(mut file) => file.flush(),
+        }
+    }
+}
