@@ -2,6 +2,31 @@
 //!
 //! Knows neither the compiler nor the IR.
 
+mod accumulate;
+pub mod alloc;
+mod array;
+pub mod buffer;
+mod cast;
+mod convert;
 pub mod coo;
+mod dispatch;
+pub mod error;
+mod import;
 pub mod io;
+mod keys;
+mod pack;
+mod parallel;
+mod sort;
+mod stats;
+pub mod storage;
+pub mod tensor;
 pub mod values;
+
+pub use accumulate::Accumulate;
+pub use array::{Array, Plain};
+pub use buffer::Buffer;
+pub use cast::{Convert, Number};
+pub use coo::{Coo, Coordinates};
+pub use error::{AllocError, StorageError};
+pub use tensor::Tensor;
+pub use values::{Element, Values};

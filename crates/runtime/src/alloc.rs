@@ -1,0 +1,277 @@
+//! The one allocator of tensors and of compiled kernels.
+//!
+//! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 4 MiB or more is mapped fresh from the
+//! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
+//! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is
+//! released by its pointer alone, whether Rust or a kernel allocated it:
+//!
+//! ```text
+//! small:  | header, 64 bytes | data ...                                    (the Rust allocator's)
+//! large:  | one page, the header at its end | data, on a 2 MiB boundary ... (mapped)
+//! ```
+//!
+//! No function aborts or unwinds: what cannot be had is `None`.
+
+#![allow(unsafe_code)]
+
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+/// The alignment of every block.
+pub const ALIGNMENT: usize = 64;
+/// Blocks from this size on are mapped, where the system is Linux.
+pub const LARGE: usize = 4 << 20;
+
+/// What stands in the 64 bytes before the data.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+struct Header {
+    /// Usable bytes of the block.
+    capacity: usize,
+    /// First byte of the allocation or mapping.
+    base: *mut u8,
+    /// Bytes of the allocation or mapping.
+    total: usize,
+    mapped: bool,
+}
+
+const HEADER: usize = size_of::<Header>();
+
+/// A block of at least `bytes` bytes, all zero if `zeroed`, else of any content.
+pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
+    #[cfg(target_os = "linux")]
+    if bytes >= LARGE {
+        return mapped::allocate(bytes);
+    }
+    let total = bytes.max(1).checked_next_multiple_of(ALIGNMENT)?.checked_add(HEADER)?;
+    let layout = Layout::from_size_align(total, ALIGNMENT).ok()?;
+    // SAFETY: the layout's size is not zero.
+    let base = unsafe { if zeroed { std::alloc::alloc_zeroed(layout) } else { std::alloc::alloc(layout) } };
+    let base = NonNull::new(base)?;
+    // SAFETY: the allocation has `total > HEADER` bytes and is aligned for a header.
+    unsafe {
+        let header = Header { capacity: total - HEADER, base: base.as_ptr(), total, mapped: false };
+        base.cast::<Header>().write(header);
+        Some(base.add(HEADER))
+    }
+}
+
+/// Makes the block hold `bytes` bytes, keeping the first `used`, and zeroes `zero_from .. bytes`.
+///
+/// The block may move. On `None` it is as it was, and still the caller's.
+///
+/// # Safety
+/// `block` came from this module and is not released; its first `used` bytes are within its capacity.
+pub unsafe fn grow(block: NonNull<u8>, used: usize, bytes: usize, zero_from: usize) -> Option<NonNull<u8>> {
+    // SAFETY: passed on.
+    let old = unsafe { capacity(block) };
+    // Bytes from `clean` on are known to be zero.
+    let (grown, clean) = if bytes <= old {
+        (block, bytes)
+    } else {
+        // SAFETY: passed on.
+        match unsafe { remap(block, bytes) } {
+            Some(moved) => (moved, old),
+            None => {
+                let fresh = allocate(bytes, zero_from < bytes)?;
+                // SAFETY: both blocks hold `used` bytes and are distinct; the old one is released once.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(block.as_ptr(), fresh.as_ptr(), used.min(old));
+                    release(block);
+                }
+                (fresh, used)
+            }
+        }
+    };
+    if zero_from < clean {
+        // SAFETY: `clean <= bytes`, which is within the capacity.
+        unsafe { std::ptr::write_bytes(grown.as_ptr().add(zero_from), 0, clean - zero_from) };
+    }
+    Some(grown)
+}
+
+/// Gives a block back.
+///
+/// # Safety
+/// `block` came from this module and is not used afterwards.
+pub unsafe fn release(block: NonNull<u8>) {
+    // SAFETY: every block has a header before it.
+    let header = unsafe { *header_of(block) };
+    #[cfg(target_os = "linux")]
+    if header.mapped {
+        mapped::unmap(header.base, header.total);
+        return;
+    }
+    // SAFETY: the layout is the one `allocate` used, which was valid.
+    unsafe { std::alloc::dealloc(header.base, Layout::from_size_align_unchecked(header.total, ALIGNMENT)) };
+}
+
+/// How many bytes the block can hold.
+///
+/// # Safety
+/// `block` came from this module and is not released.
+pub unsafe fn capacity(block: NonNull<u8>) -> usize {
+    // SAFETY: every block has a header before it.
+    unsafe { (*header_of(block)).capacity }
+}
+
+/// # Safety
+/// `block` came from this module.
+unsafe fn header_of(block: NonNull<u8>) -> *mut Header {
+    // SAFETY: `allocate` put the header there.
+    unsafe { block.as_ptr().sub(HEADER).cast() }
+}
+
+/// Grows a mapped block by moving its pages; `None` if it is not mapped or the system refuses.
+///
+/// # Safety
+/// As for [`grow`].
+#[cfg(target_os = "linux")]
+unsafe fn remap(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: passed on.
+    unsafe { if (*header_of(block)).mapped { mapped::grow(block, bytes) } else { None } }
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn remap(_block: NonNull<u8>, _bytes: usize) -> Option<NonNull<u8>> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+mod mapped {
+    //! Blocks of whole pages. A fresh mapping reads as zero.
+
+    use super::{HEADER, Header, header_of};
+    use std::ptr::NonNull;
+
+    const HUGE: usize = 2 << 20;
+
+    pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+        let page = page_size();
+        let data = map_aligned(page, bytes.checked_next_multiple_of(page)?)?;
+        write_header(data, page, bytes.checked_next_multiple_of(page)?);
+        Some(data)
+    }
+
+    /// # Safety
+    /// `block` is a mapped block.
+    pub(super) unsafe fn grow(block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: passed on.
+        let old = unsafe { *header_of(block) };
+        let page = page_size();
+        let usable = bytes.checked_next_multiple_of(page)?;
+        let target = map_aligned(page, usable)?;
+        // SAFETY: `target - page` starts a mapping of `page + usable` bytes that nothing else uses; the old mapping
+        // is moved onto it, pages and header alike.
+        unsafe {
+            let base = target.as_ptr().sub(page);
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            let moved = libc::mremap(old.base.cast(), old.total, page + usable, flags, base.cast::<libc::c_void>());
+            if moved == libc::MAP_FAILED {
+                unmap(base, page + usable);
+                return None;
+            }
+        }
+        advise(target, usable);
+        write_header(target, page, usable);
+        Some(target)
+    }
+
+    pub(super) fn unmap(base: *mut u8, total: usize) {
+        // SAFETY: only whole mappings made here are passed, each once. A failure leaves the pages mapped: a leak.
+        unsafe { libc::munmap(base.cast(), total) };
+    }
+
+    /// Maps one page and, on the next 2 MiB boundary after it, `usable` bytes; returns the latter's start.
+    fn map_aligned(page: usize, usable: usize) -> Option<NonNull<u8>> {
+        let reserve = usable.checked_add(HUGE)?.checked_add(page)?;
+        if reserve > isize::MAX as usize {
+            return None;
+        }
+        // SAFETY: an anonymous private mapping at an address of the system's choice touches nothing that exists.
+        let base = unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(std::ptr::null_mut(), reserve, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let base = base.cast::<u8>();
+        let start = base as usize;
+        let data = (start + page).next_multiple_of(HUGE);
+        let (before, after) = (data - page - start, start + reserve - (data + usable));
+        // SAFETY: `before` and `after` are the ends of the mapping just made, outside what is kept.
+        unsafe {
+            if before > 0 {
+                unmap(base, before);
+            }
+            if after > 0 {
+                unmap(base.add(reserve - after), after);
+            }
+            let data = NonNull::new(base.add(data - start))?;
+            advise(data, usable);
+            Some(data)
+        }
+    }
+
+    fn advise(data: NonNull<u8>, bytes: usize) {
+        // SAFETY: the range is mapped; the advice changes no content, and refusing it is harmless.
+        unsafe { libc::madvise(data.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
+
+    fn write_header(data: NonNull<u8>, page: usize, usable: usize) {
+        // SAFETY: the page before the data is mapped and holds the header at its end.
+        unsafe {
+            let header = Header { capacity: usable, base: data.as_ptr().sub(page), total: page + usable, mapped: true };
+            data.as_ptr().sub(HEADER).cast::<Header>().write(header);
+        }
+    }
+
+    fn page_size() -> usize {
+        // SAFETY: a query without arguments in memory.
+        let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(4096)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_zeroed_and_keep_their_content_when_they_grow() {
+        for start in [0usize, 1, 64, 1000, LARGE - 1, LARGE, LARGE + 12345] {
+            let block = allocate(start, true).unwrap();
+            assert_eq!(block.as_ptr() as usize % if start >= LARGE { 2 << 20 } else { ALIGNMENT }, 0);
+            // SAFETY: every access below is within the sizes asked for; each block is released once.
+            unsafe {
+                assert!(std::slice::from_raw_parts(block.as_ptr(), start).iter().all(|&b| b == 0));
+                std::ptr::write_bytes(block.as_ptr(), 7, start);
+                let mut block = block;
+                let mut used = start;
+                for size in [start + 1, start + 100, start * 2 + 64, LARGE + start, 3 * LARGE] {
+                    let size = size.max(used);
+                    block = grow(block, used, size, used).unwrap();
+                    assert!(capacity(block) >= size);
+                    let bytes = std::slice::from_raw_parts(block.as_ptr(), size);
+                    assert!(bytes[..start].iter().all(|&b| b == 7));
+                    assert!(bytes[start..].iter().all(|&b| b == 0));
+                    used = size;
+                }
+                release(block);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_none() {
+        assert!(allocate(usize::MAX, false).is_none());
+        assert!(allocate(usize::MAX / 2, true).is_none());
+        let block = allocate(10, true).unwrap();
+        // SAFETY: the block is ours, and released once.
+        unsafe {
+            assert!(grow(block, 10, usize::MAX - 1, usize::MAX).is_none());
+            release(block);
+        }
+    }
+}

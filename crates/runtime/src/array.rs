@@ -1,0 +1,99 @@
+//! Typed arrays from the tensors' allocator: what sorting and packing compute in.
+//!
+//! Unlike a `Vec`, an [`Array`] reports refused memory as an error, is zeroed without a pass when it is large, sits on
+//! huge pages, and becomes a [`Buffer`](crate::buffer::Buffer) without a copy.
+
+#![allow(unsafe_code)]
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use crate::alloc;
+use crate::error::AllocError;
+
+/// A type of which every bit pattern of zeros is a value, and that owns nothing.
+///
+/// # Safety
+/// The all-zero bytes are a valid value, the type has no drop glue, and its alignment is at most
+/// [`alloc::ALIGNMENT`].
+pub unsafe trait Plain: Copy + Send + Sync + 'static {}
+
+macro_rules! plain {
+    ($($ty:ty),*) => { $(
+        // SAFETY: zero bytes are a value of every primitive number and of `bool`; alignments are at most 16.
+        unsafe impl Plain for $ty {}
+    )* };
+}
+plain!(bool, i8, i16, i32, i64, u8, u16, u32, u64, u128, usize, f32, f64, [u32; 2], [u64; 2]);
+plain!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+
+/// A fixed number of elements, owned.
+#[derive(Debug)]
+pub struct Array<T: Plain> {
+    /// A block of `alloc` holding `len` initialised elements.
+    block: NonNull<u8>,
+    len: usize,
+    element: std::marker::PhantomData<T>,
+}
+
+// SAFETY: the array owns its block, and `T` is `Send + Sync`.
+unsafe impl<T: Plain> Send for Array<T> {}
+// SAFETY: shared access only reads.
+unsafe impl<T: Plain> Sync for Array<T> {}
+
+impl<T: Plain> Array<T> {
+    /// `len` zeros.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn zeroed(len: usize) -> Result<Array<T>, AllocError> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(AllocError { bytes: u64::MAX })?;
+        let block = alloc::allocate(bytes, true).ok_or(AllocError { bytes: bytes as u64 })?;
+        Ok(Array { block, len, element: std::marker::PhantomData })
+    }
+
+    /// A copy of a slice.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn copy_of(slice: &[T]) -> Result<Array<T>, AllocError> {
+        let mut array = Array::zeroed(slice.len())?;
+        crate::parallel::copy(slice, &mut array);
+        Ok(array)
+    }
+
+    /// Drops the elements from `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The block and the number of elements; the caller owns the block.
+    pub(crate) fn into_raw(self) -> (NonNull<u8>, usize) {
+        let raw = (self.block, self.len);
+        std::mem::forget(self);
+        raw
+    }
+}
+
+impl<T: Plain> Drop for Array<T> {
+    fn drop(&mut self) {
+        // SAFETY: the block came from `alloc`, and the array is its only owner.
+        unsafe { alloc::release(self.block) };
+    }
+}
+
+impl<T: Plain> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the block holds `len` initialised elements, aligned for any `Plain` type.
+        unsafe { std::slice::from_raw_parts(self.block.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Plain> DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`, and access is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.block.as_ptr().cast(), self.len) }
+    }
+}

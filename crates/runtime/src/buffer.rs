@@ -1,0 +1,381 @@
+//! Untyped arrays: the values, positions and coordinates of tensors.
+//!
+//! A buffer knows its element type at run time. It owns its memory (from [`crate::alloc`], as compiled kernels do, so
+//! that either side can take over the other's arrays), or it keeps a foreign owner alive and uses its memory without
+//! a copy.
+//!
+//! ```
+//! use lacunar_runtime::buffer::Buffer;
+//! let mut buffer = Buffer::from_vec(vec![1.0f64, 2.0]);
+//! buffer.as_mut_slice::<f64>().unwrap()[0] = 3.0;
+//! assert_eq!(buffer.as_slice::<f64>(), Some(&[3.0, 2.0][..]));
+//! assert_eq!(buffer.as_slice::<f32>(), None);
+//! ```
+
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use lacunar_formats::{DType, IndexWidth};
+
+use crate::alloc;
+use crate::array::{Array, Plain};
+use crate::error::{AllocError, StorageError};
+use crate::values::{Element, Values};
+
+/// `len` elements of one element type.
+pub struct Buffer {
+    /// Start of `len` initialised elements of `dtype`, aligned for it.
+    data: NonNull<u8>,
+    len: usize,
+    dtype: DType,
+    owner: Owner,
+}
+
+/// Who frees the memory.
+enum Owner {
+    /// The buffer: `data` is a block of `alloc`.
+    Block,
+    /// Somebody else, who also allows writing: the buffer is the only user.
+    Exclusive(#[expect(dead_code, reason = "kept only to be dropped")] Box<dyn Any + Send + Sync>),
+    /// Somebody else, for reading only.
+    Shared(Arc<dyn Any + Send + Sync>),
+}
+
+// SAFETY: elements are plain data, and the owners are `Send + Sync`.
+unsafe impl Send for Buffer {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// `len` zeros.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn zeroed(dtype: DType, len: u64) -> Result<Buffer, AllocError> {
+        Buffer::allocate(dtype, len, true)
+    }
+
+    /// `len` elements of any content.
+    ///
+    /// # Safety
+    /// Every element is written before it is read.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub unsafe fn uninitialized(dtype: DType, len: u64) -> Result<Buffer, AllocError> {
+        Buffer::allocate(dtype, len, false)
+    }
+
+    fn allocate(dtype: DType, len: u64, zeroed: bool) -> Result<Buffer, AllocError> {
+        let len = usize::try_from(len).map_err(|_| AllocError { bytes: u64::MAX })?;
+        let bytes = len.checked_mul(dtype.size()).ok_or(AllocError { bytes: u64::MAX })?;
+        let data = alloc::allocate(bytes, zeroed).ok_or(AllocError { bytes: bytes as u64 })?;
+        Ok(Buffer { data, len, dtype, owner: Owner::Block })
+    }
+
+    /// Takes a vector's memory, without a copy.
+    pub fn from_vec<T: Element>(mut vec: Vec<T>) -> Buffer {
+        let data = NonNull::new(vec.as_mut_ptr().cast::<u8>()).unwrap_or(NonNull::dangling());
+        let len = vec.len();
+        Buffer { data, len, dtype: T::DTYPE, owner: Owner::Exclusive(Box::new(vec)) }
+    }
+
+    /// Takes the memory of values, without a copy.
+    pub fn from_values(values: Values) -> Buffer {
+        crate::dispatch::with_values!(values, vec => Buffer::from_vec(vec))
+    }
+
+    /// A copy of a slice.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn copy_of<T: Element>(slice: &[T]) -> Result<Buffer, AllocError> {
+        let mut buffer = Buffer::zeroed(T::DTYPE, slice.len() as u64)?;
+        if let Some(to) = buffer.as_mut_slice::<T>() {
+            crate::parallel::copy(slice, to);
+        }
+        Ok(buffer)
+    }
+
+    /// Takes an array's memory, without a copy.
+    pub fn from_array<T: Element + Plain>(array: Array<T>) -> Buffer {
+        let (data, len) = array.into_raw();
+        Buffer { data, len, dtype: T::DTYPE, owner: Owner::Block }
+    }
+
+    /// Uses the slice that `view` finds in `owner`, without a copy, for reading. The owner lives as long as the buffer.
+    pub fn borrow<T: Element, O: Send + Sync + 'static>(
+        owner: Arc<O>,
+        view: impl for<'a> FnOnce(&'a O) -> &'a [T],
+    ) -> Buffer {
+        let slice = view(&owner);
+        let (data, len) = (NonNull::from(slice).cast(), slice.len());
+        Buffer { data, len, dtype: T::DTYPE, owner: Owner::Shared(owner) }
+    }
+
+    /// Uses foreign memory, without a copy, for reading.
+    ///
+    /// # Safety
+    /// `data` points to `len` initialised elements of `dtype`, aligned for it, that nobody writes to while `owner`
+    /// lives.
+    pub unsafe fn borrow_raw(data: NonNull<u8>, len: usize, dtype: DType, owner: Arc<dyn Any + Send + Sync>) -> Buffer {
+        Buffer { data, len, dtype, owner: Owner::Shared(owner) }
+    }
+
+    /// Takes over a block of [`crate::alloc`] that holds `len` elements.
+    ///
+    /// # Safety
+    /// `block` came from the allocator, nobody else uses or frees it, and its first `len` elements are initialised
+    /// values of `dtype` within its capacity.
+    pub unsafe fn from_block(block: NonNull<u8>, len: usize, dtype: DType) -> Buffer {
+        Buffer { data: block, len, dtype, owner: Owner::Block }
+    }
+
+    /// The block, if the buffer owns one: the caller frees it.
+    pub(crate) fn into_block(self) -> Result<NonNull<u8>, Buffer> {
+        match self.owner {
+            Owner::Block => {
+                let data = self.data;
+                std::mem::forget(self);
+                Ok(data)
+            }
+            _ => Err(self),
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Bytes of the elements.
+    pub fn bytes(&self) -> u64 {
+        (self.len * self.dtype.size()) as u64
+    }
+
+    /// How many elements fit without moving.
+    pub fn capacity(&self) -> usize {
+        match self.owner {
+            // SAFETY: the block is ours and not released.
+            Owner::Block => unsafe { alloc::capacity(self.data) / self.dtype.size() },
+            _ => self.len,
+        }
+    }
+
+    /// Whether the memory is somebody else's, for reading only.
+    pub fn is_borrowed(&self) -> bool {
+        matches!(self.owner, Owner::Shared(_))
+    }
+
+    /// The start of the elements.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.data.as_ptr()
+    }
+
+    /// The start of the elements, for writing; `None` if the buffer is borrowed for reading.
+    pub fn as_mut_ptr(&mut self) -> Option<*mut u8> {
+        (!self.is_borrowed()).then_some(self.data.as_ptr())
+    }
+
+    /// The elements, if they are of type `T`.
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        // SAFETY: the memory holds `len` initialised elements of the type.
+        (T::DTYPE == self.dtype).then(|| unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.len) })
+    }
+
+    /// The elements, if they are of type `T` and the buffer is not borrowed.
+    pub fn as_mut_slice<T: Element>(&mut self) -> Option<&mut [T]> {
+        let writable = T::DTYPE == self.dtype && !self.is_borrowed();
+        // SAFETY: as for `as_slice`; the buffer is the only user of memory that is not shared.
+        writable.then(|| unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr().cast(), self.len) })
+    }
+
+    /// The elements as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        // SAFETY: elements have no padding, and every byte is initialised.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len * self.dtype.size()) }
+    }
+
+    /// The elements as positions or coordinates, if they are of type `u32` or `u64`.
+    pub fn indices(&self) -> Option<Indices<'_>> {
+        self.as_slice().map(Indices::U32).or_else(|| self.as_slice().map(Indices::U64))
+    }
+
+    /// The same memory with the elements read as unsigned: coordinates from libraries that keep them signed.
+    /// A negative number becomes one above the signed maximum; who validates the array must refuse those.
+    pub fn into_unsigned(mut self) -> Buffer {
+        self.dtype = match self.dtype {
+            DType::I8 => DType::U8,
+            DType::I16 => DType::U16,
+            DType::I32 => DType::U32,
+            DType::I64 => DType::U64,
+            other => other,
+        };
+        self
+    }
+
+    /// Drops the elements from `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Appends zeros until there are `len` elements, or truncates.
+    ///
+    /// # Errors
+    /// The system refused the memory; the buffer is as it was.
+    pub fn resize(&mut self, len: u64) -> Result<(), AllocError> {
+        let len = usize::try_from(len).map_err(|_| AllocError { bytes: u64::MAX })?;
+        if len <= self.len {
+            self.len = len;
+            return Ok(());
+        }
+        self.make_owned()?;
+        let bytes = len.checked_mul(self.dtype.size()).ok_or(AllocError { bytes: u64::MAX })?;
+        let used = self.len * self.dtype.size();
+        // SAFETY: `make_owned` made `data` a block of ours, of which `used` bytes are used.
+        let grown = unsafe { alloc::grow(self.data, used, bytes, used) };
+        self.data = grown.ok_or(AllocError { bytes: bytes as u64 })?;
+        self.len = len;
+        Ok(())
+    }
+
+    /// Copies foreign memory into the buffer's own; nothing to do if it is its own already.
+    ///
+    /// # Errors
+    /// The system refused the memory; the buffer is as it was.
+    pub fn make_owned(&mut self) -> Result<(), AllocError> {
+        if !matches!(self.owner, Owner::Block) {
+            *self = self.deep_copy()?;
+        }
+        Ok(())
+    }
+
+    /// A second buffer of the same content: shared memory is shared, owned memory is copied.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn try_clone(&self) -> Result<Buffer, AllocError> {
+        match &self.owner {
+            Owner::Shared(owner) => {
+                let owner = Owner::Shared(Arc::clone(owner));
+                Ok(Buffer { data: self.data, len: self.len, dtype: self.dtype, owner })
+            }
+            _ => self.deep_copy(),
+        }
+    }
+
+    fn deep_copy(&self) -> Result<Buffer, AllocError> {
+        crate::dispatch::with_element!(self.dtype, T => Buffer::copy_of::<T>(self.as_slice().unwrap_or_default()))
+    }
+
+    /// The same memory, of 8-bit integers, read as `bool`: how bool arrays from outside come in.
+    ///
+    /// # Errors
+    /// [`StorageError::Bool`] with the first byte that is neither 0 nor 1; [`StorageError::Type`] for other types.
+    pub fn into_bool(mut self) -> Result<Buffer, StorageError> {
+        if !matches!(self.dtype, DType::Bool | DType::U8 | DType::I8) {
+            return Err(StorageError::Type { what: "a bool array".into(), found: self.dtype, expected: "u8".into() });
+        }
+        let bytes = self.as_bytes();
+        if let Some(place) = crate::parallel::first(bytes.len(), |k| (bytes[k] > 1).then_some(k)) {
+            return Err(StorageError::Bool { place: place as u64 });
+        }
+        self.dtype = DType::Bool;
+        Ok(self)
+    }
+
+    /// The elements as plain words of the same size, for moving them about.
+    pub(crate) fn as_words<V: Plain>(&self) -> &[V] {
+        let fits = size_of::<V>() == self.dtype.size() && self.data.as_ptr().cast::<V>().is_aligned();
+        assert!(fits, "words of {} bytes for elements of type {}", size_of::<V>(), self.dtype);
+        // SAFETY: every initialised memory of fitting size and alignment is a sequence of words.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.len) }
+    }
+
+    /// Takes an array of words that are elements of `dtype`, moved there from such a buffer, or zeros.
+    pub(crate) fn from_words<V: Plain>(array: Array<V>, dtype: DType) -> Buffer {
+        assert_eq!(size_of::<V>(), dtype.size(), "words for elements of type {dtype}");
+        let (data, len) = array.into_raw();
+        Buffer { data, len, dtype, owner: Owner::Block }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Owner::Block = self.owner {
+            // SAFETY: the block is ours, and this is its last use.
+            unsafe { alloc::release(self.data) };
+        }
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::dispatch::with_element!(self.dtype, T => {
+            let slice = self.as_slice::<T>().unwrap_or_default();
+            write!(f, "{}{:?}", self.dtype, &slice[..slice.len().min(64)])?;
+            if slice.len() > 64 { write!(f, " and {} more", slice.len() - 64) } else { Ok(()) }
+        })
+    }
+}
+
+/// Equal types and elements (NaN differs from itself).
+impl PartialEq for Buffer {
+    fn eq(&self, other: &Buffer) -> bool {
+        crate::dispatch::with_element!(self.dtype, T => self.as_slice::<T>() == other.as_slice::<T>())
+    }
+}
+
+/// A position or coordinate array.
+#[derive(Clone, Copy, Debug)]
+pub enum Indices<'a> {
+    /// 32-bit numbers.
+    U32(&'a [u32]),
+    /// 64-bit numbers.
+    U64(&'a [u64]),
+}
+
+impl Indices<'_> {
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Indices::U32(v) => v.len(),
+            Indices::U64(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number at `k`; 0 past the end.
+    pub fn get(&self, k: usize) -> u64 {
+        match self {
+            Indices::U32(v) => v.get(k).map_or(0, |&c| u64::from(c)),
+            Indices::U64(v) => v.get(k).copied().unwrap_or(0),
+        }
+    }
+
+    /// The width of the numbers.
+    pub fn width(&self) -> IndexWidth {
+        match self {
+            Indices::U32(_) => IndexWidth::W32,
+            Indices::U64(_) => IndexWidth::W64,
+        }
+    }
+}

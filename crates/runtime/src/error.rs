@@ -1,0 +1,150 @@
+//! Why a tensor cannot be stored, packed, imported or converted.
+//!
+//! Every variant says what was expected and where: the level or dimension, and the place inside the array.
+
+use lacunar_formats::{DType, Format};
+use thiserror::Error;
+
+/// The system gave no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("out of memory: {bytes} bytes were refused")]
+pub struct AllocError {
+    /// How many bytes were asked for; `u64::MAX` where the size itself does not fit.
+    pub bytes: u64,
+}
+
+/// Why a tensor cannot be stored as asked.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// Memory was refused.
+    #[error(transparent)]
+    Alloc(#[from] AllocError),
+    /// A size does not fit into 64 bits.
+    #[error("{what} does not fit into 64 bits")]
+    Overflow {
+        /// The size that overflows.
+        what: String,
+    },
+    /// A number does not fit into the index arrays of the format.
+    #[error("{what} does not fit into {width}-bit index arrays")]
+    Width {
+        /// The number.
+        what: String,
+        /// Bits of the arrays.
+        width: u32,
+    },
+    /// A format of one order for data of another.
+    #[error("format `{format}` stores {levels} dimensions, but the tensor has {order}")]
+    Order {
+        /// The format.
+        format: Format,
+        /// How many dimensions it stores.
+        levels: usize,
+        /// How many the tensor has.
+        order: usize,
+    },
+    /// An array has the wrong length.
+    #[error("{what} has {found} elements, but {expected} are needed")]
+    Length {
+        /// The array.
+        what: String,
+        /// Its length.
+        found: u64,
+        /// The length that fits the others.
+        expected: u64,
+    },
+    /// An array has the wrong element type.
+    #[error("{what} is of type {found}, but {expected} is needed")]
+    Type {
+        /// The array.
+        what: String,
+        /// Its element type.
+        found: DType,
+        /// What fits.
+        expected: String,
+    },
+    /// The level's arrays are of another kind than the format's level.
+    #[error("level {level} of format `{format}` has the arrays of another level kind")]
+    LevelKind {
+        /// The level.
+        level: usize,
+        /// The format.
+        format: Format,
+    },
+    /// A number of an index array is negative.
+    #[error("{what} holds a negative number at {place}")]
+    Negative {
+        /// The array.
+        what: String,
+        /// The place in it.
+        place: u64,
+    },
+    /// A coordinate is not below the size of its dimension.
+    #[error("coordinate {coordinate} of entry {entry} is outside dimension {dimension} of size {size}")]
+    OutOfRange {
+        /// The dimension, counted from 0.
+        dimension: usize,
+        /// The place in the coordinate array.
+        entry: u64,
+        /// The coordinate found there.
+        coordinate: u64,
+        /// The size of the dimension.
+        size: u64,
+    },
+    /// A position array does not start at 0 or descends.
+    #[error("position array of level {level} is wrong at {place}: {reason}")]
+    Positions {
+        /// The level, counted from 0.
+        level: usize,
+        /// The place in the position array.
+        place: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Coordinates descend under one parent.
+    #[error("coordinates of level {level} are not sorted at {place}")]
+    NotSorted {
+        /// The level, counted from 0.
+        level: usize,
+        /// The place in the coordinate array.
+        place: u64,
+    },
+    /// A coordinate occurs twice under one parent.
+    #[error("level {level} holds the same coordinate twice, at {place}")]
+    Duplicate {
+        /// The level, counted from 0.
+        level: usize,
+        /// The place of the second in the coordinate array.
+        place: u64,
+    },
+    /// A byte of a bool array is neither 0 nor 1.
+    #[error("element {place} of the bool values is neither 0 nor 1")]
+    Bool {
+        /// The place in the value array.
+        place: u64,
+    },
+    /// The data do not fit the format.
+    #[error("the entries under {prefix} do not fit format `{format}`: {reason}")]
+    NotRepresentable {
+        /// The format.
+        format: Format,
+        /// The coordinates of the levels above, in level order.
+        prefix: String,
+        /// What does not fit, and what would.
+        reason: String,
+    },
+    /// An array is borrowed for reading and cannot be written to.
+    #[error("{what} is borrowed for reading only")]
+    ReadOnly {
+        /// The array.
+        what: String,
+    },
+}
+
+impl StorageError {
+    /// A size that overflows.
+    pub fn overflow(what: impl Into<String>) -> StorageError {
+        StorageError::Overflow { what: what.into() }
+    }
+}

@@ -1,0 +1,124 @@
+//! Tensors from arrays of the user's: everything is checked once, at memory speed, on all threads.
+//!
+//! Checked are the types and lengths of arrays, that positions start at 0 and never descend, that coordinates are below
+//! their dimension's size and ascend under each parent, and that none repeats where the format does not say so. A
+//! coordinate list that repeats whole coordinates is packed anew, which adds up their values.
+//!
+//! Arrays of signed integers (SciPy's) are taken as unsigned, without a copy; negative numbers are refused.
+//!
+//! ```
+//! use lacunar_formats::Format;
+//! use lacunar_runtime::{buffer::Buffer, storage::LevelStorage, tensor::Tensor};
+//! let (indptr, indices, data) = (vec![0i32, 2, 3], vec![0i32, 2, 1], vec![5.0, 6.0, 7.0]);
+//! let levels = vec![
+//!     LevelStorage::dense(2),
+//!     LevelStorage::compressed(Buffer::from_vec(indptr), Buffer::from_vec(indices)),
+//! ];
+//! let csr = Tensor::from_parts(vec![2, 3], &Format::csr(), levels, Buffer::from_vec(data)).unwrap();
+//! assert_eq!(csr.to_coo().unwrap().len(), 3);
+//! ```
+
+#![allow(unsafe_code)]
+
+use lacunar_formats::{DType, Format};
+
+use crate::buffer::{Buffer, Indices};
+use crate::error::StorageError;
+use crate::parallel;
+use crate::storage::{LevelStorage, Place};
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+impl Tensor {
+    /// A tensor of the given arrays, checked. See the head of this module.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the arrays.
+    pub fn from_parts(
+        dims: Vec<u64>,
+        format: &Format,
+        levels: Vec<LevelStorage>,
+        values: Buffer,
+    ) -> Result<Tensor, StorageError> {
+        if format.order() != dims.len() {
+            let (levels, order) = (format.order(), dims.len());
+            return Err(StorageError::Order { format: format.clone(), levels, order });
+        }
+        if levels.len() != dims.len() {
+            let (found, expected) = (levels.len() as u64, dims.len() as u64);
+            return Err(StorageError::Length { what: "the list of levels".into(), found, expected });
+        }
+        let levels = levels
+            .into_iter()
+            .enumerate()
+            .map(|(level, storage)| unsigned(storage, level))
+            .collect::<Result<Vec<_>, StorageError>>()?;
+        let mut positions = 1;
+        for (level, storage) in levels.iter().enumerate() {
+            if storage.kind() != format.levels()[level].kind {
+                return Err(StorageError::LevelKind { level, format: format.clone() });
+            }
+            positions = storage.check(positions, Place { format, dims: &dims, level })?;
+        }
+        if values.len() as u64 != positions {
+            let (what, found) = ("the array of values".into(), values.len() as u64);
+            return Err(StorageError::Length { what, found, expected: positions });
+        }
+        let order = (0..levels.len()).try_for_each(|level| check_order(&levels, Place { format, dims: &dims, level }));
+        let tensor = Tensor::assemble(dims, format.clone(), levels, values);
+        match order {
+            Ok(()) => Ok(tensor),
+            Err(StorageError::Duplicate { level, .. }) if repeats_are_summed(&tensor, level) => {
+                Tensor::from_coo(tensor.to_coo()?, format)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A tensor of the given arrays, not checked.
+    ///
+    /// # Safety
+    /// Everything that [`Tensor::from_parts`] checks holds, and the index arrays are of unsigned types.
+    pub unsafe fn from_parts_unchecked(
+        dims: Vec<u64>,
+        format: Format,
+        levels: Vec<LevelStorage>,
+        values: Buffer,
+    ) -> Tensor {
+        Tensor::assemble(dims, format, levels, values)
+    }
+}
+
+/// The level with signed index arrays read as unsigned.
+fn unsigned(storage: LevelStorage, level: usize) -> Result<LevelStorage, StorageError> {
+    storage.try_map(|name, array| {
+        let negative = match array.dtype() {
+            DType::I32 => first_negative(array.as_slice::<i32>()),
+            DType::I64 => first_negative(array.as_slice::<i64>()),
+            _ => None,
+        };
+        match negative {
+            Some(place) => Err(StorageError::Negative { what: format!("array {name} of level {level}"), place }),
+            None => Ok(array.into_unsigned()),
+        }
+    })
+}
+
+fn first_negative<T: Element + PartialOrd>(array: Option<&[T]>) -> Option<u64> {
+    let array = array.unwrap_or_default();
+    parallel::first(array.len(), |k| (array[k] < T::default()).then_some(k as u64))
+}
+
+/// Checks that the coordinates of a level ascend, with those of the levels that distinguish its positions.
+fn check_order(levels: &[LevelStorage], place: Place) -> Result<(), StorageError> {
+    let chain = &levels[place.level..=place.distinguished_to()];
+    let chain: Vec<Indices> = chain.iter().filter_map(|level| level.crd()?.indices()).collect();
+    levels[place.level].check_order(&chain, place)
+}
+
+/// Whether entries that repeat a coordinate at a level are a coordinate list's: the levels from there on are all that
+/// distinguishes entries.
+fn repeats_are_summed(tensor: &Tensor, level: usize) -> bool {
+    let place = Place { format: tensor.format(), dims: tensor.dims(), level };
+    place.distinguished_to() > level && place.distinguished_to() + 1 == tensor.order()
+}

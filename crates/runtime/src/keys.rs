@@ -1,0 +1,204 @@
+//! The entries of a tensor in the order of its levels, each entry's coordinates packed into one integer.
+//!
+//! A coordinate below `size` takes as many bits as `size - 1`; the outermost level's stand highest, so the order of
+//! the integers is the lexicographic order of the coordinates:
+//!
+//! ```text
+//! dims 5 x 6, levels in order 0, 1:   3 bits for i, 3 bits for j     (2, 5) -> 010 101
+//! ```
+//!
+//! Keys have 32, 64 or 128 bits, whichever is the least that holds all coordinates. Where 128 bits are not enough, the
+//! entries stay in columns, one array per level, and are sorted by comparison.
+
+use lacunar_formats::IndexWidth;
+
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::coo::Coordinates;
+use crate::error::AllocError;
+use crate::parallel;
+use crate::sort::Key;
+
+/// Where each level's coordinate is inside a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Lowest bit of each level's coordinate.
+    shifts: Vec<u32>,
+    /// As many ones as the coordinate has bits.
+    masks: Vec<u64>,
+    /// Bits of all coordinates together.
+    bits: u32,
+}
+
+impl Layout {
+    /// The layout for levels of the given sizes, outermost first.
+    pub fn new(sizes: &[u64]) -> Layout {
+        let (mut shifts, mut masks, mut bits) = (vec![0; sizes.len()], vec![0; sizes.len()], 0u32);
+        for (level, &size) in sizes.iter().enumerate().rev() {
+            let width = u64::BITS - size.saturating_sub(1).leading_zeros();
+            shifts[level] = bits;
+            masks[level] = u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0);
+            bits = bits.saturating_add(width);
+        }
+        Layout { shifts, masks, bits }
+    }
+
+    /// Bits of all coordinates together.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Whether a level's size is 1 (or 0): its coordinate has no bits, and its shift may be the key's whole width.
+    pub fn is_single(&self, level: usize) -> bool {
+        self.masks[level] == 0
+    }
+
+    /// The lowest bit of a level's coordinate.
+    pub fn shift(&self, level: usize) -> u32 {
+        self.shifts[level]
+    }
+}
+
+/// Read access to sorted entries, `0 .. len`.
+pub trait Access: Sync {
+    /// The number of entries.
+    fn len(&self) -> usize;
+    /// The coordinates of a level, by entry.
+    fn column(&self, level: usize) -> impl Fn(usize) -> u64 + Sync + '_;
+    /// Whether an entry is the first, or differs from the one before it in a coordinate of the levels up to `last`.
+    fn starts(&self, last: usize) -> impl Fn(usize) -> bool + Sync + '_;
+}
+
+/// Entries as packed keys.
+#[derive(Debug)]
+pub struct Keyed<K: Key> {
+    /// One key per entry, ascending.
+    pub keys: Array<K>,
+    /// Where coordinates are in them.
+    pub layout: Layout,
+}
+
+impl<K: Key> Access for Keyed<K> {
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn column(&self, level: usize) -> impl Fn(usize) -> u64 + Sync + '_ {
+        let (shift, mask) = (self.layout.shifts[level], self.layout.masks[level]);
+        move |k| if mask == 0 { 0 } else { self.keys[k].digit(shift, mask) }
+    }
+
+    fn starts(&self, last: usize) -> impl Fn(usize) -> bool + Sync + '_ {
+        let shift = self.layout.shifts[last];
+        move |k| k == 0 || self.keys[k].difference(self.keys[k - 1]).above(shift) != K::ZERO
+    }
+}
+
+/// Entries as one array of coordinates per level.
+#[derive(Debug)]
+pub struct Columns {
+    /// The number of entries.
+    pub len: usize,
+    /// The arrays, outermost level first. An array that was taken is empty.
+    pub columns: Vec<Coordinates>,
+}
+
+impl Access for Columns {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn column(&self, level: usize) -> impl Fn(usize) -> u64 + Sync + '_ {
+        let column = &self.columns[level];
+        move |k| match column {
+            Coordinates::U32(v) => u64::from(v[k]),
+            Coordinates::U64(v) => v[k],
+        }
+    }
+
+    fn starts(&self, last: usize) -> impl Fn(usize) -> bool + Sync + '_ {
+        let columns = &self.columns[..=last];
+        move |k| {
+            let differ = |column: &Coordinates| match column {
+                Coordinates::U32(v) => v[k] != v[k - 1],
+                Coordinates::U64(v) => v[k] != v[k - 1],
+            };
+            k == 0 || columns.iter().any(differ)
+        }
+    }
+}
+
+/// Sorted entries with distinct coordinates, in any representation.
+#[derive(Debug)]
+pub enum Entries {
+    /// At most 32 bits.
+    Keys32(Keyed<u32>),
+    /// At most 64 bits.
+    Keys64(Keyed<u64>),
+    /// At most 128 bits.
+    Keys128(Keyed<u128>),
+    /// Separate arrays.
+    Columns(Columns),
+}
+
+/// Evaluates the body with `$access` bound to the representation, which implements [`Access`].
+macro_rules! with_access {
+    ($entries:expr, $access:ident => $body:expr) => {
+        match $entries {
+            $crate::keys::Entries::Keys32($access) => $body,
+            $crate::keys::Entries::Keys64($access) => $body,
+            $crate::keys::Entries::Keys128($access) => $body,
+            $crate::keys::Entries::Columns($access) => $body,
+        }
+    };
+}
+pub(crate) use with_access;
+
+impl Entries {
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        with_access!(self, entries => entries.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The coordinates of a level as an array, in the order of entries. The level is not asked for again.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn take_column(&mut self, level: usize, width: IndexWidth) -> Result<Buffer, AllocError> {
+        if let Entries::Columns(Columns { columns, .. }) = self {
+            match (&mut columns[level], width) {
+                (Coordinates::U32(v), IndexWidth::W32) => return Ok(Buffer::from_vec(std::mem::take(v))),
+                (Coordinates::U64(v), IndexWidth::W64) => return Ok(Buffer::from_vec(std::mem::take(v))),
+                _ => {}
+            }
+        }
+        with_access!(self, entries => {
+            let column = entries.column(level);
+            index_array(entries.len(), width, column)
+        })
+    }
+}
+
+/// An index array of `len` numbers, of which `number` gives each. They fit the width.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
+    match width {
+        IndexWidth::W32 => {
+            let mut array = Array::<u32>::zeroed(len)?;
+            parallel::fill(&mut array, |k| number(k) as u32);
+            Ok(Buffer::from_array(array))
+        }
+        IndexWidth::W64 => {
+            let mut array = Array::<u64>::zeroed(len)?;
+            parallel::fill(&mut array, number);
+            Ok(Buffer::from_array(array))
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Packing: from a coordinate list to a tensor of any format.
+//!
+//! 1. The coordinates of each entry are packed into a key ([`crate::keys`]).
+//! 2. If the keys ascend already, the list's own arrays are used. Else the keys are sorted with their values
+//!    ([`crate::sort`]), and values of equal coordinates are added up, in the order of the list.
+//! 3. Level after level takes its coordinates from the entries ([`crate::storage`]).
+//!
+//! A format of dense levels only needs no order: each value is added at its place.
+//!
+//! Memory, in bytes per entry of a matrix of doubles (coordinates 4 + 4, value 8; the input is 16): with keys 24; then
+//! coordinates are freed: 16; with the target of the sort 32; the source's keys are freed: 24, its values: 16; and
+//! with the columns of the result 20 to 24. The highest is 32, twice the input. Keys never take more than the
+//! coordinates by more than a third (65 bits need three arrays of 4 bytes, and take 16), so the peak stays below three
+//! times the input whatever the types.
+//!
+//! Example: the entries (1,0) 5, (0,2) 6, (1,0) 7 of a 2 x 3 matrix have keys `1 00`, `0 10`, `1 00`; sorted
+//! `0 10`: 6, `1 00`: 5 + 7; as csr `pos 0 1 2`, `crd 2 0`, values `6 12`.
+//!
+//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
+
+use lacunar_formats::{Format, IndexWidth, LevelKind};
+use rayon::slice::ParallelSliceMut;
+
+use crate::accumulate::Accumulate;
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::coo::{Coo, Coordinates};
+use crate::dispatch::{with_element, with_word};
+use crate::error::StorageError;
+use crate::keys::{Access, Columns, Entries, Keyed, Layout, with_access};
+use crate::parallel::{self, GRAIN};
+use crate::sort::{self, Key};
+use crate::storage::{Bounds, LevelStorage, Place};
+use crate::tensor::Tensor;
+
+/// Packs a coordinate list, whose entries may be in any order and repeat coordinates.
+///
+/// # Errors
+/// The list contradicts itself, does not fit the format, or memory is refused.
+pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
+    check(&coo, format)?;
+    let format = widen(format, &coo.dims, coo.len() as u64);
+    if format.is_dense() {
+        return pack_dense(coo, format);
+    }
+    let layout = Layout::new(&level_sizes(&coo.dims, &format));
+    match layout.bits() {
+        0..=32 => pack_keyed(coo, format, layout, Entries::Keys32),
+        33..=64 => pack_keyed(coo, format, layout, Entries::Keys64),
+        65..=128 => pack_keyed(coo, format, layout, Entries::Keys128),
+        _ => pack_columns(coo, format),
+    }
+}
+
+/// The sizes of the levels, outermost first.
+pub(crate) fn level_sizes(dims: &[u64], format: &Format) -> Vec<u64> {
+    format.mode_order().iter().map(|&dimension| dims[dimension]).collect()
+}
+
+/// The format with index arrays wide enough for the dimensions and the number of entries.
+pub(crate) fn widen(format: &Format, dims: &[u64], entries: u64) -> Format {
+    let largest = dims.iter().map(|size| size.saturating_sub(1)).max().unwrap_or(0);
+    let positions = std::cmp::max(format.positions, IndexWidth::for_max(entries));
+    let coordinates = std::cmp::max(format.coordinates, IndexWidth::for_max(largest));
+    format.clone().with_widths(positions, coordinates)
+}
+
+fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
+    let order = coo.dims.len();
+    if format.order() != order {
+        return Err(StorageError::Order { format: format.clone(), levels: format.order(), order });
+    }
+    let length = |what: String, found: usize, expected: usize| match found == expected {
+        true => Ok(()),
+        false => Err(StorageError::Length { what, found: found as u64, expected: expected as u64 }),
+    };
+    length("the list of coordinate arrays".into(), coo.coords.len(), order)?;
+    for (dimension, (column, &size)) in coo.coords.iter().zip(&coo.dims).enumerate() {
+        length(format!("the coordinates of dimension {dimension}"), column.len(), coo.len())?;
+        let outside = |entry: usize, coordinate: u64| {
+            let entry = entry as u64;
+            (coordinate >= size).then_some(StorageError::OutOfRange { dimension, entry, coordinate, size })
+        };
+        let bad = match column {
+            Coordinates::U32(v) => parallel::first(v.len(), |k| outside(k, u64::from(v[k]))),
+            Coordinates::U64(v) => parallel::first(v.len(), |k| outside(k, v[k])),
+        };
+        bad.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+/// Adds every value at its place.
+fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
+    let Coo { dims, coords, values } = coo;
+    let sizes = level_sizes(&dims, &format);
+    let strides = strides(&sizes)?;
+    let positions = positions(1, &sizes)?;
+    let dtype = values.dtype();
+    let values = Buffer::from_values(values);
+    let mut placed = Buffer::zeroed(dtype, positions)?;
+    let entries = Columns { len: values.len(), columns: in_level_order(coords, &format) };
+    let columns: Vec<_> = (0..sizes.len()).map(|level| entries.column(level)).collect();
+    with_element!(dtype, T => {
+        let from = values.as_slice::<T>().unwrap_or_default();
+        let to = placed.as_mut_slice::<T>().unwrap_or_default();
+        for (k, &value) in from.iter().enumerate() {
+            let place: u64 = columns.iter().zip(&strides).map(|(column, stride)| column(k) * stride).sum();
+            let slot = &mut to[place as usize];
+            *slot = slot.accumulate(value);
+        }
+    });
+    let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
+    Ok(Tensor::assemble(dims, format, levels, placed))
+}
+
+/// How far apart neighbours of each level are in row-major order.
+pub(crate) fn strides(sizes: &[u64]) -> Result<Vec<u64>, StorageError> {
+    let mut strides = vec![1u64; sizes.len()];
+    for level in (1..sizes.len()).rev() {
+        strides[level - 1] = positions(strides[level], &sizes[level..=level])?;
+    }
+    Ok(strides)
+}
+
+/// The number of positions of dense levels under `parents` positions.
+pub(crate) fn positions(parents: u64, sizes: &[u64]) -> Result<u64, StorageError> {
+    if parents == 0 || sizes.contains(&0) {
+        return Ok(0);
+    }
+    sizes
+        .iter()
+        .try_fold(parents, |product, &size| product.checked_mul(size))
+        .ok_or_else(|| StorageError::overflow("the number of values"))
+}
+
+/// Arrays by dimension, in the order of the levels.
+fn in_level_order(coords: Vec<Coordinates>, format: &Format) -> Vec<Coordinates> {
+    let mut coords = coords;
+    format.mode_order().iter().map(|&d| std::mem::replace(&mut coords[d], Coordinates::U32(Vec::new()))).collect()
+}
+
+fn pack_keyed<K: Key>(
+    coo: Coo,
+    format: Format,
+    layout: Layout,
+    wrap: fn(Keyed<K>) -> Entries,
+) -> Result<Tensor, StorageError> {
+    let Coo { dims, coords, values } = coo;
+    let columns = in_level_order(coords, &format);
+    let values = Buffer::from_values(values);
+    let mut keys = Array::<K>::zeroed(values.len())?;
+    // Blocks of keys stay in the first-level cache while column after column is put in.
+    parallel::fill_chunks(&mut keys, GRAIN, |start, chunk| {
+        for (block, keys) in chunk.chunks_mut(1 << 11).enumerate() {
+            let from = start + (block << 11);
+            for (level, column) in columns.iter().enumerate() {
+                let shift = layout.shift(level);
+                match column {
+                    _ if layout.is_single(level) => {}
+                    Coordinates::U32(v) => {
+                        keys.iter_mut().zip(&v[from..]).for_each(|(key, &c)| *key = key.with(u64::from(c), shift));
+                    }
+                    Coordinates::U64(v) => {
+                        keys.iter_mut().zip(&v[from..]).for_each(|(key, &c)| *key = key.with(c, shift));
+                    }
+                }
+            }
+        }
+    });
+    let scan = sort::scan(&keys, 0);
+    if scan.sorted && !scan.repeats {
+        drop(keys);
+        let entries = Entries::Columns(Columns { len: values.len(), columns });
+        return build(dims, format, entries, values);
+    }
+    drop(columns);
+    let (mut keys, mut values) = if scan.sorted {
+        (keys, values)
+    } else {
+        let sorted = sort_with(keys, &values, 0, scan.varying)?;
+        drop(values);
+        sorted
+    };
+    values.make_owned()?;
+    combine_repeats(&mut keys, &mut values);
+    build(dims, format, wrap(Keyed { keys, layout }), values)
+}
+
+/// Sorts keys with a buffer of values; see [`sort::sort`].
+pub(crate) fn sort_with<K: Key>(
+    keys: Array<K>,
+    values: &Buffer,
+    low: u32,
+    varying: K,
+) -> Result<(Array<K>, Buffer), StorageError> {
+    let dtype = values.dtype();
+    with_word!(dtype, V => {
+        let (keys, sorted) = sort::sort(keys, values.as_words::<V>(), low, varying)?;
+        Ok((keys, Buffer::from_words(sorted, dtype)))
+    })
+}
+
+/// Adds up the values of equal keys, which are neighbours, and keeps each key once.
+pub(crate) fn combine_repeats<K: Key>(keys: &mut Array<K>, values: &mut Buffer) {
+    let repeat = parallel::first(keys.len(), |k| (k > 0 && keys[k] == keys[k - 1]).then_some(k));
+    let Some(repeat) = repeat else { return };
+    let mut kept = repeat - 1;
+    with_element!(values.dtype(), T => {
+        let values = values.as_mut_slice::<T>().unwrap_or_default();
+        for k in repeat..keys.len() {
+            if keys[k] == keys[kept] {
+                values[kept] = values[kept].accumulate(values[k]);
+            } else {
+                kept += 1;
+                keys[kept] = keys[k];
+                values[kept] = values[k];
+            }
+        }
+    });
+    keys.truncate(kept + 1);
+    values.truncate(kept + 1);
+}
+
+/// Packs entries whose coordinates need more than 128 bits: sorts places by comparison.
+fn pack_columns(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
+    let Coo { dims, coords, values } = coo;
+    let mut columns = in_level_order(coords, &format);
+    let mut values = Buffer::from_values(values);
+    values.make_owned()?;
+    let mut order = Array::<u64>::zeroed(values.len())?;
+    parallel::fill(&mut order, |k| k as u64);
+    let compare = |a: usize, b: usize| {
+        let by_column = |column: &Coordinates| match column {
+            Coordinates::U32(v) => v[a].cmp(&v[b]),
+            Coordinates::U64(v) => v[a].cmp(&v[b]),
+        };
+        columns.iter().map(by_column).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    };
+    order.par_sort_unstable_by(|&a, &b| compare(a as usize, b as usize).then(a.cmp(&b)));
+    // Entries that open a new coordinate, in order; the ones between two of them repeat the first's coordinate.
+    let opens = |k: usize| k == 0 || compare(order[k - 1] as usize, order[k] as usize).is_ne();
+    let mut firsts = Array::<u64>::zeroed(order.len())?;
+    let mut count = 0;
+    let dtype = values.dtype();
+    let mut summed = Buffer::zeroed(dtype, values.len() as u64)?;
+    with_element!(dtype, T => {
+        let from = values.as_slice::<T>().unwrap_or_default();
+        let to = summed.as_mut_slice::<T>().unwrap_or_default();
+        for k in 0..order.len() {
+            let value = from[order[k] as usize];
+            if opens(k) {
+                to[count] = value;
+                firsts[count] = order[k];
+                count += 1;
+            } else {
+                to[count - 1] = to[count - 1].accumulate(value);
+            }
+        }
+    });
+    drop(values);
+    drop(order);
+    firsts.truncate(count);
+    summed.truncate(count);
+    for column in &mut columns {
+        match column {
+            Coordinates::U32(v) => *v = firsts.iter().map(|&k| v[k as usize]).collect(),
+            Coordinates::U64(v) => *v = firsts.iter().map(|&k| v[k as usize]).collect(),
+        }
+    }
+    drop(firsts);
+    build(dims, format, Entries::Columns(Columns { len: count, columns }), summed)
+}
+
+/// Builds the levels of sorted entries with distinct coordinates. The format's widths hold all numbers, and it has a
+/// level that is not dense.
+pub(crate) fn build(
+    dims: Vec<u64>,
+    format: Format,
+    mut entries: Entries,
+    values: Buffer,
+) -> Result<Tensor, StorageError> {
+    let dense_below = format.levels().iter().rev().take_while(|level| level.kind == LevelKind::Dense).count();
+    let outer = format.order() - dense_below;
+    let mut bounds = Bounds::Root(entries.len());
+    let mut levels = Vec::with_capacity(format.order());
+    for level in 0..outer {
+        let place = Place { format: &format, dims: &dims, level };
+        let (storage, children) = LevelStorage::pack(&mut entries, bounds, place)?;
+        levels.push(storage);
+        bounds = children;
+    }
+    let blocks = &level_sizes(&dims, &format)[outer..];
+    levels.extend(blocks.iter().map(|&size| LevelStorage::dense(size)));
+    let values = match bounds {
+        Bounds::Identity(_) if blocks.is_empty() => values,
+        bounds => place_values(&entries, &bounds, &values, outer, blocks)?,
+    };
+    Ok(Tensor::assemble(dims, format, levels, values))
+}
+
+/// Puts values to the positions of the innermost level: into blocks of dense levels from level `outer` on.
+fn place_values(
+    entries: &Entries,
+    bounds: &Bounds,
+    values: &Buffer,
+    outer: usize,
+    blocks: &[u64],
+) -> Result<Buffer, StorageError> {
+    let strides = strides(blocks)?;
+    let count = positions(bounds.positions() as u64, blocks)?;
+    let count = usize::try_from(count).map_err(|_| StorageError::overflow("the number of values"))?;
+    let block = if count == 0 { 1 } else { count / bounds.positions() };
+    with_word!(values.dtype(), V => {
+        let from = values.as_words::<V>();
+        let mut placed = Array::<V>::zeroed(count)?;
+        with_access!(entries, entries => {
+            let columns: Vec<_> = (0..blocks.len()).map(|l| entries.column(outer + l)).collect();
+            let offset = |k: usize| columns.iter().zip(&strides).map(|(c, stride)| c(k) * stride).sum::<u64>() as usize;
+            let grain = block.saturating_mul((GRAIN / block).max(1));
+            parallel::fill_chunks(&mut placed, grain, |start, chunk| {
+                for (index, slots) in chunk.chunks_mut(block).enumerate() {
+                    for k in bounds.range(start / block + index) {
+                        slots[offset(k)] = from[k];
+                    }
+                }
+            });
+        });
+        Ok(Buffer::from_words(placed, values.dtype()))
+    })
+}

@@ -1,0 +1,217 @@
+//! Tensors at run time: dimensions, format, the arrays of each level, and the values.
+//!
+//! Holds of every tensor: the arrays of each level are those its kind keeps, of the widths the format names; positions
+//! never descend and end at the number of coordinates; coordinates are below their dimension's size and ascend under
+//! each parent, without repeats where the format says so; and there is one value for each position of the innermost
+//! level. So a kernel or an enumeration that follows the arrays reads nothing out of bounds.
+//!
+//! ```
+//! use lacunar_formats::{DType, Format};
+//! use lacunar_runtime::{coo::{Coo, Coordinates}, tensor::Tensor, values::Values};
+//! let coo = Coo {
+//!     dims: vec![2, 3],
+//!     coords: vec![Coordinates::U32(vec![1, 0, 1]), Coordinates::U32(vec![0, 2, 0])],
+//!     values: Values::F64(vec![5.0, 6.0, 7.0]),
+//! };
+//! let csr = Tensor::from_coo(coo, &Format::csr()).unwrap();
+//! assert_eq!(csr.nnz(), 2);
+//! assert_eq!(csr.levels()[1].crd().unwrap().as_slice::<u32>(), Some(&[2, 0][..]));
+//! assert_eq!(csr.values().as_slice::<f64>(), Some(&[6.0, 12.0][..]));
+//! ```
+
+use lacunar_formats::{DType, Format};
+
+use crate::array::{Array, Plain};
+use crate::buffer::Buffer;
+use crate::coo::{Coo, Coordinates};
+use crate::dispatch::with_element;
+use crate::error::{AllocError, StorageError};
+use crate::storage::LevelStorage;
+use crate::values::{Element, Values};
+
+/// A tensor of any order, format and element type.
+#[derive(Debug, PartialEq)]
+pub struct Tensor {
+    dims: Vec<u64>,
+    format: Format,
+    levels: Vec<LevelStorage>,
+    values: Buffer,
+}
+
+impl Tensor {
+    /// A tensor of order 0.
+    pub fn scalar<T: Element>(value: T) -> Tensor {
+        Tensor::assemble(Vec::new(), Format::dense(0), Vec::new(), Buffer::from_vec(vec![value]))
+    }
+
+    /// A tensor without entries; all zeros where levels are dense.
+    ///
+    /// # Errors
+    /// The format has another order, cannot be empty, or memory is refused.
+    pub fn zeros(dims: Vec<u64>, format: &Format, dtype: DType) -> Result<Tensor, StorageError> {
+        Tensor::from_coo(Coo::empty(dims, dtype), format)
+    }
+
+    /// Packs a coordinate list: sorts it, adds up values of equal coordinates, and builds the levels.
+    ///
+    /// Index arrays are wider than the format says where dimensions or the number of entries need it.
+    ///
+    /// # Errors
+    /// The list contradicts itself, does not fit the format, or memory is refused.
+    pub fn from_coo(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
+        crate::pack::pack(coo, format)
+    }
+
+    /// A tensor of the given values, one for each coordinate in row-major order, in a format whose levels are all
+    /// dense (in which they are used as they are if the mode order is natural) or any other (zeros are left out).
+    ///
+    /// # Errors
+    /// The number of values is another, the format does not fit, or memory is refused.
+    pub fn from_dense(dims: Vec<u64>, values: Buffer, format: &Format) -> Result<Tensor, StorageError> {
+        if format.order() != dims.len() {
+            let (levels, order) = (format.order(), dims.len());
+            return Err(StorageError::Order { format: format.clone(), levels, order });
+        }
+        let expected = crate::pack::positions(1, &dims)?;
+        if values.len() as u64 != expected {
+            let (what, found) = ("the array of values".into(), values.len() as u64);
+            return Err(StorageError::Length { what, found, expected });
+        }
+        let levels = dims.iter().map(|&size| LevelStorage::dense(size)).collect();
+        let natural = Format::dense(dims.len()).with_widths(format.positions, format.coordinates);
+        let is_natural = natural == *format;
+        let dense = Tensor::assemble(dims, natural, levels, values);
+        if is_natural { Ok(dense) } else { dense.convert(format) }
+    }
+
+    /// Puts together what has been checked or built to fit.
+    pub(crate) fn assemble(dims: Vec<u64>, format: Format, levels: Vec<LevelStorage>, values: Buffer) -> Tensor {
+        Tensor { dims, format, levels, values }
+    }
+
+    /// The size of each dimension.
+    pub fn dims(&self) -> &[u64] {
+        &self.dims
+    }
+
+    /// The number of dimensions.
+    pub fn order(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// How the tensor is stored.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.values.dtype()
+    }
+
+    /// The levels' arrays, outermost first.
+    pub fn levels(&self) -> &[LevelStorage] {
+        &self.levels
+    }
+
+    /// The values, one for each position of the innermost level.
+    pub fn values(&self) -> &Buffer {
+        &self.values
+    }
+
+    /// The values, for writing. Their number is fixed.
+    pub fn values_mut(&mut self) -> ValuesMut<'_> {
+        ValuesMut(&mut self.values)
+    }
+
+    /// The number of stored values, zeros of dense levels included.
+    pub fn nnz(&self) -> u64 {
+        self.values.len() as u64
+    }
+
+    /// Bytes of all arrays.
+    pub fn bytes(&self) -> u64 {
+        let arrays = self.levels.iter().flat_map(LevelStorage::arrays);
+        arrays.map(|(_, buffer)| buffer.bytes()).sum::<u64>() + self.values.bytes()
+    }
+
+    /// The parts: dimensions, format, levels, values.
+    pub fn into_parts(self) -> (Vec<u64>, Format, Vec<LevelStorage>, Buffer) {
+        (self.dims, self.format, self.levels, self.values)
+    }
+
+    /// A second tensor of the same content: borrowed arrays are shared, owned ones copied.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn try_clone(&self) -> Result<Tensor, AllocError> {
+        let levels = self.levels.iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
+        Ok(Tensor::assemble(self.dims.clone(), self.format.clone(), levels, self.values.try_clone()?))
+    }
+
+    /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The zeros that
+    /// dense levels store are entries like others.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn to_coo(&self) -> Result<Coo, StorageError> {
+        let mut coords = vec![Coordinates::U32(Vec::new()); self.order()];
+        for (level, &dimension) in self.format.mode_order().iter().enumerate() {
+            coords[dimension] = if self.dims[dimension] <= 1 << 32 {
+                Coordinates::U32(to_vec(&self.column(level, |c| c as u32)?)?)
+            } else {
+                Coordinates::U64(to_vec(&self.column(level, |c| c)?)?)
+            };
+        }
+        let values: Values = with_element!(self.dtype(), T => {
+            T::wrap(to_vec(self.values.as_slice::<T>().unwrap_or_default())?)
+        });
+        Ok(Coo { dims: self.dims.clone(), coords, values })
+    }
+
+    /// The coordinate of `level` at every position of the innermost level.
+    fn column<T: Element + Plain>(&self, level: usize, of: impl Fn(u64) -> T + Sync) -> Result<Array<T>, AllocError> {
+        self.enumerate(T::default(), |inherited, l, coordinate| if l == level { of(coordinate) } else { inherited })
+    }
+
+    /// Goes down the levels: `combine(value at the parent position, level, coordinate)` at each position. Returns what
+    /// it gave at the positions of the innermost level.
+    pub(crate) fn enumerate<T: Plain>(
+        &self,
+        start: T,
+        combine: impl Fn(T, usize, u64) -> T + Sync,
+    ) -> Result<Array<T>, AllocError> {
+        let mut at = Array::zeroed(1)?;
+        at[0] = start;
+        for (level, storage) in self.levels.iter().enumerate() {
+            at = storage.extend(&at, |inherited, coordinate| combine(inherited, level, coordinate))?;
+        }
+        Ok(at)
+    }
+}
+
+/// Write access to the values of a tensor: elements can be set, not added or removed.
+#[derive(Debug)]
+pub struct ValuesMut<'a>(&'a mut Buffer);
+
+impl<'a> ValuesMut<'a> {
+    /// The values, if they are of type `T` and not borrowed for reading.
+    pub fn into_slice<T: Element>(self) -> Option<&'a mut [T]> {
+        self.0.as_mut_slice()
+    }
+
+    /// Copies borrowed values, so that they can be written to.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn make_owned(&mut self) -> Result<(), AllocError> {
+        self.0.make_owned()
+    }
+}
+
+fn to_vec<T: Copy + Send + Sync + Default>(slice: &[T]) -> Result<Vec<T>, AllocError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(slice.len()).map_err(|_| AllocError { bytes: size_of_val(slice) as u64 })?;
+    vec.extend_from_slice(slice);
+    Ok(vec)
+}
