@@ -1,1 +1,29 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
+//!
+//! Reading order: [`emit`](self) turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's
+//! passes over it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process.
+//!
+//! # The interface of a kernel
+//!
+//! A kernel is a C function `int32_t kernel(uint64_t *args)`. `args[0]` points to the runtime table (see
+//! `emit/runtime.rs`); then follow, for each parameter in order, two words for an array (pointer to the data, capacity in
+//! elements) or one for a scalar. Pointer and capacity of `Grown` arrays are written back on every return, so that the
+//! caller can release them whether the kernel succeeded or not. The return value is 0 or a [`lacunar_imp::Status`].
+//!
+//! # Floating point
+//!
+//! Unless a function is strict, additions and subtractions carry LLVM's `reassoc` and `contract`, multiplications
+//! `contract`; nothing assumes that a value is finite, a number, or of a positive sign. Products of complex numbers are
+//! the textbook formula (no recovery of infinities as in C's Annex G), quotients are Smith's.
+
+mod emit;
+mod error;
+mod jit;
+mod machine;
+mod optimize;
+mod options;
+
+pub use error::LlvmError;
+pub use jit::{JitKernel, KernelFn, compile};
+pub use machine::{assembly, host_cpu, llvm_ir, object};
+pub use options::{CompileOptions, Cpu, Optimization};

@@ -1,0 +1,130 @@
+//! Calls of the IR's runtime functions. `lower_bound` is small and hot and becomes code in line; the sorts go through the
+//! runtime table.
+
+use inkwell::values::IntValue;
+use inkwell::{AddressSpace, IntPredicate};
+use lacunar_formats::DType;
+use lacunar_imp::{Arg, ArrayId, Callee, ExprId, Status, VarId};
+
+use super::runtime::RuntimeFn;
+use super::value::Value;
+use super::{Emitter, Place};
+use crate::LlvmError;
+
+const WRONG_ARGUMENTS: LlvmError = LlvmError::Malformed("a call has the wrong arguments");
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// A call statement.
+    pub(super) fn call(&mut self, callee: Callee, args: &[Arg], result: Option<VarId>) -> Result<(), LlvmError> {
+        let value = match (callee, args) {
+            (Callee::LowerBound, &[Arg::Array(array), Arg::Scalar(begin), Arg::Scalar(end), Arg::Scalar(key)]) => {
+                Some(self.lower_bound(array, begin, end, key)?)
+            }
+            (Callee::SortMarked, &[Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)]) => {
+                self.sort_marked(list, n, marks, size)?;
+                None
+            }
+            (Callee::SortCombine, &[Arg::Scalar(n), Arg::Array(values), ref keys @ ..]) => {
+                Some(self.sort_combine(n, values, keys)?)
+            }
+            _ => return Err(WRONG_ARGUMENTS),
+        };
+        if let (Some(var), Some(value)) = (result, value) {
+            self.places[var.index()] = Some(Place::Value(Value::Int(value)));
+        }
+        Ok(())
+    }
+
+    /// Binary search that halves a range without branching on the keys:
+    ///
+    /// ```text
+    /// while size > 0 { half = size / 2; if a[first + half] < key { first += size - half; } size = half; }
+    /// ```
+    ///
+    /// (The upper half left to search is one shorter than the lower for even sizes; searching one element less is right
+    /// because the middle one is already known to be below the key.)
+    fn lower_bound(
+        &mut self,
+        array: ArrayId,
+        begin: ExprId,
+        end: ExprId,
+        key: ExprId,
+    ) -> Result<IntValue<'ctx>, LlvmError> {
+        let (begin, end, key) = (self.eval_int(begin)?, self.eval_int(end)?, self.eval_int(key)?);
+        let (long, zero, one) = (self.context.i64_type(), self.index(0), self.index(1));
+        let count = self.builder.build_int_sub(end, begin, "")?;
+        let any = self.builder.build_int_compare(IntPredicate::SGT, count, zero, "")?;
+        let before = self.current_block()?;
+        let (body, done) = (self.new_block("search"), self.new_block("found"));
+        self.builder.build_conditional_branch(any, body, done)?;
+
+        self.builder.position_at_end(body);
+        let first = self.builder.build_phi(long, "first")?;
+        let size = self.builder.build_phi(long, "size")?;
+        let (first_value, size_value) = (first.as_basic_value().into_int_value(), size.as_basic_value().into_int_value());
+        let half = self.builder.build_right_shift(size_value, one, false, "")?;
+        let middle = self.builder.build_int_add(first_value, half, "")?;
+        let elem = self.source.arrays[array].elem;
+        let coordinate = self.load(array, middle, "coordinate")?;
+        let coordinate = self.cast(elem, DType::I64, coordinate)?.int()?;
+        let below = self.builder.build_int_compare(IntPredicate::SLT, coordinate, key, "")?;
+        let after = self.builder.build_int_add(middle, one, "")?;
+        let rest = self.builder.build_int_sub(size_value, half, "")?;
+        let rest = self.builder.build_int_sub(rest, one, "")?;
+        let next_first = self.builder.build_select(below, after, first_value, "")?.into_int_value();
+        let next_size = self.builder.build_select(below, rest, half, "")?.into_int_value();
+        let body_end = self.current_block()?;
+        first.add_incoming(&[(&begin, before), (&next_first, body_end)]);
+        size.add_incoming(&[(&count, before), (&next_size, body_end)]);
+        let more = self.builder.build_int_compare(IntPredicate::SGT, next_size, zero, "")?;
+        self.builder.build_conditional_branch(more, body, done)?;
+
+        self.builder.position_at_end(done);
+        let found = self.builder.build_phi(long, "found")?;
+        found.add_incoming(&[(&begin, before), (&next_first, body_end)]);
+        Ok(found.as_basic_value().into_int_value())
+    }
+
+    fn sort_marked(&mut self, list: ArrayId, n: ExprId, marks: ArrayId, size: ExprId) -> Result<(), LlvmError> {
+        let (n, size) = (self.eval_int(n)?, self.eval_int(size)?);
+        let (list, marks) = (self.array_data(list)?, self.array_data(marks)?);
+        self.call_runtime(RuntimeFn::SortMarked, &[list.into(), n.into(), marks.into(), size.into()])?;
+        Ok(())
+    }
+
+    fn sort_combine(&mut self, n: ExprId, values: ArrayId, keys: &[Arg]) -> Result<IntValue<'ctx>, LlvmError> {
+        let n = self.eval_int(n)?;
+        let pointers = self.key_pointers(keys)?;
+        let count = self.index(keys.len() as i64);
+        let dtype = self.context.i32_type().const_int(dtype_index(self.source.arrays[values].elem), false);
+        let values = self.array_data(values)?;
+        let args = [pointers.into(), count.into(), values.into(), dtype.into(), n.into()];
+        let left = self.call_runtime(RuntimeFn::SortCombine, &args)?.try_as_basic_value().basic();
+        let left = left.ok_or(LlvmError::Malformed("a call gives a value"))?.into_int_value();
+        let good = self.builder.build_int_compare(IntPredicate::SGE, left, self.index(0), "")?;
+        self.fail_unless(good, Status::OutOfMemory)?;
+        Ok(left)
+    }
+
+    /// An array on the stack with the pointers to the key arrays.
+    fn key_pointers(&mut self, keys: &[Arg]) -> Result<inkwell::values::PointerValue<'ctx>, LlvmError> {
+        let pointer = self.context.ptr_type(AddressSpace::default());
+        let row = pointer.array_type(u32::try_from(keys.len()).map_err(|_| WRONG_ARGUMENTS)?);
+        let here = self.current_block()?;
+        self.builder.position_before(&self.entry_end);
+        let pointers = self.builder.build_alloca(row, "keys")?;
+        self.builder.position_at_end(here);
+        for (index, key) in keys.iter().enumerate() {
+            let Arg::Array(array) = *key else { return Err(WRONG_ARGUMENTS) };
+            let slot = self.slot_address(row, pointers, index as i64)?;
+            self.builder.build_store(slot, self.array_data(array)?)?;
+        }
+        Ok(pointers)
+    }
+}
+
+/// The place of a type in [`DType::ALL`].
+fn dtype_index(ty: DType) -> u64 {
+    debug_assert_eq!(DType::ALL[ty as usize], ty, "types are declared in the order of the list");
+    ty as u64
+}

@@ -1,0 +1,165 @@
+//! Statements and control flow.
+//!
+//! Loops are emitted in the form that LLVM's loop passes want: the condition is tested once before the loop and then at its
+//! end. A `for` counts up to an end it has not reached, so its increment cannot wrap and says so (`nsw`).
+
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, VarId};
+
+use super::value::Value;
+use super::{Emitter, Place};
+use crate::LlvmError;
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Emits statements in order, up to one that control does not come back from.
+    pub(super) fn block(&mut self, block: &Block) -> Result<(), LlvmError> {
+        for stmt in block {
+            if self.terminated() {
+                break;
+            }
+            self.begin_statement();
+            self.stmt(stmt)?;
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), LlvmError> {
+        match *stmt {
+            Stmt::Define { var, value } | Stmt::Assign { var, value } => self.assign(var, value),
+            Stmt::Load { var, array, index } => {
+                let index = self.eval_int(index)?;
+                let value = self.load(array, index, &self.source.vars[var].name)?;
+                self.places[var.index()] = Some(Place::Value(value));
+                Ok(())
+            }
+            Stmt::Store { array, index, value, reduce } => self.store_stmt(array, index, value, reduce),
+            Stmt::For { var, begin, end, kind: LoopKind::Serial, ref body } => self.for_loop(var, begin, end, body),
+            Stmt::While { cond, ref body } => self.while_loop(cond, body),
+            Stmt::Break => {
+                let target = self.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a `while`"))?;
+                self.builder.build_unconditional_branch(*target)?;
+                Ok(())
+            }
+            Stmt::If { cond, ref then, ref otherwise } => self.branch(cond, then, otherwise),
+            Stmt::Alloc { array, len, zeroed } => {
+                let len = self.eval_int(len)?;
+                self.alloc(array, len, zeroed)
+            }
+            Stmt::Grow { array, count, block, zeroed } => {
+                let (count, block) = (self.eval_int(count)?, self.eval_int(block)?);
+                self.grow(array, count, block, zeroed)
+            }
+            Stmt::Fill { array, begin, end, value } => {
+                let (begin, end, value) = (self.eval_int(begin)?, self.eval_int(end)?, self.eval(value)?);
+                self.count(begin, end, "k", |emitter, k| emitter.store(array, k, value))
+            }
+            Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
+            Stmt::Fail(status) => self.leave(Some(status)),
+            Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    fn assign(&mut self, var: VarId, value: ExprId) -> Result<(), LlvmError> {
+        let value = self.eval(value)?;
+        match self.places[var.index()] {
+            Some(Place::Slots(first, second)) => {
+                let (first_value, second_value) = value.parts();
+                let slots = [Some((first, first_value)), second.zip(second_value)];
+                for (slot, value) in slots.into_iter().flatten() {
+                    self.builder.build_store(slot, value)?;
+                }
+            }
+            Some(Place::Value(_)) | None => self.places[var.index()] = Some(Place::Value(value)),
+        }
+        Ok(())
+    }
+
+    fn store_stmt(
+        &mut self,
+        array: ArrayId,
+        index: ExprId,
+        value: ExprId,
+        reduce: Option<BinaryOp>,
+    ) -> Result<(), LlvmError> {
+        let (index, value) = (self.eval_int(index)?, self.eval(value)?);
+        let value = match reduce {
+            Some(op) => {
+                let old = self.load(array, index, "old")?;
+                self.binary(op, self.source.arrays[array].elem, old, value)?
+            }
+            None => value,
+        };
+        self.store(array, index, value)
+    }
+
+    fn for_loop(&mut self, var: VarId, begin: ExprId, end: ExprId, body: &Block) -> Result<(), LlvmError> {
+        let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
+        let name = &self.source.vars[var].name;
+        self.count(begin, end, name, |emitter, counter| {
+            emitter.places[var.index()] = Some(Place::Value(Value::Int(counter)));
+            emitter.block(body)
+        })
+    }
+
+    /// A loop whose counter takes `begin, begin + 1, ..` below `end`.
+    fn count(
+        &mut self,
+        begin: IntValue<'ctx>,
+        end: IntValue<'ctx>,
+        name: &str,
+        body: impl FnOnce(&mut Self, IntValue<'ctx>) -> Result<(), LlvmError>,
+    ) -> Result<(), LlvmError> {
+        let before = self.current_block()?;
+        let (inside, after) = (self.new_block("for"), self.new_block("end_for"));
+        let any = self.builder.build_int_compare(IntPredicate::SLT, begin, end, "")?;
+        self.builder.build_conditional_branch(any, inside, after)?;
+
+        self.builder.position_at_end(inside);
+        let counter = self.builder.build_phi(self.context.i64_type(), name)?;
+        counter.add_incoming(&[(&begin, before)]);
+        let value = counter.as_basic_value().into_int_value();
+        body(self, value)?;
+        if !self.terminated() {
+            let next = self.builder.build_int_nsw_add(value, self.index(1), "next")?;
+            counter.add_incoming(&[(&next, self.current_block()?)]);
+            let more = self.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
+            self.builder.build_conditional_branch(more, inside, after)?;
+        }
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, cond: ExprId, body: &Block) -> Result<(), LlvmError> {
+        let (inside, after) = (self.new_block("while"), self.new_block("end_while"));
+        let first = self.eval_int(cond)?;
+        self.builder.build_conditional_branch(first, inside, after)?;
+
+        self.builder.position_at_end(inside);
+        self.breaks.push(after);
+        self.block(body)?;
+        self.breaks.pop();
+        if !self.terminated() {
+            self.begin_statement();
+            let again = self.eval_int(cond)?;
+            self.builder.build_conditional_branch(again, inside, after)?;
+        }
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    fn branch(&mut self, cond: ExprId, then: &Block, otherwise: &Block) -> Result<(), LlvmError> {
+        let cond = self.eval_int(cond)?;
+        let (yes, no, after) = (self.new_block("then"), self.new_block("else"), self.new_block("end_if"));
+        self.builder.build_conditional_branch(cond, yes, no)?;
+        for (block, start) in [(then, yes), (otherwise, no)] {
+            self.builder.position_at_end(start);
+            self.block(block)?;
+            if !self.terminated() {
+                self.builder.build_unconditional_branch(after)?;
+            }
+        }
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+}

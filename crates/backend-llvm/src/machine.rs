@@ -1,0 +1,115 @@
+//! Target machines, and what they make of a function: LLVM IR, assembly, object files.
+
+use std::sync::OnceLock;
+
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions,
+};
+use lacunar_imp::{Function, Verified};
+
+use crate::emit::emit;
+use crate::optimize::optimize;
+use crate::{CompileOptions, Cpu, LlvmError, Optimization};
+
+/// What the process finds out about its machine once.
+struct Host {
+    cpu: String,
+    features: String,
+}
+
+/// The host, with LLVM's code generator for it ready; `None` if LLVM has none.
+fn host() -> Result<&'static Host, LlvmError> {
+    static HOST: OnceLock<Option<Host>> = OnceLock::new();
+    let host = HOST.get_or_init(|| {
+        let generator = InitializationConfig { asm_parser: false, ..InitializationConfig::default() };
+        Target::initialize_native(&generator).ok()?;
+        Some(Host {
+            cpu: TargetMachine::get_host_cpu_name().to_string(),
+            features: TargetMachine::get_host_cpu_features().to_string(),
+        })
+    });
+    host.as_ref().ok_or_else(|| LlvmError::Target("this machine".to_string()))
+}
+
+/// LLVM's name of the processor that the process runs on and its features: part of the key of stored code.
+pub fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
+    host().map(|host| (host.cpu.as_str(), host.features.as_str()))
+}
+
+/// The target machine for the options.
+pub(crate) fn target_machine(options: &CompileOptions) -> Result<TargetMachine, LlvmError> {
+    let host = host()?;
+    let triple = TargetMachine::get_default_triple();
+    let (cpu, features) = match &options.cpu {
+        Cpu::Host => (host.cpu.as_str(), host.features.as_str()),
+        Cpu::Named(name) => (name.as_str(), ""),
+    };
+    let unknown = || LlvmError::Target(format!("{cpu} ({triple})"));
+    let level = match options.optimization {
+        Optimization::None => OptimizationLevel::None,
+        Optimization::Kernel => OptimizationLevel::Default,
+        Optimization::Full => OptimizationLevel::Aggressive,
+    };
+    let machine = TargetMachineOptions::new()
+        .set_cpu(cpu)
+        .set_features(features)
+        .set_level(level)
+        .set_reloc_mode(RelocMode::PIC)
+        .set_code_model(CodeModel::Default);
+    let target = Target::from_triple(&triple).map_err(|_| unknown())?;
+    target.create_target_machine_from_options(&triple, machine).ok_or_else(unknown)
+}
+
+/// Emits and optimizes a function.
+pub(crate) fn build<'ctx>(
+    context: &'ctx Context,
+    function: &Function,
+    symbol: &str,
+    machine: &TargetMachine,
+    options: &CompileOptions,
+) -> Result<Module<'ctx>, LlvmError> {
+    let module = emit(context, function, symbol)?;
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    optimize(&module, machine, options)?;
+    Ok(module)
+}
+
+fn write(function: &Function, options: &CompileOptions, kind: FileType) -> Result<MemoryBuffer<'static>, LlvmError> {
+    let context = Context::create();
+    let machine = target_machine(options)?;
+    let module = build(&context, function, &function.name, &machine, options)?;
+    generate(&machine, &module, kind)
+}
+
+/// Generates code for a module.
+pub(crate) fn generate(
+    machine: &TargetMachine,
+    module: &Module,
+    kind: FileType,
+) -> Result<MemoryBuffer<'static>, LlvmError> {
+    machine.write_to_memory_buffer(module, kind).map_err(|error| LlvmError::Codegen(error.to_string()))
+}
+
+/// The function as LLVM IR, optimized as the options say ([`Optimization::None`]: as emitted).
+pub fn llvm_ir(function: &Verified<Function>, options: &CompileOptions) -> Result<String, LlvmError> {
+    let context = Context::create();
+    let machine = target_machine(options)?;
+    Ok(build(&context, function, &function.name, &machine, options)?.print_to_string().to_string())
+}
+
+/// The function as assembly.
+pub fn assembly(function: &Verified<Function>, options: &CompileOptions) -> Result<String, LlvmError> {
+    let buffer = write(function, options, FileType::Assembly)?;
+    Ok(String::from_utf8_lossy(buffer.as_slice()).trim_end_matches('\0').to_string())
+}
+
+/// The function as an object file; it needs the C library (with its mathematics) and nothing else.
+pub fn object(function: &Verified<Function>, options: &CompileOptions) -> Result<Vec<u8>, LlvmError> {
+    let buffer = write(function, options, FileType::Object)?;
+    Ok(buffer.as_slice().to_vec())
+}

@@ -1,0 +1,32 @@
+//! LLVM's passes over an emitted module.
+
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::TargetMachine;
+
+use crate::{CompileOptions, LlvmError, Optimization};
+
+const KERNEL_PASSES: &str = "function(sroa,early-cse,simplifycfg,instcombine),function(loop-simplify,lcssa,loop-mssa(licm),loop(indvars)),function(loop-vectorize,slp-vectorizer,instcombine,simplifycfg)";
+
+/// Runs the passes that the options ask for.
+pub(crate) fn optimize(module: &Module, machine: &TargetMachine, options: &CompileOptions) -> Result<(), LlvmError> {
+    if let Some(bits) = options.vector_width {
+        let context = module.get_context();
+        for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+            let width = context.create_string_attribute("prefer-vector-width", &bits.to_string());
+            function.add_attribute(AttributeLoc::Function, width);
+        }
+    }
+    let passes = match options.optimization {
+        Optimization::None => return Ok(()),
+        Optimization::Kernel => KERNEL_PASSES,
+        Optimization::Full => "default<O3>",
+    };
+    let settings = PassBuilderOptions::create();
+    settings.set_loop_interleaving(true);
+    settings.set_loop_vectorization(true);
+    settings.set_loop_slp_vectorization(true);
+    settings.set_loop_unrolling(true);
+    module.run_passes(passes, machine, settings).map_err(|error| LlvmError::Module(error.to_string()))
+}

@@ -1,0 +1,40 @@
+//! What a caller can choose about code generation.
+//!
+//! ```
+//! use lacunar_backend_llvm::{CompileOptions, Cpu};
+//! let portable = CompileOptions { cpu: Cpu::Named("x86-64-v3".to_string()), ..CompileOptions::default() };
+//! assert_ne!(portable, CompileOptions::default());
+//! ```
+
+/// How a kernel is compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CompileOptions {
+    /// The processor the code is for.
+    pub cpu: Cpu,
+    /// How much LLVM works on it.
+    pub optimization: Optimization,
+    /// The widest vectors to use, in bits; `None` leaves it to LLVM's tuning for the processor.
+    pub vector_width: Option<u32>,
+}
+
+/// A processor of the host's architecture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cpu {
+    /// The one the process runs on, with all its features.
+    #[default]
+    Host,
+    /// A processor by LLVM's name, as in `x86-64-v3`.
+    Named(String),
+}
+
+/// How much LLVM works on a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Optimization {
+    /// As little as possible.
+    None,
+    /// The passes that matter for kernels (see `optimize.rs`): the speed of `Full` at a fraction of the time.
+    #[default]
+    Kernel,
+    /// LLVM's `default<O3>`.
+    Full,
+}

@@ -1,0 +1,196 @@
+//! Runs compiled kernels on the memory that the reference interpreter takes, with a runtime table of its own that counts
+//! what is allocated, fills what is not zeroed with a pattern, and can be told to run out of memory.
+//!
+//! The table's state is per thread: a kernel runs on the thread that called it.
+#![allow(unsafe_code)]
+
+use std::alloc::Layout;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
+
+use lacunar_backend_llvm::{CompileOptions, JitKernel, compile};
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayData, ArrayRole, Function, Memory, Param, Verified};
+use num_complex::Complex;
+
+thread_local! {
+    /// Size by address of what is allocated.
+    static LIVE: RefCell<HashMap<usize, usize>> = RefCell::default();
+    /// How many more allocations succeed.
+    static BUDGET: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// The byte that memory is filled with that is not asked to be zero.
+    static PATTERN: Cell<u8> = const { Cell::new(0xA5) };
+}
+
+/// Lets this many allocations succeed and all later ones fail, on this thread.
+pub fn set_budget(allocations: usize) {
+    BUDGET.set(allocations);
+}
+
+/// Sets the byte that fresh memory is filled with.
+pub fn set_pattern(byte: u8) {
+    PATTERN.set(byte);
+}
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes.max(1), 64).unwrap()
+}
+
+extern "C" fn allocate(bytes: u64, zeroed: u32) -> *mut c_void {
+    if BUDGET.get() == 0 || bytes > 1 << 32 {
+        return ptr::null_mut();
+    }
+    BUDGET.set(BUDGET.get() - 1);
+    let bytes = bytes as usize;
+    // SAFETY: the layout has at least one byte, and the block as many as are written.
+    unsafe {
+        let block = std::alloc::alloc(layout(bytes));
+        block.write_bytes(if zeroed != 0 { 0 } else { PATTERN.get() }, bytes);
+        LIVE.with_borrow_mut(|live| live.insert(block as usize, bytes));
+        block.cast()
+    }
+}
+
+extern "C" fn reallocate(old: *mut c_void, kept: u64, bytes: u64, zero_from: u64) -> *mut c_void {
+    let block = allocate(bytes, 0);
+    if !block.is_null() {
+        // SAFETY: the new block has `bytes` bytes, the old one (if any) `kept`.
+        unsafe {
+            ptr::copy_nonoverlapping(old.cast::<u8>(), block.cast::<u8>(), if old.is_null() { 0 } else { kept as usize });
+            if zero_from < bytes {
+                block.cast::<u8>().add(zero_from as usize).write_bytes(0, (bytes - zero_from) as usize);
+            }
+        }
+        release(old);
+    }
+    block
+}
+
+extern "C" fn release(block: *mut c_void) {
+    if block.is_null() {
+        return;
+    }
+    let bytes = LIVE.with_borrow_mut(|live| live.remove(&(block as usize))).expect("released memory was allocated");
+    // SAFETY: the block was allocated with this layout and is released once.
+    unsafe { std::alloc::dealloc(block.cast(), layout(bytes)) }
+}
+
+extern "C" fn sort_marked(list: *mut i64, n: i64, _marks: *const u8, _size: i64) {
+    // SAFETY: the list has `n` elements.
+    unsafe { std::slice::from_raw_parts_mut(list, n as usize) }.sort_unstable();
+}
+
+extern "C" fn sort_combine(keys: *const *mut i64, nkeys: u64, values: *mut c_void, dtype: u32, n: i64) -> i64 {
+    assert_eq!(DType::ALL[dtype as usize], DType::F64, "the tests combine doubles");
+    if BUDGET.get() == 0 {
+        return -1;
+    }
+    // SAFETY: there are `nkeys` key arrays and all arrays have `n` elements.
+    let (keys, values) = unsafe {
+        let keys = std::slice::from_raw_parts(keys, nkeys as usize);
+        let keys: Vec<&mut [i64]> = keys.iter().map(|&key| std::slice::from_raw_parts_mut(key, n as usize)).collect();
+        (keys, std::slice::from_raw_parts_mut(values.cast::<f64>(), n as usize))
+    };
+    let mut entries: Vec<(Vec<i64>, f64)> =
+        (0..n as usize).map(|k| (keys.iter().map(|key| key[k]).collect(), values[k])).collect();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut left: Vec<(Vec<i64>, f64)> = Vec::new();
+    for (key, value) in entries {
+        match left.last_mut() {
+            Some((last, sum)) if *last == key => *sum += value,
+            _ => left.push((key, value)),
+        }
+    }
+    let mut keys = keys;
+    for (place, (key, value)) in left.iter().enumerate() {
+        values[place] = *value;
+        keys.iter_mut().zip(key).for_each(|(array, &k)| array[place] = k);
+    }
+    left.len() as i64
+}
+
+/// The runtime table, in the order of the interface.
+#[repr(C)]
+struct Table {
+    allocate: extern "C" fn(u64, u32) -> *mut c_void,
+    reallocate: extern "C" fn(*mut c_void, u64, u64, u64) -> *mut c_void,
+    release: extern "C" fn(*mut c_void),
+    sort_marked: extern "C" fn(*mut i64, i64, *const u8, i64),
+    sort_combine: extern "C" fn(*const *mut i64, u64, *mut c_void, u32, i64) -> i64,
+}
+
+static TABLE: Table = Table { allocate, reallocate, release, sort_marked, sort_combine };
+
+macro_rules! by_type {
+    ($($variant:ident $ty:ty),* $(,)?) => {
+        fn data_pointer(data: &mut ArrayData) -> *mut c_void {
+            match data { $(ArrayData::$variant(v) => v.as_mut_ptr().cast(),)* }
+        }
+
+        /// Copies `len` elements out of memory of the kernel's.
+        fn copy_out(ty: DType, data: *const c_void, len: usize) -> ArrayData {
+            match ty { $(
+                DType::$variant => ArrayData::$variant(if len == 0 {
+                    Vec::new()
+                } else {
+                    // SAFETY: the kernel handed out so many elements of this type.
+                    unsafe { std::slice::from_raw_parts(data.cast::<$ty>(), len) }.to_vec()
+                }),
+            )* }
+        }
+    };
+}
+
+by_type! {
+    Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
+    F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+}
+
+/// Runs a kernel; gives its status. Grown arrays come out with the capacity that they ended with.
+///
+/// Panics if the kernel leaves memory behind other than its grown arrays.
+pub fn run(kernel: &JitKernel, function: &Function, memory: &mut Memory) -> i32 {
+    let mut words = vec![ptr::from_ref(&TABLE) as u64];
+    let (mut arrays, mut scalars) = (memory.arrays.iter_mut(), memory.scalars.iter());
+    for &param in &function.params {
+        match param {
+            Param::Array(array) if function.arrays[array].role == ArrayRole::Grown => {
+                arrays.next();
+                words.extend([0, 0]);
+            }
+            Param::Array(_) => {
+                let data = arrays.next().unwrap();
+                words.extend([data_pointer(data) as u64, data.len() as u64]);
+            }
+            Param::Scalar(_) => words.push(*scalars.next().unwrap() as u64),
+        }
+    }
+    // SAFETY: the words are the table and the parameters, as the interface demands.
+    let status = unsafe { kernel.entry()(words.as_mut_ptr()) };
+    let mut word = 1;
+    let mut arrays = memory.arrays.iter_mut();
+    for &param in &function.params {
+        let Param::Array(array) = param else {
+            word += 1;
+            continue;
+        };
+        let data = arrays.next().unwrap();
+        let array = &function.arrays[array];
+        if array.role == ArrayRole::Grown {
+            let (block, len) = (words[word] as *mut c_void, words[word + 1] as usize);
+            *data = copy_out(array.elem, block, len);
+            release(block);
+        }
+        word += 2;
+    }
+    LIVE.with_borrow(|live| assert!(live.is_empty(), "{} blocks are left behind", live.len()));
+    status
+}
+
+/// Compiles and runs a function.
+pub fn compile_and_run(function: &Verified<Function>, memory: &mut Memory) -> i32 {
+    let kernel = compile(function, &CompileOptions::default()).unwrap();
+    run(&kernel, function, memory)
+}
