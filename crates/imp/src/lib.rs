@@ -12,6 +12,7 @@ pub mod interp;
 pub mod ir;
 pub mod memory;
 pub mod ops;
+pub mod parse;
 pub mod print;
 pub mod verify;
 
@@ -19,4 +20,5 @@ pub use build::Builder;
 pub use interp::{Fault, InterpError, Limits, interpret, interpret_within};
 pub use ir::*;
 pub use memory::{ArrayData, Memory};
+pub use parse::parse;
 pub use verify::{Rule, Verified, VerifyError, verify};
