@@ -1,0 +1,108 @@
+//! The syntax tree: what was written, with nothing resolved.
+//!
+//! `A(i,j)` and `max(x, y)` are both an [`ExprKind::Apply`]; which is an access and which a call is decided by the
+//! check, from the name. No tree is higher than [`MAX_HEIGHT`], so that recursion over it is bounded.
+
+use lacunar_base::Span;
+use lacunar_notation::AssignOp;
+
+/// The greatest height of an expression. Each operator, call or pair of parentheses adds one, so a sum of this many
+/// terms reaches it.
+pub const MAX_HEIGHT: usize = 200;
+
+/// Statements in order.
+#[derive(Clone, Debug, Default)]
+pub struct Ast {
+    /// The statements that could be read.
+    pub statements: Vec<Statement>,
+}
+
+/// `lhs op rhs`.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The name of what is assigned to.
+    pub name: Name,
+    /// Its indices as written.
+    pub indices: Vec<Expr>,
+    /// The span of the name with its indices.
+    pub lhs_span: Span,
+    /// `=` or `+=`.
+    pub op: AssignOp,
+    /// The value.
+    pub rhs: Expr,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A word and its place.
+#[derive(Clone, Debug)]
+pub struct Name {
+    /// The word.
+    pub text: String,
+    /// Its place.
+    pub span: Span,
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its place, without enclosing parentheses.
+    pub span: Span,
+    /// One more than the height of its highest operand.
+    pub height: usize,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A number.
+    Number(Number),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A name alone: a scalar, or an index variable.
+    Name(String),
+    /// `name(...)` or `name[...]`.
+    Apply {
+        /// The word before the parentheses.
+        name: Name,
+        /// What is inside.
+        args: Vec<Expr>,
+        /// Written with brackets, so certainly an access.
+        brackets: bool,
+    },
+    /// `cast<type>(operand)`.
+    Cast {
+        /// The type as written.
+        dtype: Name,
+        /// What is converted.
+        operand: Box<Expr>,
+    },
+    /// `-operand`.
+    Neg(Box<Expr>),
+    /// Two operands with a sign between them.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+}
+
+/// A number as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Without point and exponent.
+    Int(u64),
+    /// With one of them; finite.
+    Float(f64),
+}
+
+/// The signs between two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+}

@@ -1,0 +1,84 @@
+//! Syntax tree to index notation: everything is resolved, sized, typed and given a format here, or refused.
+//!
+//! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it:
+//! `names` (what each name means, and which tensors are inputs), `sizes` (one size for each variable), `types`
+//! (conversions made explicit), `formats` (how results are stored).
+//!
+//! ```text
+//! y(i) = 2 * A(i,j) * x(j)    A: i32, x: f32
+//! y(i) = f64(2 * A(i,j)) * f64(x(j))    y: f64 dense result
+//! ```
+
+mod formats;
+mod names;
+mod sizes;
+mod types;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::Format;
+use lacunar_notation::{Access, Assignment, IndexVar, Program, Tensor};
+
+use super::declarations::Declarations;
+use super::error::Error;
+use super::parser::parse;
+use names::Names;
+
+/// Reads a program and checks it against what is declared.
+///
+/// # Errors
+/// All mistakes that were found, in the order of the steps; spans are of `source`.
+pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<Diagnostic>> {
+    let (ast, errors) = parse(source);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let names = names::resolve(&ast, declarations).map_err(diagnostics)?;
+    let sizes = sizes::unify(&names, declarations).map_err(diagnostics)?;
+
+    let mut program = Program::default();
+    for (tensor, (name, entry)) in names.tensors.iter().enumerate() {
+        program.tensors.push(Tensor {
+            name: name.clone(),
+            // The formats of results are known at the end, the types of results after their statements.
+            format: Format::dense(entry.order),
+            dtype: types::declared(declarations, name),
+            dims: (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect(),
+            role: entry.role,
+            nnz: declarations.nnz.get(name).copied(),
+            span: entry.span,
+        });
+    }
+    for (var, (name, &span)) in names.vars.iter().enumerate() {
+        program.vars.push(IndexVar { name: name.clone(), size: sizes.of_var(var), span });
+    }
+    let mut errors = Vec::new();
+    assign(&mut program, &ast, &names, declarations, &mut errors);
+    formats::choose(&mut program, declarations, &mut errors);
+    if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
+}
+
+/// Adds the typed statements.
+fn assign(
+    program: &mut Program,
+    ast: &super::ast::Ast,
+    names: &Names,
+    declarations: &Declarations,
+    errors: &mut Vec<Error>,
+) {
+    let mut typer = types::Typer::new(names, declarations, errors);
+    for statement in &ast.statements {
+        let target = names.tensor(&statement.name.text);
+        let Some(rhs) = typer.value(statement, target) else { continue };
+        if let Some(dtype) = typer.dtype(target) {
+            program.tensors[target].dtype = dtype;
+        }
+        let vars = names.indices(&statement.indices);
+        let lhs = Access { tensor: target, vars, span: statement.lhs_span };
+        program.statements.push(Assignment { lhs, op: statement.op, rhs, span: statement.span });
+    }
+    sizes::require(program, errors);
+}
+
+fn diagnostics(errors: Vec<Error>) -> Vec<Diagnostic> {
+    errors.into_iter().map(Error::into_diagnostic).collect()
+}

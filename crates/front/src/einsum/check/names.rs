@@ -1,0 +1,323 @@
+//! Step 1: what each name means.
+//!
+//! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result;
+//! every declaration is of something in the program. In `y(i) = sqrt(A(i,j))`, `y` is a result of order 1, `A` an input
+//! of order 2, `i` and `j` are variables.
+
+use indexmap::{IndexMap, IndexSet};
+use lacunar_base::Span;
+use lacunar_formats::DType;
+use lacunar_notation::{AssignOp, Function, Role, TensorId, VarId};
+
+use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
+use super::super::declarations::Declarations;
+use super::super::error::Error;
+use crate::words;
+
+/// The tensors and variables of a program. A tensor's or variable's place in its map is its handle's index.
+pub(super) struct Names {
+    pub tensors: IndexMap<String, Entry>,
+    pub vars: IndexMap<String, Span>,
+    /// Every access, in the order of the text: tensor, variables, place.
+    pub accesses: Vec<(usize, Vec<usize>, Span)>,
+}
+
+/// What is known of a tensor.
+pub(super) struct Entry {
+    pub order: usize,
+    pub span: Span,
+    pub role: Role,
+}
+
+/// What `name(...)` is.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    Access,
+    Function(Function),
+    Cast(DType),
+    Sum,
+}
+
+/// What `name(...)` or `name[...]` is, by its name.
+pub(super) fn meaning(name: &str, brackets: bool) -> Meaning {
+    if brackets {
+        Meaning::Access
+    } else if name == "sum" {
+        Meaning::Sum
+    } else if let Some(function) = Function::parse(name) {
+        Meaning::Function(function)
+    } else if let Some(dtype) = DType::parse(name) {
+        Meaning::Cast(dtype)
+    } else {
+        Meaning::Access
+    }
+}
+
+/// Resolves all names.
+pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, Vec<Error>> {
+    let names = Names { tensors: IndexMap::new(), vars: IndexMap::new(), accesses: Vec::new() };
+    let mut resolver =
+        Resolver { names, declarations, assigned: IndexMap::new(), bound: Vec::new(), errors: Vec::new() };
+    for statement in &ast.statements {
+        resolver.statement(statement);
+    }
+    resolver.clashes();
+    resolver.declared();
+    if resolver.errors.is_empty() { Ok(resolver.names) } else { Err(resolver.errors) }
+}
+
+impl Names {
+    /// The handle of a tensor of the program.
+    pub fn tensor(&self, name: &str) -> TensorId {
+        TensorId::from_index(self.tensors.get_index_of(name).unwrap_or_default())
+    }
+
+    /// The handle of a variable of the program.
+    pub fn var(&self, name: &str) -> VarId {
+        VarId::from_index(self.vars.get_index_of(name).unwrap_or_default())
+    }
+
+    /// The handles of indices, which are variables.
+    pub fn indices(&self, indices: &[Expr]) -> Vec<VarId> {
+        indices.iter().filter_map(variable).map(|name| self.var(name)).collect()
+    }
+}
+
+/// The name, of an expression that is a name alone.
+pub(super) fn variable(index: &Expr) -> Option<&str> {
+    match &index.kind {
+        ExprKind::Name(name) => Some(name),
+        _ => None,
+    }
+}
+
+struct Resolver<'a> {
+    names: Names,
+    declarations: &'a Declarations,
+    /// Results, each with the place where it is first assigned.
+    assigned: IndexMap<String, Span>,
+    /// Variables that are bound where the resolver stands: those on the left, and of the sums around.
+    bound: Vec<(String, Span)>,
+    errors: Vec<Error>,
+}
+
+impl Resolver<'_> {
+    fn statement(&mut self, statement: &Statement) {
+        let Statement { name, indices, lhs_span, .. } = statement;
+        self.bound.clear();
+        for index in indices {
+            let Some(variable) = variable(index) else { continue };
+            match self.bound.iter().find(|(bound, _)| bound == variable) {
+                Some(&(_, first)) => {
+                    self.errors.push(Error::Repeated { variable: variable.to_string(), span: index.span, first });
+                }
+                None => self.bound.push((variable.to_string(), index.span)),
+            }
+        }
+        let known = self.names.tensors.contains_key(&name.text);
+        self.access(name, indices, *lhs_span);
+        let first = self.names.accesses.len();
+        self.expr(&statement.rhs);
+        // Only now, so that mistakes inside the right-hand side come first.
+        if !self.reads(first, statement) {
+            self.target(statement, known);
+        }
+        self.assigned.entry(name.text.clone()).or_insert(*lhs_span);
+    }
+
+    /// Checks that the tensors which a statement reads, those of the accesses from `first` on, have a value. Returns
+    /// whether one of them is the tensor that it assigns to, a mistake.
+    fn reads(&mut self, first: usize, statement: &Statement) -> bool {
+        let mut reads_itself = false;
+        for place in first..self.names.accesses.len() {
+            let (tensor, _, span) = self.names.accesses[place];
+            let Some((name, _)) = self.names.tensors.get_index(tensor) else { continue };
+            if *name == statement.name.text {
+                reads_itself = true;
+                self.errors.push(Error::ReadsItself { name: name.clone(), span, target: statement.lhs_span });
+            } else if let Some(inputs) = &self.declarations.inputs
+                && !self.assigned.contains_key(name)
+                && !inputs.contains(name)
+            {
+                let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
+                let otherwise = format!("give it a value, for example `-i {name}:FILE` or `-g {name}:rand`");
+                let hint = words::did_you_mean(name, with_values, otherwise);
+                self.errors.push(Error::Undeclared { name: name.clone(), span, hint });
+            }
+        }
+        reads_itself
+    }
+
+    /// Checks that a statement may assign to its tensor, and makes it a result. `known`: it occurs in an earlier one.
+    fn target(&mut self, statement: &Statement, known: bool) {
+        let (name, span) = (&statement.name.text, statement.lhs_span);
+        let given = self.declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(name));
+        let replaces = statement.op == AssignOp::Set;
+        let Some(entry) = self.names.tensors.get_mut(name) else { return };
+        if let Some(&first) = self.assigned.get(name) {
+            if replaces {
+                self.errors.push(Error::AssignedTwice { name: name.clone(), span, first });
+            }
+        } else if known || (given && replaces) {
+            let read = known.then_some(entry.span);
+            self.errors.push(Error::AssignedInput { name: name.clone(), span, read });
+        } else {
+            entry.role = Role::Result;
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Number(_) | ExprKind::Bool(_) => {}
+            ExprKind::Name(text) => self.access(&Name { text: text.clone(), span: expr.span }, &[], expr.span),
+            ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.expr(operand),
+            ExprKind::Binary(_, left, right) => {
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, *brackets) {
+                Meaning::Access => self.access(name, args, expr.span),
+                Meaning::Sum => self.sum(args, expr.span),
+                Meaning::Function(function) => {
+                    self.arguments(name, args.len(), function);
+                    args.iter().for_each(|arg| self.expr(arg));
+                }
+                Meaning::Cast(_) => {
+                    if args.len() != 1 {
+                        let (name, span, found) = (name.text.clone(), name.span, args.len());
+                        self.errors.push(Error::Arguments { name, span, expected: 1, found });
+                    }
+                    args.iter().for_each(|arg| self.expr(arg));
+                }
+            },
+        }
+    }
+
+    fn arguments(&mut self, name: &Name, found: usize, function: Function) {
+        use lacunar_notation::BinaryFn::{Max, Min};
+        let (expected, more) = match function {
+            Function::Unary(_) => (1, false),
+            Function::Binary(function) => (2, matches!(function, Min | Max)),
+        };
+        if found != expected && !(more && found > expected) {
+            self.errors.push(Error::Arguments { name: name.text.clone(), span: name.span, expected, found });
+        }
+    }
+
+    fn sum(&mut self, args: &[Expr], span: Span) {
+        let Some((body, vars)) = args.split_last() else {
+            return self.errors.push(Error::SumVariables { span });
+        };
+        if vars.is_empty() || vars.iter().any(|var| variable(var).is_none()) {
+            return self.errors.push(Error::SumVariables { span });
+        }
+        let depth = self.bound.len();
+        for var in vars {
+            let Some(name) = variable(var) else { continue };
+            self.names.vars.entry(name.to_string()).or_insert(var.span);
+            match self.bound.iter().find(|(bound, _)| bound == name) {
+                Some(&(_, first)) => {
+                    self.errors.push(Error::BoundTwice { name: name.to_string(), span: var.span, first });
+                }
+                None => self.bound.push((name.to_string(), var.span)),
+            }
+        }
+        self.expr(body);
+        self.bound.truncate(depth);
+    }
+
+    /// An access, or what looks like one.
+    fn access(&mut self, name: &Name, indices: &[Expr], span: Span) {
+        if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
+            return self.errors.push(not_an_access(name, index));
+        }
+        if let Some(what) = reserved(&name.text) {
+            return self.errors.push(Error::Reserved { name: name.text.clone(), span: name.span, what });
+        }
+        let order = indices.len();
+        let known = self.names.tensors.entry(name.text.clone());
+        let tensor = known.index();
+        let entry = known.or_insert(Entry { order, span, role: Role::Input });
+        if entry.order != order {
+            let (first, first_count) = (entry.span, entry.order);
+            let name = name.text.clone();
+            return self.errors.push(Error::IndexCount { name, span, count: order, first, first_count });
+        }
+        let vars = indices
+            .iter()
+            .filter_map(|index| Some((variable(index)?, index.span)))
+            .map(|(variable, span)| {
+                let entry = self.names.vars.entry(variable.to_string());
+                let place = entry.index();
+                entry.or_insert(span);
+                place
+            })
+            .collect();
+        self.names.accesses.push((tensor, vars, span));
+    }
+
+    /// Names that are both a tensor's and a variable's.
+    fn clashes(&mut self) {
+        for (name, &variable) in &self.names.vars {
+            if let Some(entry) = self.names.tensors.get(name) {
+                self.errors.push(Error::TensorAndVariable { name: name.clone(), tensor: entry.span, variable });
+            }
+        }
+    }
+
+    /// Declarations of what is not in the program.
+    fn declared(&mut self) {
+        let Names { tensors, vars, .. } = &self.names;
+        let declarations = self.declarations;
+        let no_tensor = |name: &&str| !tensors.contains_key(*name);
+        let nothing = |name: &&str| !tensors.contains_key(*name) && !vars.contains_key(*name);
+        let tensor_names = tensors.keys().map(String::as_str);
+        let all_names: IndexSet<&str> = tensor_names.clone().chain(vars.keys().map(String::as_str)).collect();
+        let otherwise = "remove the declaration, or use the name in the program";
+        for name in declarations.tensor_names().into_iter().filter(no_tensor) {
+            let what = if declarations.formats.contains_key(name) {
+                "a format"
+            } else if declarations.dtypes.contains_key(name) {
+                "a type"
+            } else {
+                "a value"
+            };
+            let hint = words::did_you_mean(name, tensor_names.clone(), otherwise);
+            self.errors.push(Error::NotInProgram { name: name.to_string(), what, hint });
+        }
+        for name in declarations.sized_names().into_iter().filter(nothing) {
+            let hint = words::did_you_mean(name, all_names.iter().copied(), otherwise);
+            self.errors.push(Error::NotInProgram { name: name.to_string(), what: "a size", hint });
+        }
+    }
+}
+
+/// The mistake in `name(... index ...)`, where `index` is no variable: an unknown function, or an index that cannot be.
+fn not_an_access(name: &Name, index: &Expr) -> Error {
+    fn has_access(expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Apply { .. } | ExprKind::Cast { .. } => true,
+            ExprKind::Neg(operand) => has_access(operand),
+            ExprKind::Binary(_, left, right) => has_access(left) || has_access(right),
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
+        }
+    }
+    if !has_access(index) {
+        return Error::NotAnIndex { span: index.span };
+    }
+    let known = Function::names().chain(["sum"]);
+    let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos gt lt eq";
+    let hint = words::did_you_mean(&name.text, known, otherwise);
+    Error::UnknownFunction { name: name.text.clone(), span: name.span, hint }
+}
+
+/// What a word is that cannot name a tensor.
+fn reserved(name: &str) -> Option<&'static str> {
+    match name {
+        "true" | "false" => Some("a truth value"),
+        "sum" => Some("the sum over index variables"),
+        _ if Function::parse(name).is_some() => Some("a function"),
+        _ if DType::parse(name).is_some() => Some("an element type"),
+        _ => None,
+    }
+}

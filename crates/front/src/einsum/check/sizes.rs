@@ -1,0 +1,158 @@
+//! Step 2: the size of each index variable and of each dimension.
+//!
+//! An access says that a dimension of a tensor and a variable have one size. Dimensions and variables that are so
+//! connected form classes (union-find); a class has at most one size, the one declared for its members. In
+//! `y(i) = A(i,j) * x(j)` with `A: 3x4`, `{A.0, i, y.0}` has size 3 and `{A.1, j, x.0}` size 4.
+
+use lacunar_base::Span;
+use lacunar_notation::{ExprKind, Program, VarId};
+
+use super::super::declarations::Declarations;
+use super::super::error::{Error, SizeUse};
+use super::names::Names;
+
+/// The classes of dimensions and variables, and their sizes.
+pub(super) struct Sizes {
+    /// For each member one that is nearer to the representative of the class, which is its own.
+    parent: Vec<usize>,
+    /// At representatives: the size of the class and where it is from.
+    size: Vec<Option<SizeUse>>,
+    /// The member that is a tensor's first dimension.
+    first_dimension: Vec<usize>,
+    /// The member that is the first variable.
+    first_var: usize,
+}
+
+/// Finds all sizes that follow from the declared ones.
+pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes, Vec<Error>> {
+    let mut errors = Vec::new();
+    let dims = declared_dims(names, declarations, &mut errors);
+    let mut sizes = Sizes::new(names);
+    for (var, (name, &span)) in names.vars.iter().enumerate() {
+        match declared_size(name, declarations) {
+            Some(&[size]) => {
+                let class = sizes.var(var);
+                sizes.size[class] = Some(SizeUse { span, size, whose: format!("`{name}`") });
+            }
+            Some(declared) => {
+                errors.push(Error::OneSize { name: name.clone(), span, declared: declared.len() });
+            }
+            None => {}
+        }
+    }
+    let mut told = vec![false; names.vars.len()];
+    for (tensor, vars, span) in &names.accesses {
+        let declared = dims[*tensor];
+        for (dimension, &var) in vars.iter().enumerate() {
+            let here = declared.map(|dims| SizeUse {
+                span: *span,
+                size: dims[dimension],
+                whose: format!("dimension {dimension} of `{}`", tensor_name(names, *tensor)),
+            });
+            let connected = sizes.connect(sizes.first_dimension[*tensor] + dimension, sizes.first_var + var, here);
+            if let Err((first, second)) = connected
+                && !std::mem::replace(&mut told[var], true)
+                && let Some((name, _)) = names.vars.get_index(var)
+            {
+                errors.push(Error::Sizes { variable: name.clone(), first, second });
+            }
+        }
+    }
+    if errors.is_empty() { Ok(sizes) } else { Err(errors) }
+}
+
+/// The declared sizes of each tensor, where there is one for each dimension.
+fn declared_dims<'a>(names: &Names, declarations: &'a Declarations, errors: &mut Vec<Error>) -> Vec<Option<&'a [u64]>> {
+    let mut dims = Vec::new();
+    for (name, entry) in &names.tensors {
+        let declared = declared_size(name, declarations);
+        let fits = declared.filter(|declared| declared.len() == entry.order);
+        if let (Some(declared), None) = (declared, fits) {
+            let (declared, order) = (declared.len(), entry.order);
+            errors.push(Error::DimensionCount { name: name.clone(), span: entry.span, declared, order });
+        }
+        dims.push(fits);
+    }
+    dims
+}
+
+/// The sizes under a name, whether declared as a tensor's or as a variable's.
+fn declared_size<'a>(name: &str, declarations: &'a Declarations) -> Option<&'a [u64]> {
+    let sizes = declarations.sizes.get(name).map(std::slice::from_ref);
+    declarations.dims.get(name).map(Vec::as_slice).or(sizes)
+}
+
+fn tensor_name(names: &Names, tensor: usize) -> &str {
+    names.tensors.get_index(tensor).map_or("", |(name, _)| name)
+}
+
+impl Sizes {
+    fn new(names: &Names) -> Sizes {
+        let mut members = 0;
+        let mut first_dimension = Vec::new();
+        for entry in names.tensors.values() {
+            first_dimension.push(members);
+            members += entry.order;
+        }
+        let first_var = members;
+        members += names.vars.len();
+        Sizes { parent: (0..members).collect(), size: vec![None; members], first_dimension, first_var }
+    }
+
+    fn find(&self, mut member: usize) -> usize {
+        while self.parent[member] != member {
+            member = self.parent[member];
+        }
+        member
+    }
+
+    fn var(&self, var: usize) -> usize {
+        self.find(self.first_var + var)
+    }
+
+    /// Joins two classes and gives the class a size, if one is given; the two sizes that differ, if any do.
+    fn connect(&mut self, a: usize, b: usize, size: Option<SizeUse>) -> Result<(), (SizeUse, SizeUse)> {
+        let (a, b) = (self.find(a), self.find(b));
+        if a != b {
+            // Paths are halved so that long chains of variables stay cheap.
+            self.parent[a] = b;
+        }
+        let mut uses =
+            [self.size[b].take(), if a == b { None } else { self.size[a].take() }, size].into_iter().flatten();
+        let Some(first) = uses.next() else { return Ok(()) };
+        let differing = uses.find(|other| other.size != first.size);
+        self.size[b] = Some(first.clone());
+        differing.map_or(Ok(()), |second| Err((first, second)))
+    }
+
+    /// The size of a dimension of a tensor, where known.
+    pub fn of_dimension(&self, tensor: usize, dimension: usize) -> Option<u64> {
+        self.size[self.find(self.first_dimension[tensor] + dimension)].as_ref().map(|known| known.size)
+    }
+
+    /// The size of a variable, where known.
+    pub fn of_var(&self, var: usize) -> Option<u64> {
+        self.size[self.var(var)].as_ref().map(|known| known.size)
+    }
+}
+
+/// Checks that every variable of a left-hand side or of a sum has a size: it occurs on the right or in what is summed,
+/// or its size is known.
+pub(super) fn require(program: &Program, errors: &mut Vec<Error>) {
+    let mut check = |var: VarId, used: &[VarId], span: Span, summed: bool| {
+        let entry = &program.vars[var];
+        if !used.contains(&var) && entry.size.is_none() {
+            errors.push(Error::UnknownSize { variable: entry.name.clone(), span, summed });
+        }
+    };
+    for statement in &program.statements {
+        let used = statement.rhs.free_vars();
+        statement.lhs.vars.iter().for_each(|&var| check(var, &used, statement.lhs.span, false));
+        statement.rhs.visit(&mut |expr| {
+            if let ExprKind::Reduce(_, vars, body) = &expr.kind {
+                let used = body.free_vars();
+                vars.iter().for_each(|&var| check(var, &used, expr.span, true));
+            }
+        });
+    }
+}

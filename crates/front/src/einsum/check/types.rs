@@ -1,0 +1,333 @@
+//! Step 3: the type of every expression, with the conversions made explicit.
+//!
+//! Types mix as in NumPy 2. Constants are *weak*: `2 * A(i)` has the type of `A`, `2.5 * A(i)` has it too unless `A`
+//! holds integers or truth values, then it is `f64`. Operations on constants alone are done here. On exit an operand has
+//! the type that its function asks for, through [`ExprKind::Cast`] where it had another.
+
+use lacunar_base::Span;
+use lacunar_formats::DType;
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, ReduceOp, TensorId, UnaryFn};
+
+use super::super::ast::{self, BinaryOp, Number, Statement};
+use super::super::declarations::Declarations;
+use super::super::error::Error;
+use super::names::{Meaning, Names, meaning};
+
+/// The declared type of a tensor, or the one that inputs have by default.
+pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
+    declarations.dtypes.get(name).copied().unwrap_or(DType::F64)
+}
+
+/// Gives types to the statements of a program, in order.
+pub(super) struct Typer<'a> {
+    names: &'a Names,
+    /// The type of each tensor; `None` of a result until its first assignment, and if that is wrong.
+    dtypes: Vec<Option<DType>>,
+    errors: &'a mut Vec<Error>,
+}
+
+/// What an expression is before the type of a constant is settled.
+enum Value {
+    /// A number, whose type its surroundings decide.
+    Weak(Weak, Span),
+    /// Of one type.
+    Typed(Expr),
+}
+
+/// A number as computed from the text.
+#[derive(Clone, Copy)]
+enum Weak {
+    Int(i128),
+    Float(f64),
+}
+
+impl<'a> Typer<'a> {
+    pub fn new(names: &'a Names, declarations: &Declarations, errors: &'a mut Vec<Error>) -> Typer<'a> {
+        use lacunar_notation::Role::Result;
+        let dtypes = names.tensors.iter().map(|(name, entry)| {
+            let open = entry.role == Result && !declarations.dtypes.contains_key(name);
+            (!open).then(|| declared(declarations, name))
+        });
+        Typer { names, dtypes: dtypes.collect(), errors }
+    }
+
+    /// The type of a tensor, once it is decided.
+    pub fn dtype(&self, tensor: TensorId) -> Option<DType> {
+        self.dtypes[tensor.index()]
+    }
+
+    /// The right-hand side of a statement that assigns to `target`, in the type of the target, which it decides if it
+    /// is open. `None` after a mistake.
+    pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
+        let value = self.expr(&statement.rhs)?;
+        let Some(to) = self.dtypes[target.index()] else {
+            let expr = self.settle_alone(value)?;
+            self.dtypes[target.index()] = Some(expr.dtype);
+            return Some(expr);
+        };
+        let from = match &value {
+            Value::Weak(Weak::Int(_), _) if to == DType::Bool => DType::I64,
+            Value::Weak(Weak::Float(_), _) if !to.is_float() => DType::F64,
+            Value::Weak(..) => to,
+            Value::Typed(expr) => expr.dtype,
+        };
+        if from.can_assign_to(to) {
+            return self.settle(value, to);
+        }
+        let name = statement.name.text.clone();
+        self.errors.push(Error::Assignable { name, span: statement.rhs.span, from, to });
+        None
+    }
+
+    fn expr(&mut self, expr: &ast::Expr) -> Option<Value> {
+        let span = expr.span;
+        match &expr.kind {
+            ast::ExprKind::Number(Number::Int(value)) => Some(Value::Weak(Weak::Int(i128::from(*value)), span)),
+            ast::ExprKind::Number(Number::Float(value)) => Some(Value::Weak(Weak::Float(*value), span)),
+            ast::ExprKind::Bool(value) => {
+                let kind = ExprKind::Literal(Literal::Bool(*value));
+                Some(Value::Typed(Expr { kind, dtype: DType::Bool, span }))
+            }
+            ast::ExprKind::Name(name) => self.access(name, &[], span),
+            ast::ExprKind::Apply { name, args, brackets } => match meaning(&name.text, *brackets) {
+                Meaning::Access => self.access(&name.text, args, span),
+                Meaning::Cast(dtype) => self.cast(dtype, args.first()?, span),
+                Meaning::Sum => self.sum(args, span),
+                Meaning::Function(Function::Unary(function)) => {
+                    let operand = self.expr(args.first()?)?;
+                    self.unary(function, operand, span)
+                }
+                Meaning::Function(Function::Binary(function)) => self.call(function, args, span),
+            },
+            ast::ExprKind::Cast { dtype, operand } => match DType::parse(&dtype.text) {
+                Some(dtype) => self.cast(dtype, operand, span),
+                None => {
+                    self.errors.push(Error::UnknownType { span: dtype.span, word: dtype.text.clone() });
+                    None
+                }
+            },
+            ast::ExprKind::Neg(operand) => {
+                let operand = self.expr(operand)?;
+                self.unary(UnaryFn::Neg, operand, span)
+            }
+            ast::ExprKind::Binary(op, left, right) => {
+                // Both are looked at, so that the mistakes of both are found.
+                let (left, right) = (self.expr(left), self.expr(right));
+                self.binary(function_of(*op), left?, right?, span)
+            }
+        }
+    }
+
+    fn access(&self, name: &str, indices: &[ast::Expr], span: Span) -> Option<Value> {
+        let tensor = self.names.tensor(name);
+        let dtype = self.dtypes[tensor.index()]?;
+        let access = Access { tensor, vars: self.names.indices(indices), span };
+        Some(Value::Typed(Expr { kind: ExprKind::Access(access), dtype, span }))
+    }
+
+    fn cast(&mut self, dtype: DType, operand: &ast::Expr, span: Span) -> Option<Value> {
+        let operand = self.expr(operand)?;
+        let operand = self.settle_alone(operand)?;
+        if operand.dtype.is_complex() && !dtype.is_complex() {
+            self.errors.push(Error::ComplexCast { span: operand.span, from: operand.dtype, to: dtype });
+            return None;
+        }
+        Some(Value::Typed(Expr { span, ..convert(operand, dtype) }))
+    }
+
+    fn sum(&mut self, args: &[ast::Expr], span: Span) -> Option<Value> {
+        let (body, vars) = args.split_last()?;
+        let body = self.expr(body)?;
+        let body = self.settle_alone(body)?;
+        let dtype = body.dtype;
+        let kind = ExprKind::Reduce(ReduceOp::Add, self.names.indices(vars), Box::new(body));
+        Some(Value::Typed(Expr { kind, dtype, span }))
+    }
+
+    /// A call of a function of two operands, or of `min` or `max` with more.
+    fn call(&mut self, function: BinaryFn, args: &[ast::Expr], span: Span) -> Option<Value> {
+        let values: Vec<_> = args.iter().map(|arg| self.expr(arg)).collect();
+        let mut values = values.into_iter();
+        let mut result = values.next()??;
+        for value in values {
+            result = self.binary(function, result, value?, span)?;
+        }
+        Some(result)
+    }
+
+    fn unary(&mut self, function: UnaryFn, operand: Value, span: Span) -> Option<Value> {
+        if let (UnaryFn::Neg, &Value::Weak(number, _)) = (function, &operand) {
+            let negated = match number {
+                Weak::Int(value) => Weak::Int(-value),
+                Weak::Float(value) => Weak::Float(-value),
+            };
+            return Some(Value::Weak(negated, span));
+        }
+        let alone = self.alone(&operand);
+        let Some((operand_type, dtype)) = function.types(alone) else {
+            return self.not_defined(Function::Unary(function), alone, span);
+        };
+        let operand = self.settle(operand, operand_type)?;
+        Some(Value::Typed(Expr { kind: ExprKind::Unary(function, Box::new(operand)), dtype, span }))
+    }
+
+    fn binary(&mut self, function: BinaryFn, left: Value, right: Value, span: Span) -> Option<Value> {
+        if let (&Value::Weak(a, _), &Value::Weak(b, _)) = (&left, &right)
+            && function.symbol().is_some()
+        {
+            let number = fold(function, a, b);
+            if number.is_none() {
+                self.errors.push(Error::Constant { span });
+            }
+            return Some(Value::Weak(number?, span));
+        }
+        let promoted = match (&left, &right) {
+            (&Value::Weak(number, _), Value::Typed(expr)) | (Value::Typed(expr), &Value::Weak(number, _)) => {
+                number.beside(expr.dtype)
+            }
+            (left, right) => DType::promote(self.alone(left), self.alone(right)),
+        };
+        let (Some(operand), Some(dtype)) = (function.operand_type(promoted), function.result_type(promoted)) else {
+            return self.not_defined(Function::Binary(function), promoted, span);
+        };
+        let left = self.settle(left, operand)?;
+        let right = self.settle(right, operand)?;
+        Some(Value::Typed(Expr { span, ..Expr::binary(function, left, right, dtype) }))
+    }
+
+    fn not_defined(&mut self, function: Function, dtype: DType, span: Span) -> Option<Value> {
+        let symbol = match function {
+            Function::Unary(UnaryFn::Neg) => Some("-"),
+            Function::Unary(_) => None,
+            Function::Binary(function) => function.symbol(),
+        };
+        let function = format!("`{}`", symbol.unwrap_or(function.name()));
+        self.errors.push(Error::NotDefined { span, function, dtype });
+        None
+    }
+
+    /// The type of a value that stands alone.
+    fn alone(&self, value: &Value) -> DType {
+        match value {
+            Value::Weak(number, _) => number.alone(),
+            Value::Typed(expr) => expr.dtype,
+        }
+    }
+
+    fn settle_alone(&mut self, value: Value) -> Option<Expr> {
+        let dtype = self.alone(&value);
+        self.settle(value, dtype)
+    }
+
+    /// The value as an expression of a type.
+    fn settle(&mut self, value: Value, dtype: DType) -> Option<Expr> {
+        match value {
+            Value::Typed(expr) => Some(convert(expr, dtype)),
+            Value::Weak(number, span) => {
+                let literal = number.literal(dtype);
+                if literal.is_none() {
+                    self.errors.push(Error::OutOfRange { span, value: number.to_string(), dtype });
+                }
+                Some(Expr { kind: ExprKind::Literal(literal?), dtype, span })
+            }
+        }
+    }
+}
+
+/// The expression in another type.
+fn convert(expr: Expr, dtype: DType) -> Expr {
+    if expr.dtype == dtype {
+        return expr;
+    }
+    let span = expr.span;
+    Expr { kind: ExprKind::Cast(Box::new(expr)), dtype, span }
+}
+
+fn function_of(op: BinaryOp) -> BinaryFn {
+    match op {
+        BinaryOp::Add => BinaryFn::Add,
+        BinaryOp::Sub => BinaryFn::Sub,
+        BinaryOp::Mul => BinaryFn::Mul,
+        BinaryOp::Div => BinaryFn::Div,
+    }
+}
+
+/// The result of an operator on two constants; `None` if it is out of range.
+fn fold(function: BinaryFn, a: Weak, b: Weak) -> Option<Weak> {
+    if let (Weak::Int(a), Weak::Int(b)) = (a, b)
+        && function != BinaryFn::Div
+    {
+        return match function {
+            BinaryFn::Add => a.checked_add(b),
+            BinaryFn::Sub => a.checked_sub(b),
+            _ => a.checked_mul(b),
+        }
+        // More than any type holds; keeps negation from overflowing, too.
+        .filter(|value| value.unsigned_abs() <= u128::from(u64::MAX))
+        .map(Weak::Int);
+    }
+    let (a, b) = (a.float(), b.float());
+    let value = match function {
+        BinaryFn::Add => a + b,
+        BinaryFn::Sub => a - b,
+        BinaryFn::Mul => a * b,
+        _ => a / b,
+    };
+    value.is_finite().then_some(Weak::Float(value))
+}
+
+impl Weak {
+    fn float(self) -> f64 {
+        match self {
+            Weak::Int(value) => value as f64,
+            Weak::Float(value) => value,
+        }
+    }
+
+    /// The type of a constant alone.
+    fn alone(self) -> DType {
+        match self {
+            Weak::Int(value) if value > i128::from(i64::MAX) => DType::U64,
+            Weak::Int(_) => DType::I64,
+            Weak::Float(_) => DType::F64,
+        }
+    }
+
+    /// The type that a constant and an operand of type `other` have together.
+    fn beside(self, other: DType) -> DType {
+        match self {
+            Weak::Int(_) if other != DType::Bool => other,
+            Weak::Float(_) if other.is_float() => other,
+            _ => self.alone(),
+        }
+    }
+
+    /// The constant as a literal of a type; `None` if it does not fit.
+    fn literal(self, dtype: DType) -> Option<Literal> {
+        let bits = 8 * dtype.size() as u32;
+        match self {
+            Weak::Int(value) if dtype.is_integer() => {
+                let (low, high) = match dtype.kind() {
+                    lacunar_formats::Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+                    _ => (0, (1i128 << bits) - 1),
+                };
+                (low..=high).contains(&value).then_some(Literal::Int(value))
+            }
+            number if dtype.is_float() => {
+                let value = number.float();
+                let fits = dtype.part() == DType::F64 || (value as f32).is_finite();
+                fits.then_some(Literal::Float(value))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Weak {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Weak::Int(value) => write!(f, "`{value}`"),
+            Weak::Float(value) => write!(f, "`{value:?}`"),
+        }
+    }
+}

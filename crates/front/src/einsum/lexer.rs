@@ -1,0 +1,193 @@
+//! Text to tokens.
+//!
+//! On exit the tokens cover the source in order and end with one [`TokenKind::End`]; what is no token is reported and
+//! left out. `y(i) = 2.5 # half` gives `y ( i ) = 2.5 End`.
+
+use lacunar_base::Span;
+
+use super::ast::Number;
+use super::error::Error;
+
+/// Longer sources are refused: bounds the time and memory of everything after.
+pub(super) const MAX_SOURCE: usize = 64 * 1024;
+
+/// A token and its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub kind: TokenKind,
+    pub span: Span,
+}
+
+/// The kinds of tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum TokenKind {
+    /// A name; its text is the span's.
+    Word,
+    /// A number.
+    Number(Number),
+    /// A number that is none, reported already.
+    BadNumber,
+    /// A sign of one or more characters, e.g. `+=`.
+    Sign(&'static str),
+    /// The end of a line.
+    Newline,
+    /// The end of the source.
+    End,
+}
+
+/// Signs, longer ones before their beginnings. Those that the language does not use are here to be named in errors.
+const SIGNS: &[&str] = &[
+    "**", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==", "!=", "<=", ">=", "->", "&&", "||", "(", ")", "[", "]",
+    ",", ";", "=", "+", "-", "*", "/", "<", ">", "%", "^", "&", "|", "!", "@", ":", ".", "{", "}",
+];
+
+/// All tokens of a source, and what is wrong with it and where.
+pub(super) fn lex(source: &str) -> (Vec<Token>, Vec<(Span, Error)>) {
+    let mut lexer = Lexer { source, at: 0, tokens: Vec::new(), errors: Vec::new() };
+    if source.len() > MAX_SOURCE {
+        lexer.errors.push((Span::NONE, Error::TooLong { length: source.len() }));
+    } else {
+        while let Some(next) = lexer.rest().chars().next() {
+            lexer.token(next);
+        }
+    }
+    lexer.push(TokenKind::End, lexer.at);
+    (lexer.tokens, lexer.errors)
+}
+
+struct Lexer<'a> {
+    source: &'a str,
+    at: usize,
+    tokens: Vec<Token>,
+    errors: Vec<(Span, Error)>,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        &self.source[self.at..]
+    }
+
+    fn push(&mut self, kind: TokenKind, start: usize) {
+        self.tokens.push(Token { kind, span: Span::new(start, self.at) });
+    }
+
+    /// Moves on past all characters that `belongs` holds of.
+    fn skip(&mut self, belongs: impl Fn(char) -> bool) {
+        let rest = self.rest();
+        self.at += rest.find(|c| !belongs(c)).unwrap_or(rest.len());
+    }
+
+    /// Reads one token, comment or blank that begins with `next`.
+    fn token(&mut self, next: char) {
+        let start = self.at;
+        let rest = self.rest();
+        if next == '\n' {
+            self.at += 1;
+            self.push(TokenKind::Newline, start);
+        } else if next.is_whitespace() {
+            self.at += next.len_utf8();
+        } else if next == '#' || rest.starts_with("//") {
+            self.skip(|c| c != '\n');
+        } else if next.is_ascii_alphabetic() || next == '_' {
+            self.skip(is_word);
+            self.push(TokenKind::Word, start);
+        } else if next.is_ascii_digit() || (next == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+            self.number();
+        } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+            self.at += sign.len();
+            self.push(TokenKind::Sign(sign), start);
+        } else {
+            self.at += next.len_utf8();
+            let span = Span::new(start, self.at);
+            self.errors.push((span, Error::Character { span, found: next }));
+        }
+    }
+
+    /// Reads a number: `12`, `1.5`, `.5`, `1.`, `1e-3`.
+    fn number(&mut self) {
+        let start = self.at;
+        self.skip(|c| c.is_ascii_digit());
+        let mut float = false;
+        if self.rest().starts_with('.') {
+            float = true;
+            self.at += 1;
+            self.skip(|c| c.is_ascii_digit());
+        }
+        let exponent = self.rest().trim_start_matches(['e', 'E']);
+        if exponent.len() + 1 == self.rest().len() {
+            let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+            if digits.starts_with(|c: char| c.is_ascii_digit()) {
+                float = true;
+                self.at = self.source.len() - digits.len();
+                self.skip(|c| c.is_ascii_digit());
+            }
+        }
+        let end = self.at;
+        self.skip(|c| is_word(c) || c == '.');
+        let span = Span::new(start, self.at);
+        if self.at > end {
+            let suffix = self.source[end..self.at].to_string();
+            let number = self.source[start..end].to_string();
+            self.errors.push((span, Error::Number { span, number, suffix }));
+            return self.push(TokenKind::BadNumber, start);
+        }
+        let text = &self.source[start..end];
+        let number = if float {
+            text.parse().ok().filter(|value: &f64| value.is_finite()).map(Number::Float)
+        } else {
+            text.parse().ok().map(Number::Int)
+        };
+        match number {
+            Some(number) => self.push(TokenKind::Number(number), start),
+            None => {
+                self.errors.push((span, Error::NumberTooLarge { span }));
+                self.push(TokenKind::BadNumber, start);
+            }
+        }
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TokenKind, lex};
+
+    fn kinds(source: &str) -> Vec<String> {
+        let (tokens, errors) = lex(source);
+        assert!(errors.is_empty(), "{errors:?}");
+        tokens
+            .iter()
+            .map(|token| match token.kind {
+                TokenKind::Word => source[token.span.range()].to_string(),
+                kind => format!("{kind:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(
+            kinds("1 2.5 .5 1. 1e-3 7e2"),
+            [
+                "Number(Int(1))",
+                "Number(Float(2.5))",
+                "Number(Float(0.5))",
+                "Number(Float(1.0))",
+                "Number(Float(0.001))",
+                "Number(Float(700.0))",
+                "End",
+            ]
+        );
+        for wrong in ["1.2.3", "1e", "2x", "1e+", "99999999999999999999", "1e999"] {
+            assert_eq!(lex(wrong).1.len(), 1, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn comments_and_signs() {
+        assert_eq!(kinds("a+=b // c\n# d"), ["a", "Sign(\"+=\")", "b", "Newline", "End"]);
+    }
+}

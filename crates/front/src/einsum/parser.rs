@@ -1,0 +1,354 @@
+//! Tokens to a syntax tree, by recursive descent.
+//!
+//! On exit every statement that could be read is in the tree, no expression is higher than [`MAX_HEIGHT`], and each
+//! mistake is a diagnostic. After a mistake, reading goes on at the next line or `;`:
+//!
+//! ```
+//! let (ast, errors) = lacunar_front::parse("y(i) = A(i,j * x(j); z(i) = y(i)");
+//! assert_eq!((ast.statements.len(), errors.len()), (1, 1));
+//! ```
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::{AssignOp, ReduceOp};
+
+use super::ast::{Ast, BinaryOp, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
+use super::error::Error;
+use super::lexer::{Token, TokenKind, lex};
+
+/// No more mistakes than this are reported.
+const MAX_ERRORS: usize = 20;
+
+/// Signs of other languages that could stand between operands.
+const OTHER_OPERATORS: &[&str] =
+    &["**", "%", "^", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "&", "|", "!", "@", "->"];
+
+/// Reads a program. The tree holds the statements that are well formed, the diagnostics say what is wrong with others.
+pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
+    let (tokens, lexed) = lex(source);
+    let (bad, errors) = lexed.into_iter().unzip();
+    let mut parser = Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, bad, errors };
+    let ast = if matches!(parser.errors[..], [Error::TooLong { .. }]) { Ast::default() } else { parser.program() };
+    parser.errors.truncate(MAX_ERRORS);
+    (ast, parser.errors.into_iter().map(Error::into_diagnostic).collect())
+}
+
+struct Parser<'a> {
+    source: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    /// The opening parentheses and brackets that are not closed yet; inside them newlines mean nothing.
+    open: Vec<Token>,
+    /// The number of factors that the one being read is inside of.
+    depth: usize,
+    /// The places of what the lexer reported.
+    bad: Vec<Span>,
+    errors: Vec<Error>,
+}
+
+impl Parser<'_> {
+    fn program(&mut self) -> Ast {
+        let mut statements = Vec::new();
+        loop {
+            while self.at_sign(";") || self.peek().kind == TokenKind::Newline {
+                self.advance();
+            }
+            if self.peek().kind == TokenKind::End || self.errors.len() >= MAX_ERRORS {
+                break;
+            }
+            let start = self.peek().span;
+            match self.statement() {
+                Ok(statement) => statements.push(statement),
+                Err(error) => self.recover(start, error),
+            }
+        }
+        if statements.is_empty() && self.errors.is_empty() {
+            self.errors.push(Error::NoStatement);
+        }
+        Ast { statements }
+    }
+
+    /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. What follows from a
+    /// mistake in the same statement that the lexer has noted is not another one.
+    fn recover(&mut self, start: Span, error: Error) {
+        let reached = self.peek().span;
+        if !self.bad.iter().any(|bad| start.start <= bad.start && bad.end <= reached.end) {
+            self.errors.push(error);
+        }
+        self.open.clear();
+        self.depth = 0;
+        while !self.at_end() {
+            self.advance();
+        }
+    }
+
+    // Tokens.
+
+    fn peek(&mut self) -> Token {
+        while !self.open.is_empty() && self.tokens[self.at].kind == TokenKind::Newline {
+            self.at += 1;
+        }
+        self.tokens[self.at]
+    }
+
+    /// Takes the next token; the end stays.
+    fn advance(&mut self) -> Token {
+        let token = self.peek();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn at_sign(&mut self, sign: &'static str) -> bool {
+        self.peek().kind == TokenKind::Sign(sign)
+    }
+
+    /// Takes one of some signs if it is next.
+    fn take_sign(&mut self, signs: &[&'static str]) -> Option<(&'static str, Span)> {
+        match self.peek() {
+            Token { kind: TokenKind::Sign(sign), span } if signs.contains(&sign) => {
+                self.at += 1;
+                Some((sign, span))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a statement may end here.
+    fn at_end(&mut self) -> bool {
+        matches!(self.peek().kind, TokenKind::End | TokenKind::Newline | TokenKind::Sign(";"))
+    }
+
+    fn skip_newlines(&mut self) {
+        while self.tokens[self.at].kind == TokenKind::Newline {
+            self.at += 1;
+        }
+    }
+
+    fn text(&self, span: Span) -> &str {
+        &self.source[span.range()]
+    }
+
+    /// How a message names the next token.
+    fn found(&mut self) -> String {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::End => "the end of the text".to_string(),
+            TokenKind::Newline => "the end of the line".to_string(),
+            _ => format!("`{}`", self.text(token.span)),
+        }
+    }
+
+    /// The mistake of the next token where `expected` should be.
+    fn unexpected(&mut self, expected: &'static str) -> Error {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Sign(sign) if OTHER_OPERATORS.contains(&sign) => Error::Operator { span: token.span, sign },
+            _ => Error::Expected { span: token.span, expected, found: self.found() },
+        }
+    }
+
+    // Statements.
+
+    fn statement(&mut self) -> Result<Statement, Error> {
+        let start = self.peek();
+        let target = self.expression()?;
+        let op = self.assign_op(start, &target)?;
+        let (name, indices) = match target.kind {
+            ExprKind::Name(text) => (Name { text, span: target.span }, Vec::new()),
+            ExprKind::Apply { name, args, .. } => (name, args),
+            _ => return Err(Error::NotATarget { span: target.span }),
+        };
+        self.skip_newlines();
+        let rhs = self.expression()?;
+        if !self.at_end() {
+            let error = match self.unexpected("") {
+                Error::Expected { span, found, .. } => Error::Trailing { span, found },
+                other => other,
+            };
+            return Err(error);
+        }
+        let span = target.span.to(rhs.span);
+        Ok(Statement { name, indices, lhs_span: target.span, op, rhs, span })
+    }
+
+    /// Reads `=` or `+=`, after the expression `target` whose first token is `start`.
+    fn assign_op(&mut self, start: Token, target: &Expr) -> Result<AssignOp, Error> {
+        if let Some((sign, _)) = self.take_sign(&["=", "+="]) {
+            return Ok(if sign == "=" { AssignOp::Set } else { AssignOp::Reduce(ReduceOp::Add) });
+        }
+        if let Some((op, span)) = self.take_sign(&["-=", "*=", "/=", "%=", "&=", "|=", "^="]) {
+            return Err(Error::ReductionOperator { span, op: op.to_string() });
+        }
+        let next = self.peek();
+        if next.kind == TokenKind::Word
+            && let Some(Token { kind: TokenKind::Sign("="), span }) = self.tokens.get(self.at + 1)
+        {
+            let op = format!("{}=", self.text(next.span));
+            return Err(Error::ReductionOperator { span: next.span.to(*span), op });
+        }
+        if self.at_end() {
+            let continued = matches!(start.kind, TokenKind::Sign("+" | "-"));
+            return Err(Error::NoAssignment { span: start.span.to(target.span), continued });
+        }
+        Err(self.unexpected("`=` or `+=`"))
+    }
+
+    // Expressions.
+
+    fn expression(&mut self) -> Result<Expr, Error> {
+        let mut left = self.term()?;
+        while let Some((sign, _)) = self.take_sign(&["+", "-"]) {
+            self.skip_newlines();
+            let op = if sign == "+" { BinaryOp::Add } else { BinaryOp::Sub };
+            left = binary(op, left, self.term()?)?;
+        }
+        Ok(left)
+    }
+
+    fn term(&mut self) -> Result<Expr, Error> {
+        let mut left = self.factor()?;
+        while let Some((sign, _)) = self.take_sign(&["*", "/"]) {
+            self.skip_newlines();
+            let op = if sign == "*" { BinaryOp::Mul } else { BinaryOp::Div };
+            left = binary(op, left, self.factor()?)?;
+        }
+        Ok(left)
+    }
+
+    fn factor(&mut self) -> Result<Expr, Error> {
+        self.depth += 1;
+        if self.depth > MAX_HEIGHT {
+            return Err(Error::TooDeep { span: self.peek().span });
+        }
+        let factor = match self.take_sign(&["-", "+"]) {
+            Some(("-", sign)) => {
+                let operand = self.factor()?;
+                let (span, height) = (sign.to(operand.span), operand.height + 1);
+                node(ExprKind::Neg(Box::new(operand)), span, height)
+            }
+            Some(_) => self.factor(),
+            None => self.primary(),
+        };
+        self.depth -= 1;
+        factor
+    }
+
+    fn primary(&mut self) -> Result<Expr, Error> {
+        let token = self.peek();
+        let kind = match token.kind {
+            TokenKind::Number(number) => ExprKind::Number(number),
+            // Reported by the lexer; any number will do to go on.
+            TokenKind::BadNumber => ExprKind::Number(Number::Int(0)),
+            TokenKind::Word => return self.word(),
+            TokenKind::Sign("(") => {
+                self.open();
+                let inner = self.expression()?;
+                self.close(")", "`)` or an operator")?;
+                return Ok(inner);
+            }
+            _ => return Err(self.unexpected("an expression")),
+        };
+        self.advance();
+        node(kind, token.span, 1)
+    }
+
+    /// Reads what begins with a name.
+    fn word(&mut self) -> Result<Expr, Error> {
+        let span = self.advance().span;
+        let name = Name { text: self.text(span).to_string(), span };
+        if name.text == "cast" && self.at_sign("<") {
+            return self.cast(span);
+        }
+        let brackets = self.at_sign("[");
+        if brackets || self.at_sign("(") {
+            return self.apply(name, brackets);
+        }
+        let kind = match name.text.as_str() {
+            "true" => ExprKind::Bool(true),
+            "false" => ExprKind::Bool(false),
+            _ => ExprKind::Name(name.text),
+        };
+        node(kind, span, 1)
+    }
+
+    fn apply(&mut self, name: Name, brackets: bool) -> Result<Expr, Error> {
+        self.open();
+        let closing = if brackets { "]" } else { ")" };
+        let mut args = Vec::new();
+        if !self.at_sign(closing) {
+            loop {
+                args.push(self.expression()?);
+                if self.take_sign(&[","]).is_none() {
+                    break;
+                }
+            }
+        }
+        let expected = if brackets { "`,` or `]`" } else { "`,` or `)`" };
+        let span = name.span.to(self.close(closing, expected)?);
+        // `min` and `max` of many arguments become as many nested calls.
+        let height = args.iter().map(|arg| arg.height).max().unwrap_or(0) + args.len().max(1);
+        // Indices are not nested at all, however many there are.
+        let flat = args.iter().all(|arg| matches!(arg.kind, ExprKind::Name(_)));
+        node(ExprKind::Apply { name, args, brackets }, span, if flat { 1 } else { height })
+    }
+
+    /// Reads `<type>(operand)`, after `cast`.
+    fn cast(&mut self, start: Span) -> Result<Expr, Error> {
+        let mut inside = self.advance().span;
+        inside.start = inside.end;
+        while !self.at_sign(">") {
+            let token = self.peek();
+            let of_a_type = matches!(token.kind, TokenKind::Word | TokenKind::Sign("-"));
+            if !of_a_type {
+                return Err(Error::Expected { span: token.span, expected: "a type and `>`", found: self.found() });
+            }
+            inside.end = self.advance().span.end;
+        }
+        self.advance();
+        let written = self.text(inside);
+        let blanks = written.len() - written.trim_start().len();
+        let text = written.trim().to_string();
+        let begin = inside.range().start + blanks;
+        let dtype = Name { span: Span::new(begin, begin + text.len()), text };
+        if !self.at_sign("(") {
+            return Err(self.unexpected("`(`"));
+        }
+        self.open();
+        let operand = self.expression()?;
+        let span = start.to(self.close(")", "`)` or an operator")?);
+        let height = operand.height + 1;
+        node(ExprKind::Cast { dtype, operand: Box::new(operand) }, span, height)
+    }
+
+    /// Takes an opening parenthesis or bracket.
+    fn open(&mut self) {
+        let token = self.advance();
+        self.open.push(token);
+    }
+
+    /// Takes the closing sign of what was opened last.
+    fn close(&mut self, sign: &'static str, expected: &'static str) -> Result<Span, Error> {
+        if let Some((_, span)) = self.take_sign(&[sign]) {
+            self.open.pop();
+            return Ok(span);
+        }
+        let next = self.peek();
+        match (self.open.last(), next.kind) {
+            (Some(open), TokenKind::End | TokenKind::Sign("=" | "+=" | ";" | ")" | "]")) => {
+                let open = open.span;
+                Err(Error::Unclosed { open, span: next.span, closing: sign, found: self.found() })
+            }
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+}
+
+fn binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Error> {
+    let (span, height) = (left.span.to(right.span), left.height.max(right.height) + 1);
+    node(ExprKind::Binary(op, Box::new(left), Box::new(right)), span, height)
+}
+
+fn node(kind: ExprKind, span: Span, height: usize) -> Result<Expr, Error> {
+    if height > MAX_HEIGHT { Err(Error::TooDeep { span }) } else { Ok(Expr { kind, span, height }) }
+}

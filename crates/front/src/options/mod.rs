@@ -1,0 +1,1 @@
+//! The values of the command's flags.
