@@ -1,0 +1,203 @@
+//! Packing, enumeration, conversion and import agree, for random data in random formats.
+
+use std::collections::BTreeMap;
+
+use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
+use lacunar_runtime::{Coo, Coordinates, StorageError, Tensor, Values};
+use proptest::prelude::*;
+
+/// What a tensor means: the sum of the values of each coordinate, without zeros.
+fn meaning(coo: &Coo) -> BTreeMap<Vec<u64>, i64> {
+    let Values::I64(values) = &coo.values else { panic!("the tests use i64") };
+    let mut sums = BTreeMap::new();
+    for (k, &value) in values.iter().enumerate() {
+        let coordinate: Vec<u64> = coo.coords.iter().map(|column| column.get(k).unwrap()).collect();
+        *sums.entry(coordinate).or_insert(0) += value;
+    }
+    sums.retain(|_, value| *value != 0);
+    sums
+}
+
+fn coo(dims: &[u64], entries: &[(Vec<u64>, i64)]) -> Coo {
+    let mut coo = Coo::empty(dims.to_vec(), lacunar_formats::DType::I64);
+    let mut values = Vec::new();
+    for (coordinate, value) in entries {
+        for (column, &c) in coo.coords.iter_mut().zip(coordinate) {
+            column.push(c);
+        }
+        values.push(*value);
+    }
+    coo.values = Values::I64(values);
+    coo
+}
+
+/// Sizes of dimensions: mostly small, so that coordinates meet and dense blocks stay small.
+fn dims() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(1u64..7, 0..=5)
+}
+
+fn data() -> impl Strategy<Value = Coo> {
+    dims().prop_flat_map(|dims| {
+        let coordinate: Vec<_> = dims.iter().map(|&size| 0..size).collect();
+        let entries = prop::collection::vec((coordinate, -3i64..4), 0..60);
+        entries.prop_map(move |entries| coo(&dims, &entries))
+    })
+}
+
+fn format(order: usize) -> impl Strategy<Value = Format> {
+    let letters = prop::collection::vec(prop::sample::select(vec!['d', 's', 'u', 'q', 'c']), order);
+    let modes = Just((0..order).collect::<Vec<_>>()).prop_shuffle();
+    let width = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
+    (letters, modes, width.clone(), width).prop_map(|(letters, modes, positions, coordinates)| {
+        let levels = letters.into_iter().map(|letter| Level::from_letter(letter).unwrap()).collect();
+        Format::new(levels, modes).unwrap().with_widths(positions, coordinates)
+    })
+}
+
+/// Data with two formats for it.
+fn case() -> impl Strategy<Value = (Coo, Format, Format)> {
+    data().prop_flat_map(|coo| {
+        let order = coo.dims.len();
+        (Just(coo), format(order), format(order))
+    })
+}
+
+/// Whether a failure to pack is the format's: only singleton levels refuse data.
+fn refused(result: &Result<Tensor, StorageError>, format: &Format) -> bool {
+    let singleton = format.levels().iter().any(|level| level.kind == LevelKind::Singleton);
+    matches!(result, Err(StorageError::NotRepresentable { .. })) && singleton
+}
+
+/// Takes a tensor apart and puts it together again with all checks.
+fn reimport(tensor: &Tensor) -> Tensor {
+    let (dims, format, levels, values) = tensor.try_clone().unwrap().into_parts();
+    Tensor::from_parts(dims, &format, levels, values).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn packing_keeps_the_meaning((coo, format, other) in case()) {
+        let expected = meaning(&coo);
+        let packed = Tensor::from_coo(coo, &format);
+        if refused(&packed, &format) {
+            return Ok(());
+        }
+        let tensor = packed.unwrap();
+        prop_assert_eq!(tensor.format(), &format);
+        prop_assert_eq!(&meaning(&tensor.to_coo().unwrap()), &expected);
+        prop_assert_eq!(&reimport(&tensor), &tensor);
+        prop_assert_eq!(tensor.level_counts().last().copied().unwrap_or(1), tensor.nnz());
+
+        let converted = tensor.convert(&other);
+        if refused(&converted, &other) {
+            return Ok(());
+        }
+        let converted = converted.unwrap();
+        prop_assert_eq!(&meaning(&converted.to_coo().unwrap()), &expected);
+        prop_assert_eq!(&reimport(&converted), &converted);
+    }
+
+    #[test]
+    fn formats_without_singletons_and_coordinate_lists_hold_everything((coo, format, _) in case()) {
+        if format.levels().iter().all(|level| level.kind != LevelKind::Singleton) {
+            prop_assert!(Tensor::from_coo(coo.clone(), &format).is_ok());
+        }
+        let list = Format::coo(coo.dims.len());
+        prop_assert!(Tensor::from_coo(coo, &list).is_ok());
+    }
+
+    /// Coordinates near the end of large dimensions: keys of every width, and columns where none is wide enough.
+    #[test]
+    fn large_dimensions_pack_and_convert(
+        sizes in prop::collection::vec(prop::sample::select(vec![1u64, 9, 1 << 20, 1 << 32, (1 << 32) + 1, u64::MAX]), 1..5),
+        picks in prop::collection::vec((prop::collection::vec(0u64..3, 4), 1i64..4), 0..40),
+        reversed in any::<bool>(),
+    ) {
+        let entries: Vec<(Vec<u64>, i64)> = picks
+            .into_iter()
+            .map(|(pick, value)| (sizes.iter().zip(pick).map(|(size, p)| size - 1 - p.min(size - 1)).collect(), value))
+            .collect();
+        let order = sizes.len();
+        let coo = coo(&sizes, &entries);
+        let expected = meaning(&coo);
+        let modes: Vec<usize> = if reversed { (0..order).rev().collect() } else { (0..order).collect() };
+        let csf = Format::csf(order).with_mode_order(modes).unwrap();
+        let packed = Tensor::from_coo(coo, &csf).unwrap();
+        prop_assert_eq!(&meaning(&reimport(&packed).to_coo().unwrap()), &expected);
+        let list = packed.convert(&Format::coo(order)).unwrap();
+        prop_assert_eq!(&meaning(&reimport(&list).to_coo().unwrap()), &expected);
+    }
+}
+
+#[test]
+fn entries_of_a_scalar_add_up() {
+    let tensor = Tensor::from_coo(coo(&[], &[(vec![], 3), (vec![], 4)]), &Format::dense(0)).unwrap();
+    assert_eq!(tensor.values().as_slice::<i64>(), Some(&[7][..]));
+    assert_eq!(tensor, Tensor::scalar(7i64));
+}
+
+#[test]
+fn order_sixteen_packs() {
+    let dims = vec![2u64; 16];
+    let entries = [((0..16).map(|d| d % 2).collect(), 5), (vec![1; 16], 6)];
+    let list = coo(&dims, &entries);
+    let expected = meaning(&list);
+    for format in [Format::csf(16), Format::coo(16), Format::dense(16)] {
+        let tensor = Tensor::from_coo(list.clone(), &format).unwrap();
+        assert_eq!(meaning(&tensor.to_coo().unwrap()), expected, "{format}");
+    }
+}
+
+#[test]
+fn a_singleton_refuses_two_coordinates_and_says_which() {
+    let format: lacunar_formats::FormatSpec = "dq".parse().unwrap();
+    let format = format.resolve(2).unwrap();
+    let two = coo(&[3, 4], &[(vec![1, 0], 1), (vec![1, 3], 2)]);
+    let message = Tensor::from_coo(two, &format).unwrap_err().to_string();
+    assert!(message.contains("(1)") && message.contains("0 and 3"), "{message}");
+    let one = Tensor::from_coo(coo(&[3, 4], &[(vec![1, 3], 2)]), &format).unwrap();
+    assert_eq!(one.values().as_slice::<i64>(), Some(&[0, 2, 0][..]));
+    assert_eq!(one.levels()[1].crd().unwrap().as_slice::<u32>(), Some(&[0, 3, 0][..]));
+    let empty = coo(&[3, 0], &[]);
+    assert!(matches!(Tensor::from_coo(empty, &format), Err(StorageError::NotRepresentable { .. })));
+}
+
+#[test]
+fn empty_dimensions_and_huge_sizes_are_handled() {
+    for dims in [vec![0u64, 5], vec![5, 0], vec![0, 0]] {
+        for format in [Format::csr(), Format::csc(), Format::dcsr(), Format::coo(2), Format::dense(2)] {
+            let tensor = Tensor::zeros(dims.clone(), &format, lacunar_formats::DType::F64).unwrap();
+            assert_eq!(tensor.nnz(), 0);
+            assert_eq!(reimport(&tensor), tensor);
+            assert_eq!(tensor.convert(&Format::csf(2)).unwrap().nnz(), 0);
+        }
+    }
+    let huge = coo(&[u64::MAX, u64::MAX], &[(vec![3, 4], 1)]);
+    assert!(matches!(Tensor::from_coo(huge.clone(), &Format::dense(2)), Err(StorageError::Overflow { .. })));
+    assert!(Tensor::from_coo(huge.clone(), &Format::csr()).is_err());
+    assert_eq!(Tensor::from_coo(huge, &Format::dcsr()).unwrap().nnz(), 1);
+}
+
+#[test]
+fn lists_that_contradict_themselves_are_refused() {
+    let mut list = coo(&[3, 4], &[(vec![1, 3], 2)]);
+    list.coords[0] = Coordinates::U32(vec![3]);
+    let result = Tensor::from_coo(list.clone(), &Format::csr());
+    assert!(matches!(result, Err(StorageError::OutOfRange { dimension: 0, entry: 0, coordinate: 3, size: 3 })));
+    list.coords[0] = Coordinates::U32(vec![1, 2]);
+    assert!(matches!(Tensor::from_coo(list.clone(), &Format::csr()), Err(StorageError::Length { .. })));
+    list.coords.pop();
+    assert!(matches!(Tensor::from_coo(list.clone(), &Format::csr()), Err(StorageError::Length { .. })));
+    assert!(matches!(Tensor::from_coo(list, &Format::csf(3)), Err(StorageError::Order { .. })));
+}
+
+#[test]
+fn padding_is_not_converted_but_stored_zeros_are() {
+    let csr = Tensor::from_coo(coo(&[2, 3], &[(vec![0, 1], 0), (vec![1, 2], 5)]), &Format::csr()).unwrap();
+    assert_eq!(csr.convert(&Format::csc()).unwrap().nnz(), 2);
+    let dense = csr.convert(&Format::dense(2)).unwrap();
+    assert_eq!(dense.nnz(), 6);
+    assert_eq!(dense.convert(&Format::csr()).unwrap().nnz(), 1);
+}
