@@ -19,6 +19,7 @@ mod calls;
 mod cast;
 mod complex;
 mod expr;
+mod grow;
 mod math;
 mod memory;
 mod runtime;
@@ -69,6 +70,8 @@ struct Emitter<'ctx, 'f> {
     places: Vec<Option<Place<'ctx>>>,
     arrays: Vec<ArrayPlace<'ctx>>,
     aliasing: Aliasing<'ctx>,
+    /// The function that gets memory for arrays that grow, once there is one.
+    grow_array: Option<FunctionValue<'ctx>>,
     /// By expression: its value where the current statement has needed it already.
     memo: Vec<Option<Value<'ctx>>>,
     memoized: Vec<usize>,
@@ -113,6 +116,7 @@ pub(crate) fn emit<'ctx>(
         places: vec![None; source.vars.len()],
         arrays: Vec::with_capacity(source.arrays.len()),
         aliasing: Aliasing::new(context, source),
+        grow_array: None,
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
         breaks: Vec::new(),
@@ -174,10 +178,28 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Ends the current block by leaving the kernel.
     fn leave(&mut self, status: Option<Status>) -> Result<(), LlvmError> {
-        let status = self.context.i32_type().const_int(status.map_or(0, |status| status as u64), false);
+        let status = self.status(status);
         let block = self.current_block()?;
         self.builder.build_unconditional_branch(self.exit)?;
         self.exits.push((block, status));
+        Ok(())
+    }
+
+    fn status(&self, status: Option<Status>) -> IntValue<'ctx> {
+        self.context.i32_type().const_int(status.map_or(0, |status| status as u64), false)
+    }
+
+    /// Leaves the kernel with a status unless a condition holds, which it nearly always does.
+    fn fail_unless(&mut self, condition: IntValue<'ctx>, status: Status) -> Result<(), LlvmError> {
+        self.leave_unless(condition, self.status(Some(status)))
+    }
+
+    /// [`Emitter::fail_unless`] with a status that is known at run time only.
+    fn leave_unless(&mut self, condition: IntValue<'ctx>, status: IntValue<'ctx>) -> Result<(), LlvmError> {
+        let good = self.new_block("good");
+        self.exits.push((self.current_block()?, status));
+        self.branch_likely(condition, good, self.exit)?;
+        self.builder.position_at_end(good);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use inkwell::targets::TargetMachine;
 
 use crate::{CompileOptions, LlvmError, Optimization};
 
-const KERNEL_PASSES: &str = "function(sroa,early-cse,simplifycfg,instcombine),function(loop-simplify,lcssa,loop-mssa(licm),loop(indvars)),function(loop-vectorize,slp-vectorizer,instcombine,simplifycfg)";
+const KERNEL_PASSES: &str = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>),function(loop-simplify,lcssa,loop-mssa(licm),loop(indvars)),function(loop-vectorize,slp-vectorizer,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Runs the passes that the options ask for.
 pub(crate) fn optimize(module: &Module, machine: &TargetMachine, options: &CompileOptions) -> Result<(), LlvmError> {

@@ -88,7 +88,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn sort_marked(&mut self, list: ArrayId, n: ExprId, marks: ArrayId, size: ExprId) -> Result<(), LlvmError> {
         let (n, size) = (self.eval_int(n)?, self.eval_int(size)?);
         let (list, marks) = (self.array_data(list)?, self.array_data(marks)?);
-        self.call_runtime(RuntimeFn::SortMarked, &[list.into(), n.into(), marks.into(), size.into()])?;
+        self.call_runtime(self.table, RuntimeFn::SortMarked, &[list.into(), n.into(), marks.into(), size.into()])?;
         Ok(())
     }
 
@@ -99,7 +99,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let dtype = self.context.i32_type().const_int(dtype_index(self.source.arrays[values].elem), false);
         let values = self.array_data(values)?;
         let args = [pointers.into(), count.into(), values.into(), dtype.into(), n.into()];
-        let left = self.call_runtime(RuntimeFn::SortCombine, &args)?.try_as_basic_value().basic();
+        let left = self.call_runtime(self.table, RuntimeFn::SortCombine, &args)?.try_as_basic_value().basic();
         let left = left.ok_or(LlvmError::Malformed("a call gives a value"))?.into_int_value();
         let good = self.builder.build_int_compare(IntPredicate::SGE, left, self.index(0), "")?;
         self.fail_unless(good, Status::OutOfMemory)?;

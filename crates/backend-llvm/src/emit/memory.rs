@@ -4,13 +4,6 @@
 //! slots, which become registers. That no two arrays share memory is told to LLVM by *alias scopes*: each array is a scope,
 //! every access says which scope it is in and which others it is not in. A load of an input array is `!invariant.load`:
 //! nothing writes that memory while the kernel runs.
-//!
-//! A `grow` is a comparison in line and a call on a path that is marked as cold:
-//!
-//! ```text
-//! %fits = icmp sle i64 %needed, %capacity
-//! br i1 %fits, label %grown, label %grow, !prof !likely
-//! ```
 #![allow(unsafe_code)]
 
 use inkwell::context::Context;
@@ -141,10 +134,14 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Loads a function pointer of the runtime table.
-    pub(super) fn load_table_entry(&self, entry: u64) -> Result<PointerValue<'ctx>, LlvmError> {
+    pub(super) fn load_table_entry(
+        &self,
+        table: PointerValue<'ctx>,
+        entry: u64,
+    ) -> Result<PointerValue<'ctx>, LlvmError> {
         let ty = self.context.ptr_type(AddressSpace::default());
         // SAFETY: as above; `entry` is a place of the table, which the caller passes whole.
-        let address = unsafe { self.builder.build_in_bounds_gep(ty, self.table, &[self.index(entry as i64)], "")? };
+        let address = unsafe { self.builder.build_in_bounds_gep(ty, table, &[self.index(entry as i64)], "")? };
         let function = self.builder.build_load(ty, address, "")?;
         if let Some(load) = function.as_instruction_value() {
             self.aliasing.mark_invariant(self.context, load)?;
@@ -198,12 +195,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn load_pointer(&self, slot: PointerValue<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
+    pub(super) fn load_pointer(&self, slot: PointerValue<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
         let ty = self.context.ptr_type(AddressSpace::default());
         Ok(self.builder.build_load(ty, slot, "")?.into_pointer_value())
     }
 
-    fn load_capacity(&self, slot: PointerValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
+    pub(super) fn load_capacity(&self, slot: PointerValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
         Ok(self.builder.build_load(self.context.i64_type(), slot, "")?.into_int_value())
     }
 
@@ -280,88 +277,29 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.build_store(capacity, self.index(0))?;
         let bytes = self.bytes(array, len)?;
         let flag = self.context.i32_type().const_int(u64::from(zeroed), false);
-        let call = self.call_runtime(RuntimeFn::Allocate, &[bytes.into(), flag.into()])?;
-        self.aliasing.mark_call(call, array.index())?;
+        let call = self.call_runtime(self.table, RuntimeFn::Allocate, &[bytes.into(), flag.into()])?;
+        self.mark_array_call(call, array)?;
         let data = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
-        self.accept(array, data.into_pointer_value(), len)
-    }
-
-    /// Makes sure that an array has room for `count * block` elements.
-    pub(super) fn grow(
-        &mut self,
-        array: ArrayId,
-        count: IntValue<'ctx>,
-        block: IntValue<'ctx>,
-        zeroed: bool,
-    ) -> Result<(), LlvmError> {
-        let (pointer, capacity) = self.growing(array)?;
-        let (needed, overflow) = self.checked_product(count, block)?;
-        let room = self.load_capacity(capacity)?;
-        // A negative number is a huge one in unsigned comparisons.
-        let within = self.builder.build_int_compare(IntPredicate::ULE, needed, room, "fits")?;
-        let fits = match overflow {
-            Some(overflow) => self.builder.build_and(within, self.builder.build_not(overflow, "")?, "")?,
-            None => within,
-        };
-        let (slow, done) = (self.new_block("grow"), self.new_block("grown"));
-        self.branch_likely(fits, done, slow)?;
-
-        self.builder.position_at_end(slow);
-        let limit = self.index(max_elements(self.source.arrays[array].elem));
-        let small = self.builder.build_int_compare(IntPredicate::ULE, needed, limit, "")?;
-        let sane = match overflow {
-            Some(overflow) => self.builder.build_and(small, self.builder.build_not(overflow, "")?, "")?,
-            None => small,
-        };
-        self.fail_unless(sane, Status::SizeOverflow)?;
-        // Twice a capacity is below 2^64, so unsigned comparisons are right.
-        let twice = self.builder.build_left_shift(room, self.index(1), "")?;
-        let twice = self.unsigned_extreme(IntPredicate::ULT, twice, limit)?;
-        let new_room = self.unsigned_extreme(IntPredicate::UGT, needed, twice)?;
-        let old_bytes = self.bytes(array, room)?;
-        let zero_from = if zeroed { old_bytes } else { self.index(-1) };
-        let args = [
-            self.load_pointer(pointer)?.into(),
-            old_bytes.into(),
-            self.bytes(array, new_room)?.into(),
-            zero_from.into(),
-        ];
-        let call = self.call_runtime(RuntimeFn::Reallocate, &args)?;
-        self.aliasing.mark_call(call, array.index())?;
-        let data = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
-        self.accept(array, data.into_pointer_value(), new_room)?;
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(done);
-        Ok(())
-    }
-
-    /// Records an array's new memory, or fails if it is null.
-    fn accept(&mut self, array: ArrayId, data: PointerValue<'ctx>, room: IntValue<'ctx>) -> Result<(), LlvmError> {
+        let data = data.into_pointer_value();
         let got = self.builder.build_is_not_null(data, "")?;
         self.fail_unless(got, Status::OutOfMemory)?;
-        let (pointer, capacity) = self.growing(array)?;
         self.builder.build_store(pointer, data)?;
-        self.builder.build_store(capacity, room)?;
+        self.builder.build_store(capacity, len)?;
         Ok(())
+    }
+
+    /// Marks a call as touching no other array than one.
+    pub(super) fn mark_array_call(&self, call: CallSiteValue<'ctx>, array: ArrayId) -> Result<(), LlvmError> {
+        self.aliasing.mark_call(call, array.index())
     }
 
     fn release(&self, scope: usize, data: PointerValue<'ctx>) -> Result<(), LlvmError> {
-        let call = self.call_runtime(RuntimeFn::Release, &[data.into()])?;
+        let call = self.call_runtime(self.table, RuntimeFn::Release, &[data.into()])?;
         self.aliasing.mark_call(call, scope)
     }
 
-    /// Leaves the kernel with a status unless a condition, which nearly always holds, does.
-    pub(super) fn fail_unless(&mut self, condition: IntValue<'ctx>, status: Status) -> Result<(), LlvmError> {
-        let (good, bad) = (self.new_block("good"), self.new_block("bad"));
-        self.branch_likely(condition, good, bad)?;
-        self.builder.position_at_end(bad);
-        self.leave(Some(status))?;
-        self.builder.position_at_end(good);
-        Ok(())
-    }
-
     /// The stack slots of an array that can get memory.
-    fn growing(&self, array: ArrayId) -> Result<(PointerValue<'ctx>, PointerValue<'ctx>), LlvmError> {
+    pub(super) fn growing(&self, array: ArrayId) -> Result<(PointerValue<'ctx>, PointerValue<'ctx>), LlvmError> {
         match self.arrays[array.index()] {
             ArrayPlace::Growing { pointer, capacity, .. } => Ok((pointer, capacity)),
             ArrayPlace::Fixed(_) => Err(LlvmError::Malformed("memory for an array that cannot grow")),
@@ -372,34 +310,6 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn bytes(&self, array: ArrayId, count: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
         let size = self.index(self.source.arrays[array].elem.size() as i64);
         Ok(self.builder.build_int_mul(count, size, "")?)
-    }
-
-    /// A product, and whether it overflowed or a factor was negative (`None`: the product shows it).
-    fn checked_product(
-        &self,
-        a: IntValue<'ctx>,
-        b: IntValue<'ctx>,
-    ) -> Result<(IntValue<'ctx>, Option<IntValue<'ctx>>), LlvmError> {
-        if b.get_zero_extended_constant() == Some(1) {
-            return Ok((a, None));
-        }
-        let ty = self.context.i64_type().as_basic_type_enum();
-        let pair = self.intrinsic("llvm.smul.with.overflow", &[ty], &[a.into(), b.into()])?.into_struct_value();
-        let product = self.builder.build_extract_value(pair, 0, "")?.into_int_value();
-        let overflow = self.builder.build_extract_value(pair, 1, "")?.into_int_value();
-        let signs = self.builder.build_or(a, b, "")?;
-        let negative = self.builder.build_int_compare(IntPredicate::SLT, signs, self.index(0), "")?;
-        Ok((product, Some(self.builder.build_or(overflow, negative, "")?)))
-    }
-
-    fn unsigned_extreme(
-        &self,
-        predicate: IntPredicate,
-        a: IntValue<'ctx>,
-        b: IntValue<'ctx>,
-    ) -> Result<IntValue<'ctx>, LlvmError> {
-        let first = self.builder.build_int_compare(predicate, a, b, "")?;
-        Ok(self.builder.build_select(first, a, b, "")?.into_int_value())
     }
 
     /// The address of an element of an array on the stack.
@@ -422,6 +332,6 @@ impl<'ctx> Emitter<'ctx, '_> {
 }
 
 /// As many elements as memory can ever hold.
-fn max_elements(elem: DType) -> i64 {
+pub(super) fn max_elements(elem: DType) -> i64 {
     i64::MAX / elem.size() as i64
 }

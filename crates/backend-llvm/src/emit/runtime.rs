@@ -14,7 +14,7 @@
 //! takes null. `sort_combine` gives the number of entries left, or a negative number where there is no memory.
 
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
-use inkwell::values::{BasicMetadataValueEnum, CallSiteValue};
+use inkwell::values::{BasicMetadataValueEnum, CallSiteValue, PointerValue};
 use inkwell::AddressSpace;
 
 use super::Emitter;
@@ -34,10 +34,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Calls a function of the runtime table.
     pub(super) fn call_runtime(
         &self,
+        table: PointerValue<'ctx>,
         function: RuntimeFn,
         args: &[BasicMetadataValueEnum<'ctx>],
     ) -> Result<CallSiteValue<'ctx>, LlvmError> {
-        let callee = self.load_table_entry(function as u64)?;
+        let callee = self.load_table_entry(table, function as u64)?;
         Ok(self.builder.build_indirect_call(self.runtime_type(function), callee, args, "")?)
     }
 

@@ -2,7 +2,8 @@
 //! what is allocated, fills what is not zeroed with a pattern, and can be told to run out of memory.
 //!
 //! The table's state is per thread: a kernel runs on the thread that called it.
-#![allow(unsafe_code)]
+// Not every test file uses everything.
+#![allow(unsafe_code, dead_code)]
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -12,7 +13,7 @@ use std::ptr;
 
 use lacunar_backend_llvm::{CompileOptions, JitKernel, compile};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayData, ArrayRole, Function, Memory, Param, Verified};
+use lacunar_imp::{ArrayData, ArrayRole, BinaryOp, Const, Function, Memory, Param, Verified, arith};
 use num_complex::Complex;
 
 thread_local! {
@@ -83,29 +84,30 @@ extern "C" fn sort_marked(list: *mut i64, n: i64, _marks: *const u8, _size: i64)
 }
 
 extern "C" fn sort_combine(keys: *const *mut i64, nkeys: u64, values: *mut c_void, dtype: u32, n: i64) -> i64 {
-    assert_eq!(DType::ALL[dtype as usize], DType::F64, "the tests combine doubles");
     if BUDGET.get() == 0 {
         return -1;
     }
-    // SAFETY: there are `nkeys` key arrays and all arrays have `n` elements.
-    let (keys, values) = unsafe {
+    let len = n as usize;
+    // SAFETY: there are `nkeys` key arrays of `n` elements.
+    let mut keys: Vec<&mut [i64]> = unsafe {
         let keys = std::slice::from_raw_parts(keys, nkeys as usize);
-        let keys: Vec<&mut [i64]> = keys.iter().map(|&key| std::slice::from_raw_parts_mut(key, n as usize)).collect();
-        (keys, std::slice::from_raw_parts_mut(values.cast::<f64>(), n as usize))
+        keys.iter().map(|&key| std::slice::from_raw_parts_mut(key, len)).collect()
     };
-    let mut entries: Vec<(Vec<i64>, f64)> =
-        (0..n as usize).map(|k| (keys.iter().map(|key| key[k]).collect(), values[k])).collect();
-    entries.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut left: Vec<(Vec<i64>, f64)> = Vec::new();
-    for (key, value) in entries {
+    let old = copy_out(DType::ALL[dtype as usize], values, len);
+    let mut order: Vec<usize> = (0..len).collect();
+    order.sort_by_key(|&entry| keys.iter().map(|key| key[entry]).collect::<Vec<i64>>());
+    let mut left: Vec<(Vec<i64>, Const)> = Vec::new();
+    for entry in order {
+        let (key, value) = (keys.iter().map(|key| key[entry]).collect(), old.get(entry).unwrap());
         match left.last_mut() {
-            Some((last, sum)) if *last == key => *sum += value,
+            Some((last, sum)) if *last == key => *sum = arith::binary(BinaryOp::Add, *sum, value),
             _ => left.push((key, value)),
         }
     }
-    let mut keys = keys;
-    for (place, (key, value)) in left.iter().enumerate() {
-        values[place] = *value;
+    let sums: Vec<Const> = left.iter().map(|&(_, sum)| sum).collect();
+    let sums = ArrayData::from_values(old.dtype(), &sums).unwrap();
+    copy_in(&sums, values);
+    for (place, (key, _)) in left.iter().enumerate() {
         keys.iter_mut().zip(key).for_each(|(array, &k)| array[place] = k);
     }
     left.len() as i64
@@ -127,6 +129,14 @@ macro_rules! by_type {
     ($($variant:ident $ty:ty),* $(,)?) => {
         fn data_pointer(data: &mut ArrayData) -> *mut c_void {
             match data { $(ArrayData::$variant(v) => v.as_mut_ptr().cast(),)* }
+        }
+
+        /// Copies elements into memory of the kernel's.
+        fn copy_in(data: &ArrayData, to: *mut c_void) {
+            match data { $(
+                // SAFETY: the kernel's array has as many elements of this type at least.
+                ArrayData::$variant(v) => unsafe { ptr::copy_nonoverlapping(v.as_ptr(), to.cast::<$ty>(), v.len()) },
+            )* }
         }
 
         /// Copies `len` elements out of memory of the kernel's.

@@ -1,0 +1,49 @@
+//! Random functions, compiled and interpreted on the same memory, must agree.
+
+mod common;
+
+use common::{run, set_pattern};
+use lacunar_backend_llvm::{CompileOptions, Optimization, compile};
+use lacunar_imp::{Memory, Status, generate, interpret, verify};
+
+/// How many functions; each is compiled three times.
+const FUNCTIONS: u64 = 200;
+/// Of results that are sums of up to some hundred terms in another order.
+const TOLERANCE: f64 = 1e-9;
+
+/// Cuts the compiled kernel's grown arrays, whose capacity may be larger than asked for, to the interpreter's length.
+fn cut(memory: &mut Memory, expected: &Memory) {
+    for (data, expected) in memory.arrays.iter_mut().zip(&expected.arrays) {
+        assert!(data.len() >= expected.len(), "an array has {} elements, not {}", data.len(), expected.len());
+        data.resize(expected.len()).unwrap();
+    }
+}
+
+#[test]
+fn random_functions_agree_with_the_interpreter() {
+    // What was never written is zero in the interpreter's result.
+    set_pattern(0);
+    let (mut finished, mut failed) = (0, 0);
+    for seed in 0..FUNCTIONS {
+        let (function, memory) = generate::function(seed);
+        let text = function.to_string();
+        let function = verify(function).unwrap();
+        let mut expected = memory.clone();
+        let outcome = interpret(&function, &mut expected).unwrap();
+        for optimization in [Optimization::None, Optimization::Kernel, Optimization::Full] {
+            let options = CompileOptions { optimization, ..CompileOptions::default() };
+            let kernel = compile(&function, &options).unwrap();
+            let mut actual = memory.clone();
+            let status = run(&kernel, &function, &mut actual);
+            assert_eq!(status, outcome.map_or(0, Status::code), "seed {seed}, {optimization:?}:\n{text}");
+            if outcome.is_none() {
+                cut(&mut actual, &expected);
+                if let Err(difference) = generate::compare(&actual, &expected, TOLERANCE) {
+                    panic!("seed {seed}, {optimization:?}: {difference}\n{text}");
+                }
+            }
+        }
+        if outcome.is_none() { finished += 1 } else { failed += 1 }
+    }
+    assert!(finished > failed, "{finished} functions ran to their end, {failed} failed");
+}
