@@ -67,6 +67,11 @@ fn messages_name_the_place_and_the_rule() {
             "t\n1 1 1 1 0\nRUE 1 1 1 1\n".to_owned(),
             "a.rua:3: expected an assembled matrix (type ..A); unassembled finite elements are not read, found \"rue\"",
         ),
+        (
+            "a.rua",
+            "t\n1 1 1 1 0\nRUA 2 0 3 0\n(9I3) (9I3) (9E9.1)\n  1\n  1  2  2\n".to_owned(),
+            "a.rua:5: expected the start of column 1, from 4 to 1, found \"1\"",
+        ),
     ];
     for (name, content, expected) in cases {
         assert_eq!(message(name, &content), expected);

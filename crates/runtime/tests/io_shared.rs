@@ -89,6 +89,53 @@ fn files_match_the_oracle() {
     assert!(read > 150, "only {read} files were read");
 }
 
+/// The entries in an order that does not depend on the file.
+fn sorted_entries(data: &Data) -> Vec<(u64, u64, Complex<f64>)> {
+    let Data::Coordinate(coo) = data else { panic!("an array") };
+    let place = |mode: usize, k| coo.coords[mode].get(k).expect("as many coordinates as values");
+    let values = complex_values(&coo.values);
+    let mut entries: Vec<_> = values.iter().enumerate().map(|(k, &v)| (place(0, k), place(1, k), v)).collect();
+    entries.sort_by_key(|&(row, column, _)| (row, column));
+    entries
+}
+
+/// A file that holds, as its key says, `well1850`: the same places as `illc1850`, but other values.
+const OTHER_VALUES: &str = "illc1850.rra.gz";
+
+#[test]
+fn both_forms_of_a_matrix_are_the_same() {
+    let Some(folder) = collection() else { return };
+    let mut pairs = 0;
+    let options = ReadOptions { progress: false, ..ReadOptions::default() };
+    for item in std::fs::read_dir(folder.join("small")).expect("listed") {
+        let path = item.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let fixed_width = [".rb", ".rua", ".rsa", ".psa", ".rra", ".cua", ".pse"];
+        let Some((stem, ending)) = name.split_once('.') else { continue };
+        if !fixed_width.iter().any(|kind| format!(".{ending}").trim_end_matches(".gz") == *kind) {
+            continue;
+        }
+        let outcome = io::read(&path, &options);
+        if ending == "pse" {
+            assert!(outcome.is_err_and(|error| error.to_string().contains("unassembled")));
+            continue;
+        }
+        let data = outcome.unwrap_or_else(|e| panic!("{e}"));
+        let other = ["mtx", "mtx.gz"].map(|ending| folder.join("small").join(format!("{stem}.{ending}")));
+        let Some(other) = other.iter().find(|path| path.exists()) else { continue };
+        let other = io::read(other, &options).unwrap_or_else(|e| panic!("{e}"));
+        let (ours, theirs) = (sorted_entries(&data), sorted_entries(&other));
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+        for (a, b) in ours.iter().zip(&theirs) {
+            assert_eq!((a.0, a.1), (b.0, b.1), "{name}");
+            // The forms may show different numbers of digits.
+            assert!(name == OTHER_VALUES || (a.2 - b.2).norm() <= 1e-6 * b.2.norm(), "{name}: {a:?} {b:?}");
+        }
+        pairs += 1;
+    }
+    assert!(pairs > 8, "only {pairs} pairs");
+}
+
 /// Compares a sum with a text, up to rounding relative to `scale`.
 fn close(name: &str, found: Complex<f64>, expected: &str, scale: f64) {
     let expected = parse_complex(expected).unwrap_or_else(|| panic!("{name}: a sum {expected}"));

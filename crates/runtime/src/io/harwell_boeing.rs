@@ -100,6 +100,8 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
             expand(text, &header, places, trues, &PatternField(true))
         }
     }?;
+    // The right-hand sides are not used, but a broken compressed stream shall not go unnoticed.
+    while text.next_block()?.is_some() {}
     let metadata = Metadata {
         format: FileFormat::HarwellBoeing,
         compression: text.compression(),
@@ -215,18 +217,11 @@ fn read_places(text: &mut Text, header: &Header) -> Result<Places, IoError> {
     let mut starts: Vec<u64> = Vec::new();
     let (count, columns) = (header.count, header.columns);
     read_fields(text, header.pointers, columns + 1, "column starts", |place, field| {
-        let least = starts.last().copied().unwrap_or(1);
-        let range = match place {
-            0 => 1..=1,
-            place if place == columns => count + 1..=count + 1,
-            _ => least..=count + 1,
-        };
-        let start = Cursor::new(field).unsigned().filter(|start| range.contains(start) && *start >= least);
-        starts.push(
-            start.ok_or_else(|| {
-                format!("the start of column {}, from {} to {}", place + 1, range.start(), range.end())
-            })?,
-        );
+        // The first start is the first place, the last one is past the last place.
+        let least = if place == columns { count + 1 } else { starts.last().copied().unwrap_or(1) };
+        let most = if place == 0 { 1 } else { count + 1 };
+        let start = Cursor::new(field).unsigned().filter(|start| (least..=most).contains(start));
+        starts.push(start.ok_or_else(|| format!("the start of column {}, from {least} to {most}", place + 1))?);
         Ok(())
     })?;
     let mut places = Places { rows: Vec::new(), columns: Vec::new() };

@@ -30,6 +30,10 @@
 //! Refused: the object `vector` (an extension), integers past 64 bits, sizes past 2^63-1, a count in the size line of
 //! an array, and a carriage return alone as line end.
 
+use std::collections::TryReserveError;
+
+use rayon::prelude::*;
+
 use super::entries::{ComplexField, Entries, Field, IntegerField, Layout, PatternField, RealField, read_entries};
 use super::error::IoError;
 use super::scan::{Cursor, quote};
@@ -208,6 +212,9 @@ fn read_array<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Result<(
     Ok((Data::Dense(Dense { dims: vec![rows, columns], values: Element::wrap(values) }), count))
 }
 
+/// Rows that one task fills at a time: few enough that they stay in cache while all columns are visited.
+const ROWS_AT_A_TIME: usize = 64;
+
 /// Turns the stored values, which go down the columns (and, with symmetry, only from the diagonal on), into all values
 /// by rows. `None` if a mirror image has no place in the type. The count of values was checked.
 fn by_rows<F: Field>(
@@ -216,25 +223,57 @@ fn by_rows<F: Field>(
     columns: usize,
     symmetry: Symmetry,
     field: &F,
-) -> Result<Option<Vec<F::Value>>, std::collections::TryReserveError> {
+) -> Result<Option<Vec<F::Value>>, TryReserveError> {
+    // With symmetry, columns get shorter by one value from one to the next; `lower` is at or below the diagonal.
+    let at = |lower: usize, column: usize| match symmetry {
+        Symmetry::General => stored[column * rows + lower],
+        Symmetry::Symmetric | Symmetry::Hermitian => stored[column * rows + lower - column * (column + 1) / 2],
+        Symmetry::SkewSymmetric if lower == column => F::Value::default(),
+        Symmetry::SkewSymmetric => stored[column * rows + lower - (column + 1) * (column + 2) / 2],
+    };
+    let value = |row: usize, column: usize| match symmetry {
+        Symmetry::General => Some(at(row, column)),
+        _ if row >= column => Some(at(row, column)),
+        _ => field.mirror(at(column, row), symmetry),
+    };
     let mut values = Vec::new();
     let cells = if symmetry == Symmetry::General { stored.len() } else { rows * columns };
     values.try_reserve_exact(cells)?;
     values.resize(cells, F::Value::default());
-    let mut stored = stored.iter().copied();
-    for column in 0..columns {
-        let first = match symmetry {
-            Symmetry::General => 0,
-            Symmetry::Symmetric | Symmetry::Hermitian => column,
-            Symmetry::SkewSymmetric => column + 1,
-        };
-        for (row, value) in (first..rows).zip(&mut stored) {
-            values[row * columns + column] = value;
-            if symmetry != Symmetry::General && row != column {
-                let Some(image) = field.mirror(value, symmetry) else { return Ok(None) };
-                values[column * columns + row] = image;
+    let fill = |(block, out): (usize, &mut [F::Value])| {
+        for column in 0..columns {
+            for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+                out[column] = value(block * ROWS_AT_A_TIME + row, column)?;
             }
         }
+        Some(())
+    };
+    let filled = values.par_chunks_mut(ROWS_AT_A_TIME * columns.max(1)).enumerate().try_for_each(fill);
+    Ok(filled.map(|()| values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entries::IntegerField;
+    use super::*;
+
+    #[test]
+    fn arrays_by_rows() {
+        let rows = |stored: &[i64], symmetry| by_rows(stored, 3, 3, symmetry, &IntegerField).expect("memory");
+        let general = rows(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Symmetry::General);
+        assert_eq!(general, Some(vec![1, 4, 7, 2, 5, 8, 3, 6, 9]));
+        assert_eq!(rows(&[1, 2, 3, 4, 5, 6], Symmetry::Symmetric), Some(vec![1, 2, 3, 2, 4, 5, 3, 5, 6]));
+        assert_eq!(rows(&[2, 3, 5], Symmetry::SkewSymmetric), Some(vec![0, -2, -3, 2, 0, -5, 3, 5, 0]));
+        assert_eq!(rows(&[2, i64::MIN, 5], Symmetry::SkewSymmetric), None);
+        assert_eq!(by_rows(&[], 0, 7, Symmetry::General, &IntegerField), Ok(Some(vec![])));
     }
-    Ok(Some(values))
+
+    #[test]
+    fn large_arrays_by_rows() {
+        let (rows, columns) = (3 * ROWS_AT_A_TIME + 5, 7);
+        let stored: Vec<i64> = (0..(rows * columns) as i64).collect();
+        let values = by_rows(&stored, rows, columns, Symmetry::General, &IntegerField).ok().flatten();
+        let expected = (0..rows).flat_map(|i| (0..columns).map(move |j| (j * rows + i) as i64)).collect();
+        assert_eq!(values, Some(expected));
+    }
 }
