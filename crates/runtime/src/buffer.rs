@@ -136,14 +136,14 @@ impl Buffer {
     }
 
     /// The block, if the buffer owns one: the caller frees it.
-    pub(crate) fn into_block(self) -> Result<NonNull<u8>, Buffer> {
+    pub(crate) fn into_block(self) -> Option<NonNull<u8>> {
         match self.owner {
             Owner::Block => {
                 let data = self.data;
                 std::mem::forget(self);
-                Ok(data)
+                Some(data)
             }
-            _ => Err(self),
+            _ => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Knows neither the compiler nor the IR.
 
+pub mod abi;
 mod accumulate;
 pub mod alloc;
 mod array;
@@ -13,6 +14,7 @@ mod dispatch;
 pub mod error;
 mod import;
 pub mod io;
+mod kernel_sort;
 mod keys;
 mod pack;
 mod parallel;

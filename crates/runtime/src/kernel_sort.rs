@@ -1,0 +1,361 @@
+//! Sorting for kernels: the coordinates of a workspace's row, and entries collected out of order.
+//!
+//! A kernel that scatters into a workspace keeps a list of the coordinates it touched, and a mark per coordinate.
+//! [`sort_marked`] brings the list in order, by whichever of three ways is estimated cheapest:
+//!
+//! - insertion, for a few;
+//! - a radix sort of the list (or the standard library's sort, where there are too few to pay for counting);
+//! - reading the marks between the least and the greatest coordinate, 32 at a time, where the list is dense in them.
+//!
+//! A kernel that collects entries instead passes them to [`sort_combine`], which sorts and adds up like packing.
+
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use lacunar_formats::{DType, Format};
+
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::coo::{Coo, Coordinates};
+use crate::dispatch::with_element;
+use crate::error::StorageError;
+use crate::keys::{Access, Keyed, Layout};
+use crate::pack::{combine_repeats, sort_with};
+use crate::sort::{self, Key};
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+/// Lists up to this length are sorted by insertion.
+const FEW: usize = 20;
+/// Lists up to this length go to the standard library's sort rather than to counting.
+const MEDIUM: usize = 300;
+/// Marks that one step of a scan reads.
+const STEP: usize = 32;
+
+/// Sorts `list`, which holds each coordinate `k` with `marks[k] == 1` once; all other marks are 0.
+pub fn sort_marked(list: &mut [i64], marks: &[u8]) {
+    if list.len() <= FEW {
+        insert_sort(list);
+        return;
+    }
+    let (least, greatest) = list.iter().fold((i64::MAX, i64::MIN), |(low, high), &k| (low.min(k), high.max(k)));
+    if let (Ok(from), Ok(to)) = (usize::try_from(least), usize::try_from(greatest)) {
+        if to < marks.len() && scan_is_cheaper(list.len(), to - from) {
+            return read_marks(list, &marks[from..=to], least);
+        }
+    }
+    if list.len() <= MEDIUM {
+        list.sort_unstable();
+    } else {
+        radix_sort(list, least, greatest.wrapping_sub(least).cast_unsigned());
+    }
+}
+
+/// Sorting takes some 6 ns per coordinate more than reading it off its mark; a step over marks without any, 1 ns.
+fn scan_is_cheaper(coordinates: usize, span: usize) -> bool {
+    span / STEP < coordinates * 6
+}
+
+fn insert_sort(list: &mut [i64]) {
+    for end in 1..list.len() {
+        let key = list[end];
+        let mut place = end;
+        while place > 0 && list[place - 1] > key {
+            list[place] = list[place - 1];
+            place -= 1;
+        }
+        list[place] = key;
+    }
+}
+
+/// Fills the list with the coordinates of marks, in order; `first` is the coordinate of the first mark.
+fn read_marks(list: &mut [i64], marks: &[u8], first: i64) {
+    let mut slots = list.iter_mut();
+    let mut base = first;
+    for step in marks.chunks(STEP) {
+        if step.iter().fold(0, |any, &mark| any | mark) != 0 {
+            for (word, eight) in (0i64..).zip(step.chunks(8)) {
+                let mut bytes = [0; 8];
+                bytes[..eight.len()].copy_from_slice(eight);
+                // One bit per mark; the lowest byte is the first mark.
+                let mut bits = u64::from_le_bytes(bytes) & 0x0101_0101_0101_0101;
+                while bits != 0 {
+                    if let Some(slot) = slots.next() {
+                        *slot = base + word * 8 + i64::from(bits.trailing_zeros() / 8);
+                    }
+                    bits &= bits - 1;
+                }
+            }
+        }
+        base += STEP as i64;
+    }
+}
+
+thread_local! {
+    /// The other half of a radix sort: kept, because rows are many and short.
+    static OTHER: RefCell<Vec<i64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Sorts from the lowest digit up. `span` is the greatest number less the least.
+fn radix_sort(list: &mut [i64], least: i64, span: u64) {
+    let bits = u64::BITS - span.leading_zeros();
+    let widest = list.len().ilog2().clamp(8, 11);
+    let passes = bits.div_ceil(widest);
+    if passes > list.len().ilog2() / 2 || u32::try_from(list.len()).is_err() {
+        list.sort_unstable();
+        return;
+    }
+    let width = bits.div_ceil(passes.max(1)).max(1);
+    OTHER.with_borrow_mut(|other| {
+        other.clear();
+        if other.try_reserve(list.len()).is_err() {
+            list.sort_unstable();
+            return;
+        }
+        other.resize(list.len(), 0);
+        let mut counts = [0u32; 1 << 11];
+        let digit = |key: i64, shift: u32| (key.wrapping_sub(least).cast_unsigned() >> shift) as usize & ((1 << width) - 1);
+        let (mut from, mut to) = (&mut list[..], &mut other[..]);
+        let mut swapped = false;
+        for pass in 0..passes {
+            let shift = pass * width;
+            let counts = &mut counts[..1 << width];
+            counts.fill(0);
+            from.iter().for_each(|&key| counts[digit(key, shift)] += 1);
+            let mut sum = 0;
+            for count in counts.iter_mut() {
+                sum += std::mem::replace(count, sum);
+            }
+            for &key in from.iter() {
+                let place = &mut counts[digit(key, shift)];
+                to[*place as usize] = key;
+                *place += 1;
+            }
+            std::mem::swap(&mut from, &mut to);
+            swapped = !swapped;
+        }
+        if swapped {
+            to.copy_from_slice(from);
+        }
+    });
+}
+
+/// Sorts entries lexicographically by their coordinate columns, and adds up the values of equal coordinates; the
+/// columns and values then start with what is left. Returns how many entries that are. On an error nothing has changed.
+///
+/// # Errors
+/// The system refused the memory.
+pub(crate) fn sort_combine(columns: &mut [&mut [i64]], values: &mut Buffer) -> Result<usize, StorageError> {
+    let len = values.len();
+    if ascends(columns, len) {
+        return Ok(len);
+    }
+    let least: Vec<i64> = columns.iter().map(|column| column.iter().copied().min().unwrap_or(0)).collect();
+    let greatest = columns.iter().map(|column| column.iter().copied().max().unwrap_or(0));
+    let sizes: Vec<u64> = least
+        .iter()
+        .zip(greatest)
+        .map(|(&least, greatest)| greatest.wrapping_sub(least).cast_unsigned().saturating_add(1))
+        .collect();
+    let layout = Layout::new(&sizes);
+    match layout.bits() {
+        0..=32 => combine_keyed::<u32>(columns, values, &least, layout),
+        33..=64 => combine_keyed::<u64>(columns, values, &least, layout),
+        65..=128 => combine_keyed::<u128>(columns, values, &least, layout),
+        _ => combine_columns(columns, values, &least, sizes),
+    }
+}
+
+/// Whether each entry's coordinates are greater than those of the one before.
+fn ascends(columns: &[&mut [i64]], len: usize) -> bool {
+    (1..len).all(|k| columns.iter().map(|c| c[k - 1].cmp(&c[k])).find(|o| o.is_ne()).is_some_and(|o| o.is_lt()))
+}
+
+fn combine_keyed<K: Key>(
+    columns: &mut [&mut [i64]],
+    values: &mut Buffer,
+    least: &[i64],
+    layout: Layout,
+) -> Result<usize, StorageError> {
+    let mut keys = Array::<K>::zeroed(values.len())?;
+    for (level, column) in columns.iter().enumerate().filter(|(level, _)| !layout.is_single(*level)) {
+        let (shift, least) = (layout.shift(level), least[level]);
+        for (key, &coordinate) in keys.iter_mut().zip(column.iter()) {
+            *key = key.with(coordinate.wrapping_sub(least).cast_unsigned(), shift);
+        }
+    }
+    let scan = sort::scan(&keys, 0);
+    let (mut keys, mut sorted) = sort_with(keys, values, 0, scan.varying)?;
+    combine_repeats(&mut keys, &mut sorted);
+    let entries = Keyed { keys, layout };
+    for (level, column) in columns.iter_mut().enumerate() {
+        let (coordinate, least) = (entries.column(level), least[level]);
+        for (k, slot) in column[..entries.len()].iter_mut().enumerate() {
+            *slot = least.wrapping_add_unsigned(coordinate(k));
+        }
+    }
+    *values = sorted;
+    Ok(entries.len())
+}
+
+/// The same where coordinates are too many for keys: packs a coordinate list.
+fn combine_columns(
+    columns: &mut [&mut [i64]],
+    values: &mut Buffer,
+    least: &[i64],
+    dims: Vec<u64>,
+) -> Result<usize, StorageError> {
+    let coords = columns
+        .iter()
+        .zip(least)
+        .map(|(column, &least)| {
+            Coordinates::U64(column.iter().map(|&c| c.wrapping_sub(least).cast_unsigned()).collect())
+        })
+        .collect();
+    let listed = with_element!(values.dtype(), T => T::wrap(values.as_slice::<T>().unwrap_or_default().to_vec()));
+    let format = Format::coo(columns.len());
+    let (_, _, levels, sorted) = Tensor::from_coo(Coo { dims, coords, values: listed }, &format)?.into_parts();
+    for ((column, level), &least) in columns.iter_mut().zip(&levels).zip(least) {
+        let Some(crd) = level.crd().and_then(Buffer::indices) else { continue };
+        for (k, slot) in column[..sorted.len()].iter_mut().enumerate() {
+            *slot = least.wrapping_add_unsigned(crd.get(k));
+        }
+    }
+    *values = sorted;
+    Ok(values.len())
+}
+
+/// [`sort_marked`] for kernels; see [`crate::abi::RuntimeTable`].
+///
+/// # Safety
+/// `list` has `n` elements and `marks` has `size`.
+pub(crate) unsafe extern "C" fn sort_marked_raw(list: *mut i64, n: i64, marks: *const u8, size: i64) {
+    let (Ok(n), Ok(size)) = (usize::try_from(n), usize::try_from(size)) else { return };
+    if n < 2 {
+        return;
+    }
+    // SAFETY: by the caller's promise; neither is null, since there are two coordinates.
+    unsafe { sort_marked(std::slice::from_raw_parts_mut(list, n), std::slice::from_raw_parts(marks, size)) };
+}
+
+/// [`sort_combine`] for kernels; see [`crate::abi::RuntimeTable`].
+///
+/// # Safety
+/// `keys` has `nkeys` pointers to `n` coordinates each, and `values` points to `n` values of the type. They do not
+/// overlap.
+pub(crate) unsafe extern "C" fn sort_combine_raw(
+    keys: *const *mut i64,
+    nkeys: u64,
+    values: *mut u8,
+    dtype: u32,
+    n: i64,
+) -> i64 {
+    let (Ok(len), Some(&dtype)) = (usize::try_from(n), DType::ALL.get(dtype as usize)) else { return -1 };
+    let Some(data) = NonNull::new(values).filter(|_| len > 1) else { return n };
+    // SAFETY: by the caller's promise; the slices are used in this call only, and so is the buffer, which the kernel's
+    // memory outlives.
+    let (mut columns, mut buffer) = unsafe {
+        let columns: Vec<&mut [i64]> = std::slice::from_raw_parts(keys, nkeys as usize)
+            .iter()
+            .map(|&column| std::slice::from_raw_parts_mut(column, len))
+            .collect();
+        (columns, Buffer::borrow_raw(data, len, dtype, Arc::new(())))
+    };
+    let sorted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sort_combine(&mut columns, &mut buffer)));
+    let Ok(Ok(left)) = sorted else { return -1 };
+    if buffer.as_ptr() != values {
+        // SAFETY: `values` has room for `n` values, and at most as many are left, in memory of the buffer's own.
+        unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), values, left * dtype.size()) };
+    }
+    left as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_complex::Complex;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn check_marked(coordinates: &[usize], size: usize) {
+        let mut marks = vec![0u8; size];
+        let mut list = Vec::new();
+        for &k in coordinates {
+            if std::mem::replace(&mut marks[k], 1) == 0 {
+                list.push(k as i64);
+            }
+        }
+        let mut expected = list.clone();
+        expected.sort();
+        sort_marked(&mut list, &marks);
+        assert_eq!(list, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn marked_coordinates_are_sorted(
+            size in prop::sample::select(vec![1usize, 7, 100, 5000, 2_000_000]),
+            picks in prop::collection::vec(any::<u32>(), 0..2000),
+        ) {
+            check_marked(&picks.iter().map(|&pick| pick as usize % size).collect::<Vec<_>>(), size);
+        }
+
+        #[test]
+        fn entries_are_sorted_and_added_up(
+            nkeys in 1usize..5,
+            shift in prop::sample::select(vec![0u32, 20, 31, 60]),
+            entries in prop::collection::vec((prop::collection::vec(0i64..4, 4), any::<i32>()), 0..200),
+        ) {
+            let mut sums = BTreeMap::new();
+            let mut columns = vec![Vec::new(); nkeys];
+            let mut values = Vec::new();
+            for (coordinate, value) in &entries {
+                let coordinate: Vec<i64> = coordinate[..nkeys].iter().map(|&c| c << shift).collect();
+                columns.iter_mut().zip(&coordinate).for_each(|(column, &c)| column.push(c));
+                values.push(*value);
+                let sum = sums.entry(coordinate).or_insert(0i32);
+                *sum = sum.wrapping_add(*value);
+            }
+            let pointers: Vec<*mut i64> = columns.iter_mut().map(|column| column.as_mut_ptr()).collect();
+            let dtype = DType::ALL.iter().position(|&d| d == DType::I32).unwrap() as u32;
+            // SAFETY: the arrays have as many elements as said.
+            let left = unsafe {
+                let values = values.as_mut_ptr().cast();
+                sort_combine_raw(pointers.as_ptr(), nkeys as u64, values, dtype, entries.len() as i64)
+            };
+            prop_assert_eq!(left as usize, sums.len());
+            for (k, (coordinate, value)) in sums.iter().enumerate() {
+                let found: Vec<i64> = columns.iter().map(|column| column[k]).collect();
+                prop_assert_eq!(&found, coordinate);
+                prop_assert_eq!(values[k], *value);
+            }
+        }
+    }
+
+    #[test]
+    fn booleans_or_and_complex_numbers_add() {
+        let mut keys = [3i64, 1, 3];
+        let mut values = Buffer::from_vec(vec![false, false, true]);
+        assert_eq!(sort_combine(&mut [&mut keys], &mut values), Ok(2));
+        assert_eq!((&keys[..2], values.as_slice::<bool>()), (&[1, 3][..], Some(&[false, true][..])));
+        let mut keys = [2i64, 2];
+        let mut values = Buffer::from_vec(vec![Complex::new(1f32, 2.0), Complex::new(3.0, 4.0)]);
+        assert_eq!(sort_combine(&mut [&mut keys], &mut values), Ok(1));
+        assert_eq!(values.as_slice(), Some(&[Complex::new(4f32, 6.0)][..]));
+    }
+
+    #[test]
+    fn impossible_arguments_are_refused() {
+        // SAFETY: nothing is read where there are no entries, or no such type.
+        unsafe {
+            let (keys, values) = (std::ptr::null(), std::ptr::null_mut());
+            assert_eq!(sort_combine_raw(keys, 0, values, 10, 0), 0);
+            assert_eq!(sort_combine_raw(keys, 0, values, 99, 5), -1);
+            assert_eq!(sort_combine_raw(keys, 0, values, 0, -5), -1);
+            sort_marked_raw(std::ptr::null_mut(), 0, std::ptr::null(), 0);
+        }
+    }
+}
