@@ -1,0 +1,134 @@
+//! The system's C compiler: from printed kernels to a shared library.
+//!
+//! The compiler is `$CC`, or `cc`. `$CC` may hold arguments after the name (`ccache gcc`), separated by blanks; no shell
+//! sees it. Flags, and why NaN and infinity stay right under them:
+//!
+//! - `-fwrapv`: arithmetic on indices wraps, as the IR says.
+//! - `-ffp-contract=fast` (strict: `off`): a product and a sum may be one instruction.
+//! - `-fno-math-errno -fno-trapping-math`: nobody asks for `errno` or traps; results are the same.
+//! - `-fcx-limited-range` (strict too): products and quotients of complex numbers by the textbook formulas.
+//! - `-fassociative-math -fno-signed-zeros`, only with [`CcOptions::reassociate`]: sums may be taken apart, so that loops
+//!   over them become vector code; `-0.0` may become `0.0`.
+//!
+//! `-ffast-math` and `-ffinite-math-only` are never passed.
+//!
+//! ```no_run
+//! # let kernel = lacunar_imp::verify(lacunar_imp::Builder::new("nothing").finish()).unwrap();
+//! use lacunar_backend_c::{CcOptions, compile_shared, print};
+//! let folder = tempfile::tempdir().unwrap();
+//! let library = compile_shared(&print(&kernel, &Default::default()), &CcOptions::default(), folder.path()).unwrap();
+//! // Load the library; then the folder may go.
+//! ```
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use thiserror::Error;
+
+use crate::print::CSource;
+
+/// How to compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CcOptions {
+    /// The compiler and its first arguments; `$CC` or `cc` if empty.
+    pub compiler: Vec<OsString>,
+    /// `-O0` to `-O3`.
+    pub optimization: u8,
+    /// Use all instructions of this machine.
+    pub native: bool,
+    /// Let sums be reassociated, unless a kernel is strict.
+    pub reassociate: bool,
+    /// Further flags, after the others.
+    pub flags: Vec<OsString>,
+}
+
+impl Default for CcOptions {
+    fn default() -> Self {
+        CcOptions { compiler: Vec::new(), optimization: 3, native: true, reassociate: false, flags: Vec::new() }
+    }
+}
+
+/// Why there is no library.
+#[derive(Debug, Error)]
+pub enum CcError {
+    /// The compiler could not be started.
+    #[error("the C compiler `{compiler}` could not be started (set CC to another one)")]
+    NotStarted {
+        /// Its name.
+        compiler: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The compiler refused the source.
+    #[error("the C compiler failed: {command}\n{message}")]
+    Failed {
+        /// What was run.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+    /// A file could not be written.
+    #[error("could not write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Compiles kernels into a shared library in the folder `dir`, next to their header and source; gives its path.
+///
+/// Files of the same names are replaced: pass a folder of its own (`tempfile::tempdir()`), which may be removed as soon
+/// as the library is loaded.
+pub fn compile_shared(source: &CSource, options: &CcOptions, dir: &Path) -> Result<PathBuf, CcError> {
+    // An absolute path can't be taken for an option.
+    let dir = std::path::absolute(dir).map_err(|source| CcError::Write { path: dir.to_path_buf(), source })?;
+    let file = |extension: &str| dir.join(format!("{}.{extension}", source.file_name));
+    let (header_path, source_path, library_path) = (file("h"), file("c"), file("so"));
+    for (path, text) in [(&header_path, &source.header), (&source_path, &source.source)] {
+        std::fs::write(path, text).map_err(|source| CcError::Write { path: path.clone(), source })?;
+    }
+    let mut words = compiler(options).into_iter();
+    let program = words.next().unwrap_or_else(|| OsString::from("cc"));
+    let mut command = Command::new(&program);
+    command.args(words).args(flags(source.strict, options)).args(["-fPIC", "-shared", "-o"]);
+    command.arg(&library_path).arg(&source_path).args(&options.flags).arg("-lm");
+    let output = command
+        .output()
+        .map_err(|source| CcError::NotStarted { compiler: program.to_string_lossy().into_owned(), source })?;
+    if output.status.success() {
+        Ok(library_path)
+    } else {
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(CcError::Failed { command: format!("{command:?}"), message })
+    }
+}
+
+fn compiler(options: &CcOptions) -> Vec<OsString> {
+    if !options.compiler.is_empty() {
+        return options.compiler.clone();
+    }
+    let cc = std::env::var("CC").unwrap_or_default();
+    cc.split_whitespace().map(OsString::from).collect()
+}
+
+/// The flags that make C mean what the IR means, and make it fast.
+fn flags(strict: bool, options: &CcOptions) -> Vec<String> {
+    let mut flags: Vec<String> = ["-std=c99", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fcx-limited-range"]
+        .map(String::from)
+        .to_vec();
+    flags.push(format!("-O{}", options.optimization.min(3)));
+    flags.push(format!("-ffp-contract={}", if strict { "off" } else { "fast" }));
+    if options.native {
+        flags.push("-march=native".to_string());
+    }
+    if options.reassociate && !strict {
+        flags.extend(["-fassociative-math", "-fno-signed-zeros"].map(String::from));
+    }
+    flags
+}

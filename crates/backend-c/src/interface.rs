@@ -1,0 +1,146 @@
+//! What the world sees of a kernel: its argument structure, its prototype, and the text that explains them.
+//!
+//! The structure is a flat sequence of words of 8 bytes: first the runtime's function table, then the parameters in
+//! order, two words for an array (address, capacity in elements) and one for a scalar. The IR's `rowsum(in A_pos: u32[],
+//! out y: f64[], m: i64)` gives
+//!
+//! ```text
+//! struct rowsum_args {
+//!     const struct lacunar_runtime *runtime;
+//!     const uint32_t *A_pos;
+//!     uint64_t A_pos_capacity;
+//!     double *y;
+//!     uint64_t y_capacity;
+//!     int64_t m;
+//! };
+//! ```
+
+use std::fmt::Write;
+
+use lacunar_imp::{ArrayRole, Function, Param};
+
+use crate::namer::Namer;
+use crate::types::c_type;
+
+/// The names of a kernel's parts in C.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// The kernel's function.
+    pub(crate) symbol: String,
+    /// Arrays, by their handles.
+    pub(crate) arrays: Vec<String>,
+    /// Arrays' capacities, by the arrays' handles.
+    pub(crate) capacities: Vec<String>,
+    /// Variables, by their handles.
+    pub(crate) vars: Vec<String>,
+    /// Knows all of these.
+    pub(crate) namer: Namer,
+}
+
+impl Names {
+    /// Names the parts of a kernel; `functions` names the kernel itself.
+    pub(crate) fn of(function: &Function, functions: &mut Namer) -> Names {
+        let symbol = functions.unique(&function.name);
+        let mut namer = Namer::new();
+        let arrays: Vec<String> = function.arrays.iter().map(|(_, array)| namer.unique(&array.name)).collect();
+        let vars = function.vars.iter().map(|(_, var)| namer.unique(&var.name)).collect();
+        let capacities = arrays.iter().map(|array| namer.unique(&format!("{array}_capacity"))).collect();
+        Names { symbol, arrays, capacities, vars, namer }
+    }
+}
+
+/// The declarations that all kernels share, once however many headers are included.
+pub(crate) const SHARED: &str = "\
+#ifndef LACUNAR_KERNELS
+#define LACUNAR_KERNELS
+
+/* What a kernel returns. */
+enum { LACUNAR_OK = 0, LACUNAR_OUT_OF_MEMORY = 1, LACUNAR_SIZE_OVERFLOW = 2 };
+
+/* Functions that a kernel calls in place of its own, which are built on malloc. */
+struct lacunar_runtime {
+    /* Memory of so many bytes (at least 1), zero if asked for; NULL if there is none. */
+    void *(*allocate)(uint64_t bytes, uint32_t zeroed);
+    /* The same for more bytes, with the first ones kept, and zero from a byte on (UINT64_MAX: none). NULL if there is
+       none; then the old memory stays. */
+    void *(*reallocate)(void *old, uint64_t bytes_kept, uint64_t new_bytes, uint64_t zero_from_byte);
+    /* Gives memory back. */
+    void (*release)(void *memory);
+    /* Sorts a list of the n coordinates k below size with marks[k]. */
+    void (*sort_marked)(int64_t *list, int64_t n, const uint8_t *marks, int64_t size);
+    /* Sorts n entries by their keys and adds up the values of equal keys; how many are left, or -1 without memory. */
+    int64_t (*sort_combine)(int64_t **keys, uint64_t nkeys, void *values, uint32_t dtype, int64_t n);
+};
+
+/* The argument structures are sequences of words of 8 bytes. */
+typedef char lacunar_pointers_have_8_bytes[sizeof(void *) == 8 ? 1 : -1];
+
+#endif
+";
+
+/// The structure and the prototype.
+pub(crate) fn declarations(function: &Function, names: &Names) -> String {
+    let symbol = &names.symbol;
+    let mut text = format!("struct {symbol}_args {{\n    const struct lacunar_runtime *runtime;\n");
+    for param in &function.params {
+        match *param {
+            Param::Scalar(var) => text.push_str(&format!("    int64_t {};\n", names.vars[var.index()])),
+            Param::Array(id) => {
+                let array = &function.arrays[id];
+                let qualifier = if array.role == ArrayRole::Input { "const " } else { "" };
+                let (name, capacity) = (&names.arrays[id.index()], &names.capacities[id.index()]);
+                text.push_str(&format!("    {qualifier}{} *{name};\n", c_type(array.elem)));
+                text.push_str(&format!("    uint64_t {capacity};\n"));
+            }
+        }
+    }
+    text + &format!("}};\n\nint32_t {symbol}(struct {symbol}_args *args);\n")
+}
+
+/// The comment that explains a kernel: arguments, a call, what it returns.
+pub(crate) fn explanation(function: &Function, names: &Names) -> String {
+    let symbol = &names.symbol;
+    let mut text =
+        format!("/*\n * {symbol}: a kernel made by Lacunar.\n *\n * Arguments, fields of struct {symbol}_args:\n");
+    let mut line = |name: &str, what: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, " *   {name:<16} {what}");
+    };
+    line("runtime", "functions to call instead of malloc and the like; may be NULL");
+    for param in &function.params {
+        match *param {
+            Param::Scalar(var) => line(&names.vars[var.index()], "int64_t"),
+            Param::Array(id) => {
+                let array = &function.arrays[id];
+                let least = if array.min_len > 0 { format!(", at least {}", array.min_len) } else { String::new() };
+                let use_of_it = match array.role {
+                    ArrayRole::Input => "only read",
+                    ArrayRole::Output => "read and written",
+                    ArrayRole::Grown | ArrayRole::Local => "made by the kernel: pass NULL and 0, free it when done",
+                };
+                line(&names.arrays[id.index()], &format!("array of {}{least}; {use_of_it}", c_type(array.elem)));
+            }
+        }
+    }
+    text.push_str(" *\n * The capacity of an array is its number of elements. No two arrays may overlap.\n *\n");
+    text.push_str(&format!(" * Call:\n *   struct {symbol}_args args = {{.runtime = NULL"));
+    for param in &function.params {
+        let (name, capacity) = match *param {
+            Param::Scalar(var) => (&names.vars[var.index()], None),
+            Param::Array(id) => (&names.arrays[id.index()], Some(&names.capacities[id.index()])),
+        };
+        let separator = if text.len() - text.rfind('\n').unwrap_or(0) > 90 { ",\n *       " } else { ", " };
+        text.push_str(&format!("{separator}.{name} = ..."));
+        if let Some(capacity) = capacity {
+            text.push_str(&format!(", .{capacity} = ..."));
+        }
+    }
+    let flags = if function.strict { "-std=c99 -O2 -ffp-contract=off" } else { "-std=c99 -O3" };
+    text.push_str(&format!(
+        "}};\n *   int32_t status = {symbol}(&args);\n *\n \
+         * Returns LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW. Compile with {flags}; add -fwrapv for\n \
+         * arithmetic on indices that wraps around as that on values does (it can't overflow unless a size is wrong).\n \
+         */\n"
+    ));
+    text
+}

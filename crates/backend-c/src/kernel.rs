@@ -1,0 +1,522 @@
+//! One kernel as a C function: statements, and the way in and out.
+//!
+//! On entry the fields of the argument structure become local variables of the same names. On every exit, be it the end
+//! or a failure, the memory of grown arrays is handed back through the structure and that of local arrays is released;
+//! where there is such work, failures `goto cleanup`.
+//!
+//! ```text
+//! grow y_crd[n * 1];        memory = lac_grow(runtime, y_crd, y_crd_capacity, (uint64_t)n, sizeof *y_crd, false);
+//!                           y_crd = memory.start;
+//!                           y_crd_capacity = memory.capacity;
+//!                           status = memory.status;
+//!                           if (status != LACUNAR_OK) { goto cleanup; }
+//! ```
+
+use std::fmt::Display;
+
+use lacunar_formats::DType;
+use lacunar_imp::{
+    Arg, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Param, Status, Stmt, VarId,
+};
+use rustc_hash::FxHashMap;
+
+use crate::expr::{Binding, Text};
+use crate::facts::{Facts, operands, shared_subexpressions, visit};
+use crate::helpers::{Helper, Helpers};
+use crate::interface::Names;
+use crate::namer::Namer;
+use crate::types::c_type;
+
+/// Prints the body of one kernel.
+pub(crate) struct KernelPrinter<'f> {
+    pub(crate) function: &'f Function,
+    pub(crate) facts: Facts,
+    pub(crate) helpers: Helpers,
+    /// Subexpressions of the statement being printed that have a variable of their own.
+    pub(crate) temporaries: FxHashMap<ExprId, String>,
+    names: &'f Names,
+    namer: Namer,
+    remarks: bool,
+    indent: usize,
+    out: String,
+    uses_runtime: bool,
+    uses_memory: bool,
+    jumps: bool,
+}
+
+/// The text of a kernel's function and the helpers that it calls.
+pub(crate) struct KernelText {
+    pub(crate) text: String,
+    pub(crate) helpers: Helpers,
+}
+
+/// Prints the definition of a kernel's function. `names` are its names in C, `remarks` whether to print comments.
+pub(crate) fn print_kernel(function: &Function, names: &Names, remarks: bool) -> KernelText {
+    let mut printer = KernelPrinter {
+        function,
+        facts: Facts::of(function),
+        helpers: Helpers::default(),
+        temporaries: FxHashMap::default(),
+        names,
+        namer: names.namer.clone(),
+        remarks,
+        indent: 1,
+        out: String::new(),
+        uses_runtime: false,
+        uses_memory: false,
+        jumps: false,
+    };
+    printer.block(&function.body);
+    let body = std::mem::take(&mut printer.out);
+    printer.epilogue();
+    let epilogue = std::mem::take(&mut printer.out);
+    printer.prologue();
+    let symbol = &names.symbol;
+    let space = if printer.out.is_empty() { "" } else { "\n" };
+    let text = format!("int32_t {symbol}(struct {symbol}_args *args)\n{{\n{}{space}{body}{epilogue}}}\n", printer.out);
+    KernelText { text, helpers: printer.helpers }
+}
+
+impl KernelPrinter<'_> {
+    fn line(&mut self, text: impl Display) {
+        for _ in 0..self.indent {
+            self.out.push_str("    ");
+        }
+        self.out.push_str(&text.to_string());
+        self.out.push('\n');
+    }
+
+    /// A line that opens a block, the block's content, and its end.
+    fn braces(&mut self, head: impl Display, content: impl FnOnce(&mut Self)) {
+        self.line(format_args!("{head} {{"));
+        self.indent += 1;
+        content(self);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    pub(crate) fn var_name(&self, var: VarId) -> String {
+        self.names.vars[var.index()].clone()
+    }
+
+    fn array_name(&self, array: ArrayId) -> String {
+        self.names.arrays[array.index()].clone()
+    }
+
+    fn capacity_name(&self, array: ArrayId) -> String {
+        self.names.capacities[array.index()].clone()
+    }
+
+    // The way in and out.
+
+    /// Arrays whose memory the kernel has to hand back or release.
+    fn owned(&self, role: ArrayRole) -> Vec<ArrayId> {
+        let arrays = self.function.arrays.iter();
+        arrays.filter(|(id, array)| array.role == role && self.facts.is_used(*id)).map(|(id, _)| id).collect()
+    }
+
+    fn has_cleanup(&self) -> bool {
+        let grown = self.owned(ArrayRole::Grown).iter().any(|&array| self.facts.is_grown(array));
+        grown || !self.owned(ArrayRole::Local).is_empty()
+    }
+
+    fn prologue(&mut self) {
+        if self.uses_runtime {
+            self.line("const struct lacunar_runtime *const runtime = args->runtime;");
+        }
+        let mut unpacked = self.uses_runtime;
+        for &param in &self.function.params {
+            unpacked |= self.unpack(param);
+        }
+        if !unpacked {
+            self.line("(void)args;");
+        }
+        for array in self.owned(ArrayRole::Local) {
+            self.line(format_args!(
+                "{} *restrict {} = NULL;",
+                c_type(self.function.arrays[array].elem),
+                self.array_name(array)
+            ));
+            if self.facts.is_grown(array) {
+                self.line(format_args!("uint64_t {} = 0;", self.capacity_name(array)));
+            }
+        }
+        if self.uses_memory {
+            self.line("struct lac_memory memory;");
+        }
+        if self.jumps {
+            self.line("int32_t status = LACUNAR_OK;");
+        }
+    }
+
+    /// Makes a field of the argument structure a local variable; not if nothing reads it.
+    fn unpack(&mut self, param: Param) -> bool {
+        match param {
+            Param::Scalar(var) if self.facts.is_live(var) => {
+                let name = self.var_name(var);
+                self.line(format_args!("const int64_t {name} = args->{name};"));
+            }
+            Param::Array(id) if self.facts.is_used(id) => {
+                let array = &self.function.arrays[id];
+                let (name, capacity) = (self.array_name(id), self.capacity_name(id));
+                let qualifier = if array.role == ArrayRole::Input { "const " } else { "" };
+                self.line(format_args!("{qualifier}{} *restrict {name} = args->{name};", c_type(array.elem)));
+                if self.facts.is_grown(id) {
+                    self.line(format_args!("uint64_t {capacity} = args->{capacity};"));
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn epilogue(&mut self) {
+        if self.jumps {
+            self.out.push_str("\ncleanup:\n");
+        }
+        for array in self.owned(ArrayRole::Grown) {
+            if !self.facts.is_grown(array) {
+                continue;
+            }
+            let (name, capacity) = (self.array_name(array), self.capacity_name(array));
+            self.line(format_args!("args->{name} = {name};"));
+            self.line(format_args!("args->{capacity} = {capacity};"));
+        }
+        for array in self.owned(ArrayRole::Local) {
+            self.uses_runtime = true;
+            let release = self.helpers.name(Helper::Release);
+            let name = self.array_name(array);
+            self.line(format_args!("{release}(runtime, {name});"));
+        }
+        self.line(if self.jumps { "return status;" } else { "return LACUNAR_OK;" });
+    }
+
+    fn fail(&mut self, status: Status) {
+        let name = match status {
+            Status::OutOfMemory => "LACUNAR_OUT_OF_MEMORY",
+            Status::SizeOverflow => "LACUNAR_SIZE_OVERFLOW",
+        };
+        if self.has_cleanup() {
+            self.jumps = true;
+            self.line(format_args!("status = {name};"));
+            self.line("goto cleanup;");
+        } else {
+            self.line(format_args!("return {name};"));
+        }
+    }
+
+    // Statements.
+
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            self.stmt(stmt);
+        }
+    }
+
+    /// Gives the large or deep common parts of a statement's expressions variables, printed before it.
+    fn name_shared(&mut self, roots: &[ExprId]) {
+        self.temporaries.clear();
+        for expr in shared_subexpressions(self.function, &self.facts, roots) {
+            let value = self.expr(expr);
+            let name = self.namer.unique("shared");
+            self.line(format_args!("const {} {name} = {};", c_type(self.facts.type_of(expr)), value.text));
+            self.temporaries.insert(expr, name);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match *stmt {
+            Stmt::Define { var, .. } | Stmt::Assign { var, .. } | Stmt::Load { var, .. }
+                if !self.facts.is_live(var) => {}
+            Stmt::Define { var, value } => {
+                self.name_shared(&[value]);
+                let value = self.expr(value);
+                self.define(var, &value.text);
+            }
+            Stmt::Assign { var, value } => {
+                self.name_shared(&[value]);
+                let (name, text) = (self.var_name(var), self.expr(value));
+                match self.function.exprs[value] {
+                    Expr::Binary(op, a, b) if self.function.exprs[a] == Expr::Var(var) => {
+                        let operand = self.expr(b);
+                        self.update(&name, op, &operand, &text);
+                    }
+                    _ => self.line(format_args!("{name} = {};", text.text)),
+                }
+            }
+            Stmt::Load { var, array, index } => {
+                self.name_shared(&[index]);
+                let (array, index) = (self.array_name(array), self.index(index));
+                self.define(var, &format!("{array}[{index}]"));
+            }
+            Stmt::Store { array, index, value, reduce } => self.store(array, index, value, reduce),
+            Stmt::For { var, begin, end, ref body, .. } => self.for_loop(var, begin, end, body),
+            Stmt::While { cond, ref body } => self.while_loop(cond, body),
+            Stmt::Break => self.line("break;"),
+            Stmt::If { cond, ref then, ref otherwise } => {
+                self.name_shared(&[cond]);
+                self.branch(cond, then, otherwise);
+            }
+            Stmt::Alloc { array, len, zeroed } => self.alloc(array, len, zeroed),
+            Stmt::Grow { array, count, block, zeroed } => self.grow(array, count, block, zeroed),
+            Stmt::Fill { array, begin, end, value } => self.fill(array, begin, end, value),
+            Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
+            Stmt::Fail(status) => self.fail(status),
+            Stmt::Comment(ref text) => self.comment(text),
+        }
+    }
+
+    fn define(&mut self, var: VarId, value: &str) {
+        let declared = &self.function.vars[var];
+        let qualifier = if declared.mutable { "" } else { "const " };
+        let (ty, name) = (c_type(declared.ty), self.var_name(var));
+        self.line(format_args!("{qualifier}{ty} {name} = {value};"));
+    }
+
+    fn store(&mut self, array: ArrayId, index: ExprId, value: ExprId, reduce: Option<BinaryOp>) {
+        self.name_shared(&[index, value]);
+        let element = format!("{}[{}]", self.array_name(array), self.index(index));
+        let value = self.expr(value);
+        let Some(op) = reduce else {
+            self.line(format_args!("{element} = {};", value.text));
+            return;
+        };
+        let ty = self.function.arrays[array].elem;
+        let plain = ty == DType::I64 && !self.facts.holds_values(array);
+        let combined = self.binary(op, ty, &Text::primary(element.clone()), &value, plain);
+        self.update(&element, op, &value, &combined);
+    }
+
+    /// Gives `place` the value `combined`, which is `place op operand`: with C's `op=` where C has the operator.
+    fn update(&mut self, place: &str, op: BinaryOp, operand: &Text, combined: &Text) {
+        let operator = op.name();
+        if combined.text.starts_with(&format!("{place} {operator} ")) {
+            self.line(format_args!("{place} {operator}= {};", operand.text));
+        } else {
+            self.line(format_args!("{place} = {};", combined.text));
+        }
+    }
+
+    fn for_loop(&mut self, var: VarId, begin: ExprId, end: ExprId, body: &Block) {
+        self.name_shared(&[begin, end]);
+        let name = self.var_name(var);
+        let (begin, mut bound) = (self.bound(begin), self.bound(end));
+        // The bound is evaluated once, and what it reads may change. The smallest integer as a bound would make
+        // compilers warn of a comparison that always fails.
+        if self.changes(body, end) || self.as_int(end) == Some(i64::MIN) {
+            let once = self.namer.unique(&format!("{name}_end"));
+            self.line(format_args!("const int64_t {once} = {};", bound.text));
+            bound = Text::primary(once);
+        }
+        let bound = bound.at_least(Binding::Sum);
+        let head = format!("for (int64_t {name} = {}; {name} < {bound}; {name}++)", begin.text);
+        self.braces(head, |printer| printer.block(body));
+    }
+
+    /// Whether a block may change the value of an expression: it assigns to a variable that the expression reads.
+    fn changes(&self, block: &Block, expr: ExprId) -> bool {
+        // Only expressions that a reader can take in at a glance are looked through.
+        if !self.facts.reads_mutable(expr) || self.facts.tree_size(expr) > 8 {
+            return self.facts.reads_mutable(expr);
+        }
+        let mut read = Vec::new();
+        let mut pending = vec![expr];
+        while let Some(expr) = pending.pop() {
+            pending.extend(operands(&self.function.exprs[expr]));
+            if let Expr::Var(var) = self.function.exprs[expr] {
+                read.push(var);
+            }
+        }
+        let mut assigned = false;
+        visit(block, &mut |stmt| assigned |= matches!(stmt, Stmt::Assign { var, .. } if read.contains(var)));
+        assigned
+    }
+
+    fn while_loop(&mut self, cond: ExprId, body: &Block) {
+        if shared_subexpressions(self.function, &self.facts, &[cond]).is_empty() {
+            self.temporaries.clear();
+            let cond = self.expr(cond);
+            self.braces(format_args!("while ({})", cond.text), |printer| printer.block(body));
+            return;
+        }
+        self.braces("while (true)", |printer| {
+            printer.name_shared(&[cond]);
+            let cond = printer.expr(cond);
+            printer.braces(format_args!("if (!({}))", cond.text), |printer| printer.line("break;"));
+            printer.block(body);
+        });
+    }
+
+    /// A branch whose condition's shared parts have been printed; `else if` where the alternative is just a branch.
+    fn branch(&mut self, cond: ExprId, then: &Block, otherwise: &Block) {
+        let mut head = format!("if ({})", self.expr(cond).text);
+        let (mut then, mut otherwise) = (then, otherwise);
+        loop {
+            self.line(format_args!("{head} {{"));
+            self.indent += 1;
+            self.block(then);
+            self.indent -= 1;
+            match otherwise.as_slice() {
+                [] => break,
+                [Stmt::If { cond, then: next_then, otherwise: next_otherwise }]
+                    if shared_subexpressions(self.function, &self.facts, &[*cond]).is_empty() =>
+                {
+                    self.temporaries.clear();
+                    head = format!("}} else if ({})", self.expr(*cond).text);
+                    (then, otherwise) = (next_then, next_otherwise);
+                }
+                _ => {
+                    let before = self.out.len();
+                    self.line("} else {");
+                    let opened = self.out.len();
+                    self.indent += 1;
+                    self.block(otherwise);
+                    self.indent -= 1;
+                    if self.out.len() == opened {
+                        self.out.truncate(before);
+                    }
+                    break;
+                }
+            }
+        }
+        self.line("}");
+    }
+
+    // Memory.
+
+    fn alloc(&mut self, array: ArrayId, len: ExprId, zeroed: bool) {
+        self.name_shared(&[len]);
+        let (name, len) = (self.array_name(array), self.expr(len));
+        let allocate = self.helpers.name(Helper::Allocate);
+        self.line(format_args!("memory = {allocate}(runtime, {name}, {}, sizeof *{name}, {zeroed});", len.text));
+        self.take_memory(array);
+    }
+
+    fn grow(&mut self, array: ArrayId, count: ExprId, block: ExprId, zeroed: bool) {
+        self.name_shared(&[count, block]);
+        let (name, capacity) = (self.array_name(array), self.capacity_name(array));
+        // A negative count is a very large unsigned one, which `lac_grow` refuses as it refuses every overflow.
+        let needed = if self.as_int(block) == Some(1) {
+            format!("(uint64_t){}", self.expr(count).at_least(Binding::Prefix))
+        } else {
+            let elements = self.helpers.name(Helper::Elements);
+            format!("{elements}({}, {})", self.expr(count).text, self.expr(block).text)
+        };
+        let grow = self.helpers.name(Helper::Grow);
+        self.braces(format_args!("if ({needed} > {capacity})"), |printer| {
+            printer.line(format_args!(
+                "memory = {grow}(runtime, {name}, {capacity}, {needed}, sizeof *{name}, {zeroed});"
+            ));
+            printer.take_memory(array);
+        });
+    }
+
+    /// Takes over what an allocation gave. A failed one leaves no memory or the old one, which is taken as well.
+    fn take_memory(&mut self, array: ArrayId) {
+        (self.uses_runtime, self.uses_memory, self.jumps) = (true, true, true);
+        let name = self.array_name(array);
+        self.line(format_args!("{name} = memory.start;"));
+        if self.facts.is_grown(array) {
+            let capacity = self.capacity_name(array);
+            self.line(format_args!("{capacity} = memory.capacity;"));
+        }
+        self.line("status = memory.status;");
+        self.braces("if (status != LACUNAR_OK)", |printer| printer.line("goto cleanup;"));
+    }
+
+    fn fill(&mut self, array: ArrayId, begin: ExprId, end: ExprId, value: ExprId) {
+        self.name_shared(&[begin, end, value]);
+        let [begin, end, value] = [begin, end, value].map(|expr| self.expr(expr));
+        let (name, at) = (self.array_name(array), self.namer.unique("at"));
+        let head = format!("for (int64_t {at} = {}; {at} < {}; {at}++)", begin.text, end.at_least(Binding::Sum));
+        self.braces(head, |printer| printer.line(format_args!("{name}[{at}] = {};", value.text)));
+    }
+
+    // Calls.
+
+    fn call(&mut self, callee: Callee, args: &[Arg], result: Option<VarId>) {
+        let result = result.filter(|&var| self.facts.is_live(var));
+        if callee == Callee::LowerBound && result.is_none() {
+            return;
+        }
+        let scalars: Vec<ExprId> = args.iter().filter_map(|arg| scalar(*arg)).collect();
+        self.name_shared(&scalars);
+        let scalars: Vec<String> = scalars.into_iter().map(|expr| self.expr(expr).text).collect();
+        let arrays: Vec<ArrayId> = args.iter().filter_map(|arg| array(*arg)).collect();
+        let names: Vec<String> = arrays.iter().map(|&array| self.array_name(array)).collect();
+        // The verifier has checked the arguments: a callee without them is not printed.
+        match (callee, arrays.as_slice()) {
+            (Callee::LowerBound, &[searched]) => {
+                let search = self.helpers.name(Helper::LowerBound(self.function.arrays[searched].elem));
+                if let Some(var) = result {
+                    self.define(var, &format!("{search}({}, {})", names[0], scalars.join(", ")));
+                }
+            }
+            (Callee::SortMarked, [_, _]) => {
+                self.uses_runtime = true;
+                let sort = self.helpers.name(Helper::SortMarked);
+                let [list, marks] = [&names[0], &names[1]];
+                let (n, size) = (scalars.first(), scalars.get(1));
+                if let (Some(n), Some(size)) = (n, size) {
+                    self.line(format_args!("{sort}(runtime, {list}, {n}, {marks}, {size});"));
+                }
+            }
+            (Callee::SortCombine, &[values, ..]) => {
+                self.uses_runtime = true;
+                let sort = self.helpers.name(Helper::SortCombine(self.function.arrays[values].elem));
+                let keys = names[1..].join(", ");
+                let number = names.len() - 1;
+                let call =
+                    format!("{sort}(runtime, (int64_t *[]){{{keys}}}, {number}, {}, {})", names[0], scalars.join(", "));
+                let failed = match result {
+                    Some(var) => {
+                        self.define(var, &call);
+                        format!("{} < 0", self.var_name(var))
+                    }
+                    None => format!("{call} < 0"),
+                };
+                self.braces(format_args!("if ({failed})"), |printer| printer.fail(Status::OutOfMemory));
+            }
+            _ => {}
+        }
+    }
+
+    fn as_int(&self, expr: ExprId) -> Option<i64> {
+        match self.function.exprs[expr] {
+            Expr::Const(Const { ty: DType::I64, bits, .. }) => Some(bits as i64),
+            _ => None,
+        }
+    }
+
+    fn comment(&mut self, text: &str) {
+        if self.remarks {
+            for line in text.lines() {
+                self.line(format_args!("// {}", comment_text(line)).to_string().trim_end());
+            }
+        }
+    }
+}
+
+fn scalar(arg: Arg) -> Option<ExprId> {
+    match arg {
+        Arg::Scalar(expr) => Some(expr),
+        Arg::Array(_) => None,
+    }
+}
+
+fn array(arg: Arg) -> Option<ArrayId> {
+    match arg {
+        Arg::Array(array) => Some(array),
+        Arg::Scalar(_) => None,
+    }
+}
+
+/// A line of a remark such that it ends where it ends: no control characters, nor those that turn the direction of
+/// writing, and no backslash (nor its trigraph) at the end, which would continue the comment on the next line.
+fn comment_text(line: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let text: String = line.chars().map(|c| if turns(c) || ends(c) { ' ' } else { c }).collect();
+    let text = text.trim_end();
+    if text.ends_with('\\') || text.ends_with("??/") { format!("{text} .") } else { text.to_string() }
+}

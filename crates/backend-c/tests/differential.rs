@@ -1,0 +1,63 @@
+//! The printed C against the reference interpreter, on random functions: same status, same memory.
+//!
+//! All functions go into one program, which is compiled without a warning, run under the address and
+//! undefined-behavior sanitizers where the compiler has them, and its memory compared.
+
+mod common;
+
+use common::run;
+use lacunar_backend_c::{COptions, print_all};
+use lacunar_imp::{ArrayData, Function, Memory, Verified, generate, interpret, verify};
+
+const SEEDS: u64 = 60;
+
+/// Runs the functions of some seeds, compiled with `flags`, and compares with the interpreter.
+fn check(seeds: std::ops::Range<u64>, flags: &[&str]) {
+    let cases: Vec<(Verified<Function>, Memory)> = seeds
+        .clone()
+        .map(|seed| {
+            let (function, memory) = generate::function(seed);
+            (verify(function).expect("generated functions are well-formed"), memory)
+        })
+        .collect();
+    let source = print_all(cases.iter().map(|(function, _)| function), &COptions::default());
+    let inputs: Vec<(&Function, &Memory)> = cases.iter().map(|(function, memory)| (&**function, memory)).collect();
+    let results = run(&source, &inputs, flags);
+    for ((seed, (function, memory)), (status, left)) in seeds.zip(&cases).zip(results) {
+        let mut expected = memory.clone();
+        let outcome = interpret(function, &mut expected).expect("generated functions break no rule");
+        assert_eq!(status, outcome.map_or(0, |status| status.code()), "seed {seed}: the status of\n{}", **function);
+        if status == 0 {
+            let left = cut(left, &expected);
+            generate::compare(&expected, &left, 1e-9)
+                .unwrap_or_else(|why| panic!("seed {seed}: {why} in\n{}", **function));
+        }
+    }
+}
+
+/// Grown arrays may have room for more than was asked for.
+fn cut(mut left: Memory, expected: &Memory) -> Memory {
+    for (array, expected) in left.arrays.iter_mut().zip(&expected.arrays) {
+        let values: Vec<_> = (0..expected.len()).filter_map(|index| array.get(index)).collect();
+        *array = ArrayData::from_values(array.dtype(), &values).expect("memory for a small array");
+    }
+    left
+}
+
+#[test]
+fn random_functions_optimized() {
+    check(0..SEEDS, &["-O2", "-fwrapv", "-fcx-limited-range", "-ffp-contract=fast", "-fno-trapping-math"]);
+}
+
+#[test]
+fn random_functions_under_sanitizers() {
+    let sanitizers = ["-O1", "-fwrapv", "-fcx-limited-range", "-fsanitize=address,undefined", "-fno-sanitize-recover"];
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let probe = folder.path().join("probe.c");
+    std::fs::write(&probe, "int main(void) { return 0; }\n").expect("the probe is written");
+    if let Err(message) = common::cc(&probe, &folder.path().join("probe"), &sanitizers) {
+        eprintln!("SKIPPED random_functions_under_sanitizers: the C compiler has no sanitizers: {message}");
+        return;
+    }
+    check(SEEDS..SEEDS + 15, &sanitizers);
+}
