@@ -145,6 +145,40 @@ fn cut_or_corrupt_compression_is_an_error() {
 }
 
 #[test]
+fn a_bomb_does_not_fill_the_memory() {
+    let zeros = zstd::bulk::compress(&vec![0; 200 << 20], 1).expect("compressed");
+    assert!(zeros.len() < 1 << 20);
+    let (_folder, path) = file("a.mtx.zst", zeros);
+    let error = io::read(&path, &options()).expect_err("no such line");
+    assert!(error.to_string().contains("a line is longer than"), "{error}");
+}
+
+#[test]
+fn a_value_without_a_negative_is_refused() {
+    let content = "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n";
+    let expected = "a.mtx:3: expected a value whose negative fits 64 bits, found -9223372036854775808";
+    assert_eq!(message("a.mtx", content), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_links_and_others_may_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, path) = file("a.mtx", "old");
+    let link = folder.path().join("link.mtx");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    let scalar = Coo { dims: vec![], coords: vec![], values: Values::F64(vec![2.5]) };
+    io::write(&link, &scalar, &QUIET).expect("written");
+    assert!(std::fs::symlink_metadata(&link).expect("there").is_symlink());
+    assert!(std::fs::read_to_string(&path).expect("text").ends_with("1 1 2.5\n"));
+    // The same rights as a file that was made in the common way.
+    let common = folder.path().join("common");
+    std::fs::write(&common, "").expect("written");
+    let mode = |path| std::fs::metadata(path).expect("there").permissions().mode();
+    assert_eq!(mode(&path), mode(&common));
+}
+
+#[test]
 fn names_and_contents_tell_the_format() {
     let (_folder, path) = file("matrix", "%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
     assert!(io::read(&path, &options()).is_ok());

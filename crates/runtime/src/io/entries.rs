@@ -161,7 +161,13 @@ pub(super) fn read_entries<F: Field>(
             parts.resize_with(pieces.len(), Part::default);
         }
         let parts = &mut parts[..pieces.len()];
-        parts.par_iter_mut().zip(&pieces).for_each(|(part, piece)| part.parse(piece, layout, field));
+        match (&mut *parts, pieces.as_slice()) {
+            // A small file is not worth waking other threads.
+            ([part], [piece]) => part.parse(piece, layout, field),
+            (parts, pieces) => {
+                parts.par_iter_mut().zip(pieces).for_each(|(part, piece)| part.parse(piece, layout, field))
+            }
+        }
         if let (Some(line), Some(announced)) =
             (surplus_line(parts, &pieces, layout, field, announced, entries.stored), announced)
         {
@@ -338,7 +344,14 @@ impl<V: Element> Part<V> {
         let image = field.mirror(value, layout.symmetry);
         if let &[.., row, column] = self.indices.as_slice() {
             if row != column {
-                let Some(image) = image else { return Err(cursor.fault("a value whose negative fits 64 bits before")) };
+                let Some(image) = image else {
+                    let expected = "a value whose negative fits 64 bits";
+                    return Err(Fault {
+                        line: cursor.lines() + 1,
+                        expected: expected.into(),
+                        found: format!("{value:?}"),
+                    });
+                };
                 self.indices.extend([column, row]);
                 self.largest[0] = self.largest[0].max(column);
                 self.largest[1] = self.largest[1].max(row);
@@ -432,7 +445,8 @@ where
     let fill = |(slots, part): (&mut [MaybeUninit<T>], I)| {
         slots.iter_mut().zip(part).map(|(slot, item)| slot.write(item)).count()
     };
-    let written: usize = jobs.into_par_iter().map(fill).sum();
+    let written: usize =
+        if jobs.len() == 1 { jobs.into_iter().map(fill).sum() } else { jobs.into_par_iter().map(fill).sum() };
     // The iterators are of slices, whose lengths are right.
     assert_eq!(written, total, "an iterator was shorter than it said");
     // SAFETY: `total` slots after the last item lie within the capacity, and each was written above: the slots are

@@ -162,7 +162,7 @@ pub enum IndexBase {
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The sizes of a tensor (`.tns`), whose file need not tell them.
+    /// The sizes of a tensor (`.tns`), whose file need not tell them. Files that do tell sizes of matrices ignore this.
     pub dims: Option<Vec<u64>>,
     /// Where the indices of a tensor file (`.tns`) start.
     pub base: IndexBase,
