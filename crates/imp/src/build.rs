@@ -98,13 +98,15 @@ pub struct Builder {
     function: Function,
     blocks: Vec<Block>,
     names: FxHashMap<String, u32>,
+    /// Counter and bounds of the loops that are open.
+    loops: Vec<(VarId, ExprId, ExprId)>,
 }
 
 impl Builder {
     /// A builder of a function without parameters and with an empty body.
     pub fn new(name: &str) -> Builder {
         let function = Function { name: name.to_string(), ..Function::default() };
-        Builder { function, blocks: vec![Block::new()], names: FxHashMap::default() }
+        Builder { function, blocks: vec![Block::new()], ..Builder::default() }
     }
 
     /// Forbids reassociation and contraction of floating-point operations.
@@ -325,11 +327,37 @@ impl Builder {
         }
     }
 
+    /// Opens a block; what is pushed goes into it until [`Builder::end_block`].
+    pub fn begin_block(&mut self) {
+        self.blocks.push(Block::new());
+    }
+
+    /// Closes the innermost open block and gives it, without adding it anywhere.
+    pub fn end_block(&mut self) -> Block {
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// Opens a serial loop from `begin` up to `end` and gives its counter; [`Builder::end_for`] closes it.
+    pub fn begin_for(&mut self, name: &str, begin: ExprId, end: ExprId) -> ExprId {
+        let var = self.new_var(name, DType::I64, false);
+        self.loops.push((var, begin, end));
+        self.begin_block();
+        self.var(var)
+    }
+
+    /// Closes the loop that was opened last.
+    pub fn end_for(&mut self) {
+        let body = self.end_block();
+        if let Some((var, begin, end)) = self.loops.pop() {
+            self.push(Stmt::For { var, begin, end, kind: LoopKind::Serial, body });
+        }
+    }
+
     /// Builds a block without adding it anywhere.
     pub fn block(&mut self, build: impl FnOnce(&mut Builder)) -> Block {
-        self.blocks.push(Block::new());
+        self.begin_block();
         build(self);
-        self.blocks.pop().unwrap_or_default()
+        self.end_block()
     }
 
     /// Declares an immutable variable.
@@ -385,10 +413,9 @@ impl Builder {
 
     /// A serial loop from `begin` up to `end`.
     pub fn for_loop(&mut self, name: &str, begin: ExprId, end: ExprId, build: impl FnOnce(&mut Builder, ExprId)) {
-        let var = self.new_var(name, DType::I64, false);
-        let counter = self.var(var);
-        let body = self.block(|b| build(b, counter));
-        self.push(Stmt::For { var, begin, end, kind: LoopKind::Serial, body });
+        let counter = self.begin_for(name, begin, end);
+        build(self, counter);
+        self.end_for();
     }
 
     /// A loop while a condition holds.
@@ -423,6 +450,12 @@ impl Builder {
         let var = self.new_var(name, DType::I64, false);
         self.push(Stmt::Call { callee, args, result: Some(var) });
         self.var(var)
+    }
+
+    /// The first position in `begin .. end` whose coordinate is at least `key`.
+    pub fn lower_bound(&mut self, array: ArrayId, begin: ExprId, end: ExprId, key: ExprId) -> ExprId {
+        let args = vec![Arg::Array(array), Arg::Scalar(begin), Arg::Scalar(end), Arg::Scalar(key)];
+        self.call_value("bound", Callee::LowerBound, args)
     }
 
     /// Ends the kernel with a status.

@@ -28,6 +28,8 @@ pub struct Kernel {
     pub vars: Arena<IndexVar>,
     /// What is done.
     pub stmt: Stmt,
+    /// Results hold values on entry, which the statement adds to (`+=`).
+    pub updates: bool,
 }
 
 /// A statement of concrete notation.

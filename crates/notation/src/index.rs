@@ -162,17 +162,8 @@ pub enum Literal {
     Int(i128),
     /// A real number.
     Float(f64),
-}
-
-impl Literal {
-    /// Whether it is zero of its type (`-0.0` too).
-    pub fn is_zero(self) -> bool {
-        match self {
-            Literal::Bool(value) => !value,
-            Literal::Int(value) => value == 0,
-            Literal::Float(value) => value == 0.0,
-        }
-    }
+    /// A structural zero: what an access reads where nothing is stored. Made by the compiler, never by a user.
+    Absent,
 }
 
 impl Tensor {
@@ -198,9 +189,14 @@ impl Expr {
         Expr::new(ExprKind::Literal(literal), dtype)
     }
 
-    /// Whether it is the literal zero.
-    pub fn is_zero(&self) -> bool {
-        matches!(self.kind, ExprKind::Literal(literal) if literal.is_zero())
+    /// A structural zero of a type.
+    pub fn absent(dtype: DType) -> Expr {
+        Expr::new(ExprKind::Literal(Literal::Absent), dtype)
+    }
+
+    /// Whether it is a structural zero.
+    pub fn is_absent(&self) -> bool {
+        matches!(self.kind, ExprKind::Literal(Literal::Absent))
     }
 
     /// A function of two operands, whose result has type `dtype`.

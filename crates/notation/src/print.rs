@@ -185,6 +185,7 @@ impl Names<'_> {
             ExprKind::Literal(Literal::Float(value)) => {
                 let _ = write!(text, "{value:?}");
             }
+            ExprKind::Literal(Literal::Absent) => text.push('0'),
             ExprKind::Access(access) => self.access(text, access),
             ExprKind::Unary(UnaryFn::Neg, a) => {
                 text.push('-');

@@ -1,0 +1,227 @@
+//! Step 2: index notation to concrete notation, for a given order of the variables.
+//!
+//! On entry: a statement in reduction notation and a total order of its variables. On exit: loops in that order. A
+//! reduction becomes a workspace with a producer, placed as deep as the order allows: inside all loops that come
+//! before its first summed variable. Its workspace has the variables that come after.
+//!
+//! ```text
+//! y(i)   = b(i) + sum(j, A(i,j) * x(j))   i, j     forall(i, where(y(i) = b(i) + t, forall(j, t += A(i,j) * x(j))))
+//! C(i,k) = sum(j, A(i,j) * B(j,k))        i, j, k  forall(i, where(forall(k, C(i,k) = w(k)),
+//!                                                           forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
+//! ```
+//!
+//! Where the result is dense no workspace is needed for a sum that is added to it: its producer adds into the result
+//! (the second line with a dense `C` is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split
+//! into its additive terms for that.
+//!
+//! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
+//! a workspace is needed).
+
+use lacunar_formats::Format;
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::{
+    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
+};
+
+/// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to.
+pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, order: &[VarId]) {
+    let mut writer = Writer { kernel, order, count: 0 };
+    let dense = writer.kernel.tensors[lhs.tensor].format.is_dense();
+    let stmt = if dense { writer.dense_result(lhs, op, rhs) } else { writer.nest(lhs, op, rhs, &lhs.vars) };
+    kernel.stmt = stmt;
+}
+
+struct Writer<'a> {
+    kernel: &'a mut Kernel,
+    order: &'a [VarId],
+    count: usize,
+}
+
+impl Writer<'_> {
+    fn rank(&self, var: VarId) -> usize {
+        self.order.iter().position(|other| *other == var).unwrap_or(self.order.len())
+    }
+
+    fn sorted(&self, vars: &[VarId]) -> Vec<VarId> {
+        let mut vars = vars.to_vec();
+        vars.sort_by_key(|var| self.rank(*var));
+        vars.dedup();
+        vars
+    }
+
+    /// Loops over `vars` around `lhs op rhs`, with producers for the reductions in `rhs`.
+    fn nest(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr, vars: &[VarId]) -> Stmt {
+        if let (AssignOp::Reduce(ReduceOp::Add), ExprKind::Reduce(ReduceOp::Add, summed, body)) = (op, &rhs.kind) {
+            return self.nest(lhs, op, body, &[vars, summed].concat());
+        }
+        let loops = self.sorted(vars);
+        self.nest_from(lhs, op, rhs.clone(), &loops, 0)
+    }
+
+    fn nest_from(&mut self, lhs: &Access, op: AssignOp, mut rhs: Expr, loops: &[VarId], depth: usize) -> Stmt {
+        let limit = loops.get(depth).map_or(usize::MAX, |var| self.rank(*var));
+        let mut producers = Vec::new();
+        rhs = self.extract(rhs, limit, &loops[depth..], &mut producers);
+        let consumer = match loops.get(depth) {
+            Some(&var) => Stmt::Forall(var, Box::new(self.nest_from(lhs, op, rhs, loops, depth + 1))),
+            None => Stmt::Assign(Assign { lhs: lhs.clone(), op, rhs }),
+        };
+        let producer = match producers.len() {
+            0 => return consumer,
+            1 => producers.remove(0),
+            _ => Stmt::Sequence(producers),
+        };
+        Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
+    }
+
+    /// Replaces each reduction that has to be done before the loop of rank `limit` by a workspace over those of the
+    /// loops `inner` that it depends on; the statements that fill them go to `producers`.
+    fn extract(&mut self, expr: Expr, limit: usize, inner: &[VarId], producers: &mut Vec<Stmt>) -> Expr {
+        let ExprKind::Reduce(ReduceOp::Add, summed, body) = &expr.kind else {
+            return expr.map_children(&mut |child| self.extract(child, limit, inner, producers));
+        };
+        let first = summed.iter().map(|var| self.rank(*var)).min().unwrap_or(0);
+        if first > limit {
+            return expr;
+        }
+        let free = expr.free_vars();
+        let over: Vec<VarId> = inner.iter().copied().filter(|var| free.contains(var)).collect();
+        let tensor = self.workspace(&over, &expr);
+        let access = Access { tensor, vars: over.clone(), span: expr.span };
+        let vars = [over, summed.clone()].concat();
+        producers.push(self.nest(&access, AssignOp::Reduce(ReduceOp::Add), body, &vars));
+        Expr { kind: ExprKind::Access(access), dtype: expr.dtype, span: expr.span }
+    }
+
+    /// A new workspace; its kind is chosen later, by what reads and fills it.
+    fn workspace(&mut self, vars: &[VarId], expr: &Expr) -> TensorId {
+        let kind = if vars.is_empty() { WorkspaceKind::Scalar } else { WorkspaceKind::Sorted };
+        let base = if vars.is_empty() { "t" } else { "w" };
+        let name = loop {
+            self.count += 1;
+            let name = if self.count == 1 { base.to_string() } else { format!("{base}{}", self.count) };
+            let taken = |(_, tensor): (TensorId, &Tensor)| tensor.name == name;
+            if !self.kernel.tensors.iter().any(taken) {
+                break name;
+            }
+        };
+        self.kernel.tensors.push(Tensor {
+            name,
+            format: Format::coo(vars.len()),
+            dtype: expr.dtype,
+            dims: vars.iter().map(|var| self.kernel.vars[*var].size).collect(),
+            role: Role::Workspace(kind),
+            nnz: None,
+            span: expr.span,
+        })
+    }
+
+    /// A dense result: sums that would need a workspace are added into the result, one after the other.
+    fn dense_result(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Stmt {
+        let (scattered, kept): (Vec<Expr>, Vec<Expr>) =
+            additive_terms(rhs).into_iter().partition(|term| self.scatters(lhs, term));
+        if scattered.is_empty() {
+            return self.nest(lhs, op, rhs, &lhs.vars);
+        }
+        let outer = self.sorted(&lhs.vars);
+        let first = |term: &Expr| match &term.kind {
+            ExprKind::Reduce(_, summed, _) => summed.iter().map(|var| self.rank(*var)).min().unwrap_or(0),
+            _ => usize::MAX,
+        };
+        let first = scattered.iter().map(first).min().unwrap_or(0);
+        let shared = outer.iter().take_while(|var| self.rank(**var) < first).count();
+        let (shared, inner) = outer.split_at(shared);
+        let mut stmts = Vec::new();
+        if let Some(sum) = kept.into_iter().reduce(add) {
+            stmts.push(self.nest(lhs, op, &sum, inner));
+        }
+        for term in scattered {
+            stmts.push(self.nest(lhs, AssignOp::Reduce(ReduceOp::Add), &term, inner));
+        }
+        let body = if stmts.len() == 1 { stmts.remove(0) } else { Stmt::Sequence(stmts) };
+        Stmt::foralls(shared, body)
+    }
+
+    /// Whether a term is a sum over a variable that comes before one of the result's, and can be added into the result
+    /// in that order: it has all of the result's variables, and no conversion stands between.
+    fn scatters(&self, lhs: &Access, term: &Expr) -> bool {
+        let ExprKind::Reduce(ReduceOp::Add, summed, _) = &term.kind else { return false };
+        let free = term.free_vars();
+        let first = summed.iter().map(|var| self.rank(*var)).min().unwrap_or(0);
+        term.dtype == self.kernel.tensors[lhs.tensor].dtype
+            && lhs.vars.iter().all(|var| free.contains(var))
+            && lhs.vars.iter().any(|var| self.rank(*var) > first)
+    }
+}
+
+fn add(a: Expr, b: Expr) -> Expr {
+    let dtype = a.dtype;
+    match b.kind {
+        ExprKind::Unary(UnaryFn::Neg, b) => Expr::binary(BinaryFn::Sub, a, *b, dtype),
+        _ => Expr::binary(BinaryFn::Add, a, b, dtype),
+    }
+}
+
+/// The terms that an expression is the sum of. Signs and factors go inside a term's sum: `-(2 * sum(j, e))` is the term
+/// `sum(j, -(2 * e))`.
+pub(crate) fn additive_terms(expr: &Expr) -> Vec<Expr> {
+    match &expr.kind {
+        ExprKind::Binary(BinaryFn::Add, a, b) => [additive_terms(a), additive_terms(b)].concat(),
+        ExprKind::Binary(BinaryFn::Sub, a, b) => {
+            let mut terms = additive_terms(a);
+            terms.extend(additive_terms(b).into_iter().map(negate));
+            terms
+        }
+        ExprKind::Unary(UnaryFn::Neg, a) => additive_terms(a).into_iter().map(negate).collect(),
+        _ => vec![pull_sum(expr.clone())],
+    }
+}
+
+fn negate(term: Expr) -> Expr {
+    let (dtype, span) = (term.dtype, term.span);
+    let kind = match term.kind {
+        ExprKind::Reduce(op, vars, body) => ExprKind::Reduce(op, vars, Box::new(negate(*body))),
+        kind => ExprKind::Unary(UnaryFn::Neg, Box::new(Expr { kind, dtype, span })),
+    };
+    Expr { kind, dtype, span }
+}
+
+/// `c * sum(j, e)` as `sum(j, c * e)`, where `c` has no sum of its own. On integers and reals alike a factor
+/// distributes over the sum (up to rounding).
+fn pull_sum(expr: Expr) -> Expr {
+    let ExprKind::Binary(BinaryFn::Mul, a, b) = expr.kind else { return expr };
+    let (dtype, span) = (expr.dtype, expr.span);
+    let (a, b) = (pull_sum(*a), pull_sum(*b));
+    let sums = |expr: &Expr| {
+        let mut found = false;
+        expr.visit(&mut |inner| found |= matches!(inner.kind, ExprKind::Reduce(..)));
+        found
+    };
+    let free = |vars: &[VarId], expr: &Expr| !sums(expr) && !expr.free_vars().iter().any(|var| vars.contains(var));
+    let kind = match (a.kind, b.kind) {
+        (ExprKind::Reduce(op, vars, body), kind) => {
+            let b = Expr { kind, dtype: b.dtype, span: b.span };
+            if free(&vars, &b) {
+                ExprKind::Reduce(op, vars, Box::new(Expr::binary(BinaryFn::Mul, *body, b, dtype)))
+            } else {
+                let a = Expr { kind: ExprKind::Reduce(op, vars, body), dtype: a.dtype, span: a.span };
+                ExprKind::Binary(BinaryFn::Mul, Box::new(a), Box::new(b))
+            }
+        }
+        (kind, ExprKind::Reduce(op, vars, body)) => {
+            let a = Expr { kind, dtype: a.dtype, span: a.span };
+            if free(&vars, &a) {
+                ExprKind::Reduce(op, vars, Box::new(Expr::binary(BinaryFn::Mul, a, *body, dtype)))
+            } else {
+                let b = Expr { kind: ExprKind::Reduce(op, vars, body), dtype: b.dtype, span: b.span };
+                ExprKind::Binary(BinaryFn::Mul, Box::new(a), Box::new(b))
+            }
+        }
+        (a_kind, b_kind) => ExprKind::Binary(
+            BinaryFn::Mul,
+            Box::new(Expr { kind: a_kind, dtype: a.dtype, span: a.span }),
+            Box::new(Expr { kind: b_kind, dtype: b.dtype, span: b.span }),
+        ),
+    };
+    Expr { kind, dtype, span }
+}

@@ -1,0 +1,84 @@
+//! The iterators of one loop: for `forall(i, body)`, every level of every access in `body` that stores `i` and does not
+//! hold all coordinates.
+//!
+//! ```text
+//! forall i, body  y(i) = A(i,j) * b(i)   A: dcsr, b: dense
+//!   A level 0 is compressed: an iterator.  b level 0 is dense: located, not iterated.
+//! ```
+//!
+//! A level that is a second one over the same variable (`A(i,i)`) cannot be iterated together with the first, on whose
+//! position it depends; once the coordinate is known, it is *searched*.
+
+use lacunar_formats::Level;
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
+
+/// What identifies an access: two accesses of one tensor by the same variables share their iterators.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AccessKey {
+    /// The tensor.
+    pub tensor: TensorId,
+    /// The variable of each dimension.
+    pub vars: Vec<VarId>,
+}
+
+impl From<&Access> for AccessKey {
+    fn from(access: &Access) -> AccessKey {
+        AccessKey { tensor: access.tensor, vars: access.vars.clone() }
+    }
+}
+
+/// An iterator over the stored coordinates of one level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iterator {
+    /// Whose.
+    pub access: AccessKey,
+    /// Which level.
+    pub level: usize,
+    /// How its coordinates are met.
+    pub mode: Mode,
+}
+
+/// How an iterator takes part in a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It is advanced from coordinate to coordinate, merged with the others.
+    Coiterate,
+    /// The loop's coordinate is looked up in it.
+    Search,
+}
+
+/// The variable that level `level` of an access stores.
+pub fn level_var(kernel: &Kernel, access: &AccessKey, level: usize) -> VarId {
+    access.vars[kernel.tensors[access.tensor].format.mode_order()[level]]
+}
+
+/// The levels of a tensor that may lack coordinates, with their numbers: those that are iterated.
+pub fn sparse_levels(kernel: &Kernel, tensor: TensorId) -> impl std::iter::Iterator<Item = (usize, Level)> + '_ {
+    let tensor = &kernel.tensors[tensor];
+    let iterated = !matches!(tensor.role, Role::Workspace(WorkspaceKind::Scalar | WorkspaceKind::Dense));
+    let levels = tensor.format.levels().iter().copied().enumerate();
+    levels.filter(move |(_, level)| iterated && !level.properties().full)
+}
+
+/// The iterators of a loop over `var` around `body`, in order of the accesses' first occurrence.
+pub fn iterators(kernel: &Kernel, body: &Stmt, var: VarId) -> Vec<Iterator> {
+    let mut found: Vec<Iterator> = Vec::new();
+    body.visit_assigns(&mut |assign| {
+        for access in assign.rhs.accesses() {
+            let access = AccessKey::from(access);
+            if found.iter().any(|iterator| iterator.access == access) {
+                continue;
+            }
+            for (level, _) in sparse_levels(kernel, access.tensor) {
+                if level_var(kernel, &access, level) != var {
+                    continue;
+                }
+                let again = (0..level).any(|above| level_var(kernel, &access, above) == var);
+                let mode = if again { Mode::Search } else { Mode::Coiterate };
+                found.push(Iterator { access: access.clone(), level, mode });
+            }
+        }
+    });
+    found
+}

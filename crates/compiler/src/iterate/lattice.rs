@@ -1,0 +1,220 @@
+//! Merge lattices: which combinations of iterators a loop has to visit, and what is computed at each.
+//!
+//! A *lattice point* is a set of iterators that all have a value at a coordinate. A loop over `i` around
+//! `a(i) = b(i) + c(i)`, all sparse, has the points
+//!
+//! ```text
+//!          {b, c}     a = b + c      while both have coordinates left, visit the smaller of theirs
+//!         /      \
+//!      {b}        {c}     a = b      then the rest of b;  a = c   then the rest of c
+//!         \      /
+//!           {}            nothing is stored: not visited, and not in the lattice
+//! ```
+//!
+//! For `b(i) * c(i)` only `{b, c}` is left. The point without iterators stands for *every* coordinate of the dimension:
+//! it is there where the expression has a value even if nothing is stored (a dense operand in a sum, `exp(b(i))`).
+//! Points are ordered by inclusion; a loop is made for each, the largest first, and inside it the smaller ones that it
+//! contains are its cases.
+//!
+//! How points follow from the algebra of an expression:
+//!
+//! ```text
+//! access whose levels at the variable are iterated       {those}          located, or of other variables: {}
+//! f(a, b), absent if either is (a * b)                   p + q for p of a, q of b
+//! f(a, b), absent if a is (a / b)                        p + q, and p
+//! f(a, b) otherwise (a + b, min)                         p + q, and p, and q;  with {} where f(0, 0) is not 0
+//! ```
+//!
+//! Papers: Kjolstad et al. 2017, §4 and §5.1; the rule for other operators from Henry et al. 2021, §4.2. The
+//! simplifications of §5.2 fall out: full levels are located and never in a point, so that dense with dense is the one
+//! point `{}`, and a dense operand never adds an iterator to a product.
+
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::{Access, Expr, ExprKind, Literal, Role, TensorId, VarId, WorkspaceKind};
+
+use super::iterators::{AccessKey, Iterator, Mode, iterators};
+use super::residual::residual;
+
+/// A set of iterators of one loop, by their number in [`Lattice::iterators`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point(pub u64);
+
+impl Point {
+    /// The point without iterators: every coordinate.
+    pub const ALL: Point = Point(0);
+
+    /// Whether it has iterator `k`.
+    pub fn has(self, k: usize) -> bool {
+        self.0 >> k & 1 == 1
+    }
+
+    /// Whether all iterators of `other` are in it.
+    pub fn contains(self, other: Point) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The numbers of its iterators.
+    pub fn members(self) -> impl std::iter::Iterator<Item = usize> {
+        (0..64).filter(move |&k| self.has(k))
+    }
+}
+
+/// The iterators of a loop and the points at which its body has something to do, largest first.
+#[derive(Clone, Debug)]
+pub struct Lattice {
+    /// The iterators.
+    pub iterators: Vec<Iterator>,
+    /// The points; none is there twice.
+    pub points: Vec<Point>,
+}
+
+/// More iterators in one loop than a point can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyIterators(pub usize);
+
+impl Lattice {
+    /// The lattice of a loop over `var` around `body`.
+    ///
+    /// # Errors
+    /// [`TooManyIterators`] above 64.
+    pub fn build(kernel: &Kernel, body: &Stmt, var: VarId) -> Result<Lattice, TooManyIterators> {
+        let iterators = iterators(kernel, body, var);
+        if iterators.len() > 64 {
+            return Err(TooManyIterators(iterators.len()));
+        }
+        let builder = Points { kernel, iterators: &iterators, var };
+        let mut points = builder.of_stmt(body, &mut Vec::new());
+        points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
+        points.dedup();
+        Ok(Lattice { iterators, points })
+    }
+
+    /// Whether every coordinate of the dimension is visited.
+    pub fn is_full(&self) -> bool {
+        self.points.contains(&Point::ALL)
+    }
+
+    /// The iterators that are searched rather than advanced.
+    pub fn searched(&self) -> Point {
+        Point(self.iterators.iter().enumerate().filter(|(_, it)| it.mode == Mode::Search).map(|(k, _)| 1 << k).sum())
+    }
+
+    /// What is left of `body` at a point: every iterator that is not in it is absent.
+    pub fn residual(&self, body: &Stmt, point: Point) -> Option<Stmt> {
+        let absent: Vec<&AccessKey> =
+            self.iterators.iter().enumerate().filter(|(k, _)| !point.has(*k)).map(|(_, it)| &it.access).collect();
+        residual(body, &|access: &Access| absent.iter().any(|key| **key == AccessKey::from(access)))
+    }
+}
+
+struct Points<'a> {
+    kernel: &'a Kernel,
+    iterators: &'a [Iterator],
+    var: VarId,
+}
+
+/// A workspace that is read under a producer: the statement that fills it.
+type Producers<'s> = Vec<(TensorId, &'s Stmt)>;
+
+impl Points<'_> {
+    fn of_stmt<'s>(&self, stmt: &'s Stmt, producers: &mut Producers<'s>) -> Vec<Point> {
+        match stmt {
+            Stmt::Assign(assign) => self.of_expr(&assign.rhs, producers),
+            Stmt::Forall(_, body) => self.of_stmt(body, producers),
+            Stmt::Sequence(stmts) => {
+                stmts.iter().map(|stmt| self.of_stmt(stmt, producers)).fold(Vec::new(), |a, b| either(&a, &b))
+            }
+            Stmt::Where { consumer, producer } => {
+                let depth = producers.len();
+                producers.extend(producer.writes().into_iter().map(|tensor| (tensor, &**producer)));
+                let points = self.of_stmt(consumer, producers);
+                producers.truncate(depth);
+                points
+            }
+        }
+    }
+
+    fn of_expr(&self, expr: &Expr, producers: &mut Producers<'_>) -> Vec<Point> {
+        match &expr.kind {
+            ExprKind::Literal(Literal::Absent) => Vec::new(),
+            ExprKind::Literal(_) => vec![Point::ALL],
+            ExprKind::Access(access) => self.of_access(access, producers),
+            ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.of_expr(a, producers),
+            ExprKind::Unary(function, a) => {
+                let points = self.of_expr(a, producers);
+                if function.keeps_zero() { points } else { either(&points, &[Point::ALL]) }
+            }
+            ExprKind::Binary(function, a, b) => {
+                let (a, b) = (self.of_expr(a, producers), self.of_expr(b, producers));
+                match function.annihilates() {
+                    (true, true) => both(&a, &b),
+                    (true, false) => unite(both(&a, &b), &a),
+                    (false, true) => unite(both(&a, &b), &b),
+                    (false, false) if function.keeps_zero() => either(&a, &b),
+                    (false, false) => either(&either(&a, &b), &[Point::ALL]),
+                }
+            }
+        }
+    }
+
+    fn of_access(&self, access: &Access, producers: &mut Producers<'_>) -> Vec<Point> {
+        let role = self.kernel.tensors[access.tensor].role;
+        if matches!(role, Role::Workspace(_)) && !access.vars.contains(&self.var) {
+            // Outside the loops over the workspace: it has values where its producer has.
+            let found = producers.iter().rposition(|(tensor, _)| *tensor == access.tensor);
+            return match found {
+                Some(place) => {
+                    let (tensor, producer) = producers[place];
+                    let mut outer: Producers<'_> = producers[..place].to_vec();
+                    self.of_writes(producer, tensor, &mut outer)
+                }
+                None => vec![Point::ALL],
+            };
+        }
+        if role == Role::Workspace(WorkspaceKind::Dense) {
+            return vec![Point::ALL];
+        }
+        let key = AccessKey::from(access);
+        let members = self.iterators.iter().enumerate().filter(|(_, it)| it.access == key);
+        vec![Point(members.map(|(k, _)| 1 << k).sum())]
+    }
+
+    /// The points of those assignments in a producer that fill `tensor`.
+    fn of_writes<'s>(&self, stmt: &'s Stmt, tensor: TensorId, producers: &mut Producers<'s>) -> Vec<Point> {
+        match stmt {
+            Stmt::Assign(assign) if assign.lhs.tensor == tensor => self.of_expr(&assign.rhs, producers),
+            Stmt::Assign(_) => Vec::new(),
+            Stmt::Forall(_, body) => self.of_writes(body, tensor, producers),
+            Stmt::Sequence(stmts) => {
+                stmts.iter().map(|stmt| self.of_writes(stmt, tensor, producers)).fold(Vec::new(), |a, b| either(&a, &b))
+            }
+            Stmt::Where { consumer, producer } => {
+                let depth = producers.len();
+                producers.extend(producer.writes().into_iter().map(|inner| (inner, &**producer)));
+                let points = self.of_writes(consumer, tensor, producers);
+                producers.truncate(depth);
+                points
+            }
+        }
+    }
+}
+
+/// Points where both sides have a value.
+fn both(a: &[Point], b: &[Point]) -> Vec<Point> {
+    let mut points: Vec<Point> = a.iter().flat_map(|p| b.iter().map(|q| Point(p.0 | q.0))).collect();
+    points.sort();
+    points.dedup();
+    points
+}
+
+fn unite(mut a: Vec<Point>, b: &[Point]) -> Vec<Point> {
+    a.extend(b);
+    a.sort();
+    a.dedup();
+    a
+}
+
+/// Points where either side, or both, has a value.
+fn either(a: &[Point], b: &[Point]) -> Vec<Point> {
+    unite(unite(both(a, b), a), b)
+}

@@ -1,0 +1,7 @@
+//! Step 5: which coordinates a loop visits.
+//!
+//! [`iterators`] lists what there is to iterate at one loop; [`lattice`] says how it is merged.
+
+pub mod iterators;
+pub mod lattice;
+pub mod residual;

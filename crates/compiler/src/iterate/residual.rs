@@ -1,0 +1,53 @@
+//! The residual of a statement where some accesses are absent: what is left to do at a lattice point.
+//!
+//! ```text
+//! a(i) = b(i) + c(i)                       without b  ->  a(i) = c(i)
+//! where(y(i) = t + b(i), t += A(i,j)*x(j)) without A  ->  y(i) = b(i)
+//! ```
+
+use lacunar_notation::Access;
+use lacunar_notation::concrete::{Assign, Stmt};
+
+use crate::algebra::without;
+
+/// The statement with what `absent` names taken away; `None` where nothing is left to do.
+pub fn residual(stmt: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
+    match stmt {
+        Stmt::Assign(assign) => {
+            let rhs = without(&assign.rhs, &|access: &Access| absent(access));
+            (!rhs.is_absent()).then(|| Stmt::Assign(Assign { rhs, ..assign.clone() }))
+        }
+        Stmt::Forall(var, body) => Some(Stmt::Forall(*var, Box::new(residual(body, absent)?))),
+        Stmt::Sequence(stmts) => {
+            let mut left: Vec<Stmt> = stmts.iter().filter_map(|stmt| residual(stmt, absent)).collect();
+            match left.len() {
+                0 => None,
+                1 => left.pop(),
+                _ => Some(Stmt::Sequence(left)),
+            }
+        }
+        Stmt::Where { consumer, producer } => {
+            let filled = producer.writes();
+            let producer = residual(producer, absent);
+            let left = producer.as_ref().map(Stmt::writes).unwrap_or_default();
+            let empty = |access: &Access| filled.contains(&access.tensor) && !left.contains(&access.tensor);
+            let consumer = residual(consumer, &|access| absent(access) || empty(access))?;
+            let read = consumer.reads();
+            match producer.and_then(|producer| keep_writes(producer, &|tensor| read.contains(&tensor))) {
+                Some(producer) => Some(Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }),
+                None => Some(consumer),
+            }
+        }
+    }
+}
+
+/// The part of a producer that fills tensors which are still read.
+fn keep_writes(stmt: Stmt, wanted: &dyn Fn(lacunar_notation::TensorId) -> bool) -> Option<Stmt> {
+    match stmt {
+        Stmt::Sequence(stmts) => {
+            let left: Vec<Stmt> = stmts.into_iter().filter_map(|stmt| keep_writes(stmt, wanted)).collect();
+            (!left.is_empty()).then_some(Stmt::Sequence(left))
+        }
+        other => other.writes().iter().any(|&tensor| wanted(tensor)).then_some(other),
+    }
+}

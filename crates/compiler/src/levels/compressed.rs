@@ -1,0 +1,90 @@
+//! Compressed levels: each parent position has a segment of ascending coordinates.
+//!
+//! ```text
+//! rows {1, 4}, {}, {0}:   pos 0 2 2 3      crd 1 4 0
+//!                              parent p owns positions pos[p] .. pos[p+1]
+//! ```
+//!
+//! As a result: coordinates are appended, and when a parent is done its edge `pos[parent + 1]` is set to the number of
+//! coordinates so far. Parents that no loop visits are given the edge of the one before them at the end, so that `pos`
+//! never has holes.
+
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
+
+use super::{LevelCode, Position};
+
+/// A compressed level of a tensor.
+#[derive(Debug)]
+pub struct Compressed {
+    /// Where each parent's segment begins; one more than there are parents.
+    pub pos: ArrayId,
+    /// The coordinate of each position.
+    pub crd: ArrayId,
+}
+
+impl LevelCode for Compressed {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let (first, end) = match parent {
+            Position::One(parent) => {
+                let one = b.int(1);
+                (parent, b.add(parent, one))
+            }
+            Position::Range(first, end) => (first, end),
+        };
+        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
+        b.load_index(name, self.crd, position)
+    }
+
+    fn search_array(&self) -> Option<ArrayId> {
+        Some(self.crd)
+    }
+
+    fn append_init(&self, b: &mut Builder, parents: Option<ExprId>) {
+        let (zero, one) = (b.int(0), b.int(1));
+        let edges = match parents {
+            Some(parents) => b.add(parents, one),
+            None => one,
+        };
+        b.grow(self.pos, edges, one, true);
+        b.store_index(self.pos, zero, zero);
+    }
+
+    fn append_coordinate(&self, b: &mut Builder, position: ExprId, coordinate: ExprId) {
+        let one = b.int(1);
+        let count = b.add(position, one);
+        b.grow(self.crd, count, one, false);
+        b.store_index(self.crd, position, coordinate);
+    }
+
+    fn append_edge(&self, b: &mut Builder, parent: ExprId, end: ExprId, fixed: bool) {
+        let one = b.int(1);
+        let next = b.add(parent, one);
+        if !fixed {
+            let edges = b.add(next, one);
+            b.grow(self.pos, edges, one, true);
+        }
+        b.store_index(self.pos, next, end);
+    }
+
+    fn append_finish(&self, b: &mut Builder, parents: ExprId, complete: bool) {
+        if complete {
+            return;
+        }
+        let (zero, one) = (b.int(0), b.int(1));
+        let edges = b.add(parents, one);
+        b.grow(self.pos, edges, one, true);
+        let last = b.declare("edge", zero);
+        b.for_loop("q", one, edges, |b, q| {
+            let edge = b.load_index("edge_q", self.pos, q);
+            let so_far = b.var(last);
+            let skipped = b.compare(CompareOp::Lt, edge, so_far);
+            let edge = b.select(skipped, so_far, edge);
+            b.assign(last, edge);
+            let edge = b.var(last);
+            b.store_index(self.pos, q, edge);
+        });
+    }
+}

@@ -1,0 +1,33 @@
+//! Dense levels: every coordinate of the dimension has a position, which is computed.
+//!
+//! ```text
+//! size 3 under parents 0, 1:   positions 0 1 2 | 3 4 5      position = parent * 3 + coordinate
+//! ```
+//!
+//! Nothing is stored and nothing is iterated: a loop over the dimension locates each coordinate.
+
+use lacunar_imp::{Builder, ExprId};
+
+use super::{LevelCode, Position};
+
+/// A dense level of a tensor.
+#[derive(Debug)]
+pub struct Dense {
+    /// The size of the dimension.
+    pub size: ExprId,
+}
+
+impl LevelCode for Dense {
+    fn bounds(&self, b: &mut Builder, _parent: Position) -> (ExprId, ExprId) {
+        (b.int(0), self.size)
+    }
+
+    fn coordinate(&self, _b: &mut Builder, _name: &str, position: ExprId) -> ExprId {
+        position
+    }
+
+    fn locate(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
+        let first = b.mul(parent, self.size);
+        Some(b.add(first, coordinate))
+    }
+}

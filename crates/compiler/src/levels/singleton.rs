@@ -1,0 +1,43 @@
+//! Singleton levels: one coordinate for each parent position, at the position of the same number.
+//!
+//! ```text
+//! coordinate list (1,4) (1,5) (3,0):   level 1 crd 1 1 3     level 2 (singleton) crd 4 5 0
+//! ```
+
+use lacunar_imp::{ArrayId, Builder, ExprId};
+
+use super::{LevelCode, Position};
+
+/// A singleton level of a tensor.
+#[derive(Debug)]
+pub struct Singleton {
+    /// The coordinate of each position.
+    pub crd: ArrayId,
+}
+
+impl LevelCode for Singleton {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        match parent {
+            Position::One(parent) => {
+                let one = b.int(1);
+                (parent, b.add(parent, one))
+            }
+            Position::Range(first, end) => (first, end),
+        }
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
+        b.load_index(name, self.crd, position)
+    }
+
+    fn search_array(&self) -> Option<ArrayId> {
+        Some(self.crd)
+    }
+
+    fn append_coordinate(&self, b: &mut Builder, position: ExprId, coordinate: ExprId) {
+        let one = b.int(1);
+        let count = b.add(position, one);
+        b.grow(self.crd, count, one, false);
+        b.store_index(self.crd, position, coordinate);
+    }
+}

@@ -1,0 +1,287 @@
+//! Assembling results: dense results are cleared where needed; sparse ones grow by appending.
+//!
+//! A sparse result is built in the order of its levels. Its iterated levels form *groups*: a compressed level with the
+//! singleton levels below it, which share positions. Each group has a counter, the position that is appended next:
+//!
+//! ```text
+//! C: csr, around its levels           C_n = 0                        one group, its counter
+//! forall i (dense level, located)       for i
+//!   forall k (compressed level)           for k ..
+//!     C(i,k) = ..                           vals[C_n] = ..; crd[C_n] = k; C_n += 1
+//!                                         pos[i + 1] = C_n           the edge
+//! ```
+//!
+//! A coordinate of an outer group is appended only if something was appended below it, so that a result never holds
+//! coordinates without values. Paper: Chou et al. 2018, §5.3 (append).
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{CompareOp, ExprId, Status};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{Role, TensorId, VarId};
+
+use super::coverage::{reaches_all, writes_all};
+use super::{Counter, Lowerer, Phase, Scope, Written};
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::lattice::{Lattice, Point};
+
+/// A result that is assembled by appending.
+#[derive(Debug)]
+pub(super) struct Appended {
+    access: AccessKey,
+    groups: Vec<Group>,
+}
+
+/// Levels of a result that share positions: `head` is compressed, those up to `last` are singletons.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    head: usize,
+    last: usize,
+    counter: Counter,
+}
+
+/// What has to be remembered from before the body at a coordinate of a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    /// The group that ends with this variable.
+    group: Option<usize>,
+    /// The counter of the group below, before the body.
+    below: Option<ExprId>,
+}
+
+impl Lowerer<'_> {
+    fn result(&self) -> Option<AccessKey> {
+        let mut found = None;
+        self.kernel.stmt.visit_assigns(&mut |assign| {
+            if self.kernel.tensors[assign.lhs.tensor].role == Role::Result {
+                found = Some(AccessKey::from(&assign.lhs));
+            }
+        });
+        found
+    }
+
+    fn level_var(&self, access: &AccessKey, level: usize) -> VarId {
+        crate::iterate::iterators::level_var(self.kernel, access, level)
+    }
+
+    /// The product of the sizes of levels `from .. to` of an access.
+    fn extent(&mut self, access: &AccessKey, from: usize, to: usize) -> ExprId {
+        let one = self.b.int(1);
+        (from..to).fold(one, |product, level| {
+            let size = self.size(self.level_var(access, level));
+            self.b.mul(product, size)
+        })
+    }
+
+    pub(super) fn begin_result(&mut self) -> Result<(), Diagnostic> {
+        let Some(access) = self.result() else { return Ok(()) };
+        let levels = self.kernel.tensors[access.tensor].format.levels().to_vec();
+        if self.kernel.tensors[access.tensor].format.is_dense() {
+            return self.plan_clearing(&access);
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        for (level, kind) in levels.iter().enumerate() {
+            if kind.properties().full {
+                continue;
+            }
+            match groups.last_mut() {
+                Some(group) if kind.properties().branchless && group.last + 1 == level => group.last = level,
+                _ => {
+                    let zero = self.b.int(0);
+                    let counter = self.b.declare(&format!("{}{}_n", self.name(access.tensor), level + 1), zero);
+                    groups.push(Group { head: level, last: level, counter });
+                }
+            }
+        }
+        if self.phase.assembles() {
+            for group in &groups {
+                let fixed = levels[..group.head].iter().all(|level| level.properties().full);
+                let parents = fixed.then(|| self.extent(&access, 0, group.head));
+                self.tensors[access.tensor.index()].levels[group.head].append_init(&mut self.b, parents);
+            }
+        }
+        self.appended = Some(Appended { access, groups });
+        Ok(())
+    }
+
+    /// Decides where a dense result is set to zero: nowhere if every place is written, else as far inside as the loops
+    /// walk through it in storage order.
+    fn plan_clearing(&mut self, access: &AccessKey) -> Result<(), Diagnostic> {
+        if !self.phase.computes()
+            || self.kernel.updates
+            || writes_all(self.kernel, &self.kernel.stmt, access.tensor, &access.vars)
+        {
+            return Ok(());
+        }
+        let mut depth = 0;
+        let mut stmt = &self.kernel.stmt;
+        while let Stmt::Forall(var, body) = stmt {
+            let in_order = depth < access.vars.len() && self.level_var(access, depth) == *var;
+            let lattice = Lattice::build(self.kernel, body, *var);
+            if !in_order || !lattice.is_ok_and(|lattice| lattice.points == [Point::ALL]) {
+                break;
+            }
+            depth += 1;
+            stmt = body;
+        }
+        self.clear_at = Some(depth);
+        self.clear_result(&Scope::default())
+    }
+
+    /// Sets the part of the dense result that lies under the current coordinates to zero, if this is the place to.
+    pub(super) fn clear_result(&mut self, scope: &Scope) -> Result<(), Diagnostic> {
+        if self.clear_at != Some(scope.depth) {
+            return Ok(());
+        }
+        let Some(access) = self.result() else { return Ok(()) };
+        let Some(values) = self.tensors[access.tensor.index()].values else { return Ok(()) };
+        let first = match self.position(&access, scope.depth.checked_sub(1), scope)? {
+            crate::levels::Position::One(position) => position,
+            crate::levels::Position::Range(position, _) => position,
+        };
+        let block = self.extent(&access, scope.depth, access.vars.len());
+        self.fill_block(access.tensor, values, first, block);
+        Ok(())
+    }
+
+    /// Sets block number `number` of the values to zero.
+    fn fill_block(&mut self, tensor: TensorId, values: lacunar_imp::ArrayId, number: ExprId, block: ExprId) {
+        let begin = self.b.mul(number, block);
+        let zero = self.b.constant(lacunar_imp::Const::zero(self.kernel.tensors[tensor].dtype));
+        match self.b.as_const(block) {
+            Some(one) if one.bits == 1 => self.b.store(values, begin, zero),
+            _ => {
+                let end = self.b.add(begin, block);
+                self.b.push(lacunar_imp::Stmt::Fill { array: values, begin, end, value: zero });
+            }
+        }
+    }
+
+    /// The position in an appended result: the counter of the level's group.
+    pub(super) fn appended_position(&mut self, tensor: TensorId, level: usize) -> Option<ExprId> {
+        let appended = self.appended.as_ref().filter(|appended| appended.access.tensor == tensor)?;
+        let group = appended.groups.iter().find(|group| (group.head..=group.last).contains(&level))?;
+        let counter = group.counter;
+        Some(self.b.var(counter))
+    }
+
+    /// Whether the result is assembled by appending.
+    pub(super) fn appends(&self) -> bool {
+        self.appended.is_some()
+    }
+
+    /// Before the body at a coordinate of `var`: makes room for a value, or remembers what was appended so far.
+    pub(super) fn before_append(&mut self, var: VarId, body: &Stmt) -> Result<Mark, Diagnostic> {
+        let Some(appended) = &self.appended else { return Ok(Mark::default()) };
+        let access = appended.access.clone();
+        let ends = |group: &Group| self.level_var(&access, group.last) == var;
+        let Some(place) = appended.groups.iter().position(ends) else { return Ok(Mark::default()) };
+        if !body.writes().contains(&access.tensor) {
+            return Ok(Mark::default());
+        }
+        let group = appended.groups[place];
+        if let Some(below) = appended.groups.get(place + 1) {
+            let below = below.counter;
+            let so_far = self.b.var(below);
+            let so_far = self.b.define(&format!("{}_before", self.kernel.vars[var].name), so_far);
+            return Ok(Mark { group: Some(place), below: Some(so_far) });
+        }
+        if let Some(values) = self.tensors[access.tensor.index()].values {
+            let order = access.vars.len();
+            let block = self.extent(&access, group.last + 1, order);
+            let number = self.b.var(group.counter);
+            if self.phase == Phase::Fused {
+                let one = self.b.int(1);
+                let count = self.b.add(number, one);
+                self.b.grow(values, count, block, false);
+            }
+            let inner: Vec<VarId> = (group.last + 1..order).map(|level| self.level_var(&access, level)).collect();
+            if !inner.is_empty() && !writes_all(self.kernel, body, access.tensor, &inner) {
+                self.fill_block(access.tensor, values, number, block);
+            }
+        }
+        Ok(Mark { group: Some(place), below: None })
+    }
+
+    /// After the body at a coordinate: appends it, if a value was written (under the condition `written`).
+    pub(super) fn append(&mut self, var: VarId, mark: Mark, written: Written, scope: &Scope) -> Result<(), Diagnostic> {
+        let (Some(place), Some(appended)) = (mark.group, &self.appended) else { return Ok(()) };
+        let (access, group) = (appended.access.clone(), appended.groups[place]);
+        let below = appended.groups.get(place + 1).map(|group| group.counter);
+        let condition = match (mark.below, below) {
+            (Some(before), Some(counter)) => {
+                let now = self.b.var(counter);
+                Some(self.b.compare(CompareOp::Gt, now, before))
+            }
+            _ => written,
+        };
+        self.b.begin_block();
+        let number = self.b.var(group.counter);
+        if self.phase.assembles() {
+            for level in group.head..=group.last {
+                let stored = self.level_var(&access, level);
+                let coordinate = scope.coordinates.get(&stored).copied();
+                let coordinate = coordinate.ok_or_else(|| self.unbound(&access, level))?;
+                self.tensors[access.tensor.index()].levels[level].append_coordinate(&mut self.b, number, coordinate);
+            }
+        }
+        let one = self.b.int(1);
+        let next = self.b.add(number, one);
+        self.b.assign(group.counter, next);
+        let block = self.b.end_block();
+        debug_assert_eq!(self.level_var(&access, group.last), var);
+        match condition {
+            Some(cond) => self.b.push(lacunar_imp::Stmt::If { cond, then: block, otherwise: Vec::new() }),
+            None => block.into_iter().for_each(|stmt| self.b.push(stmt)),
+        }
+        Ok(())
+    }
+
+    /// After all coordinates of `var` under one parent: the edge of the group that begins with it.
+    pub(super) fn append_edges(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        let Some(appended) = &self.appended else { return Ok(()) };
+        let access = appended.access.clone();
+        let begins = |group: &&Group| self.level_var(&access, group.head) == var;
+        let Some(group) = appended.groups.iter().find(begins).copied() else { return Ok(()) };
+        if !self.phase.assembles() || !body.writes().contains(&access.tensor) {
+            return Ok(());
+        }
+        let levels = self.kernel.tensors[access.tensor].format.levels();
+        let fixed = levels[..group.head].iter().all(|level| level.properties().full);
+        let parent = match self.position(&access, group.head.checked_sub(1), scope)? {
+            crate::levels::Position::One(position) | crate::levels::Position::Range(position, _) => position,
+        };
+        let end = self.b.var(group.counter);
+        self.tensors[access.tensor.index()].levels[group.head].append_edge(&mut self.b, parent, end, fixed);
+        Ok(())
+    }
+
+    pub(super) fn finish_result(&mut self) -> Result<(), Diagnostic> {
+        let Some(appended) = self.appended.take() else { return Ok(()) };
+        if !self.phase.assembles() {
+            return Ok(());
+        }
+        let access = &appended.access;
+        for (place, group) in appended.groups.iter().enumerate() {
+            let above = place.checked_sub(1).map(|above| appended.groups[above]);
+            let first = above.map_or(0, |above| above.last + 1);
+            let mut parents = self.extent(access, first, group.head);
+            if let Some(above) = above {
+                let count = self.b.var(above.counter);
+                parents = self.b.mul(count, parents);
+            }
+            let outer: Vec<VarId> = (0..group.head).map(|level| self.level_var(access, level)).collect();
+            let complete = match above {
+                Some(above) => above.last + 1 == group.head,
+                None => reaches_all(self.kernel, &self.kernel.stmt, &outer),
+            };
+            self.tensors[access.tensor.index()].levels[group.head].append_finish(&mut self.b, parents, complete);
+            let widest = self.kernel.tensors[access.tensor].format.positions.max();
+            if let Ok(widest) = i64::try_from(widest) {
+                let (count, widest) = (self.b.var(group.counter), self.b.int(widest));
+                let overflow = self.b.compare(CompareOp::Gt, count, widest);
+                self.b.if_then(overflow, |b| b.fail(Status::SizeOverflow));
+            }
+        }
+        Ok(())
+    }
+}

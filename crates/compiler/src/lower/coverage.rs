@@ -1,0 +1,49 @@
+//! Which places of a result a statement is certain to write.
+//!
+//! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
+//! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
+//! without iterators, and what is written there is written at every other point, where more is present.
+
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::{AssignOp, TensorId, VarId};
+
+use crate::iterate::lattice::{Lattice, Point};
+
+/// Whether `stmt` assigns to `tensor` (with `=`) at every combination of values of `vars`.
+pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &[VarId]) -> bool {
+    match stmt {
+        Stmt::Assign(assign) => assign.lhs.tensor == tensor && assign.op == AssignOp::Set && vars.is_empty(),
+        Stmt::Where { consumer, .. } => writes_all(kernel, consumer, tensor, vars),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| writes_all(kernel, stmt, tensor, vars)),
+        Stmt::Forall(var, body) => {
+            vars.contains(var)
+                && at_every(kernel, *var, body, |rest| writes_all(kernel, rest, tensor, &drop(vars, *var)))
+        }
+    }
+}
+
+/// Whether `stmt` reaches the loop inside those over `vars` at every combination of their values.
+pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool {
+    if vars.is_empty() {
+        return true;
+    }
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Where { consumer, .. } => reaches_all(kernel, consumer, vars),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| reaches_all(kernel, stmt, vars)),
+        Stmt::Forall(var, body) => {
+            vars.contains(var) && at_every(kernel, *var, body, |rest| reaches_all(kernel, rest, &drop(vars, *var)))
+        }
+    }
+}
+
+/// Whether the loop visits every coordinate, and `check` holds of what is done where nothing is stored.
+fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
+    Lattice::build(kernel, body, var).is_ok_and(|lattice| {
+        lattice.is_full() && lattice.residual(body, Point::ALL).is_some_and(|residual| check(&residual))
+    })
+}
+
+fn drop(vars: &[VarId], var: VarId) -> Vec<VarId> {
+    vars.iter().copied().filter(|other| *other != var).collect()
+}

@@ -1,0 +1,286 @@
+//! Loops: `forall(i, body)` by its merge lattice.
+//!
+//! One loop is made for each set of iterators that is advanced together (largest set first), and inside each loop one
+//! case for every lattice point that it contains. A set of one iterator is a `for` over its positions; the empty set
+//! is a `for` over the dimension; anything else is a `while` merge ([`super::merge`]).
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{CompareOp, ExprId};
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Stmt;
+
+use super::{Lowerer, Scope};
+use crate::iterate::lattice::{Lattice, Point};
+use crate::levels::Position;
+
+impl Lowerer<'_> {
+    pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        let lattice = Lattice::build(self.kernel, body, var).map_err(|error| {
+            Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
+        })?;
+        let searched = lattice.searched();
+        let mut loops: Vec<Point> = lattice.points.iter().map(|point| Point(point.0 & !searched.0)).collect();
+        loops.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
+        loops.dedup();
+        match loops.as_slice() {
+            [] => {}
+            [only] if *only == Point::ALL => self.dense_loop(var, body, &lattice, scope, None)?,
+            [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
+            _ => self.merge_loops(var, body, &lattice, &loops, scope)?,
+        }
+        self.append_edges(var, body, scope)
+    }
+
+    /// A loop over the dimension, from `begin` or from 0.
+    pub(super) fn dense_loop(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        scope: &Scope,
+        begin: Option<ExprId>,
+    ) -> Result<(), Diagnostic> {
+        let begin = begin.unwrap_or_else(|| self.b.int(0));
+        let end = self.size(var);
+        let mut outcome = Ok(());
+        self.in_for(&self.kernel.vars[var].name.clone(), begin, end, |this, i| {
+            let mut inner = scope.clone();
+            inner.coordinates.insert(var, i);
+            outcome = this.cases(var, body, lattice, Point::ALL, &[], &inner);
+        });
+        outcome
+    }
+
+    /// A loop over the positions of one iterator.
+    fn single_loop(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        point: Point,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let Some(k) = point.members().next() else { return Ok(()) };
+        if self.repeats(lattice, k) {
+            return self.merge_loops(var, body, lattice, &[point], scope);
+        }
+        let (begin, end) = self.bounds(lattice, k, scope)?;
+        let name = self.position_name(lattice, k);
+        let mut outcome = Ok(());
+        self.in_for(&name, begin, end, |this, p| {
+            outcome = this.at_position(var, body, lattice, k, p, scope);
+        });
+        outcome
+    }
+
+    /// What is done at one position of the only iterator of a loop.
+    pub(super) fn at_position(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        k: usize,
+        position: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let iterator = &lattice.iterators[k];
+        let name = self.kernel.vars[var].name.clone();
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let coordinate = code.coordinate(&mut self.b, &name, position);
+        let mut inner = scope.clone();
+        inner.coordinates.insert(var, coordinate);
+        inner.positions.insert((iterator.access.clone(), iterator.level), Position::One(position));
+        self.cases(var, body, lattice, Point(1 << k), &[], &inner)
+    }
+
+    /// The body at one coordinate of a loop over the iterators of `here`: a case for each lattice point in it.
+    ///
+    /// `present` says, for the iterators of a merge, under which condition each has the coordinate; an iterator of
+    /// `here` that is not named is certain to have it.
+    pub(super) fn cases(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        here: Point,
+        present: &[(usize, ExprId)],
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let searched = lattice.searched();
+        let mut scope = scope.clone();
+        scope.depth += 1;
+        let mut present = present.to_vec();
+        let points: Vec<Point> =
+            lattice.points.iter().copied().filter(|point| here.contains(Point(point.0 & !searched.0))).collect();
+        if points.iter().any(|point| point.0 & searched.0 != 0) {
+            self.search(var, lattice, here, &points, &mut present, &mut scope)?;
+        }
+        let mut branches: Vec<(ExprId, lacunar_imp::Block)> = Vec::new();
+        let mut last = None;
+        // Which combinations of uncertain iterators no earlier case has taken.
+        let uncertain: Vec<usize> = present.iter().map(|(k, _)| *k).collect();
+        let merging = here.0 & !searched.0;
+        let needs_one = merging != 0 && !lattice.is_full();
+        let mut open = combinations(&uncertain, merging, needs_one);
+        for point in points {
+            let taken = |set: &u64| Point(*set | !mask(&uncertain)).contains(Point(point.0 & mask(&uncertain)));
+            if !open.is_empty() && !open.iter().any(taken) {
+                continue;
+            }
+            let certain = !open.is_empty() && open.iter().all(taken);
+            open.retain(|set| !taken(set));
+            let residual = lattice.residual(body, point);
+            let mut outcome = Ok(());
+            self.b.begin_block();
+            if let Some(residual) = &residual {
+                outcome = self.at_coordinate(var, residual, &scope);
+            }
+            let block = self.b.end_block();
+            outcome?;
+            let condition = present.iter().filter(|(k, _)| point.has(*k)).fold(None, |all, (_, c)| match all {
+                None => Some(*c),
+                Some(all) => Some(self.b.and(all, *c)),
+            });
+            match condition {
+                Some(condition) if !certain => branches.push((condition, block)),
+                _ => {
+                    last = Some(block);
+                    break;
+                }
+            }
+        }
+        let chain = branches.into_iter().rev().fold(last.unwrap_or_default(), |otherwise, (cond, then)| {
+            if then.is_empty() && otherwise.is_empty() {
+                return otherwise;
+            }
+            vec![lacunar_imp::Stmt::If { cond, then, otherwise }]
+        });
+        chain.into_iter().for_each(|stmt| self.b.push(stmt));
+        Ok(())
+    }
+
+    /// One case: the residual body with the coordinate bound, and what a result appends around it.
+    fn at_coordinate(&mut self, var: VarId, residual: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        self.clear_result(scope)?;
+        let mark = self.before_append(var, residual)?;
+        let written = self.stmt(residual, scope)?;
+        self.append(var, mark, written, scope)
+    }
+
+    /// Looks the coordinate up in the levels that are searched.
+    fn search(
+        &mut self,
+        var: VarId,
+        lattice: &Lattice,
+        here: Point,
+        points: &[Point],
+        present: &mut Vec<(usize, ExprId)>,
+        scope: &mut Scope,
+    ) -> Result<(), Diagnostic> {
+        let searched = lattice.searched();
+        let wanted = points.iter().fold(0, |all, point| all | point.0) & searched.0;
+        for k in Point(wanted).members() {
+            let iterator = &lattice.iterators[k];
+            // Searched only where the levels above have the coordinate.
+            let above: Vec<usize> = (0..lattice.iterators.len())
+                .filter(|&other| {
+                    lattice.iterators[other].access == iterator.access
+                        && lattice.iterators[other].level < iterator.level
+                })
+                .collect();
+            let conditions: Vec<ExprId> =
+                present.iter().filter(|(other, _)| above.contains(other)).map(|(_, condition)| *condition).collect();
+            if above.iter().any(|&other| !here.has(other) && !searched.has(other)) {
+                continue;
+            }
+            let array = self.tensors[iterator.access.tensor.index()].levels[iterator.level].search_array();
+            let array = array.ok_or_else(|| self.unbound(&iterator.access, iterator.level))?;
+            let no = self.b.bool(false);
+            let found = self.b.declare("found", no);
+            let (zero, one) = (self.b.int(0), self.b.int(1));
+            let at = self.b.declare(&self.position_name(lattice, k), zero);
+            let until = self.b.declare(&format!("{}_end", self.position_name(lattice, k)), zero);
+            let coordinate = scope.coordinates[&var];
+            let condition = conditions.into_iter().fold(self.b.bool(true), |all, c| self.b.and(all, c));
+            self.b.begin_block();
+            let bounds = self.bounds(lattice, k, scope);
+            if let Ok((begin, end)) = bounds {
+                let p = self.b.lower_bound(array, begin, end, coordinate);
+                let next = self.b.add(coordinate, one);
+                let q = self.b.lower_bound(array, p, end, next);
+                let hit = self.b.compare(CompareOp::Lt, p, q);
+                self.b.assign(found, hit);
+                self.b.assign(at, p);
+                self.b.assign(until, q);
+            }
+            let block = self.b.end_block();
+            bounds?;
+            match self.b.as_const(condition) {
+                Some(_) => block.into_iter().for_each(|stmt| self.b.push(stmt)),
+                None => self.b.push(lacunar_imp::Stmt::If { cond: condition, then: block, otherwise: Vec::new() }),
+            }
+            let (at, until, found) = (self.b.var(at), self.b.var(until), self.b.var(found));
+            let position = if self.repeats(lattice, k) { Position::Range(at, until) } else { Position::One(at) };
+            scope.positions.insert((iterator.access.clone(), iterator.level), position);
+            present.push((k, found));
+        }
+        Ok(())
+    }
+
+    /// The positions of an iterator, under the position of the level above.
+    pub(super) fn bounds(
+        &mut self,
+        lattice: &Lattice,
+        k: usize,
+        scope: &Scope,
+    ) -> Result<(ExprId, ExprId), Diagnostic> {
+        let iterator = &lattice.iterators[k];
+        let parent = self.position(&iterator.access, iterator.level.checked_sub(1), scope)?;
+        let code = self.tensors[iterator.access.tensor.index()].levels.get(iterator.level);
+        let code = code.ok_or_else(|| {
+            Diagnostic::internal(format!(
+                "`{}` is iterated but has no arrays",
+                self.kernel.tensors[iterator.access.tensor].name
+            ))
+        })?;
+        Ok(code.bounds(&mut self.b, parent))
+    }
+
+    /// Whether a coordinate can occur at several positions of an iterator: it is not the last level, and the level below
+    /// has one position for each of them.
+    pub(super) fn repeats(&self, lattice: &Lattice, k: usize) -> bool {
+        let iterator = &lattice.iterators[k];
+        let levels = self.kernel.tensors[iterator.access.tensor].format.levels();
+        let below = levels.get(iterator.level + 1);
+        !levels[iterator.level].properties().unique && below.is_some_and(|level| level.properties().branchless)
+    }
+
+    pub(super) fn position_name(&self, lattice: &Lattice, k: usize) -> String {
+        let iterator = &lattice.iterators[k];
+        format!("p{}{}", self.name(iterator.access.tensor), iterator.level + 1)
+    }
+
+    /// A `for` loop whose body needs the whole lowerer.
+    pub(super) fn in_for(&mut self, name: &str, begin: ExprId, end: ExprId, build: impl FnOnce(&mut Self, ExprId)) {
+        let counter = self.b.begin_for(name, begin, end);
+        build(self, counter);
+        self.b.end_for();
+    }
+}
+
+fn mask(iterators: &[usize]) -> u64 {
+    iterators.iter().fold(0, |all, k| all | 1 << k)
+}
+
+/// The combinations in which uncertain iterators can be present; at least one of the merged ones, where some one is sure
+/// to be. Nothing (no knowledge) where they would be too many.
+fn combinations(uncertain: &[usize], merging: u64, needs_one: bool) -> Vec<u64> {
+    if uncertain.len() > 6 {
+        return Vec::new();
+    }
+    let sets = (0u64..1 << uncertain.len()).map(|bits| {
+        uncertain.iter().enumerate().filter(|(n, _)| bits >> n & 1 == 1).fold(0, |all, (_, k)| all | 1 << k)
+    });
+    let all_uncertain = merging & !mask(uncertain) == 0;
+    sets.filter(|set| !(needs_one && all_uncertain) || set & merging != 0).collect()
+}

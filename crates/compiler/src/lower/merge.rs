@@ -1,0 +1,205 @@
+//! Merges: loops that advance several iterators together.
+//!
+//! ```text
+//! a(i) = b(i) + c(i), all compressed
+//!   while pb < pb_end && pc < pc_end {      { b, c }
+//!     i = min(b_crd[pb], c_crd[pc])
+//!     case both / only b / only c
+//!     pb += b has i;  pc += c has i
+//!   }
+//!   for the rest of b ..                    { b }
+//!   for the rest of c ..                    { c }
+//! ```
+//!
+//! Where every coordinate is visited, a counter takes the place of the minimum, and the last loop runs it to the end.
+//!
+//! Paper: Kjolstad et al. 2017, §4.3 and Figure 8.
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{BinaryOp, CompareOp, ExprId};
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Stmt;
+use rustc_hash::FxHashMap;
+
+use super::{Counter, INDEX, Lowerer, Scope};
+use crate::iterate::lattice::{Lattice, Point};
+use crate::levels::Position;
+
+/// Where an iterator of a merge stands.
+#[derive(Clone, Copy)]
+struct Cursor {
+    position: Counter,
+    end: ExprId,
+}
+
+impl Lowerer<'_> {
+    /// The loops of a merge, one for each set of iterators in `loops`.
+    pub(super) fn merge_loops(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        loops: &[Point],
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let merged = loops.iter().fold(0, |all, point| all | point.0);
+        let mut cursors = FxHashMap::default();
+        for k in Point(merged).members() {
+            let (begin, end) = self.bounds(lattice, k, scope)?;
+            let name = self.position_name(lattice, k);
+            let position = self.b.declare(&name, begin);
+            let end = self.b.define(&format!("{name}_end"), end);
+            cursors.insert(k, Cursor { position, end });
+        }
+        let counter = lattice.is_full().then(|| {
+            let zero = self.b.int(0);
+            self.b.declare(&self.kernel.vars[var].name.clone(), zero)
+        });
+        for &point in loops {
+            match (counter, point.0.count_ones()) {
+                (Some(counter), 0) => {
+                    let begin = self.b.var(counter);
+                    self.dense_loop(var, body, lattice, scope, Some(begin))?;
+                }
+                (None, 1) if point.members().all(|k| !self.repeats(lattice, k)) => {
+                    self.rest(var, body, lattice, point, &cursors, scope)?;
+                }
+                _ => self.merge(var, body, lattice, point, &cursors, counter, scope)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The positions that are left of a single iterator.
+    fn rest(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        point: Point,
+        cursors: &FxHashMap<usize, Cursor>,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let mut outcome = Ok(());
+        for k in point.members() {
+            let begin = self.b.var(cursors[&k].position);
+            self.in_for(&self.position_name(lattice, k), begin, cursors[&k].end, |this, p| {
+                outcome = this.at_position(var, body, lattice, k, p, scope);
+            });
+        }
+        outcome
+    }
+
+    /// One loop while every iterator of `point` has coordinates left.
+    #[expect(clippy::too_many_arguments, reason = "a loop of a merge is described by all of these")]
+    fn merge(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        point: Point,
+        cursors: &FxHashMap<usize, Cursor>,
+        counter: Option<Counter>,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let members: Vec<usize> = point.members().collect();
+        let valid = members.iter().fold(None, |all, k| {
+            let at = self.b.var(cursors[k].position);
+            let valid = self.b.compare(CompareOp::Lt, at, cursors[k].end);
+            Some(match all {
+                None => valid,
+                Some(all) => self.b.and(all, valid),
+            })
+        });
+        let Some(valid) = valid else { return Ok(()) };
+        let name = self.kernel.vars[var].name.clone();
+        self.b.begin_block();
+        let coordinates: Vec<ExprId> =
+            members.iter().map(|k| self.cursor_coordinate(lattice, *k, cursors, &name)).collect();
+        let coordinate = match counter {
+            Some(counter) => self.b.var(counter),
+            None => {
+                let least = coordinates.iter().copied().reduce(|a, b| self.b.binary(BinaryOp::Min, a, b));
+                match least {
+                    Some(least) if members.len() > 1 => self.b.define(&name, least),
+                    Some(only) => only,
+                    None => self.b.int(0),
+                }
+            }
+        };
+        let mut inner = scope.clone();
+        inner.coordinates.insert(var, coordinate);
+        let mut present = Vec::new();
+        let mut steps = Vec::new();
+        for (&k, &own) in members.iter().zip(&coordinates) {
+            let cursor = cursors[&k];
+            let at = self.b.var(cursor.position);
+            let has = match own == coordinate {
+                true => self.b.bool(true),
+                false => {
+                    let has = self.b.compare(CompareOp::Eq, own, coordinate);
+                    let has = self.b.define(&format!("at_{}", self.position_name(lattice, k)), has);
+                    present.push((k, has));
+                    has
+                }
+            };
+            let (position, next) = if self.repeats(lattice, k) {
+                let end = self.segment_end(lattice, k, cursor, coordinate);
+                (Position::Range(at, end), end)
+            } else {
+                let step = self.b.cast(INDEX, has);
+                (Position::One(at), self.b.add(at, step))
+            };
+            let iterator = &lattice.iterators[k];
+            inner.positions.insert((iterator.access.clone(), iterator.level), position);
+            steps.push((cursor.position, next));
+        }
+        self.cases(var, body, lattice, point, &present, &inner)?;
+        for (position, next) in steps {
+            self.b.assign(position, next);
+        }
+        if let Some(counter) = counter {
+            let one = self.b.int(1);
+            let next = self.b.add(coordinate, one);
+            self.b.assign(counter, next);
+        }
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: valid, body: block });
+        Ok(())
+    }
+
+    fn cursor_coordinate(
+        &mut self,
+        lattice: &Lattice,
+        k: usize,
+        cursors: &FxHashMap<usize, Cursor>,
+        var: &str,
+    ) -> ExprId {
+        let iterator = &lattice.iterators[k];
+        let at = self.b.var(cursors[&k].position);
+        let name = format!("{var}_{}", self.kernel.tensors[iterator.access.tensor].name);
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        code.coordinate(&mut self.b, &name, at)
+    }
+
+    /// The end of the positions from a cursor on that have the coordinate; none, if the cursor has another.
+    fn segment_end(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) -> ExprId {
+        let iterator = &lattice.iterators[k];
+        let name = self.position_name(lattice, k);
+        let at = self.b.var(cursor.position);
+        let segment = self.b.declare(&format!("{name}_segment"), at);
+        let here = self.b.var(segment);
+        let left = self.b.compare(CompareOp::Lt, here, cursor.end);
+        self.b.begin_block();
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let own = code.coordinate(&mut self.b, &format!("{name}_crd"), here);
+        let other = self.b.compare(CompareOp::Ne, own, coordinate);
+        self.b.if_then(other, |b| b.push(lacunar_imp::Stmt::Break));
+        let one = self.b.int(1);
+        let next = self.b.add(here, one);
+        self.b.assign(segment, next);
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: left, body: block });
+        here
+    }
+}

@@ -1,0 +1,295 @@
+//! Step 6: concrete notation to imperative IR.
+//!
+//! On entry: a verified [`Kernel`] whose loops visit every iterated level after the levels above it (the planner's work).
+//! On exit: a function, and its [`Interface`]: what each of its parameters is.
+//!
+//! The recursion follows the statement. `forall` builds its merge lattice and emits loops ([`forall`]); at each lattice
+//! point the residual statement is lowered with the coordinate and the positions of the point's iterators bound. `where`
+//! makes its workspaces ready, lowers the producer, then the consumer ([`workspace`]). An assignment is evaluated and
+//! stored ([`compute`]). Results whose pattern is found on the way are assembled by appending ([`assemble`]).
+//!
+//! ```text
+//! forall(i, forall(j, y(i) += A(i,j) * x(j)))      A: csr
+//!   ->  for i in 0 .. i_size { for p in A2_pos[i] .. A2_pos[i+1] { j = A2_crd[p]; y[i] += A[p] * x[j] } }
+//! ```
+//!
+//! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
+
+mod assemble;
+mod compute;
+mod coverage;
+mod forall;
+mod merge;
+mod workspace;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayId, ArrayRole, Builder, ExprId, Function, VarId as ImpVar};
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+use rustc_hash::FxHashMap;
+
+use crate::iterate::iterators::AccessKey;
+use crate::levels::{LevelCode, Part, Position, level_code};
+
+use assemble::Appended;
+
+/// What a kernel does about the pattern and the values of a sparse result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Finds the pattern and computes the values.
+    Fused,
+    /// Finds the pattern only.
+    Assemble,
+    /// Computes the values of a pattern that is there.
+    Compute,
+}
+
+impl Phase {
+    fn assembles(self) -> bool {
+        self != Phase::Compute
+    }
+
+    fn computes(self) -> bool {
+        self != Phase::Assemble
+    }
+}
+
+/// How to lower.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the function.
+    pub name: String,
+    /// Pattern, values or both.
+    pub phase: Phase,
+    /// No reassociation and no contraction of floating-point operations.
+    pub strict: bool,
+}
+
+/// What a parameter of a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// The number of values of an index variable.
+    Size(VarId),
+    /// An index array of a level.
+    Level(TensorId, usize, Part),
+    /// The values of a tensor.
+    Values(TensorId),
+}
+
+/// What the parameters of a kernel are, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// One for each parameter.
+    pub bindings: Vec<Binding>,
+}
+
+/// A lowered kernel.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The code.
+    pub function: Function,
+    /// What its parameters are.
+    pub interface: Interface,
+}
+
+/// Lowers a kernel.
+///
+/// # Errors
+/// An internal error if an invariant of the entry does not hold.
+pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> {
+    let mut lowerer = Lowerer::new(kernel, options);
+    lowerer.declare_workspaces();
+    lowerer.begin_result()?;
+    lowerer.stmt(&kernel.stmt, &Scope::default())?;
+    lowerer.finish_result()?;
+    Ok(Lowered { function: lowerer.b.finish(), interface: lowerer.interface })
+}
+
+/// What is known at a place of the nest: the coordinate of each bound variable, and the position of each iterated level
+/// that has one.
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    coordinates: FxHashMap<VarId, ExprId>,
+    positions: FxHashMap<(AccessKey, usize), Position>,
+    /// How many loops are around.
+    depth: usize,
+}
+
+/// The arrays and variables of one tensor.
+#[derive(Debug, Default)]
+struct TensorCode {
+    levels: Vec<Box<dyn LevelCode>>,
+    values: Option<ArrayId>,
+    workspace: Option<workspace::Workspace>,
+}
+
+struct Lowerer<'k> {
+    kernel: &'k Kernel,
+    phase: Phase,
+    b: Builder,
+    interface: Interface,
+    /// The size of each variable, by its index.
+    sizes: Vec<ExprId>,
+    /// The code of each tensor, by its index.
+    tensors: Vec<TensorCode>,
+    /// The result whose pattern is found by appending.
+    appended: Option<Appended>,
+    /// After how many loops the dense result has to be cleared.
+    clear_at: Option<usize>,
+}
+
+/// Whether an assignment gave its result a value: always, or where a condition holds.
+type Written = Option<ExprId>;
+
+impl<'k> Lowerer<'k> {
+    fn new(kernel: &'k Kernel, options: &Options) -> Lowerer<'k> {
+        let mut b = Builder::new(&options.name);
+        b.set_strict(options.strict);
+        let mut interface = Interface::default();
+        let mut sizes = Vec::new();
+        for (var, info) in kernel.vars.iter() {
+            sizes.push(b.scalar_param(&format!("{}_size", info.name)));
+            interface.bindings.push(Binding::Size(var));
+        }
+        let mut tensors: Vec<TensorCode> = Vec::new();
+        let vars = dimension_vars(kernel);
+        let used = [kernel.stmt.reads(), kernel.stmt.writes()].concat();
+        for (id, tensor) in kernel.tensors.iter() {
+            let mut code = TensorCode::default();
+            if used.contains(&id) && !matches!(tensor.role, Role::Workspace(_)) {
+                let role = match tensor.role {
+                    Role::Input => ArrayRole::Input,
+                    _ if tensor.format.is_dense() => ArrayRole::Output,
+                    _ => ArrayRole::Grown,
+                };
+                let indices = role != ArrayRole::Grown || options.phase.assembles();
+                for level in 0..tensor.order() {
+                    let size = sizes[vars[&id][tensor.format.mode_order()[level]].index()];
+                    if indices {
+                        let mut declare = |part| interface.bindings.push(Binding::Level(id, level, part));
+                        code.levels.push(level_code(
+                            &mut b,
+                            &tensor.name,
+                            &tensor.format,
+                            level,
+                            role,
+                            size,
+                            &mut declare,
+                        ));
+                    }
+                }
+                if role == ArrayRole::Input || options.phase.computes() {
+                    let role = if options.phase == Phase::Compute && role == ArrayRole::Grown {
+                        ArrayRole::Output
+                    } else {
+                        role
+                    };
+                    code.values = Some(b.array_param(&format!("{}_vals", tensor.name), tensor.dtype, role));
+                    interface.bindings.push(Binding::Values(id));
+                }
+            }
+            tensors.push(code);
+        }
+        Lowerer { kernel, phase: options.phase, b, interface, sizes, tensors, appended: None, clear_at: None }
+    }
+
+    /// Lowers a statement where `scope` holds; says when the result got a value.
+    fn stmt(&mut self, stmt: &Stmt, scope: &Scope) -> Result<Written, Diagnostic> {
+        match stmt {
+            Stmt::Assign(assign) => self.assign(assign, scope),
+            Stmt::Forall(var, body) => {
+                self.forall(*var, body, scope)?;
+                Ok(None)
+            }
+            Stmt::Where { consumer, producer } => self.lower_where(consumer, producer, scope),
+            Stmt::Sequence(stmts) => {
+                let mut written = None;
+                for stmt in stmts {
+                    written = self.stmt(stmt, scope)?;
+                }
+                Ok(written)
+            }
+        }
+    }
+
+    fn size(&self, var: VarId) -> ExprId {
+        self.sizes[var.index()]
+    }
+
+    fn name(&self, tensor: TensorId) -> &str {
+        &self.kernel.tensors[tensor].name
+    }
+
+    /// The position of an access at a level, counted from the root (level 0 is the outermost level; `None` the root).
+    fn position(&mut self, access: &AccessKey, level: Option<usize>, scope: &Scope) -> Result<Position, Diagnostic> {
+        let Some(level) = level else { return Ok(Position::One(self.b.int(0))) };
+        if let Some(&position) = scope.positions.get(&(access.clone(), level)) {
+            return Ok(position);
+        }
+        if let Some(position) = self.appended_position(access.tensor, level) {
+            return Ok(Position::One(position));
+        }
+        let tensor = &self.kernel.tensors[access.tensor];
+        let var = access.vars[tensor.format.mode_order()[level]];
+        let coordinate = *scope.coordinates.get(&var).ok_or_else(|| self.unbound(access, level))?;
+        let Position::One(parent) = self.position(access, level.checked_sub(1), scope)? else {
+            return Err(Diagnostic::internal(format!("a dense level of `{}` under repeated coordinates", tensor.name)));
+        };
+        let located = if matches!(tensor.role, Role::Workspace(_)) {
+            let first = self.b.mul(parent, self.sizes[var.index()]);
+            Some(self.b.add(first, coordinate))
+        } else {
+            self.locate(access, level, parent, coordinate)
+        };
+        located.map(Position::One).ok_or_else(|| self.unbound(access, level))
+    }
+
+    /// The position of a coordinate in a level that locates. In a kernel that only computes, the result's levels have no
+    /// code of their own, but its dense levels are located all the same.
+    fn locate(&mut self, access: &AccessKey, level: usize, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
+        match self.tensors[access.tensor.index()].levels.get(level) {
+            Some(code) => code.locate(&mut self.b, parent, coordinate),
+            None => {
+                let tensor = &self.kernel.tensors[access.tensor];
+                let size = self.sizes[access.vars[tensor.format.mode_order()[level]].index()];
+                let first = self.b.mul(parent, size);
+                Some(self.b.add(first, coordinate))
+            }
+        }
+    }
+
+    fn unbound(&self, access: &AccessKey, level: usize) -> Diagnostic {
+        Diagnostic::internal(format!(
+            "level {} of `{}` is reached before its position",
+            level + 1,
+            self.name(access.tensor)
+        ))
+    }
+}
+
+/// For each tensor, the variable of each dimension in one of its accesses (all have the same sizes).
+fn dimension_vars(kernel: &Kernel) -> FxHashMap<TensorId, Vec<VarId>> {
+    let mut vars = FxHashMap::default();
+    kernel.stmt.visit_assigns(&mut |assign| {
+        vars.entry(assign.lhs.tensor).or_insert_with(|| assign.lhs.vars.clone());
+        for access in assign.rhs.accesses() {
+            vars.entry(access.tensor).or_insert_with(|| access.vars.clone());
+        }
+    });
+    vars
+}
+
+/// The kind of workspace a tensor is.
+fn workspace_kind(role: Role) -> Option<WorkspaceKind> {
+    match role {
+        Role::Workspace(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// The type in which coordinates and positions are computed.
+const INDEX: DType = DType::I64;
+
+/// A mutable variable of the IR, as used by several files here.
+type Counter = ImpVar;

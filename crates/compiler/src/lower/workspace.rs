@@ -1,0 +1,308 @@
+//! Workspaces: temporaries that a producer scatters into and a consumer reads (Kjolstad et al. 2019).
+//!
+//! ```text
+//! scalar   t            a variable, and whether it was given anything
+//! dense    w[0 .. n]    set to zero before each use
+//! marked   w[0 .. n], marks[0 .. n], list[0 .. count]
+//!                       a coordinate is put on the list when its mark is set; the list is sorted before it is read and
+//!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
+//! sorted   key_1[..], .., key_r[..], w[..], count
+//!                       every contribution is put on the list; sorted and added up before it is read
+//! ```
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::DType;
+use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
+use lacunar_notation::concrete::{Assign, Stmt};
+use lacunar_notation::{TensorId, WorkspaceKind};
+
+use super::compute::Presence;
+use super::{Counter, INDEX, Lowerer, Scope, Written, workspace_kind};
+use crate::iterate::iterators::AccessKey;
+use crate::levels::list_levels;
+
+/// The arrays and variables of a workspace.
+#[derive(Debug)]
+pub(super) enum Workspace {
+    /// Not yet made ready (scalars are declared where they are used).
+    Pending,
+    Scalar {
+        value: Counter,
+        given: Option<Counter>,
+    },
+    Dense {
+        len: ExprId,
+        given: Option<Counter>,
+    },
+    Marked {
+        marks: ArrayId,
+        list: ArrayId,
+        count: Counter,
+        size: ExprId,
+    },
+    Sorted {
+        keys: Vec<ArrayId>,
+        count: Counter,
+    },
+}
+
+impl Lowerer<'_> {
+    /// Gives workspaces with arrays their memory, once for the kernel.
+    pub(super) fn declare_workspaces(&mut self) {
+        let mut used = Vec::new();
+        self.kernel.stmt.visit_assigns(&mut |assign| {
+            if !used.iter().any(|(tensor, _)| *tensor == assign.lhs.tensor) {
+                used.push((assign.lhs.tensor, assign.lhs.vars.clone()));
+            }
+        });
+        for (id, vars) in used {
+            let tensor = &self.kernel.tensors[id];
+            let Some(kind) = workspace_kind(tensor.role) else { continue };
+            let (name, dtype) = (tensor.name.clone(), tensor.dtype);
+            let (zero, one) = (self.b.int(0), self.b.int(1));
+            let workspace = match kind {
+                WorkspaceKind::Scalar => Workspace::Pending,
+                WorkspaceKind::Dense => {
+                    let len = vars.iter().fold(one, |len, &var| {
+                        let size = self.size(var);
+                        self.b.mul(len, size)
+                    });
+                    let values = self.b.local_array(&name, dtype);
+                    self.b.alloc(values, len, false);
+                    self.tensors[id.index()].values = Some(values);
+                    Workspace::Dense { len, given: None }
+                }
+                WorkspaceKind::Marked => {
+                    let size = self.size(vars[0]);
+                    let values = self.b.local_array(&name, dtype);
+                    let marks = self.b.local_array(&format!("{name}_marks"), DType::Bool);
+                    let list = self.b.local_array(&format!("{name}_list"), INDEX);
+                    self.b.alloc(values, size, false);
+                    self.b.alloc(marks, size, true);
+                    self.b.alloc(list, size, false);
+                    let count = self.b.declare(&format!("{name}_n"), zero);
+                    self.tensors[id.index()].values = Some(values);
+                    self.tensors[id.index()].levels = list_levels(&[list], count);
+                    Workspace::Marked { marks, list, count, size }
+                }
+                WorkspaceKind::Sorted => {
+                    let values = self.b.local_array(&name, dtype);
+                    let keys: Vec<ArrayId> =
+                        (0..vars.len()).map(|k| self.b.local_array(&format!("{name}_key{}", k + 1), INDEX)).collect();
+                    let count = self.b.declare(&format!("{name}_n"), zero);
+                    self.tensors[id.index()].values = Some(values);
+                    self.tensors[id.index()].levels = list_levels(&keys, count);
+                    Workspace::Sorted { keys, count }
+                }
+            };
+            self.tensors[id.index()].workspace = Some(workspace);
+        }
+    }
+
+    pub(super) fn lower_where(
+        &mut self,
+        consumer: &Stmt,
+        producer: &Stmt,
+        scope: &Scope,
+    ) -> Result<Written, Diagnostic> {
+        let filled: Vec<TensorId> = producer.writes();
+        for &tensor in &filled {
+            self.empty_workspace(tensor);
+        }
+        self.stmt(producer, scope)?;
+        for &tensor in &filled {
+            self.order_workspace(tensor);
+        }
+        let written = self.stmt(consumer, scope)?;
+        for &tensor in &filled {
+            self.unmark_workspace(tensor);
+        }
+        Ok(written)
+    }
+
+    /// Before the producer: nothing is in the workspace.
+    fn empty_workspace(&mut self, tensor: TensorId) {
+        let info = &self.kernel.tensors[tensor];
+        let zero = self.b.constant(Const::zero(info.dtype));
+        let none = self.b.int(0);
+        let values = self.tensors[tensor.index()].values;
+        match (&self.tensors[tensor.index()].workspace, values) {
+            (Some(Workspace::Dense { len, .. }), Some(array)) => {
+                let len = *len;
+                self.b.push(lacunar_imp::Stmt::Fill { array, begin: none, end: len, value: zero });
+                let given = self.declare_given(&info.name);
+                self.tensors[tensor.index()].workspace = Some(Workspace::Dense { len, given });
+            }
+            (Some(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. }), _) => {
+                let count = *count;
+                self.b.assign(count, none);
+            }
+            (Some(Workspace::Pending | Workspace::Scalar { .. }), _) => {
+                let value = self.b.declare(&info.name, zero);
+                let given = self.declare_given(&info.name);
+                self.tensors[tensor.index()].workspace = Some(Workspace::Scalar { value, given });
+            }
+            _ => {}
+        }
+    }
+
+    /// A variable that says whether a workspace was given anything, where the pattern of a result depends on it.
+    fn declare_given(&mut self, name: &str) -> Option<Counter> {
+        self.appends().then(|| {
+            let no = self.b.bool(false);
+            self.b.declare(&format!("{name}_given"), no)
+        })
+    }
+
+    fn set_given(&mut self, given: Option<Counter>) {
+        if let Some(given) = given {
+            let yes = self.b.bool(true);
+            self.b.assign(given, yes);
+        }
+    }
+
+    /// Between producer and consumer: the coordinates ascend.
+    fn order_workspace(&mut self, tensor: TensorId) {
+        let values = self.tensors[tensor.index()].values;
+        match (&self.tensors[tensor.index()].workspace, values) {
+            (Some(Workspace::Marked { marks, list, count, size }), _) => {
+                let (marks, list, size) = (*marks, *list, *size);
+                let n = self.b.var(*count);
+                let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
+                self.b.call(Callee::SortMarked, args);
+            }
+            (Some(Workspace::Sorted { keys, count }), Some(values)) => {
+                let (keys, count) = (keys.clone(), *count);
+                let n = self.b.var(count);
+                let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
+                args.extend(keys.into_iter().map(Arg::Array));
+                let left = self.b.call_value("combined", Callee::SortCombine, args);
+                self.b.assign(count, left);
+            }
+            _ => {}
+        }
+    }
+
+    /// After the consumer: no coordinate is marked.
+    fn unmark_workspace(&mut self, tensor: TensorId) {
+        let Some(Workspace::Marked { marks, list, count, .. }) = self.tensors[tensor.index()].workspace else { return };
+        let (zero, end) = (self.b.int(0), self.b.var(count));
+        self.b.for_loop("q", zero, end, |b, q| {
+            let coordinate = b.load("marked", list, q);
+            let no = b.bool(false);
+            b.store(marks, coordinate, no);
+        });
+    }
+
+    /// An assignment into a workspace.
+    pub(super) fn fill_workspace(
+        &mut self,
+        kind: WorkspaceKind,
+        assign: &Assign,
+        presence: Presence,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let condition = match presence {
+            Presence::Never => return Ok(()),
+            Presence::Always => None,
+            Presence::If(condition) => Some(condition),
+        };
+        self.b.begin_block();
+        let outcome = self.put(kind, assign, scope);
+        let block = self.b.end_block();
+        outcome?;
+        match condition {
+            Some(cond) => {
+                self.b.push(lacunar_imp::Stmt::If { cond, then: block, otherwise: Vec::new() });
+            }
+            None => block.into_iter().for_each(|stmt| self.b.push(stmt)),
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, kind: WorkspaceKind, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
+        let tensor = assign.lhs.tensor;
+        let key = AccessKey::from(&assign.lhs);
+        let value = self.expr(&assign.rhs, scope)?;
+        match (kind, &self.tensors[tensor.index()].workspace) {
+            (WorkspaceKind::Scalar, Some(Workspace::Scalar { value: variable, given })) => {
+                let (variable, given) = (*variable, *given);
+                let old = self.b.var(variable);
+                let sum = self.b.add(old, value);
+                self.b.assign(variable, sum);
+                self.set_given(given);
+            }
+            (WorkspaceKind::Dense, Some(Workspace::Dense { given, .. })) => {
+                let given = *given;
+                let at = self.value_position(&key, scope)?;
+                let values = self.values_of(tensor)?;
+                self.b.accumulate(values, at, BinaryOp::Add, value);
+                self.set_given(given);
+            }
+            (WorkspaceKind::Marked, Some(Workspace::Marked { marks, list, count, .. })) => {
+                let (marks, list, count) = (*marks, *list, *count);
+                let at = self.value_position(&key, scope)?;
+                let values = self.values_of(tensor)?;
+                let marked = self.b.load("marked", marks, at);
+                self.b.begin_block();
+                self.b.accumulate(values, at, BinaryOp::Add, value);
+                let then = self.b.end_block();
+                self.b.begin_block();
+                let (yes, n, one) = (self.b.bool(true), self.b.var(count), self.b.int(1));
+                self.b.store(marks, at, yes);
+                self.b.store(list, n, at);
+                self.b.store(values, at, value);
+                let next = self.b.add(n, one);
+                self.b.assign(count, next);
+                let otherwise = self.b.end_block();
+                self.b.push(lacunar_imp::Stmt::If { cond: marked, then, otherwise });
+            }
+            (WorkspaceKind::Sorted, Some(Workspace::Sorted { keys, count })) => {
+                let (keys, count) = (keys.clone(), *count);
+                let values = self.values_of(tensor)?;
+                let (n, one) = (self.b.var(count), self.b.int(1));
+                let next = self.b.add(n, one);
+                for (&array, var) in keys.iter().zip(&key.vars) {
+                    let coordinate = scope.coordinates.get(var).copied().ok_or_else(|| self.unbound(&key, 0))?;
+                    self.b.grow(array, next, one, false);
+                    self.b.store(array, n, coordinate);
+                }
+                self.b.grow(values, next, one, false);
+                self.b.store(values, n, value);
+                self.b.assign(count, next);
+            }
+            _ => {
+                return Err(Diagnostic::internal(format!(
+                    "workspace `{}` is filled before it is made ready",
+                    self.name(tensor)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a scalar workspace.
+    pub(super) fn scalar_workspace(&mut self, tensor: TensorId) -> Option<ExprId> {
+        match self.tensors[tensor.index()].workspace {
+            Some(Workspace::Scalar { value, .. }) => Some(self.b.var(value)),
+            _ => None,
+        }
+    }
+
+    /// Whether a workspace has a value where it is read; any other tensor has.
+    pub(super) fn workspace_presence(&mut self, tensor: TensorId) -> Presence {
+        match self.tensors[tensor.index()].workspace {
+            Some(Workspace::Scalar { given: Some(given), .. } | Workspace::Dense { given: Some(given), .. }) => {
+                Presence::If(self.b.var(given))
+            }
+            _ => Presence::Always,
+        }
+    }
+
+    /// The array of a tensor's values.
+    pub(super) fn values_of(&self, tensor: TensorId) -> Result<ArrayId, Diagnostic> {
+        self.tensors[tensor.index()]
+            .values
+            .ok_or_else(|| Diagnostic::internal(format!("`{}` has no values here", self.name(tensor))))
+    }
+}

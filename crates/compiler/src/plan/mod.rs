@@ -1,0 +1,173 @@
+//! Planning: the order of the loops, and what has to be converted for it.
+//!
+//! On entry: one statement of a checked program. On exit: a [`Plan`]: a kernel in concrete notation that the lowering
+//! accepts, the conversions of inputs it relies on, and whether its result has to be converted afterwards. No expression
+//! is refused: where the storage orders of operands contradict each other, some are converted, and a note says so.
+//!
+//! [`order`] searches for the cheapest order under the cost model of [`cost`]; [`storage`] says which conversions an
+//! order needs; [`workspaces`] chooses how temporaries are stored.
+//!
+//! Paper: Kjolstad et al. 2017, §4.2, requires the graph of storage orders to be acyclic and refuses the rest; Ahrens et al.,
+//! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.
+
+mod cost;
+mod order;
+mod storage;
+mod workspaces;
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Format;
+use lacunar_notation::concrete::{Kernel, Stmt, verify};
+use lacunar_notation::{
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId,
+};
+
+use crate::concretize::concretize;
+use crate::reduction::make_explicit;
+
+/// What has to be done to run one statement.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The kernel. Its first tensors are those of the program, with the same handles.
+    pub kernel: Kernel,
+    /// The tensor of the program that is assigned to.
+    pub result: TensorId,
+    /// The statement in reduction notation.
+    pub statement: Assignment,
+    /// Inputs of the kernel that are made of tensors of the program.
+    pub conversions: Vec<Conversion>,
+    /// The kernel's result has this format and is converted to the one the program asks for.
+    pub convert_result: Option<Format>,
+    /// What was chosen and why, for people.
+    pub notes: Vec<String>,
+}
+
+/// A tensor of a kernel that is another tensor in other storage, or its value before the statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// The tensor of the kernel.
+    pub tensor: TensorId,
+    /// The tensor of the program it is made of.
+    pub source: TensorId,
+}
+
+/// Plans one statement of a program.
+///
+/// # Errors
+/// An internal error if the plan violates the invariants of concrete notation.
+pub fn plan(program: &Program, statement: &Assignment) -> Result<Plan, Diagnostic> {
+    let mut kernel =
+        Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), stmt: Stmt::default(), updates: false };
+    let result = statement.lhs.tensor;
+    for tensor in program.tensors.handles() {
+        kernel.tensors[tensor].role = if tensor == result { Role::Result } else { Role::Input };
+    }
+    let mut conversions = Vec::new();
+    let mut notes = Vec::new();
+    let statement = make_explicit(statement, &mut kernel.vars);
+    let mut lhs = statement.lhs.clone();
+    let (mut op, mut rhs) = (statement.op, statement.rhs.clone());
+
+    // The result's old values, where they are read.
+    if rhs.accesses().iter().any(|access| access.tensor == result) {
+        let old = old_values(&mut kernel, result, &mut conversions);
+        rhs = rename(rhs, &|access| (access.tensor == result).then_some(old));
+        notes
+            .push(format!("`{}` is read and written: its old values are kept beside it", program.tensors[result].name));
+    }
+    if op != AssignOp::Set && !kernel.tensors[result].format.is_dense() {
+        let old = old_values(&mut kernel, result, &mut conversions);
+        let dtype = kernel.tensors[result].dtype;
+        let before = Access { tensor: old, ..lhs.clone() };
+        let before = Expr { kind: ExprKind::Access(before), dtype, span: lhs.span };
+        rhs = Expr::binary(BinaryFn::Add, before, rhs, dtype);
+        op = AssignOp::Set;
+    }
+    kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
+
+    let choice = order::choose(&kernel, &lhs, &rhs);
+    let names: Vec<&str> = choice.order.iter().map(|var| kernel.vars[*var].name.as_str()).collect();
+    if !names.is_empty() {
+        notes.push(format!("loop order {} ({})", names.join(", "), choice.reason));
+    }
+
+    // Operands whose storage order contradicts the loops.
+    for (key, format) in storage::discordant(&kernel, &rhs, &choice.order) {
+        let source = key.tensor;
+        let tensor = converted(&mut kernel, source, &format, &mut conversions);
+        notes.push(format!(
+            "`{}` ({}) is converted to {format}: its storage order contradicts the order of the loops",
+            kernel.tensors[source].name, kernel.tensors[source].format
+        ));
+        rhs = rename(rhs, &|access| (access.tensor == source && access.vars == key.vars).then_some(tensor));
+    }
+
+    // A result that cannot be appended to in this order.
+    let wanted = kernel.tensors[result].format.clone();
+    let convert_result = storage::assembled_format(&kernel, &lhs, &choice.order).filter(|format| *format != wanted);
+    if let Some(format) = &convert_result {
+        notes
+            .push(format!("`{}` is assembled as {format} and then converted to {wanted}", kernel.tensors[result].name));
+        kernel.tensors[result].format = format.clone();
+    }
+    lhs.tensor = result;
+
+    concretize(&mut kernel, &lhs, op, &rhs, &choice.order);
+    workspaces::choose(&mut kernel, &mut notes);
+    verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
+    Ok(Plan { kernel, result, statement, conversions, convert_result, notes })
+}
+
+/// A tensor of the kernel for what the result held before.
+fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conversion>) -> TensorId {
+    if let Some(known) = conversions.iter().find(|conversion| conversion.source == result) {
+        return known.tensor;
+    }
+    let tensor = Tensor {
+        name: free_name(kernel, &format!("{}_old", kernel.tensors[result].name)),
+        role: Role::Input,
+        span: Span::NONE,
+        ..kernel.tensors[result].clone()
+    };
+    let tensor = kernel.tensors.push(tensor);
+    conversions.push(Conversion { tensor, source: result });
+    tensor
+}
+
+/// A tensor of the kernel for `source` in another format.
+fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
+    // What is converted may itself stand for the old values of the result.
+    let origin = conversions.iter().find(|conversion| conversion.tensor == source).map_or(source, |c| c.source);
+    let known = conversions.iter().find(|c| c.source == origin && kernel.tensors[c.tensor].format == *format);
+    if let Some(known) = known {
+        return known.tensor;
+    }
+    let tensor = Tensor {
+        name: free_name(kernel, &format!("{}_by_order", kernel.tensors[source].name)),
+        format: format.clone(),
+        ..kernel.tensors[source].clone()
+    };
+    let tensor = kernel.tensors.push(tensor);
+    conversions.push(Conversion { tensor, source: origin });
+    tensor
+}
+
+fn free_name(kernel: &Kernel, base: &str) -> String {
+    let taken = |name: &str| kernel.tensors.iter().any(|(_, tensor)| tensor.name == name);
+    let mut name = base.to_string();
+    while taken(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The expression with accesses redirected to the tensors that `to` gives.
+fn rename(expr: Expr, to: &impl Fn(&Access) -> Option<TensorId>) -> Expr {
+    match expr.kind {
+        ExprKind::Access(mut access) => {
+            access.tensor = to(&access).unwrap_or(access.tensor);
+            Expr { kind: ExprKind::Access(access), ..expr }
+        }
+        _ => expr.map_children(&mut |child| rename(child, to)),
+    }
+}

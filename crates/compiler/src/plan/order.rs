@@ -1,0 +1,86 @@
+//! The search for an order of the loops.
+//!
+//! All orders of up to five variables are compared; beyond that a beam of the best prefixes is kept, each judged by the
+//! cost of its completion in natural order. Among orders of equal cost the natural one wins: the variables of the
+//! result in the order of its levels, then the summed ones as they occur.
+
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::{Access, Expr, ExprKind, VarId};
+
+use super::cost::cost;
+use super::storage::{appends_in, distinct_accesses, is_concordant};
+
+/// How many prefixes a search keeps.
+const BEAM: usize = 24;
+/// Up to how many variables every order is looked at.
+const EXHAUSTIVE: usize = 5;
+
+/// The chosen order.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    /// All variables of the statement, the outermost first.
+    pub order: Vec<VarId>,
+    /// Why it was chosen.
+    pub reason: String,
+}
+
+/// Chooses the order of the loops of `lhs = rhs`.
+pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Choice {
+    let natural = natural_order(kernel, lhs, rhs);
+    let summed = natural.len() > lhs.vars.len();
+    let agrees = |order: &[VarId]| {
+        appends_in(&kernel.tensors[lhs.tensor].format, lhs, order)
+            && distinct_accesses(rhs).iter().all(|access| is_concordant(kernel, access, order))
+    };
+    if natural.len() < 2 {
+        return Choice { order: natural, reason: "the only one".to_string() };
+    }
+    if !summed && agrees(&natural) {
+        return Choice { order: natural, reason: "that of the storage".to_string() };
+    }
+    let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
+    let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };
+    let mut looked_at = 0;
+    for _ in 0..natural.len() {
+        let mut next: Vec<(f64, Vec<VarId>)> = Vec::new();
+        for (_, prefix) in &beam {
+            for &var in natural.iter().filter(|var| !prefix.contains(var)) {
+                let mut order = prefix.clone();
+                order.push(var);
+                let rest = natural.iter().copied().filter(|var| !order.contains(var));
+                let whole: Vec<VarId> = order.iter().copied().chain(rest).collect();
+                looked_at += 1;
+                next.push((cost(kernel, lhs, rhs, &whole), order));
+            }
+        }
+        // Stable: among equals the natural order stays first.
+        next.sort_by(|a, b| a.0.total_cmp(&b.0));
+        next.truncate(width);
+        beam = next;
+    }
+    match beam.into_iter().next() {
+        Some((cost, order)) => {
+            Choice { order, reason: format!("estimated work {cost:.3e}, least of {looked_at} estimates") }
+        }
+        None => Choice { order: natural, reason: "the only one".to_string() },
+    }
+}
+
+/// The result's variables in the order of its levels, then the others as they occur.
+fn natural_order(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Vec<VarId> {
+    let modes = kernel.tensors[lhs.tensor].format.mode_order();
+    let mut order: Vec<VarId> = modes.iter().map(|&mode| lhs.vars[mode]).collect();
+    rhs.visit(&mut |expr| {
+        let vars = match &expr.kind {
+            ExprKind::Access(access) => &access.vars,
+            ExprKind::Reduce(_, vars, _) => vars,
+            _ => return,
+        };
+        for var in vars {
+            if !order.contains(var) {
+                order.push(*var);
+            }
+        }
+    });
+    order
+}

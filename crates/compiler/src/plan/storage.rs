@@ -1,0 +1,124 @@
+//! Which storage an order of loops needs: operands are visited from the outer level to the inner one, and results are
+//! appended to in the order of their levels.
+
+use lacunar_formats::{Format, IndexWidth, Level};
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::{Access, Expr, Role, TensorId, VarId, WorkspaceKind};
+
+use crate::iterate::iterators::AccessKey;
+
+/// The number of loops before that of a variable.
+pub(super) fn rank(order: &[VarId], var: VarId) -> usize {
+    order.iter().position(|other| *other == var).unwrap_or(order.len())
+}
+
+/// Whether the loops reach every iterated level of an access after the levels above it.
+pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
+    let tensor = &kernel.tensors[access.tensor];
+    if matches!(tensor.role, Role::Workspace(WorkspaceKind::Scalar | WorkspaceKind::Dense)) {
+        return true;
+    }
+    let ranks: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| rank(order, access.vars[mode])).collect();
+    tensor
+        .format
+        .levels()
+        .iter()
+        .enumerate()
+        .all(|(level, kind)| kind.properties().full || ranks[..level].iter().all(|above| *above <= ranks[level]))
+}
+
+/// The accesses that an order contradicts, each with a format that agrees with it.
+pub(super) fn discordant(kernel: &Kernel, rhs: &Expr, order: &[VarId]) -> Vec<(AccessKey, Format)> {
+    let mut found: Vec<(AccessKey, Format)> = Vec::new();
+    for access in rhs.accesses() {
+        let key = AccessKey::from(access);
+        if !is_concordant(kernel, &key, order) && !found.iter().any(|(known, _)| *known == key) {
+            let format = concordant_format(kernel, &key, order);
+            found.push((key, format));
+        }
+    }
+    found
+}
+
+/// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one
+/// where the tensor has a dense outermost level now and the dimension is not much larger than the number of values.
+fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
+    let tensor = &kernel.tensors[access.tensor];
+    let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
+    modes.sort_by_key(|&mode| rank(order, access.vars[mode]));
+    let mut levels = vec![Level::COMPRESSED; modes.len()];
+    let small = match (modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz) {
+        (Some(size), Some(nnz)) => size <= nnz.saturating_mul(4).saturating_add(1 << 20),
+        _ => true,
+    };
+    if tensor.format.levels().first() == Some(&Level::DENSE) && small && levels.len() > 1 {
+        levels[0] = Level::DENSE;
+    }
+    with_widths_of(&tensor.format, levels, modes)
+}
+
+fn with_widths_of(like: &Format, levels: Vec<Level>, modes: Vec<usize>) -> Format {
+    let (positions, coordinates): (IndexWidth, IndexWidth) = (like.positions, like.coordinates);
+    match Format::new(levels, modes) {
+        Ok(format) => format.with_widths(positions, coordinates),
+        // The modes are those of a format, in another order.
+        Err(_) => like.clone(),
+    }
+}
+
+/// The format in which the result is assembled for an order; `None` if it is dense.
+pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -> Option<Format> {
+    let format = &kernel.tensors[lhs.tensor].format;
+    if format.is_dense() {
+        return None;
+    }
+    if appends_in(format, lhs, order) {
+        let levels = format.levels();
+        let appendable: Vec<Level> = (0..levels.len())
+            .map(|level| match level.checked_sub(1).map(|above| levels[above]) {
+                // Singletons are appended together with the repeated coordinates above them, or not at all.
+                above if levels[level].properties().branchless => match above {
+                    Some(above) if !above.properties().unique => levels[level],
+                    _ => Level::COMPRESSED,
+                },
+                _ => levels[level],
+            })
+            .collect();
+        return Some(with_widths_of(format, appendable, format.mode_order().to_vec()));
+    }
+    let mut modes = format.mode_order().to_vec();
+    modes.sort_by_key(|&mode| rank(order, lhs.vars[mode]));
+    Some(with_widths_of(format, vec![Level::COMPRESSED; modes.len()], modes))
+}
+
+/// Whether loops in this order meet the coordinates of the result in the order of its levels, down to the last that is
+/// appended to.
+pub(super) fn appends_in(format: &Format, lhs: &Access, order: &[VarId]) -> bool {
+    let last = format.levels().iter().rposition(|level| !level.properties().full);
+    let ranks: Vec<usize> = format.mode_order().iter().map(|&mode| rank(order, lhs.vars[mode])).collect();
+    match last {
+        Some(last) => {
+            let appended = &ranks[..=last];
+            appended.windows(2).all(|pair| pair[0] < pair[1])
+                && ranks[last + 1..].iter().all(|rank| appended.iter().all(|above| above < rank))
+        }
+        None => true,
+    }
+}
+
+/// The tensors that an expression reads, each once, with the variables of its accesses.
+pub(super) fn distinct_accesses(rhs: &Expr) -> Vec<AccessKey> {
+    let mut found: Vec<AccessKey> = Vec::new();
+    for access in rhs.accesses() {
+        let key = AccessKey::from(access);
+        if !found.contains(&key) {
+            found.push(key);
+        }
+    }
+    found
+}
+
+/// Whether a tensor has a level that is iterated.
+pub(super) fn is_sparse(kernel: &Kernel, tensor: TensorId) -> bool {
+    !kernel.tensors[tensor].format.is_dense()
+}

@@ -1,0 +1,109 @@
+//! How each workspace is stored.
+//!
+//! ```text
+//! order 0                                            scalar
+//! its consumer, or its producer, visits every
+//! coordinate of each of its variables anyway         dense
+//! order 1, and the dimension is not enormous         marked
+//! otherwise                                          sorted
+//! ```
+//!
+//! Paper: Kjolstad et al. 2019, §5 (dense and coordinate-list workspaces); Zhang et al., *Compilation of Modular and
+//! General Sparse Workspaces* (PLDI 2024), compare the kinds.
+
+use lacunar_formats::Format;
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+
+use crate::iterate::lattice::Lattice;
+
+/// The largest dimension for which a marked workspace is made: 17 bytes a coordinate.
+const MARKED_LIMIT: u64 = 1 << 27;
+/// The most elements a dense workspace of known size may have.
+const DENSE_LIMIT: u64 = 1 << 28;
+
+/// Chooses the kind and format of every workspace of a kernel.
+pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
+    let pending: Vec<TensorId> = kernel
+        .tensors
+        .iter()
+        .filter(|(_, tensor)| tensor.role == Role::Workspace(WorkspaceKind::Sorted))
+        .map(|(id, _)| id)
+        .collect();
+    for tensor in pending {
+        let order = kernel.tensors[tensor].order();
+        let elements = kernel.tensors[tensor].dims.iter().try_fold(1u64, |product, size| product.checked_mul((*size)?));
+        let fits = |limit: u64| {
+            kernel.tensors[tensor].dims.iter().any(Option::is_none) || elements.is_some_and(|n| n <= limit)
+        };
+        let kind = if fits(DENSE_LIMIT) && visited_everywhere(kernel, &kernel.stmt.clone(), tensor) {
+            WorkspaceKind::Dense
+        } else if order == 1 && fits(MARKED_LIMIT) {
+            WorkspaceKind::Marked
+        } else {
+            WorkspaceKind::Sorted
+        };
+        let info = &mut kernel.tensors[tensor];
+        info.role = Role::Workspace(kind);
+        info.format = match kind {
+            WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
+            WorkspaceKind::Marked => Format::sv(),
+            WorkspaceKind::Sorted => Format::coo(order),
+        };
+        let how = match kind {
+            WorkspaceKind::Scalar => "a variable",
+            WorkspaceKind::Dense => "a dense array: all of it is visited",
+            WorkspaceKind::Marked => "a dense array with the list of its coordinates",
+            WorkspaceKind::Sorted => "a list that is sorted before it is read",
+        };
+        notes.push(format!("workspace `{}` is {how}", info.name));
+    }
+}
+
+/// Whether the consumer of a workspace visits every coordinate even where the workspace has nothing, or its producer fills
+/// every coordinate.
+fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall(_, body) => visited_everywhere(kernel, body, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| visited_everywhere(kernel, stmt, tensor)),
+        Stmt::Where { consumer, producer } if producer.writes().contains(&tensor) => {
+            let Some(vars) = workspace_vars(producer, tensor) else { return false };
+            let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
+            loops_full(consumer) || (loops_full(producer) && fills_alone(producer, tensor))
+        }
+        Stmt::Where { consumer, producer } => {
+            visited_everywhere(kernel, consumer, tensor) || visited_everywhere(kernel, producer, tensor)
+        }
+    }
+}
+
+fn workspace_vars(producer: &Stmt, tensor: TensorId) -> Option<Vec<VarId>> {
+    let mut vars = None;
+    producer.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            vars = Some(assign.lhs.vars.clone());
+        }
+    });
+    vars
+}
+
+/// Whether a producer fills no other tensor.
+fn fills_alone(producer: &Stmt, tensor: TensorId) -> bool {
+    producer.writes() == [tensor]
+}
+
+/// Whether every loop over `var` in a statement visits every coordinate.
+fn loop_is_full(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| loop_is_full(kernel, stmt, var)),
+        Stmt::Where { consumer, producer } => {
+            loop_is_full(kernel, consumer, var) && loop_is_full(kernel, producer, var)
+        }
+        Stmt::Forall(other, body) if *other == var => {
+            Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.is_full())
+        }
+        Stmt::Forall(_, body) => loop_is_full(kernel, body, var),
+    }
+}
