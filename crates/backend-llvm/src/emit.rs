@@ -2,14 +2,14 @@
 //!
 //! The function starts with a block `entry` that unpacks the arguments and makes room for mutable variables and for the
 //! pointers and capacities of growing arrays (`alloca`s, which LLVM's `sroa` turns into registers); its body follows; every
-//! way out leads to one block `exit` that writes grown arrays back, releases local ones and returns the status.
+//! way out leads to one block `exit` that releases local arrays and returns the status.
 //!
 //! ```text
 //! define i32 @f(ptr %args) {
 //! entry:  ...loads of the argument words, allocas...
 //! body:   ...
 //! exit:   %status = phi i32 [ 0, %body ], [ 1, %no_memory ]
-//!         ...write back, release...
+//!         ...release...
 //!         ret i32 %status
 //! }
 //! ```
@@ -30,9 +30,9 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
+use inkwell::targets::TargetMachine;
 use inkwell::values::{
-    BasicValueEnum, FastMathFlags, FunctionValue, InstructionOpcode, InstructionValue, IntValue,
-    PointerValue,
+    BasicValueEnum, FastMathFlags, FunctionValue, InstructionOpcode, InstructionValue, IntValue, PointerValue,
 };
 use inkwell::{AddressSpace, attributes};
 use lacunar_imp::{Function, Param, Status};
@@ -79,13 +79,17 @@ struct Emitter<'ctx, 'f> {
     breaks: Vec<BasicBlock<'ctx>>,
 }
 
-/// Emits `source` as an LLVM function called `symbol`.
+/// Emits `source` as an LLVM function called `symbol`, for a machine.
 pub(crate) fn emit<'ctx>(
     context: &'ctx Context,
     source: &Function,
     symbol: &str,
+    machine: &TargetMachine,
 ) -> Result<Module<'ctx>, LlvmError> {
     let module = context.create_module(&source.name);
+    // Before anything is emitted: loads and stores take their alignment from the layout.
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
     let pointer = context.ptr_type(AddressSpace::default());
     let kernel_type = context.i32_type().fn_type(&[pointer.into()], false);
     let kernel = module.add_function(symbol, kernel_type, Some(Linkage::External));
@@ -210,7 +214,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         for (block, value) in &self.exits {
             status.add_incoming(&[(value, *block)]);
         }
-        self.settle_arrays()?;
+        self.release_locals()?;
         self.builder.build_return(Some(&status.as_basic_value()))?;
         Ok(())
     }

@@ -7,8 +7,8 @@
 //!
 //! A kernel is a C function `int32_t kernel(uint64_t *args)`. `args[0]` points to the runtime table (see
 //! `emit/runtime.rs`); then follow, for each parameter in order, two words for an array (pointer to the data, capacity in
-//! elements) or one for a scalar. Pointer and capacity of `Grown` arrays are written back on every return, so that the
-//! caller can release them whether the kernel succeeded or not. The return value is 0 or a [`lacunar_imp::Status`].
+//! elements) or one for a scalar. Pointer and capacity of `Grown` arrays are written whenever they change, so that
+//! the caller can release them whether the kernel succeeded or not. The return value is 0 or a [`lacunar_imp::Status`].
 //!
 //! # Floating point
 //!

@@ -46,7 +46,8 @@ pub(crate) fn target_machine(options: &CompileOptions) -> Result<TargetMachine, 
     let triple = TargetMachine::get_default_triple();
     let (cpu, features) = match &options.cpu {
         Cpu::Host => (host.cpu.as_str(), host.features.as_str()),
-        Cpu::Named(name) => (name.as_str(), ""),
+        Cpu::Named(name) if Cpu::BASELINES.contains(&name.as_str()) => (name.as_str(), ""),
+        Cpu::Named(name) => return Err(LlvmError::Target(name.clone())),
     };
     let unknown = || LlvmError::Target(format!("{cpu} ({triple})"));
     let level = match options.optimization {
@@ -72,9 +73,7 @@ pub(crate) fn build<'ctx>(
     machine: &TargetMachine,
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, LlvmError> {
-    let module = emit(context, function, symbol)?;
-    module.set_triple(&machine.get_triple());
-    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    let module = emit(context, function, symbol, machine)?;
     optimize(&module, machine, options)?;
     Ok(module)
 }

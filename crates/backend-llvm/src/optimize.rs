@@ -7,7 +7,14 @@ use inkwell::targets::TargetMachine;
 
 use crate::{CompileOptions, LlvmError, Optimization};
 
-const KERNEL_PASSES: &str = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>),function(loop-simplify,lcssa,loop-mssa(licm),loop(indvars)),function(loop-vectorize,slp-vectorizer,instcombine<no-verify-fixpoint>,simplifycfg)";
+/// The passes that matter for kernels. Loops arrive rotated, with 64-bit counters and alias scopes, so most of what
+/// `default<O3>` does before it vectorizes is not needed; there are no calls to inline.
+///
+/// `instcombine` must not check that it has reached a fixpoint: that check ends the process.
+const KERNEL_PASSES: &str = "function(\
+    sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
+    loop-mssa(licm),loop(loop-idiom,loop-unroll-full),early-cse,\
+    loop-vectorize,slp-vectorizer,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Runs the passes that the options ask for.
 pub(crate) fn optimize(module: &Module, machine: &TargetMachine, options: &CompileOptions) -> Result<(), LlvmError> {

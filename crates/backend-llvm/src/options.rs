@@ -23,8 +23,14 @@ pub enum Cpu {
     /// The one the process runs on, with all its features.
     #[default]
     Host,
-    /// A processor by LLVM's name, as in `x86-64-v3`.
+    /// A portable baseline by its name, one of [`Cpu::BASELINES`].
     Named(String),
+}
+
+impl Cpu {
+    /// The names of baselines of this architecture. LLVM knows more names, but ends the process for one it does not know.
+    pub const BASELINES: &[&str] =
+        if cfg!(target_arch = "x86_64") { &["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"] } else { &["generic"] };
 }
 
 /// How much LLVM works on a kernel.

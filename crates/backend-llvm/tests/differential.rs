@@ -1,5 +1,7 @@
 //! Random functions, compiled and interpreted on the same memory, must agree.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{run, set_pattern};

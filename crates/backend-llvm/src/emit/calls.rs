@@ -61,7 +61,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_at_end(body);
         let first = self.builder.build_phi(long, "first")?;
         let size = self.builder.build_phi(long, "size")?;
-        let (first_value, size_value) = (first.as_basic_value().into_int_value(), size.as_basic_value().into_int_value());
+        let (first_value, size_value) =
+            (first.as_basic_value().into_int_value(), size.as_basic_value().into_int_value());
         let half = self.builder.build_right_shift(size_value, one, false, "")?;
         let middle = self.builder.build_int_add(first_value, half, "")?;
         let elem = self.source.arrays[array].elem;

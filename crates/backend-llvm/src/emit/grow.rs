@@ -9,11 +9,11 @@
 //! which reallocates to `max(needed, 2 room)` elements (at most `limit`) of `size` bytes. It gives null data and a status in
 //! place of the room where it fails; the array is then as it was.
 
+use inkwell::AddressSpace;
 use inkwell::IntPredicate;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue};
-use inkwell::AddressSpace;
 use lacunar_imp::{ArrayId, Status};
 
 use super::Emitter;
@@ -58,8 +58,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let status = self.builder.build_int_truncate(room, self.context.i32_type(), "")?;
         let got = self.builder.build_is_not_null(data, "")?;
         self.leave_unless(got, status)?;
-        self.builder.build_store(pointer, data)?;
-        self.builder.build_store(capacity, room)?;
+        self.replace(array, data, room)?;
         self.builder.build_unconditional_branch(done)?;
         self.builder.position_at_end(done);
         Ok(())

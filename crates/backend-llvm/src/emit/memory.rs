@@ -9,24 +9,25 @@
 use inkwell::context::Context;
 use inkwell::types::{ArrayType, BasicType};
 use inkwell::values::{
-    BasicValue, BasicValueEnum, CallSiteValue, InstructionValue, IntValue, MetadataValue, PointerValue,
-    ValueKind,
+    BasicValue, BasicValueEnum, CallSiteValue, InstructionValue, IntValue, MetadataValue, PointerValue, ValueKind,
 };
 use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, ArrayRole, Function, Status};
 
+use super::Emitter;
 use super::runtime::RuntimeFn;
 use super::value::{self, Value};
-use super::Emitter;
 use crate::LlvmError;
+
+const FIXED: LlvmError = LlvmError::Malformed("memory for an array that cannot grow");
 
 /// Where an array is.
 #[derive(Clone, Copy)]
 pub(super) enum ArrayPlace<'ctx> {
     /// The caller's memory.
     Fixed(PointerValue<'ctx>),
-    /// Memory of the kernel's own: the stack slots of pointer and capacity, and the argument word to write them back to.
+    /// Memory of the kernel's own: the stack slots of pointer and capacity, and the first argument word of a grown array.
     Growing { pointer: PointerValue<'ctx>, capacity: PointerValue<'ctx>, word: Option<u64> },
 }
 
@@ -90,11 +91,7 @@ impl<'ctx> Aliasing<'ctx> {
     }
 
     /// Marks a conditional branch as hardly ever taking the second way.
-    pub(super) fn mark_likely(
-        &self,
-        context: &'ctx Context,
-        branch: InstructionValue<'ctx>,
-    ) -> Result<(), LlvmError> {
+    pub(super) fn mark_likely(&self, context: &'ctx Context, branch: InstructionValue<'ctx>) -> Result<(), LlvmError> {
         let weight = |weight| context.i32_type().const_int(weight, false).into();
         let weights = [context.metadata_string("branch_weights").into(), weight(1 << 20), weight(1)];
         set_metadata(branch, context.metadata_node(&weights), self.profile_kind)
@@ -130,7 +127,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn word_address(&self, word: u64) -> Result<PointerValue<'ctx>, LlvmError> {
         // SAFETY: inkwell calls this unsafe because of indices out of bounds, which are undefined behavior of the *kernel*;
         // the caller passes as many words as the kernel has parameters.
-        Ok(unsafe { self.builder.build_in_bounds_gep(self.context.i64_type(), self.args, &[self.index(word as i64)], "")? })
+        Ok(unsafe {
+            self.builder.build_in_bounds_gep(self.context.i64_type(), self.args, &[self.index(word as i64)], "")?
+        })
     }
 
     /// Loads a function pointer of the runtime table.
@@ -160,7 +159,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let pointer = self.builder.build_alloca(pointer_type, &self.source.arrays[array].name)?;
         let capacity = self.builder.build_alloca(self.context.i64_type(), "capacity")?;
         let (data, room) = match word {
-            Some(word) => (self.load_word(word, true)?.into_pointer_value(), self.load_word(word + 1, false)?.into_int_value()),
+            Some(word) => {
+                (self.load_word(word, true)?.into_pointer_value(), self.load_word(word + 1, false)?.into_int_value())
+            }
             None => (pointer_type.const_null(), self.index(0)),
         };
         self.builder.build_store(pointer, data)?;
@@ -168,21 +169,32 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(ArrayPlace::Growing { pointer, capacity, word })
     }
 
-    /// Writes grown arrays back and releases local ones, at the end of the kernel.
-    pub(super) fn settle_arrays(&self) -> Result<(), LlvmError> {
+    /// Releases local arrays, at the end of the kernel.
+    pub(super) fn release_locals(&self) -> Result<(), LlvmError> {
         for (index, &place) in self.arrays.iter().enumerate() {
-            let ArrayPlace::Growing { pointer, capacity, word } = place else { continue };
-            let data = self.load_pointer(pointer)?;
-            match word {
-                Some(word) => {
-                    let room = self.load_capacity(capacity)?;
-                    for (word, value) in [(word, data.as_basic_value_enum()), (word + 1, room.as_basic_value_enum())] {
-                        let store = self.builder.build_store(self.word_address(word)?, value)?;
-                        self.aliasing.mark(store, self.aliasing.args_scope())?;
-                    }
-                }
-                None => self.release(index, data)?,
+            if let ArrayPlace::Growing { pointer, word: None, .. } = place {
+                self.release(index, self.load_pointer(pointer)?)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Gives an array new memory: in its stack slots and, for the caller, in its argument words.
+    pub(super) fn replace(
+        &self,
+        array: ArrayId,
+        data: PointerValue<'ctx>,
+        room: IntValue<'ctx>,
+    ) -> Result<(), LlvmError> {
+        let ArrayPlace::Growing { pointer, capacity, word } = self.arrays[array.index()] else {
+            return Err(FIXED);
+        };
+        self.builder.build_store(pointer, data)?;
+        self.builder.build_store(capacity, room)?;
+        let Some(word) = word else { return Ok(()) };
+        for (word, value) in [(word, data.as_basic_value_enum()), (word + 1, room.as_basic_value_enum())] {
+            let store = self.builder.build_store(self.word_address(word)?, value)?;
+            self.aliasing.mark(store, self.aliasing.args_scope())?;
         }
         Ok(())
     }
@@ -266,15 +278,14 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Gives a local array memory for `len` elements.
     pub(super) fn alloc(&mut self, array: ArrayId, len: IntValue<'ctx>, zeroed: bool) -> Result<(), LlvmError> {
-        let (pointer, capacity) = self.growing(array)?;
+        let (pointer, _) = self.growing(array)?;
         // A negative number is a huge one here.
         let limit = self.index(max_elements(self.source.arrays[array].elem));
         let sane = self.builder.build_int_compare(IntPredicate::ULE, len, limit, "")?;
         self.fail_unless(sane, Status::SizeOverflow)?;
 
         self.release(array.index(), self.load_pointer(pointer)?)?;
-        self.builder.build_store(pointer, self.context.ptr_type(AddressSpace::default()).const_null())?;
-        self.builder.build_store(capacity, self.index(0))?;
+        self.replace(array, self.context.ptr_type(AddressSpace::default()).const_null(), self.index(0))?;
         let bytes = self.bytes(array, len)?;
         let flag = self.context.i32_type().const_int(u64::from(zeroed), false);
         let call = self.call_runtime(self.table, RuntimeFn::Allocate, &[bytes.into(), flag.into()])?;
@@ -283,9 +294,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let data = data.into_pointer_value();
         let got = self.builder.build_is_not_null(data, "")?;
         self.fail_unless(got, Status::OutOfMemory)?;
-        self.builder.build_store(pointer, data)?;
-        self.builder.build_store(capacity, len)?;
-        Ok(())
+        self.replace(array, data, len)
     }
 
     /// Marks a call as touching no other array than one.
@@ -302,7 +311,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn growing(&self, array: ArrayId) -> Result<(PointerValue<'ctx>, PointerValue<'ctx>), LlvmError> {
         match self.arrays[array.index()] {
             ArrayPlace::Growing { pointer, capacity, .. } => Ok((pointer, capacity)),
-            ArrayPlace::Fixed(_) => Err(LlvmError::Malformed("memory for an array that cannot grow")),
+            ArrayPlace::Fixed(_) => Err(FIXED),
         }
     }
 

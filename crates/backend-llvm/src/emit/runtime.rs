@@ -13,9 +13,9 @@
 //! `allocate` and `reallocate` give null where there is no memory; `reallocate` then leaves the old memory alone. `release`
 //! takes null. `sort_combine` gives the number of entries left, or a negative number where there is no memory.
 
+use inkwell::AddressSpace;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, CallSiteValue, PointerValue};
-use inkwell::AddressSpace;
 
 use super::Emitter;
 use crate::LlvmError;
@@ -44,7 +44,8 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     fn runtime_type(&self, function: RuntimeFn) -> FunctionType<'ctx> {
         let pointer = self.context.ptr_type(AddressSpace::default());
-        let (ptr, long): (BasicMetadataTypeEnum, BasicMetadataTypeEnum) = (pointer.into(), self.context.i64_type().into());
+        let (ptr, long): (BasicMetadataTypeEnum, BasicMetadataTypeEnum) =
+            (pointer.into(), self.context.i64_type().into());
         let int: BasicMetadataTypeEnum = self.context.i32_type().into();
         match function {
             RuntimeFn::Allocate => pointer.fn_type(&[long, int], false),

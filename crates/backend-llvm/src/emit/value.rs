@@ -89,11 +89,7 @@ pub(super) fn real_type(context: &Context, ty: DType) -> FloatType<'_> {
 
 /// The LLVM type of a value in a register; of one part, if complex.
 pub(super) fn register_type(context: &Context, ty: DType) -> BasicTypeEnum<'_> {
-    if ty.is_float() {
-        real_type(context, ty).as_basic_type_enum()
-    } else {
-        int_type(context, ty).as_basic_type_enum()
-    }
+    if ty.is_float() { real_type(context, ty).as_basic_type_enum() } else { int_type(context, ty).as_basic_type_enum() }
 }
 
 /// The LLVM type of a value in memory; of one part, if complex.

@@ -3,7 +3,7 @@
 //!
 //! The table's state is per thread: a kernel runs on the thread that called it.
 // Not every test file uses everything.
-#![allow(unsafe_code, dead_code)]
+#![allow(unsafe_code, dead_code, clippy::unwrap_used)]
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -59,7 +59,11 @@ extern "C" fn reallocate(old: *mut c_void, kept: u64, bytes: u64, zero_from: u64
     if !block.is_null() {
         // SAFETY: the new block has `bytes` bytes, the old one (if any) `kept`.
         unsafe {
-            ptr::copy_nonoverlapping(old.cast::<u8>(), block.cast::<u8>(), if old.is_null() { 0 } else { kept as usize });
+            ptr::copy_nonoverlapping(
+                old.cast::<u8>(),
+                block.cast::<u8>(),
+                if old.is_null() { 0 } else { kept as usize },
+            );
             if zero_from < bytes {
                 block.cast::<u8>().add(zero_from as usize).write_bytes(0, (bytes - zero_from) as usize);
             }
