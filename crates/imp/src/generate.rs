@@ -36,6 +36,8 @@ pub fn function(seed: u64) -> (Function, Memory) {
         b: Builder::new("random"),
         rng: Rng(seed),
         known: Vec::new(),
+        places: Vec::new(),
+        values: Vec::new(),
         inputs: Vec::new(),
         writable: Vec::new(),
         loops: 0,
@@ -148,6 +150,9 @@ struct Generator {
     b: Builder,
     rng: Rng,
     known: Vec<Known>,
+    /// Elements and values that were used where they can be used again: what passes look for.
+    places: Vec<(ArrayId, DType, ExprId)>,
+    values: Vec<(ExprId, Worth)>,
     inputs: Vec<(ArrayId, DType)>,
     /// Output and local arrays of `LEN` defined elements.
     writable: Vec<(ArrayId, DType)>,

@@ -13,6 +13,7 @@ pub mod ir;
 pub mod memory;
 pub mod ops;
 pub mod parse;
+pub mod passes;
 pub mod print;
 pub mod verify;
 
@@ -21,4 +22,5 @@ pub use interp::{Fault, InterpError, Limits, interpret, interpret_within};
 pub use ir::*;
 pub use memory::{ArrayData, Memory};
 pub use parse::parse;
+pub use passes::optimize;
 pub use verify::{Rule, Verified, VerifyError, verify};

@@ -243,21 +243,17 @@ pub fn is_c_keyword(name: &str) -> bool {
 // Expressions.
 
 fn check_expressions(function: &Function) -> Result<(), VerifyError> {
-    // Types and depths by handle: an operand's are known when its user is looked at.
+    for (id, expr) in function.exprs.iter() {
+        if expr.operands().any(|operand| operand >= id) {
+            return Err(error(Rule::OperandOrder, format!("{expr:?}")));
+        }
+    }
+    if let Some(depth) = expr_depths(function).into_iter().find(|&depth| depth > MAX_EXPR_DEPTH) {
+        return Err(error(Rule::TooDeep, format!("depth {depth}, {MAX_EXPR_DEPTH} at most")));
+    }
+    // Types by handle: an operand's is known when its user is looked at.
     let mut types: Vec<DType> = Vec::with_capacity(function.exprs.len());
-    let mut depths: Vec<u32> = Vec::with_capacity(function.exprs.len());
     for (id, &expr) in function.exprs.iter() {
-        let fail = |rule| Err(error(rule, function.expr_text(id)));
-        let mut depth = 1;
-        for operand in expr.operands() {
-            match depths.get(operand.index()) {
-                Some(operand_depth) => depth = depth.max(operand_depth + 1),
-                None => return Err(error(Rule::OperandOrder, format!("{expr:?}"))),
-            }
-        }
-        if depth > MAX_EXPR_DEPTH {
-            return Err(error(Rule::TooDeep, format!("{expr:?}")));
-        }
         let ty = |operand: ExprId| types[operand.index()];
         let result = match expr {
             Expr::Const(constant) => {
@@ -276,13 +272,22 @@ fn check_expressions(function: &Function) -> Result<(), VerifyError> {
             Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
             Expr::Cast(to, _) => to,
             Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) => {
-                return fail(Rule::OperandTypes);
+                return Err(error(Rule::OperandTypes, function.expr_text(id)));
             }
         };
         types.push(result);
-        depths.push(depth);
     }
     Ok(())
+}
+
+/// How deep each expression is, by handle; operands come before their users.
+pub(crate) fn expr_depths(function: &Function) -> Vec<u32> {
+    let mut depths: Vec<u32> = Vec::with_capacity(function.exprs.len());
+    for (_, expr) in function.exprs.iter() {
+        let operands = expr.operands().filter_map(|operand| depths.get(operand.index()));
+        depths.push(1 + operands.max().copied().unwrap_or(0));
+    }
+    depths
 }
 
 fn in_range(constant: Const) -> bool {

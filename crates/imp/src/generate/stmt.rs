@@ -33,11 +33,27 @@ impl Generator {
     /// A few statements; what they define is forgotten.
     fn statements(&mut self, depth: u32) {
         let (known, writable) = (self.known.len(), self.writable.len());
+        let (places, values) = (self.places.len(), self.values.len());
         for _ in 0..=self.rng.below(4) {
             self.stmt(depth);
         }
         self.known.truncate(known);
         self.writable.truncate(writable);
+        self.places.truncate(places);
+        self.values.truncate(values);
+    }
+
+    /// An element of one of some arrays, now and then one that was used before.
+    fn place(&mut self, arrays: &[(ArrayId, DType)]) -> Option<(ArrayId, DType, ExprId)> {
+        let fits = |&&(array, ty, _): &&(ArrayId, DType, ExprId)| arrays.contains(&(array, ty));
+        let used: Vec<_> = self.places.iter().filter(fits).copied().collect();
+        if let (Some(place), true) = (self.rng.pick(&used), self.rng.chance(2)) {
+            return Some(place);
+        }
+        let (array, ty) = self.rng.pick(arrays)?;
+        let place = (array, ty, self.index());
+        self.places.push(place);
+        Some(place)
     }
 
     /// Runs `build` with the builder at hand, where [`Builder`] wants to lend it.
@@ -53,7 +69,12 @@ impl Generator {
 
     fn define(&mut self) {
         let ty = self.rng.dtype();
-        let (value, worth) = self.value(ty);
+        let (value, worth) = match self.rng.pick(&self.values) {
+            Some(value) if self.rng.chance(4) => value,
+            _ => self.value(ty),
+        };
+        self.values.push((value, worth));
+        let ty = self.b.type_of(value);
         if self.rng.chance(3) {
             let var = self.b.declare("t", value);
             let expr = self.b.var(var);
@@ -66,16 +87,14 @@ impl Generator {
 
     fn load(&mut self) {
         let input = self.rng.chance(2);
-        let arrays = if input { &self.inputs } else { &self.writable };
-        let Some((array, _)) = self.rng.pick(arrays) else { return };
-        let index = self.index();
+        let arrays = if input { self.inputs.clone() } else { self.writable.clone() };
+        let Some((array, _, index)) = self.place(&arrays) else { return };
         let expr = self.b.load("x", array, index);
         self.learn(expr, if input { Worth::Exact } else { Worth::Sum });
     }
 
     fn store(&mut self) {
-        let Some((array, ty)) = self.rng.pick(&self.writable) else { return };
-        let index = self.index();
+        let Some((array, ty, index)) = self.place(&self.writable.clone()) else { return };
         let sums: Vec<ExprId> = self.known.iter().filter(|known| known.ty == ty).map(|known| known.expr).collect();
         let value = match self.rng.pick(&sums) {
             Some(sum) if self.rng.chance(2) => sum,
@@ -85,8 +104,8 @@ impl Generator {
     }
 
     fn accumulate(&mut self) {
-        let Some((array, ty)) = self.rng.pick(&self.writable) else { return };
-        let (index, value) = (self.index(), self.value(ty).0);
+        let Some((array, ty, index)) = self.place(&self.writable.clone()) else { return };
+        let value = self.value(ty).0;
         if let Some(op) = self.rng.pick(&Self::reductions(ty)) {
             self.b.accumulate(array, index, op, value);
         }

@@ -1,0 +1,216 @@
+//! Keeps an element of an array in a variable while a loop works on it (scalar promotion; Carr, Callahan and Kennedy,
+//! PLDI 1990).
+//!
+//! ```text
+//! for p in b .. e {                  if b < e {
+//!   let v: f64 = a[p];                 let y_old: f64 = y[i];
+//!   y[i] += v;                         var y_now: f64 = y_old;
+//! }                            ->      for p in b .. e {
+//!                                        let v: f64 = a[p];
+//!                                        y_now = y_now + v;
+//!                                      }
+//!                                      y[i] = y_now;
+//!                                    }
+//! ```
+//!
+//! An array is promoted in a loop if all its accesses there are loads and stores of one element, whose index is the same
+//! throughout; if at least one is a store; if the first one is made whenever the loop runs at all, so that the element
+//! exists (it stands in the body itself, before any `break`); and if the loop cannot fail halfway, with the element not
+//! yet stored. If that first access replaces the element, its old value is not loaded. Sums are made in the same order.
+
+use rustc_hash::FxHashSet;
+
+use super::walk::{Changes, blocks, blocks_mut, visit};
+use crate::ir::{
+    Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, Stmt, Var, VarId,
+};
+use crate::verify::{MAX_EXPR_DEPTH, MAX_NESTING, expr_depths};
+
+/// Keeps elements that a loop accumulates into in variables.
+pub fn promote_scalars(mut function: Function) -> Function {
+    // A guard around a loop makes one block more, a sum one operation; leave room for both.
+    let too_deep = expr_depths(&function).into_iter().any(|depth| depth >= MAX_EXPR_DEPTH);
+    if too_deep || nesting(&function.body) * 2 > MAX_NESTING {
+        return function;
+    }
+    let body = std::mem::take(&mut function.body);
+    let names = function.arrays.iter().map(|(_, array)| array.name.clone());
+    let names = names.chain(function.vars.iter().map(|(_, var)| var.name.clone())).collect();
+    function.body = Promoter { function: &mut function, names }.block(body);
+    function
+}
+
+fn nesting(block: &Block) -> usize {
+    block.iter().flat_map(blocks).map(nesting).max().unwrap_or(0) + 1
+}
+
+/// An element that a loop works on.
+struct Element {
+    array: ArrayId,
+    index: ExprId,
+    /// Whether the first access replaces it.
+    replaced_first: bool,
+}
+
+struct Promoter<'a> {
+    function: &'a mut Function,
+    names: FxHashSet<String>,
+}
+
+impl Promoter<'_> {
+    /// Promotes in the loops of a block, the outer ones first: what is kept across them needs no keeping inside.
+    fn block(&mut self, stmts: Block) -> Block {
+        let mut kept = Block::with_capacity(stmts.len());
+        for stmt in stmts {
+            let elements = elements(self.function, &stmt);
+            let mut stmt = if elements.is_empty() { stmt } else { self.promote(stmt, &elements) };
+            for inner in blocks_mut(&mut stmt) {
+                *inner = self.block(std::mem::take(inner));
+            }
+            kept.push(stmt);
+        }
+        kept
+    }
+
+    /// The loop with its elements in variables, in the branch that it runs at all.
+    fn promote(&mut self, mut stmt: Stmt, elements: &[Element]) -> Stmt {
+        let cond = match stmt {
+            Stmt::For { begin, end, .. } => self.function.exprs.insert(Expr::Compare(CompareOp::Lt, begin, end)),
+            Stmt::While { cond, .. } => cond,
+            other => return other,
+        };
+        let (mut then, mut after) = (Block::new(), Block::new());
+        for element in elements {
+            let kept = self.keep(element, &mut then);
+            for body in blocks_mut(&mut stmt) {
+                redirect(self.function, body, element.array, kept);
+            }
+            let value = self.function.exprs.insert(Expr::Var(kept));
+            after.push(Stmt::Store { array: element.array, index: element.index, value, reduce: None });
+        }
+        then.push(stmt);
+        then.append(&mut after);
+        Stmt::If { cond, then, otherwise: Block::new() }
+    }
+
+    /// Declares the variable that holds an element.
+    fn keep(&mut self, element: &Element, before: &mut Block) -> VarId {
+        let Array { name, elem, .. } = self.function.arrays[element.array].clone();
+        let value = if element.replaced_first {
+            Expr::Const(Const::zero(elem))
+        } else {
+            let old = self.variable(&format!("{name}_old"), elem, false);
+            before.push(Stmt::Load { var: old, array: element.array, index: element.index });
+            Expr::Var(old)
+        };
+        let value = self.function.exprs.insert(value);
+        let var = self.variable(&format!("{name}_now"), elem, true);
+        before.push(Stmt::Define { var, value });
+        var
+    }
+
+    fn variable(&mut self, wanted: &str, ty: lacunar_formats::DType, mutable: bool) -> VarId {
+        let mut name = wanted.to_string();
+        let mut count = 1;
+        while !self.names.insert(name.clone()) {
+            count += 1;
+            name = format!("{wanted}_{count}");
+        }
+        self.function.vars.push(Var { name, ty, mutable })
+    }
+}
+
+/// The elements that a loop can keep in variables, in the order of their first accesses.
+fn elements(function: &Function, stmt: &Stmt) -> Vec<Element> {
+    let (Stmt::For { body, .. } | Stmt::While { body, .. }) = stmt else { return Vec::new() };
+    let mut can_fail = false;
+    visit(stmt, &mut |inner| can_fail |= may_fail(inner));
+    if can_fail {
+        return Vec::new();
+    }
+    let changes = Changes::of(function, stmt);
+    let mut found: Vec<Element> = Vec::new();
+    for inner in certain(body) {
+        let Some((array, index)) = access(inner) else { continue };
+        let known = found.iter().any(|element| element.array == array);
+        if !known
+            && !changes.touch(function, index)
+            && is_only_element(stmt, array, index)
+            && !precedes(body, inner, array)
+        {
+            let replaced_first = matches!(inner, Stmt::Store { reduce: None, .. });
+            found.push(Element { array, index, replaced_first });
+        }
+    }
+    found
+}
+
+/// The statements of a body that are executed whenever it is entered.
+fn certain(body: &Block) -> impl Iterator<Item = &Stmt> {
+    body.iter().take_while(|stmt| {
+        let mut leaves = false;
+        visit(stmt, &mut |inner| leaves |= matches!(inner, Stmt::Break));
+        !leaves
+    })
+}
+
+fn may_fail(stmt: &Stmt) -> bool {
+    matches!(
+        stmt,
+        Stmt::Fail(_) | Stmt::Alloc { .. } | Stmt::Grow { .. } | Stmt::Call { callee: Callee::SortCombine, .. }
+    )
+}
+
+fn access(stmt: &Stmt) -> Option<(ArrayId, ExprId)> {
+    match *stmt {
+        Stmt::Load { array, index, .. } | Stmt::Store { array, index, .. } => Some((array, index)),
+        _ => None,
+    }
+}
+
+/// Whether a loop uses no other element of an array than this one, and stores it.
+fn is_only_element(stmt: &Stmt, array: ArrayId, index: ExprId) -> bool {
+    let (mut only, mut stored) = (true, false);
+    visit(stmt, &mut |inner| match inner {
+        Stmt::Load { .. } | Stmt::Store { .. } => {
+            if let Some((accessed, place)) = access(inner) {
+                only &= accessed != array || place == index;
+            }
+            stored |= matches!(inner, Stmt::Store { array: accessed, .. } if *accessed == array);
+        }
+        Stmt::Fill { array: used, .. } => only &= *used != array,
+        Stmt::Call { args, .. } => only &= !args.contains(&Arg::Array(array)),
+        _ => {}
+    });
+    only && stored
+}
+
+/// Whether the body uses an array, perhaps, before a statement of the body itself.
+fn precedes(body: &Block, stmt: &Stmt, array: ArrayId) -> bool {
+    let mut used = false;
+    for earlier in body.iter().take_while(|earlier| !std::ptr::eq(*earlier, stmt)) {
+        visit(earlier, &mut |inner| used |= access(inner).is_some_and(|(accessed, _)| accessed == array));
+    }
+    used
+}
+
+/// Puts a variable in the place of the one element of an array that a block uses.
+fn redirect(function: &mut Function, block: &mut Block, array: ArrayId, kept: VarId) {
+    let held = function.exprs.insert(Expr::Var(kept));
+    for stmt in block {
+        match *stmt {
+            Stmt::Load { var, array: accessed, .. } if accessed == array => *stmt = Stmt::Define { var, value: held },
+            Stmt::Store { array: accessed, value, reduce, .. } if accessed == array => {
+                *stmt = Stmt::Assign { var: kept, value: combined(function, reduce, held, value) };
+            }
+            _ => blocks_mut(stmt).for_each(|inner| redirect(function, inner, array, kept)),
+        }
+    }
+}
+
+fn combined(function: &mut Function, reduce: Option<BinaryOp>, held: ExprId, value: ExprId) -> ExprId {
+    match reduce {
+        Some(op) => function.exprs.insert(Expr::Binary(op, held, value)),
+        None => value,
+    }
+}

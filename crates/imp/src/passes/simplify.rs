@@ -1,0 +1,257 @@
+//! Evaluates what is constant and drops what does nothing.
+//!
+//! ```text
+//! let k: i64 = 2 + 1;                      let k: i64 = 3;
+//! if k < 4 {                         ->    y[n] = -(x * 1.0);      (x * 1.0 is x: y[n] = -x;)
+//!   y[n * 1 + 0] = -(x * 1.0);
+//! }
+//! ```
+//!
+//! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
+//! `x` is `-0.0`. An immutable variable that is defined as a constant or as another immutable variable is replaced by
+//! it; its definition is left for [`super::remove_dead`].
+
+use lacunar_formats::{DType, Kind};
+
+use super::walk::{Rewriter, blocks_mut};
+use crate::arith;
+use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, Stmt, UnaryOp};
+
+/// Folds constants, applies identities and drops dead branches.
+pub fn simplify(mut function: Function) -> Function {
+    let body = std::mem::take(&mut function.body);
+    let mut rewriter = Rewriter::default();
+    function.body = block(&mut function, &mut rewriter, body);
+    function
+}
+
+fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block) -> Block {
+    let mut kept = Block::with_capacity(stmts.len());
+    for mut stmt in stmts {
+        rewriter.stmt(function, &mut stmt, &rule);
+        match stmt {
+            Stmt::If { cond, then, otherwise } if truth(function, cond).is_some() => {
+                let taken = if truth(function, cond) == Some(true) { then } else { otherwise };
+                kept.extend(block(function, rewriter, taken));
+            }
+            Stmt::While { cond, .. } if truth(function, cond) == Some(false) => {}
+            Stmt::For { begin, end, .. } if is_empty(function, begin, end) => {}
+            mut stmt => {
+                if let Stmt::Define { var, value } = stmt
+                    && !function.vars[var].mutable
+                    && is_plain(function, value)
+                {
+                    rewriter.values.insert(var, value);
+                }
+                for inner in blocks_mut(&mut stmt) {
+                    *inner = block(function, rewriter, std::mem::take(inner));
+                }
+                kept.push(stmt);
+            }
+        }
+        if matches!(kept.last(), Some(Stmt::Break | Stmt::Fail(_))) {
+            break;
+        }
+    }
+    kept
+}
+
+fn truth(function: &Function, cond: ExprId) -> Option<bool> {
+    constant(function, cond).map(|cond| cond.bits != 0)
+}
+
+fn is_empty(function: &Function, begin: ExprId, end: ExprId) -> bool {
+    match (constant(function, begin), constant(function, end)) {
+        (Some(begin), Some(end)) => begin.bits as i64 >= end.bits as i64,
+        _ => begin == end,
+    }
+}
+
+/// Whether an expression can stand for a variable: it costs nothing, and its value does not change.
+fn is_plain(function: &Function, value: ExprId) -> bool {
+    match function.exprs[value] {
+        Expr::Const(_) => true,
+        Expr::Var(var) => !function.vars[var].mutable,
+        _ => false,
+    }
+}
+
+fn constant(function: &Function, expr: ExprId) -> Option<Const> {
+    match function.exprs[expr] {
+        Expr::Const(constant) => Some(constant),
+        _ => None,
+    }
+}
+
+/// An expression of simplified operands, simplified.
+fn rule(function: &mut Function, expr: Expr) -> ExprId {
+    if let Some(value) = fold(function, expr) {
+        return function.exprs.insert(Expr::Const(value));
+    }
+    match identity(function, expr) {
+        Some(Same::Operand(operand)) => operand,
+        // Each identity leaves less, so this ends.
+        Some(Same::Expr(expr)) => rule(function, expr),
+        None => function.exprs.insert(expr),
+    }
+}
+
+/// The value of an operation on constants.
+fn fold(function: &Function, expr: Expr) -> Option<Const> {
+    let value = |operand| constant(function, operand);
+    Some(match expr {
+        Expr::Const(_) | Expr::Var(_) | Expr::Select(..) => return None,
+        Expr::Unary(op, a) => arith::unary(op, value(a)?),
+        Expr::Binary(op, a, b) => arith::binary(op, value(a)?, value(b)?),
+        Expr::Compare(op, a, b) => Const::bool(arith::compare(op, value(a)?, value(b)?)),
+        Expr::Cast(ty, a) => arith::cast(ty, value(a)?),
+    })
+}
+
+/// What an expression is the same as.
+enum Same {
+    Operand(ExprId),
+    Expr(Expr),
+}
+
+fn identity(function: &mut Function, expr: Expr) -> Option<Same> {
+    match expr {
+        Expr::Const(_) | Expr::Var(_) => None,
+        Expr::Unary(op, a) => unary_identity(function, op, a),
+        Expr::Binary(op, a, b) => binary_identity(function, op, a, b),
+        Expr::Compare(op, a, b) if a == b && !function.type_of(a).is_float() => {
+            let holds = matches!(op, CompareOp::Eq | CompareOp::Le | CompareOp::Ge);
+            Some(Same::Expr(Expr::Const(Const::bool(holds))))
+        }
+        Expr::Compare(..) => None,
+        Expr::Select(_, a, b) if a == b => Some(Same::Operand(a)),
+        Expr::Select(condition, a, b) => match (constant(function, condition), truth_pair(function, a, b)) {
+            (Some(condition), _) => Some(Same::Operand(if condition.bits != 0 { a } else { b })),
+            (None, Some((true, false))) => Some(Same::Operand(condition)),
+            (None, Some((false, true))) => Some(Same::Expr(Expr::Unary(UnaryOp::Not, condition))),
+            _ => None,
+        },
+        Expr::Cast(ty, a) if function.type_of(a) == ty => Some(Same::Operand(a)),
+        Expr::Cast(ty, a) => match function.exprs[a] {
+            Expr::Cast(middle, inner) if widens(function.type_of(inner), middle) => {
+                Some(Same::Expr(Expr::Cast(ty, inner)))
+            }
+            _ => None,
+        },
+    }
+}
+
+fn truth_pair(function: &Function, a: ExprId, b: ExprId) -> Option<(bool, bool)> {
+    let (a, b) = (constant(function, a)?, constant(function, b)?);
+    (a.ty == DType::Bool).then_some((a.bits != 0, b.bits != 0))
+}
+
+/// Whether an integer type holds every value of another.
+fn widens(from: DType, to: DType) -> bool {
+    match (from.kind(), to.kind()) {
+        (Kind::Bool, Kind::Signed | Kind::Unsigned) => true,
+        (Kind::Signed, Kind::Signed) | (Kind::Unsigned, Kind::Unsigned) => from.size() <= to.size(),
+        (Kind::Unsigned, Kind::Signed) => from.size() < to.size(),
+        _ => false,
+    }
+}
+
+fn unary_identity(function: &Function, op: UnaryOp, a: ExprId) -> Option<Same> {
+    match (op, function.exprs[a]) {
+        (UnaryOp::Neg, Expr::Unary(UnaryOp::Neg, inner)) | (UnaryOp::Not, Expr::Unary(UnaryOp::Not, inner)) => {
+            Some(Same::Operand(inner))
+        }
+        (UnaryOp::Not, Expr::Compare(op, x, y)) => {
+            // On floating point `!(x < y)` holds for NaN, and `x >= y` does not.
+            let exact = !function.type_of(x).is_float() || matches!(op, CompareOp::Eq | CompareOp::Ne);
+            exact.then_some(Same::Expr(Expr::Compare(opposite(op), x, y)))
+        }
+        _ => None,
+    }
+}
+
+fn opposite(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Eq => CompareOp::Ne,
+        CompareOp::Ne => CompareOp::Eq,
+        CompareOp::Lt => CompareOp::Ge,
+        CompareOp::Ge => CompareOp::Lt,
+        CompareOp::Le => CompareOp::Gt,
+        CompareOp::Gt => CompareOp::Le,
+    }
+}
+
+fn binary_identity(function: &mut Function, op: BinaryOp, a: ExprId, b: ExprId) -> Option<Same> {
+    let ty = function.type_of(a);
+    let (left, right) = (constant(function, a), constant(function, b));
+    if right.is_some_and(|right| is_right_neutral(op, right)) {
+        return Some(Same::Operand(a));
+    }
+    if left.is_some_and(|left| commutes(op) && is_right_neutral(op, left)) {
+        return Some(Same::Operand(b));
+    }
+    if ty.is_float() {
+        let same = a == b && matches!(op, BinaryOp::Min | BinaryOp::Max);
+        return same.then_some(Same::Operand(a));
+    }
+    if left.is_some_and(|left| absorbs(op, left)) {
+        return Some(Same::Operand(a));
+    }
+    if right.is_some_and(|right| absorbs(op, right)) {
+        return Some(Same::Operand(b));
+    }
+    if a == b {
+        return equal_operands(op, a, ty);
+    }
+    // (x + 1) + 2
+    match (op, function.exprs[a], right) {
+        (BinaryOp::Add, Expr::Binary(BinaryOp::Add, x, inner), Some(outer)) if ty != DType::Bool => {
+            let sum = arith::binary(BinaryOp::Add, constant(function, inner)?, outer);
+            let sum = function.exprs.insert(Expr::Const(sum));
+            Some(Same::Expr(Expr::Binary(BinaryOp::Add, x, sum)))
+        }
+        _ => None,
+    }
+}
+
+/// What an operation on one value twice, which is no floating-point number, gives.
+fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
+    match op {
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Min | BinaryOp::Max => Some(Same::Operand(a)),
+        BinaryOp::Add | BinaryOp::Mul if ty == DType::Bool => Some(Same::Operand(a)),
+        BinaryOp::Sub | BinaryOp::Xor | BinaryOp::Rem => Some(Same::Expr(Expr::Const(Const::zero(ty)))),
+        _ => None,
+    }
+}
+
+fn commutes(op: BinaryOp) -> bool {
+    !matches!(op, BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2)
+}
+
+/// Whether `x op c` is `x` for every `x`.
+fn is_right_neutral(op: BinaryOp, c: Const) -> bool {
+    let (zero, one) = (c == Const::zero(c.ty), c == Const::one(c.ty));
+    match (c.ty.kind(), op) {
+        (Kind::Complex, _) => false,
+        (Kind::Real, BinaryOp::Mul | BinaryOp::Div) => one,
+        (Kind::Real, BinaryOp::Sub) => zero,
+        (Kind::Real, BinaryOp::Add) => c == Const::real(c.ty, -0.0),
+        (Kind::Real, _) => false,
+        (Kind::Bool, BinaryOp::Max) => zero,
+        (Kind::Bool, BinaryOp::Min) => one,
+        (_, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor) => zero,
+        (_, BinaryOp::Mul | BinaryOp::Div | BinaryOp::Pow) => one,
+        (_, BinaryOp::And) => c == arith::wrap(c.ty, u64::MAX),
+        _ => false,
+    }
+}
+
+/// Whether `x op c` and `c op x` are `c` for every `x`, which is no floating-point number.
+fn absorbs(op: BinaryOp, c: Const) -> bool {
+    match op {
+        BinaryOp::Mul | BinaryOp::And => c == Const::zero(c.ty),
+        BinaryOp::Min => c == Const::bool(false),
+        BinaryOp::Add | BinaryOp::Or | BinaryOp::Max => c == Const::bool(true),
+        _ => false,
+    }
+}

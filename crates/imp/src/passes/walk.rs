@@ -1,0 +1,185 @@
+//! What passes share: walking statements, rewriting expressions, and what a block changes.
+//!
+//! In `for i in 0 .. n { t = t + i; y[i] += t; }` the block changes the variables `i` and `t` and the array `y`.
+
+use crate::ir::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt, VarId};
+
+/// The blocks directly in a statement.
+pub(super) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
+    let blocks = match stmt {
+        Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+        Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+        _ => [None, None],
+    };
+    blocks.into_iter().flatten()
+}
+
+/// The blocks directly in a statement, to be changed.
+pub(super) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
+    let blocks = match stmt {
+        Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+        Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+        _ => [None, None],
+    };
+    blocks.into_iter().flatten()
+}
+
+/// Looks at a statement and all in it, in the order of the text.
+pub(super) fn visit(stmt: &Stmt, look: &mut impl FnMut(&Stmt)) {
+    look(stmt);
+    blocks(stmt).flatten().for_each(|inner| visit(inner, look));
+}
+
+/// The expressions of a statement itself, not of the blocks in it.
+pub(super) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
+    match stmt {
+        Stmt::Define { value, .. } | Stmt::Assign { value, .. } => vec![value],
+        Stmt::Load { index, .. } => vec![index],
+        Stmt::Store { index, value, .. } => vec![index, value],
+        Stmt::For { begin, end, .. } => vec![begin, end],
+        Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
+        Stmt::Alloc { len, .. } => vec![len],
+        Stmt::Grow { count, block, .. } => vec![count, block],
+        Stmt::Fill { begin, end, value, .. } => vec![begin, end, value],
+        Stmt::Call { args, .. } => args
+            .iter_mut()
+            .filter_map(|arg| match arg {
+                Arg::Scalar(value) => Some(value),
+                Arg::Array(_) => None,
+            })
+            .collect(),
+        Stmt::Break | Stmt::Fail(_) | Stmt::Comment(_) => Vec::new(),
+    }
+}
+
+/// The expressions of a statement itself, not of the blocks in it.
+pub(super) fn exprs(stmt: &Stmt) -> Vec<ExprId> {
+    // The blocks are the costly part of a statement, and not needed.
+    let mut head = match stmt {
+        Stmt::For { var, begin, end, kind, .. } => {
+            Stmt::For { var: *var, begin: *begin, end: *end, kind: *kind, body: Block::new() }
+        }
+        Stmt::While { cond, .. } => Stmt::While { cond: *cond, body: Block::new() },
+        Stmt::If { cond, .. } => Stmt::If { cond: *cond, then: Block::new(), otherwise: Block::new() },
+        other => other.clone(),
+    };
+    exprs_mut(&mut head).into_iter().map(|expr| *expr).collect()
+}
+
+/// The arrays that a statement itself may write.
+pub(super) fn written(function: &Function, stmt: &Stmt) -> Vec<ArrayId> {
+    match stmt {
+        Stmt::Store { array, .. } | Stmt::Alloc { array, .. } | Stmt::Fill { array, .. } => vec![*array],
+        Stmt::Call { callee: Callee::SortMarked | Callee::SortCombine, args, .. } => args
+            .iter()
+            .filter_map(|&arg| match arg {
+                Arg::Array(array) if function.arrays[array].role != ArrayRole::Input => Some(array),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The variable that a statement itself gives a value.
+pub(super) fn assigned(stmt: &Stmt) -> Option<VarId> {
+    match stmt {
+        Stmt::Assign { var, .. } => Some(*var),
+        _ => stmt.definition(),
+    }
+}
+
+/// A set of variables and arrays.
+pub(super) struct Changes {
+    /// By variable.
+    pub(super) vars: Vec<bool>,
+    /// By array.
+    pub(super) arrays: Vec<bool>,
+}
+
+impl Changes {
+    /// What a statement, with all in it, gives a value or writes.
+    pub(super) fn of(function: &Function, stmt: &Stmt) -> Changes {
+        let mut changes =
+            Changes { vars: vec![false; function.vars.len()], arrays: vec![false; function.arrays.len()] };
+        visit(stmt, &mut |inner| {
+            if let Some(var) = assigned(inner) {
+                changes.vars[var.index()] = true;
+            }
+            for array in written(function, inner) {
+                changes.arrays[array.index()] = true;
+            }
+        });
+        changes
+    }
+
+    /// Whether an expression reads a changed variable.
+    pub(super) fn touch(&self, function: &Function, expr: ExprId) -> bool {
+        reads(function, expr, &|var| self.vars[var.index()])
+    }
+}
+
+/// Whether an expression reads a variable that passes the test.
+pub(super) fn reads(function: &Function, expr: ExprId, test: &impl Fn(VarId) -> bool) -> bool {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut rest = vec![expr];
+    while let Some(id) = rest.pop() {
+        match function.exprs[id] {
+            Expr::Var(var) if test(var) => return true,
+            inner => rest.extend(inner.operands().filter(|&operand| seen.insert(operand))),
+        }
+    }
+    false
+}
+
+/// Rewrites expressions: puts values in the place of variables, and each expression made anew through a rule.
+///
+/// A variable is given a value before the first statement that reads it is rewritten, so what has been rewritten once
+/// stays right.
+#[derive(Default)]
+pub(super) struct Rewriter {
+    /// What stands in the place of a variable, rewritten already.
+    pub(super) values: rustc_hash::FxHashMap<VarId, ExprId>,
+    done: rustc_hash::FxHashMap<ExprId, ExprId>,
+}
+
+impl Rewriter {
+    /// Rewrites the expressions of a statement itself.
+    pub(super) fn stmt(
+        &mut self,
+        function: &mut Function,
+        stmt: &mut Stmt,
+        rule: &impl Fn(&mut Function, Expr) -> ExprId,
+    ) {
+        for expr in exprs_mut(stmt) {
+            *expr = self.expr(function, *expr, rule);
+        }
+    }
+
+    fn expr(&mut self, function: &mut Function, id: ExprId, rule: &impl Fn(&mut Function, Expr) -> ExprId) -> ExprId {
+        if let Some(&done) = self.done.get(&id) {
+            return done;
+        }
+        let expr = match function.exprs[id] {
+            Expr::Var(var) => {
+                if let Some(&value) = self.values.get(&var) {
+                    return value;
+                }
+                Expr::Var(var)
+            }
+            Expr::Const(constant) => Expr::Const(constant),
+            Expr::Unary(op, a) => Expr::Unary(op, self.expr(function, a, rule)),
+            Expr::Cast(ty, a) => Expr::Cast(ty, self.expr(function, a, rule)),
+            Expr::Binary(op, a, b) => Expr::Binary(op, self.expr(function, a, rule), self.expr(function, b, rule)),
+            Expr::Compare(op, a, b) => Expr::Compare(op, self.expr(function, a, rule), self.expr(function, b, rule)),
+            Expr::Select(condition, a, b) => Expr::Select(
+                self.expr(function, condition, rule),
+                self.expr(function, a, rule),
+                self.expr(function, b, rule),
+            ),
+        };
+        let done = rule(function, expr);
+        self.done.insert(id, done);
+        done
+    }
+}
