@@ -1,0 +1,166 @@
+//! Each promise of the verifier, broken once.
+
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
+
+use lacunar_base::Handle;
+use lacunar_formats::DType;
+use lacunar_imp::{
+    Array, ArrayRole, BinaryOp, Builder, Const, Expr, Function, Param, Rule, Stmt, UnaryOp, Var, parse, verify,
+};
+
+fn broken_rule(function: Function) -> Rule {
+    verify(function).unwrap_err().rule
+}
+
+#[test]
+fn broken_texts() {
+    let cases = [
+        ("kernel f(n: i64) { let int: i64 = n; }", Rule::Keyword),
+        ("kernel f(n: i64) { let _X: i64 = n; }", Rule::Keyword),
+        ("kernel f(n: i32) {}", Rule::ScalarParameter),
+        ("kernel f(grown g: i64[2 ..]) {}", Rule::LeastLength),
+        ("kernel f(n: i64) { let x: i64 = n + 1u32; }", Rule::OperandTypes),
+        ("kernel f(n: i64) { let x: i64 = sqrt(n); }", Rule::OperandTypes),
+        ("kernel f() { let x: bool = c64(1.0f32, 0.0f32) < c64(1.0f32, 0.0f32); }", Rule::OperandTypes),
+        ("kernel f(n: i64) { let x: i64 = select(n, n, n); }", Rule::OperandTypes),
+        ("kernel f(n: i64) { for i in 0 .. n { let x: i64 = i; } let y: i64 = x; }", Rule::NotVisible),
+        ("kernel f(n: i64) { for i in 0 .. n { } let y: i64 = i; }", Rule::NotVisible),
+        ("kernel f(n: i64) { if n == 0 { var x: i64 = n; } x = 1; }", Rule::NotVisible),
+        ("kernel f(n: i64) { n = 1; }", Rule::Immutable),
+        ("kernel f(n: i64) { let x: i64 = n; x = 1; }", Rule::Immutable),
+        ("kernel f(n: i64) { let x: f64 = n; }", Rule::TypesDiffer),
+        ("kernel f(in a: f64[], n: i64) { let x: f32 = a[n]; }", Rule::TypesDiffer),
+        ("kernel f(out a: f64[], n: i64) { a[n] = n; }", Rule::TypesDiffer),
+        ("kernel f(out a: f64[]) { a[0u32] = 1.0; }", Rule::IndexType),
+        ("kernel f() { for i in 0u8 .. 1u8 { } }", Rule::IndexType),
+        ("kernel f(n: i64) { if n { } }", Rule::ConditionType),
+        ("kernel f(in a: f64[]) { a[0] = 1.0; }", Rule::InputWritten),
+        ("kernel f(in a: f64[]) { fill a[0 .. 1] = 1.0; }", Rule::InputWritten),
+        ("kernel f(out a: bool[]) { a[0] -= true; }", Rule::OperandTypes),
+        ("kernel f(grown a: f64[]) { alloc a[1]; }", Rule::AllocRole),
+        ("kernel f(out a: f64[]) { grow a[1 * 1]; }", Rule::GrowRole),
+        ("kernel f() { break; }", Rule::StrayBreak),
+        ("kernel f() { while true { for i in 0 .. 1 { break; } } }", Rule::StrayBreak),
+        ("kernel f(in a: i64[]) { let p: i64 = lower_bound(a, 0, 1, 2); }", Rule::CallSignature),
+        ("kernel f(in a: u32[]) { let p: i64 = lower_bound(a, 0, 1); }", Rule::CallSignature),
+        ("kernel f(in a: u32[]) { let p: f64 = lower_bound(a, 0, 1, 2); }", Rule::TypesDiffer),
+        ("kernel f(in l: i64[], in m: bool[]) { sort_marked(l, 0, m, 1); }", Rule::CallSignature),
+        ("kernel f(out l: i64[], in m: bool[]) { let r: i64 = sort_marked(l, 0, m, 1); }", Rule::CallSignature),
+        ("kernel f(out k: i64[]) { sort_combine(1, k, k); }", Rule::CallSignature),
+        ("kernel f(out k: i64[], out v: f64[]) { sort_combine(1, v, k, k); }", Rule::CallSignature),
+        ("kernel f(out v: f64[]) { sort_combine(1, v); }", Rule::CallSignature),
+    ];
+    for (text, rule) in cases {
+        assert_eq!(broken_rule(parse(text).unwrap()), rule, "{text}");
+    }
+}
+
+#[test]
+fn broken_names() {
+    for (name, rule) in [("", Rule::NotAnIdentifier), ("a b", Rule::NotAnIdentifier), ("ä", Rule::NotAnIdentifier)] {
+        assert_eq!(broken_rule(Builder::new(name).finish()), rule);
+    }
+    let mut function = Builder::new("f").finish();
+    for _ in 0..2 {
+        function.vars.push(Var { name: "x".to_string(), ty: DType::F64, mutable: false });
+    }
+    assert_eq!(broken_rule(function), Rule::DuplicateName);
+}
+
+#[test]
+fn broken_arenas() {
+    let mut loops = Builder::new("f").finish();
+    let next = Handle::from_index(1);
+    loops.exprs.insert(Expr::Unary(UnaryOp::Neg, next));
+    loops.exprs.insert(Expr::Unary(UnaryOp::Abs, Handle::from_index(0)));
+    // The printer must not follow it for ever.
+    assert_eq!(loops.expr_text(next), "abs(<?>)");
+    assert_eq!(broken_rule(loops), Rule::OperandOrder);
+
+    let mut dangling = Builder::new("f").finish();
+    dangling.exprs.insert(Expr::Var(next_var()));
+    assert_eq!(broken_rule(dangling), Rule::DanglingHandle);
+
+    let mut no_expr = Builder::new("f").finish();
+    no_expr.body.push(Stmt::While { cond: Handle::from_index(9), body: Vec::new() });
+    assert_eq!(broken_rule(no_expr), Rule::DanglingHandle);
+
+    let mut no_array = Builder::new("f");
+    let zero = no_array.int(0);
+    no_array.alloc(Handle::from_index(3), zero, true);
+    assert_eq!(broken_rule(no_array.finish()), Rule::DanglingHandle);
+
+    let mut no_param = Builder::new("f").finish();
+    no_param.params.push(Param::Scalar(next_var()));
+    assert_eq!(broken_rule(no_param), Rule::ScalarParameter);
+
+    for constant in [
+        Const { ty: DType::U8, bits: 256, imag: 0 },
+        Const { ty: DType::I8, bits: 128, imag: 0 },
+        Const { ty: DType::Bool, bits: 2, imag: 0 },
+        Const { ty: DType::F32, bits: 1 << 32, imag: 0 },
+        Const { ty: DType::F64, bits: 0, imag: 1 },
+    ] {
+        let mut function = Builder::new("f").finish();
+        function.exprs.insert(Expr::Const(constant));
+        assert_eq!(broken_rule(function), Rule::ConstantRange, "{constant:?}");
+    }
+}
+
+fn next_var() -> Handle<Var> {
+    Handle::from_index(0)
+}
+
+#[test]
+fn broken_parameters_and_definitions() {
+    let mut local = Builder::new("f");
+    let array = local.local_array("w", DType::F64);
+    let mut function = local.finish();
+    function.params.push(Param::Array(array));
+    assert_eq!(broken_rule(function), Rule::ArrayParameter);
+
+    let mut missing = Builder::new("f").finish();
+    let role = ArrayRole::Input;
+    missing.arrays.push(Array { name: "a".to_string(), elem: DType::F64, role, min_len: 0 });
+    assert_eq!(broken_rule(missing), Rule::ArrayParameter);
+
+    let mut twice = Builder::new("f");
+    let one = twice.int(1);
+    let var = twice.declare("x", one);
+    twice.push(Stmt::Define { var, value: one });
+    assert_eq!(broken_rule(twice.finish()), Rule::DefinedTwice);
+
+    let mut counter = Builder::new("f");
+    let zero = counter.int(0);
+    let mut function = counter.finish();
+    let var = function.vars.push(Var { name: "i".to_string(), ty: DType::I64, mutable: true });
+    let kind = lacunar_imp::LoopKind::Serial;
+    function.body.push(Stmt::For { var, begin: zero, end: zero, kind, body: Vec::new() });
+    assert_eq!(broken_rule(function), Rule::MustBeImmutable);
+}
+
+#[test]
+fn broken_depths() {
+    let mut deep = Builder::new("f");
+    let mut sum = deep.scalar_param("n");
+    let n = sum;
+    for _ in 0..10_000 {
+        sum = deep.expr(Expr::Binary(BinaryOp::Add, sum, n));
+    }
+    assert_eq!(broken_rule(deep.finish()), Rule::TooDeep);
+
+    let mut nested = Builder::new("f");
+    let yes = nested.bool(true);
+    let mut body = Vec::new();
+    for _ in 0..1000 {
+        body = vec![Stmt::While { cond: yes, body }];
+    }
+    body.into_iter().for_each(|stmt| nested.push(stmt));
+    assert_eq!(broken_rule(nested.finish()), Rule::TooNested);
+}
+
+#[test]
+fn errors_print_what_is_at_fault() {
+    let error = verify(parse("kernel f(in a: f64[]) {\n  a[0] = 1.0 + 2.0;\n}").unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "an input array is written: a[0] = 1.0 + 2.0;");
+}
