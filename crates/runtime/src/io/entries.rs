@@ -108,7 +108,7 @@ impl<T: Element> Field for PatternField<T> {
 
 /// What lines of entries look like.
 pub(super) struct Layout {
-    /// The largest size of each dimension; fewer bits bind if the true size comes from the entries.
+    /// The size of each dimension, or a bound on it where the true size comes from the entries.
     pub(super) dims: Vec<u64>,
     /// Whether `dims` was announced, so that errors may cite it.
     pub(super) dims_known: bool,
@@ -144,10 +144,10 @@ pub(super) fn read_entries<F: Field>(
     announced: Option<u64>,
 ) -> Result<Entries<F::Value>, IoError> {
     let order = layout.dims.len();
-    let narrow_until_needed =
-        |&size: &u64| if layout.dims_known { Coordinates::for_size(size) } else { Coordinates::for_size(0) };
+    // Where the sizes are not known, coordinates are narrow until one does not fit.
+    let coords_for = |&size: &u64| Coordinates::for_size(if layout.dims_known { size } else { 0 });
     let mut entries = Entries {
-        coords: layout.dims.iter().map(narrow_until_needed).collect(),
+        coords: layout.dims.iter().map(coords_for).collect(),
         largest: vec![0; order],
         values: Vec::new(),
         stored: 0,
