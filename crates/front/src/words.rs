@@ -10,7 +10,11 @@ use lacunar_formats::DType;
 /// The candidate that is a slip of the pen away from `word`: the nearest by edit distance, if it is near at all.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().take(MAX_WORD).collect();
-    let allowed = if word.len() <= 3 { 1 } else { word.len() / 3 };
+    let allowed = match word.len() {
+        0 | 1 => 0,
+        2 | 3 => 1,
+        length => length / 3,
+    };
     candidates
         .into_iter()
         .map(|candidate| (distance(&word, candidate), candidate))
@@ -48,6 +52,11 @@ pub(crate) fn did_you_mean<'a>(
     }
 }
 
+/// A word of the user in a message.
+pub(crate) fn quoted(word: &str) -> String {
+    if word.is_empty() { "the empty text".to_string() } else { format!("`{word}`") }
+}
+
 /// `1 index`, `2 indices`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
@@ -58,7 +67,7 @@ pub(crate) fn unknown_type(span: Span, word: &str) -> Diagnostic {
     let names = DType::ALL.iter().map(|dtype| dtype.name());
     let list = names.clone().collect::<Vec<_>>().join(" ");
     let others = ["double", "float", "int", "float64", "float32", "int64", "int32", "complex128", "complex64"];
-    Diagnostic::error("E0504", format!("`{word}` is not an element type"))
+    Diagnostic::error("E0504", format!("{} is not an element type", quoted(word)))
         .label(span, "not a type")
         .note(format!("element types: {list}"))
         .hint(did_you_mean(
@@ -76,7 +85,8 @@ mod tests {
     fn nearest_word() {
         assert_eq!(nearest("squrt", ["sqrt", "square"]), Some("sqrt"));
         assert_eq!(nearest("CSR", ["csc", "csr"]), Some("csr"));
-        assert_eq!(nearest("B", ["A", "x"]), Some("A"));
+        assert_eq!(nearest("a", ["x", "A"]), Some("A"));
+        assert_eq!(nearest("B", ["A", "x"]), None);
         assert_eq!(nearest("matrix", ["A", "x"]), None);
         assert_eq!(nearest("", ["long"]), None);
     }

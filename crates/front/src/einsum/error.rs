@@ -78,11 +78,16 @@ impl Error {
     /// The mistake in words.
     pub fn into_diagnostic(self) -> Diagnostic {
         match self {
-            Error::Character { span, found } => {
-                Diagnostic::error("E0101", format!("unexpected character `{}`", found.escape_debug()))
-                    .label(span, "not part of the language")
-                    .hint("names are made of the letters a-z, A-Z, digits and `_`; operators are `+ - * /`")
-            }
+            Error::Character { span, found } => Diagnostic::error(
+                "E0101",
+                if found.is_control() {
+                    format!("unexpected character `{}`", found.escape_unicode())
+                } else {
+                    format!("unexpected character `{found}`")
+                },
+            )
+            .label(span, "not part of the language")
+            .hint("names are made of the letters a-z, A-Z, digits and `_`; operators are `+ - * /`"),
             Error::Expected { span, expected, found } => {
                 Diagnostic::error("E0102", format!("expected {expected}, found {found}"))
                     .label(span, format!("expected {expected}"))
@@ -201,7 +206,13 @@ impl Error {
                 let indices = words::count(order, "index", "indices");
                 Diagnostic::error("E0303", format!("{sizes} declared for `{name}`, which has {indices}"))
                     .label(span, indices)
-                    .hint("declare one size for each dimension, for example `-d A:5,10`")
+                    .hint(match order {
+                        0 => "a scalar has no sizes: remove the declaration".to_string(),
+                        _ => format!(
+                            "declare one for each dimension, for example `-d {name}:{}`",
+                            vec!["5"; order.min(8)].join(",")
+                        ),
+                    })
             }
             Error::OneSize { name, span, declared } => {
                 Diagnostic::error("E0303", format!("{declared} sizes are declared for the index variable `{name}`"))
@@ -253,11 +264,12 @@ impl Error {
             }
             Error::AssignedInput { name, span, read } => {
                 let error = Diagnostic::error("E0602", format!("`{name}` is an input and cannot be assigned to"))
-                    .label(span, "assigned here")
-                    .hint("assign to a tensor of another name");
+                    .label(span, "assigned here");
                 match read {
-                    Some(read) => error.secondary(read, "read here, before it has been assigned"),
-                    None => error,
+                    Some(read) => error
+                        .secondary(read, "read here, before it has been assigned")
+                        .hint("assign to a tensor of another name, or move this statement before that one"),
+                    None => error.hint("assign to a tensor of another name, or use `+=` to add to it"),
                 }
             }
             Error::AssignedTwice { name, span, first } => {

@@ -334,8 +334,10 @@ impl Parser<'_> {
             return Ok(span);
         }
         let next = self.peek();
-        match (self.open.last(), next.kind) {
-            (Some(open), TokenKind::End | TokenKind::Sign("=" | "+=" | ";" | ")" | "]")) => {
+        let ends = matches!(next.kind, TokenKind::End | TokenKind::Sign("=" | "+=" | ";" | ")" | "]"));
+        let on_a_new_line = self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::Newline;
+        match self.open.last() {
+            Some(open) if ends || on_a_new_line => {
                 let open = open.span;
                 Err(Error::Unclosed { open, span: next.span, closing: sign, found: self.found() })
             }

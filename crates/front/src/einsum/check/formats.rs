@@ -5,6 +5,8 @@
 //! dimensions, the sparse operands that run along it are; else it is dense. `C(i,k) = A(i,j) * B(j,k)` is sparse if both
 //! `A` and `B` are, and dense if only one is, for then a row or column of it is full.
 
+use indexmap::IndexSet;
+use lacunar_base::Span;
 use lacunar_formats::{Format, FormatError};
 use lacunar_notation::{Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
@@ -13,7 +15,7 @@ use super::super::error::Error;
 
 /// Sets the format of every tensor.
 pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
-    let mut open = Vec::new();
+    let mut open = IndexSet::new();
     for id in program.tensors.handles() {
         let tensor = &mut program.tensors[id];
         let order = tensor.order();
@@ -22,19 +24,31 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
             Some(Err(error)) => errors.push(wrong_order(&tensor.name, tensor.span, order, &error)),
             None if tensor.role == Role::Result && order >= 2 => {
                 tensor.format = if order == 2 { Format::csr() } else { Format::csf(order) };
-                open.push(id);
+                open.insert(id);
             }
             None => {}
         }
     }
     // The open results are taken as sparse; each that turns out dense can make others dense.
-    while let Some(place) = open.iter().position(|&id| !is_sparse_result(program, id)) {
-        let dense = &mut program.tensors[open.swap_remove(place)];
-        dense.format = Format::dense(dense.order());
-    }
+    while settle_dense(program, &mut open) {}
 }
 
-fn wrong_order(name: &str, span: lacunar_base::Span, order: usize, error: &FormatError) -> Error {
+/// Makes those of the open results dense that some statement does not leave sparse; they are open no more. Whether
+/// there was one.
+fn settle_dense(program: &mut Program, open: &mut IndexSet<TensorId>) -> bool {
+    let before = open.len();
+    for place in 0..program.statements.len() {
+        let Assignment { lhs, rhs, .. } = &program.statements[place];
+        let target = lhs.tensor;
+        if open.contains(&target) && !lhs.vars.iter().all(|&var| is_absent(program, rhs, var)) {
+            open.swap_remove(&target);
+            program.tensors[target].format = Format::dense(program.tensors[target].order());
+        }
+    }
+    open.len() < before
+}
+
+fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Error {
     let message = match error {
         FormatError::Order { format, levels, .. } => {
             format!("format `{format}` stores {levels} dimensions, but `{name}` has {order}")
@@ -42,12 +56,6 @@ fn wrong_order(name: &str, span: lacunar_base::Span, order: usize, error: &Forma
         other => other.to_string(),
     };
     Error::FormatOrder { name: name.to_string(), span, message, order }
-}
-
-/// Whether every statement that assigns to a tensor leaves it sparse.
-fn is_sparse_result(program: &Program, tensor: TensorId) -> bool {
-    let sparse = |statement: &Assignment| statement.lhs.vars.iter().all(|&var| is_absent(program, &statement.rhs, var));
-    program.statements.iter().filter(|statement| statement.lhs.tensor == tensor).all(sparse)
 }
 
 /// Whether the value of an expression is absent where the entries of all sparse operands along `var` are.

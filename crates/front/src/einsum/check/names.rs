@@ -56,8 +56,15 @@ pub(super) fn meaning(name: &str, brackets: bool) -> Meaning {
 /// Resolves all names.
 pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, Vec<Error>> {
     let names = Names { tensors: IndexMap::new(), vars: IndexMap::new(), accesses: Vec::new() };
-    let mut resolver =
-        Resolver { names, declarations, assigned: IndexMap::new(), bound: Vec::new(), errors: Vec::new() };
+    let mut resolver = Resolver {
+        names,
+        declarations,
+        targets: ast.statements.iter().map(|statement| statement.name.text.as_str()).collect(),
+        undeclared: IndexSet::new(),
+        assigned: IndexMap::new(),
+        bound: Vec::new(),
+        errors: Vec::new(),
+    };
     for statement in &ast.statements {
         resolver.statement(statement);
     }
@@ -94,6 +101,10 @@ pub(super) fn variable(index: &Expr) -> Option<&str> {
 struct Resolver<'a> {
     names: Names,
     declarations: &'a Declarations,
+    /// The tensors that some statement assigns to.
+    targets: IndexSet<&'a str>,
+    /// Tensors that are reported to have no value, each once.
+    undeclared: IndexSet<String>,
     /// Results, each with the place where it is first assigned.
     assigned: IndexMap<String, Span>,
     /// Variables that are bound where the resolver stands: those on the left, and of the sums around.
@@ -139,9 +150,16 @@ impl Resolver<'_> {
                 && !self.assigned.contains_key(name)
                 && !inputs.contains(name)
             {
-                let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
-                let otherwise = format!("give it a value, for example `-i {name}:FILE` or `-g {name}:rand`");
-                let hint = words::did_you_mean(name, with_values, otherwise);
+                if !self.undeclared.insert(name.clone()) {
+                    continue;
+                }
+                let hint = if self.targets.contains(name.as_str()) {
+                    "move the statement that assigns it before this one".to_string()
+                } else {
+                    let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
+                    let otherwise = format!("give it a value, for example `-i {name}:FILE` or `-g {name}:rand`");
+                    words::did_you_mean(name, with_values, otherwise)
+                };
                 self.errors.push(Error::Undeclared { name: name.clone(), span, hint });
             }
         }
@@ -158,6 +176,8 @@ impl Resolver<'_> {
             if replaces {
                 self.errors.push(Error::AssignedTwice { name: name.clone(), span, first });
             }
+        } else if self.undeclared.contains(name) {
+            // Told already, where it is read.
         } else if known || (given && replaces) {
             let read = known.then_some(entry.span);
             self.errors.push(Error::AssignedInput { name: name.clone(), span, read });

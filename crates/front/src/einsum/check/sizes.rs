@@ -15,6 +15,8 @@ use super::names::Names;
 pub(super) struct Sizes {
     /// For each member one that is nearer to the representative of the class, which is its own.
     parent: Vec<usize>,
+    /// At representatives: the number of members of the class.
+    members: Vec<usize>,
     /// At representatives: the size of the class and where it is from.
     size: Vec<Option<SizeUse>>,
     /// The member that is a tensor's first dimension.
@@ -96,7 +98,13 @@ impl Sizes {
         }
         let first_var = members;
         members += names.vars.len();
-        Sizes { parent: (0..members).collect(), size: vec![None; members], first_dimension, first_var }
+        Sizes {
+            parent: (0..members).collect(),
+            members: vec![1; members],
+            size: vec![None; members],
+            first_dimension,
+            first_var,
+        }
     }
 
     fn find(&self, mut member: usize) -> usize {
@@ -112,13 +120,18 @@ impl Sizes {
 
     /// Joins two classes and gives the class a size, if one is given; the two sizes that differ, if any do.
     fn connect(&mut self, a: usize, b: usize, size: Option<SizeUse>) -> Result<(), (SizeUse, SizeUse)> {
-        let (a, b) = (self.find(a), self.find(b));
+        let (mut a, mut b) = (self.find(a), self.find(b));
+        let mut size_of_a = None;
         if a != b {
-            // Paths are halved so that long chains of variables stay cheap.
+            // The smaller class goes below the larger one, so that no member is far from its representative.
+            if self.members[a] > self.members[b] {
+                std::mem::swap(&mut a, &mut b);
+            }
             self.parent[a] = b;
+            self.members[b] += self.members[a];
+            size_of_a = self.size[a].take();
         }
-        let mut uses =
-            [self.size[b].take(), if a == b { None } else { self.size[a].take() }, size].into_iter().flatten();
+        let mut uses = [self.size[b].take(), size_of_a, size].into_iter().flatten();
         let Some(first) = uses.next() else { return Ok(()) };
         let differing = uses.find(|other| other.size != first.size);
         self.size[b] = Some(first.clone());

@@ -128,7 +128,8 @@ impl<'a> Typer<'a> {
     fn cast(&mut self, dtype: DType, operand: &ast::Expr, span: Span) -> Option<Value> {
         let operand = self.expr(operand)?;
         let operand = self.settle_alone(operand)?;
-        if operand.dtype.is_complex() && !dtype.is_complex() {
+        // To `bool` it asks whether the value is not zero, as for every type.
+        if operand.dtype.is_complex() && !dtype.is_complex() && dtype != DType::Bool {
             self.errors.push(Error::ComplexCast { span: operand.span, from: operand.dtype, to: dtype });
             return None;
         }

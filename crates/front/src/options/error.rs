@@ -1,0 +1,111 @@
+//! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
+
+use lacunar_base::{Diagnostic, Span};
+
+use super::generate;
+use crate::words;
+
+/// The names of formats, for hints.
+const FORMATS: [&str; 9] = ["dense", "coo", "csf", "csr", "csc", "dcsr", "dcsc", "sv", "scalar"];
+
+/// A mistake in the value of a flag.
+#[derive(Clone, Debug)]
+pub(super) enum Error {
+    Format { span: Span, word: String },
+    Letter { span: Span, letter: char, word: String },
+    ModeOrder { span: Span, levels: String },
+    Form { span: Span, separators: String, example: &'static str },
+    Name { span: Span, text: String, example: &'static str },
+    Size { span: Span, text: String },
+    Scalar { span: Span, text: String },
+    Generator { span: Span, word: String },
+    GeneratorArgument { span: Span, word: String, takes: &'static str },
+    File { span: Span },
+}
+
+impl Error {
+    /// The mistake in words.
+    pub fn into_diagnostic(self) -> Diagnostic {
+        let formats = || format!("formats: {}", FORMATS.join(" "));
+        let letters = "letters: d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique";
+        match self {
+            Error::Format { span, word } => {
+                Diagnostic::error("E0402", format!("{} is not a format", words::quoted(&word)))
+                    .label(span, "not a format")
+                    .note(formats())
+                    .note(letters)
+                    .hint(words::did_you_mean(
+                        &word,
+                        FORMATS,
+                        "use a name, or one letter for each dimension, e.g. `A:ds`",
+                    ))
+            }
+            Error::Letter { span, letter, word } => {
+                Diagnostic::error("E0403", format!("`{letter}` is not a level kind"))
+                    .label(span, "not a letter of a level")
+                    .note(formats())
+                    .note(letters)
+                    .hint(words::did_you_mean(&word, FORMATS, "use one letter for each dimension, e.g. `A:ds`"))
+            }
+            Error::ModeOrder { span, levels } => {
+                Diagnostic::error("E0404", "the mode order does not name the dimension of each level exactly once")
+                    .label(span, "not an order of the dimensions")
+                    .hint(format!(
+                        "list the dimensions from 0, outermost level first, e.g. `{levels}:{}`",
+                        order(&levels)
+                    ))
+            }
+            Error::Form { span, separators, example } => {
+                Diagnostic::error("E0701", format!("expected a name, then {separators} and a value"))
+                    .label(span, format!("no {separators} here"))
+                    .hint(format!("write, for example, `{example}`"))
+            }
+            Error::Name { span, text, example } => {
+                Diagnostic::error("E0702", format!("{} is not a name", words::quoted(&text)))
+                    .label(span, "expected the name of a tensor or an index variable")
+                    .hint(format!("names are made of letters, digits and `_`; write, for example, `{example}`"))
+            }
+            Error::Size { span, text } => Diagnostic::error("E0703", format!("{} is not a size", words::quoted(&text)))
+                .label(span, "expected a whole number from 0 to 18446744073709551615")
+                .hint("write the sizes with commas between them, for example `-d A:5,10`"),
+            Error::Scalar { span, text } => Diagnostic::error(
+                "E0704",
+                format!("{} is not the value of a scalar", words::quoted(&text)),
+            )
+            .label(span, "expected a number or a truth value")
+            .hint(
+                "write, for example, `alpha=2.5`, `alpha=-3`, `alpha=1+2i` or `alpha=true`; `alpha:FILE` reads a file",
+            ),
+            Error::Generator { span, word } => {
+                Diagnostic::error("E0705", format!("{} is not a kind of generated input", words::quoted(&word)))
+                    .label(span, "not a kind")
+                    .note("kinds: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW); letters: d r u s h")
+                    .hint(words::did_you_mean(
+                        &word,
+                        generate::WORDS,
+                        "write, for example, `x:rand` or `A:sparse(0.01)`",
+                    ))
+            }
+            Error::GeneratorArgument { span, word, takes } => {
+                let example = match word.as_str() {
+                    "sparse" => "A:sparse(0.01)".to_string(),
+                    "uniform" => "A:uniform(8)".to_string(),
+                    word => format!("x:{word}"),
+                };
+                Diagnostic::error("E0706", format!("`{word}` takes {takes} in parentheses"))
+                    .label(span, format!("expected {takes}"))
+                    .hint(format!("write, for example, `{example}`"))
+            }
+            Error::File { span } => Diagnostic::error("E0707", "the name of a file is missing")
+                .label(span, "nothing here")
+                .hint("write, for example, `A:matrix.mtx`"),
+        }
+    }
+}
+
+/// An order of as many dimensions as there are level letters, for an example: the last first.
+fn order(levels: &str) -> String {
+    let named = FORMATS.contains(&levels.to_ascii_lowercase().as_str());
+    let dimensions = if named { 2 } else { levels.chars().count().clamp(1, 8) };
+    (0..dimensions).rev().map(|dimension| dimension.to_string()).collect::<Vec<_>>().join(",")
+}
