@@ -1,9 +1,10 @@
 //! Step 4: the format of each tensor.
 //!
 //! Declared formats are resolved to the tensor's order. Undeclared inputs, scalars and vectors are dense. Any other
-//! undeclared result is sparse //! (order 2: `csr`, higher: `csf`) if its entries are structurally absent wherever, along each of its
-//! dimensions, the sparse operands that run along it are; else it is dense. `C(i,k) = A(i,j) * B(j,k)` is sparse if both
-//! `A` and `B` are, and dense if only one is, for then a row or column of it is full.
+//! undeclared result is sparse (order 2: `csr`, higher: `csf`) if, along each of its dimensions, its entries are
+//! structurally absent wherever those of the sparse operands that run along it are; else it is dense.
+//! `C(i,k) = A(i,j) * B(j,k)` is sparse if both `A` and `B` are, and dense if only one is, for then whole rows or columns
+//! of it are full.
 
 use indexmap::IndexSet;
 use lacunar_base::Span;
