@@ -1,1 +1,19 @@
 //! Dense oracle, generators and the corpus runner of Lacunar.
+//!
+//! A [`case`] names a program, formats, types, sizes and data; the [`oracle`] says what it means; engines (interpreter,
+//! C, LLVM) run it and are compared with the oracle ([`compare`]).
+
+pub mod case;
+pub mod compare;
+pub mod data;
+pub mod entries;
+pub mod generate;
+pub mod instance;
+pub mod oracle;
+#[cfg(test)]
+mod oracle_tests;
+pub mod runner;
+pub mod scalar;
+pub mod shrink;
+pub mod sketch;
+pub mod sums;

@@ -1,0 +1,320 @@
+//! Cases of the corpus: programs with choices of formats and types, and their data, as TOML.
+//!
+//! ```toml
+//! [sets]                                        # named choices, for this file
+//! matrix = ["csr", "csc", "coo"]
+//!
+//! [[case]]
+//! name = "spmv"
+//! expr = "y(i) = A(i,j) * x(j)"
+//! formats = { A = "@matrix", x = ["dense", "sv"], y = "dense" }
+//! dtypes = { A = "f32" }                        # `f64` where nothing is said; a list is a choice
+//! sizes = { i = 3, j = 4 }                      # of index variables
+//! inputs.x = [[0, 1.5], [3, -2]]                # coordinates, then the value
+//! inputs.A = { density = 0.5, seed = 7 }        # generated; the default is density 0.4, no stored zeros
+//! expected.y = [[0, 3.0]]                       # optional, where there is one choice of types
+//! tags = ["taco"]
+//! why = "what the case is about"
+//! ```
+//!
+//! A case stands for one instance per combination of its choices. Values are numbers, `true`, `nan`, `inf`, `[re, im]`,
+//! or text for integers beyond 64 bits. Entries of a result in `inputs` are its values before the program runs.
+
+use std::collections::BTreeMap;
+
+use lacunar_formats::{DType, FormatSpec};
+use lacunar_front::Declarations;
+use lacunar_notation::{Program, Role};
+use num_complex::Complex;
+use serde::Deserialize;
+use toml::Value;
+
+use crate::data;
+use crate::entries::Entries;
+use crate::instance::{Instance, check, format_text, parse_dtype};
+use crate::scalar::Scalar;
+
+/// One file of the corpus.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseFile {
+    /// Named choices: `@name` stands for them.
+    #[serde(default)]
+    pub sets: BTreeMap<String, Vec<String>>,
+    /// The cases.
+    #[serde(default)]
+    pub case: Vec<Case>,
+}
+
+/// A program with choices and data.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Unique in its file.
+    pub name: String,
+    /// The program.
+    pub expr: String,
+    /// How tensors are stored.
+    #[serde(default)]
+    pub formats: BTreeMap<String, Choice>,
+    /// Types of elements.
+    #[serde(default)]
+    pub dtypes: BTreeMap<String, Choice>,
+    /// Sizes of index variables.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, u64>,
+    /// Entries of inputs.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, Data>,
+    /// Entries of results, written by hand.
+    #[serde(default)]
+    pub expected: BTreeMap<String, Vec<Vec<Value>>>,
+    /// What it belongs to; can be filtered by.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// What it is about.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// One word, or several of which each gives an instance.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Choice {
+    /// One word, or `@set`.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+/// Where entries come from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Data {
+    /// Written out: coordinates, then the value.
+    Entries(Vec<Vec<Value>>),
+    /// Made.
+    Generated(Generated),
+}
+
+/// How entries are made.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generated {
+    /// The probability that a coordinate has an entry.
+    pub density: f64,
+    /// Where randomness starts; by default from the names of case and tensor.
+    pub seed: Option<u64>,
+    /// Whether some of the entries are zeros.
+    #[serde(default)]
+    pub zeros: bool,
+}
+
+impl CaseFile {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// What TOML or the format of cases does not allow.
+    pub fn parse(text: &str) -> Result<CaseFile, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// All instances of a case, in order of their choices.
+    ///
+    /// # Errors
+    /// A program that does not check, a format that does not fit, data that make no sense.
+    pub fn instances(&self, file: &str, case: &Case) -> Result<Vec<Instance>, String> {
+        let mut axes = Vec::new();
+        for (tensor, choice) in &case.formats {
+            axes.push(Axis { tensor, of_type: false, words: self.words(choice)? });
+        }
+        for (tensor, choice) in &case.dtypes {
+            axes.push(Axis { tensor, of_type: true, words: self.words(choice)? });
+        }
+        let sizes: Vec<u64> = axes.iter().map(|axis| axis.words.len() as u64).collect();
+        let mut instances = Vec::new();
+        for choice in crate::entries::coordinates(&sizes) {
+            let picked = axes.iter().zip(&choice).map(|(axis, &at)| (axis, axis.words[at as usize].as_str()));
+            let instance = case.instance(file, picked.collect());
+            instances.push(instance.map_err(|fault| format!("{file}/{}: {fault}", case.name))?);
+        }
+        Ok(instances)
+    }
+
+    fn words(&self, choice: &Choice) -> Result<Vec<String>, String> {
+        let words = match choice {
+            Choice::One(word) => match word.strip_prefix('@') {
+                Some(set) => self.sets.get(set).ok_or_else(|| format!("there is no set `{set}`"))?.clone(),
+                None => vec![word.clone()],
+            },
+            Choice::Many(words) => words.clone(),
+        };
+        if words.is_empty() { Err("an empty choice stands for no instance".to_string()) } else { Ok(words) }
+    }
+}
+
+/// One choice of a case: the format or the type of a tensor.
+struct Axis<'a> {
+    tensor: &'a str,
+    of_type: bool,
+    words: Vec<String>,
+}
+
+impl Case {
+    fn instance(&self, file: &str, picked: Vec<(&Axis<'_>, &str)>) -> Result<Instance, String> {
+        let mut declarations = Declarations::new();
+        let mut chosen = Vec::new();
+        for (axis, word) in picked {
+            if axis.of_type {
+                declarations = declarations.dtype(axis.tensor, parse_dtype(word)?);
+            } else {
+                let format: FormatSpec = word.parse().map_err(|fault| format!("{}: {fault}", axis.tensor))?;
+                declarations = declarations.format(axis.tensor, format);
+            }
+            if axis.words.len() > 1 {
+                chosen.push(format!("{}={word}", axis.tensor));
+            }
+        }
+        declarations = self.sizes.iter().fold(declarations, |all, (name, &size)| all.size(name, size));
+        let program = check(&self.expr, &declarations)?;
+        let mut given = BTreeMap::new();
+        for (_, tensor) in program.tensors.iter() {
+            let data = self.inputs.get(&tensor.name);
+            if tensor.role == Role::Input || data.is_some() {
+                let dims = dims(&program, &tensor.name)?;
+                given.insert(tensor.name.clone(), self.entries(&tensor.name, data, dims, tensor.dtype)?);
+            }
+        }
+        if let Some(name) = self.inputs.keys().find(|name| !given.contains_key(*name)) {
+            return Err(format!("the program has no `{name}`"));
+        }
+        let mut expected = BTreeMap::new();
+        for (name, rows) in &self.expected {
+            let tensor = program.tensors.iter().find(|(_, tensor)| tensor.name == *name);
+            let (_, tensor) = tensor.ok_or_else(|| format!("the program has no `{name}`"))?;
+            expected.insert(name.clone(), read(rows, dims(&program, name)?, tensor.dtype)?);
+        }
+        let choice = if chosen.is_empty() { String::new() } else { format!("[{}]", chosen.join(",")) };
+        let id = format!("{file}/{}{choice}", self.name);
+        Ok(Instance { expected, ..Instance::new(id, self.expr.clone(), declarations, given)? })
+    }
+
+    fn entries(&self, name: &str, data: Option<&Data>, dims: Vec<u64>, dtype: DType) -> Result<Entries, String> {
+        let default = data::seed(&[&self.name, name]);
+        match data {
+            Some(Data::Entries(rows)) => read(rows, dims, dtype),
+            Some(Data::Generated(Generated { density, seed, zeros })) => {
+                Ok(data::entries(seed.unwrap_or(default), &dims, dtype, *density, *zeros))
+            }
+            None => Ok(data::entries(default, &dims, dtype, 0.4, false)),
+        }
+    }
+}
+
+/// The sizes of a tensor, from its own dimensions or those of the variables it is used with.
+fn dims(program: &Program, name: &str) -> Result<Vec<u64>, String> {
+    let accesses = program.statements.iter().flat_map(|s| std::iter::once(&s.lhs).chain(s.rhs.accesses()));
+    let of_tensor = accesses.filter(|access| program.tensors[access.tensor].name == name);
+    let mut found = of_tensor.map(|access| {
+        let own = program.tensors[access.tensor].dims.iter();
+        let sizes = own.zip(&access.vars).map(|(size, &var)| size.or(program.vars[var].size));
+        sizes.collect::<Option<Vec<u64>>>()
+    });
+    found.find_map(|dims| dims).ok_or_else(|| {
+        let formats: Vec<String> = program.tensors.iter().map(|(_, t)| format_text(&t.format)).collect();
+        format!("the sizes of `{name}` are not known (formats: {})", formats.join(" "))
+    })
+}
+
+/// Entries from rows of coordinates and a value.
+fn read(rows: &[Vec<Value>], dims: Vec<u64>, dtype: DType) -> Result<Entries, String> {
+    let mut entries = Entries::empty(dims, dtype);
+    for row in rows {
+        let bad = || format!("{row:?} is not an entry of a tensor with dimensions {:?}", entries.dims);
+        let (value, coordinates) = row.split_last().ok_or_else(bad)?;
+        let coordinate: Option<Vec<u64>> =
+            coordinates.iter().map(|c| c.as_integer().and_then(|c| u64::try_from(c).ok())).collect();
+        let coordinate = coordinate.filter(|c| c.len() == entries.dims.len()).ok_or_else(bad)?;
+        if coordinate.iter().zip(&entries.dims).any(|(&c, &size)| c >= size) {
+            return Err(bad());
+        }
+        let value = read_value(value, dtype).ok_or_else(bad)?;
+        if entries.values.insert(coordinate, value).is_some() {
+            return Err(format!("{row:?} is there twice"));
+        }
+    }
+    Ok(entries)
+}
+
+fn read_value(value: &Value, dtype: DType) -> Option<Scalar> {
+    let real = |value: &Value| value.as_float().or(value.as_integer().map(|x| x as f64));
+    let scalar = match value {
+        Value::Boolean(value) => Scalar::Bool(*value),
+        Value::Integer(value) => Scalar::Int(i128::from(*value)),
+        Value::Float(value) => Scalar::Real(*value),
+        Value::String(text) => Scalar::Int(text.parse().ok()?),
+        Value::Array(parts) => match parts.as_slice() {
+            [re, im] => Scalar::Complex(Complex::new(real(re)?, real(im)?)),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(scalar.cast(dtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        [sets]
+        matrix = ["csr", "csc", "coo"]
+        [[case]]
+        name = "spmv"
+        expr = "y(i) = A(i,j) * x(j)"
+        formats = { A = "@matrix", x = ["dense", "sv"], y = "dense" }
+        sizes = { i = 3, j = 4 }
+        inputs.x = [[0, 1.5], [3, -2]]
+        inputs.A = [[0, 0, 2], [2, 3, nan]]
+        expected.y = [[0, 3.0], [2, nan]]
+    "#;
+
+    #[test]
+    fn a_case_stands_for_all_its_choices() {
+        let file = CaseFile::parse(TEXT).unwrap();
+        let instances = file.instances("basic", &file.case[0]).unwrap();
+        let ids: Vec<&str> = instances.iter().map(|instance| instance.id.as_str()).collect();
+        assert_eq!(ids.len(), 6);
+        assert_eq!(ids[1], "basic/spmv[A=csr,x=sv]");
+        assert_eq!(instances[0].given["A"].dims, [3, 4]);
+        assert_eq!(instances[0].given["x"].values[&vec![3]], Scalar::Real(-2.0));
+    }
+
+    #[test]
+    fn an_instance_written_as_a_case_reads_back() {
+        let file = CaseFile::parse(TEXT).unwrap();
+        for instance in file.instances("basic", &file.case[0]).unwrap() {
+            let text = instance.to_case_text();
+            let again = CaseFile::parse(&text).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+            let read = again.instances("again", &again.case[0]).unwrap().remove(0);
+            assert_eq!(format!("{:?}", read.given), format!("{:?}", instance.given));
+            assert_eq!(read.program.to_string(), instance.program.to_string());
+        }
+    }
+
+    #[test]
+    fn mistakes_are_reported() {
+        for (from, to, word) in [
+            ("csc", "cscc", "cscc"),
+            ("@matrix", "@matrices", "matrices"),
+            ("[3, -2]", "[4, -2]", "entry"),
+            ("inputs.x", "inputs.z", "`z`"),
+            ("A(i,j) *", "A(i,j) **", "error"),
+        ] {
+            let file = CaseFile::parse(&TEXT.replace(from, to)).unwrap();
+            let fault = file.instances("basic", &file.case[0]).unwrap_err();
+            assert!(fault.contains(word), "{fault}");
+        }
+        assert!(CaseFile::parse(&TEXT.replace("expr", "text")).is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! Comparing what an engine produced with what the oracle says: values, then storage.
+//!
+//! *Values*: an entry that is absent equals a stored zero; NaN equals NaN; integers and truth values are exact; reals
+//! may differ by rounding, judged by the largest number that occurred on the way to the value, because sums may be
+//! taken in any order.
+//!
+//! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every
+//! coordinate whose value is not zero is stored, and none is stored that is not structurally present, except where the
+//! format stores whole blocks ([`Entries::stored_in`]) or pads rows (a singleton below a level with unique coordinates).
+
+use std::collections::BTreeMap;
+
+use lacunar_formats::{DType, Format, LevelKind};
+use lacunar_runtime::coo::Coo;
+
+use crate::entries::{Entries, coordinate, scalars};
+use crate::oracle::Outcome;
+use crate::scalar::Scalar;
+
+/// How far a value of a type may be from the true one, relative to the numbers it was computed from.
+pub fn tolerance(dtype: DType) -> f64 {
+    match dtype.part() {
+        DType::F32 => 1e-4,
+        _ => 1e-9,
+    }
+}
+
+/// Whether two values of a type are the same but for rounding of numbers as large as `scale`.
+pub fn close(a: Scalar, b: Scalar, scale: f64, dtype: DType) -> bool {
+    let margin = |x: f64, y: f64| tolerance(dtype) * scale.max(x.abs()).max(y.abs());
+    match (a, b) {
+        (Scalar::Real(x), Scalar::Real(y)) => {
+            x == y || (x.is_nan() && y.is_nan()) || (x.is_finite() && y.is_finite() && (x - y).abs() <= margin(x, y))
+        }
+        // A complex product of infinities may be NaN or infinite in either part (C99 leaves it to the implementation).
+        (Scalar::Complex(x), Scalar::Complex(y)) => match (x.is_finite(), y.is_finite()) {
+            (true, true) => (x - y).norm() <= margin(x.norm(), y.norm()),
+            (left, right) => left == right,
+        },
+        (a, b) => a == b,
+    }
+}
+
+/// Compares values with the oracle's.
+///
+/// # Errors
+/// The first difference, in words.
+pub fn values(expected: &Outcome, actual: &Coo) -> Result<(), String> {
+    let actual = Entries::from_coo(actual)?;
+    entries(&expected.entries, &actual, |coordinate| expected.scale.get(coordinate).copied().unwrap_or(0.0))
+        .map_err(|difference| format!("`{}`{difference}", expected.name))
+}
+
+/// Compares two sets of entries; `scale` gives the size of the numbers behind the value at a coordinate.
+///
+/// # Errors
+/// The first difference, in words.
+pub fn entries(expected: &Entries, actual: &Entries, scale: impl Fn(&[u64]) -> f64) -> Result<(), String> {
+    if expected.dims != actual.dims {
+        return Err(format!(" should have dimensions {:?} and has {:?}", expected.dims, actual.dims));
+    }
+    if expected.dtype != actual.dtype {
+        return Err(format!(" should have type {} and has {}", expected.dtype, actual.dtype));
+    }
+    let zero = Scalar::zero(expected.dtype);
+    let both: BTreeMap<&Vec<u64>, ()> =
+        expected.values.keys().chain(actual.values.keys()).map(|coordinate| (coordinate, ())).collect();
+    for coordinate in both.into_keys() {
+        let want = expected.values.get(coordinate).copied().unwrap_or(zero);
+        let have = actual.values.get(coordinate).copied().unwrap_or(zero);
+        if !close(want, have, scale(coordinate), expected.dtype) {
+            return Err(format!("{coordinate:?} should be {want:?} and is {have:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the stored coordinates of a result, given in the order they are stored in.
+///
+/// # Errors
+/// The first fault, in words.
+pub fn storage(expected: &Outcome, format: &Format, actual: &Coo) -> Result<(), String> {
+    let allowed = if pads(format) { None } else { Some(expected.entries.stored_in(format)?) };
+    let mut before: Option<Vec<u64>> = None;
+    let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();
+    for place in 0..scalars(&actual.values).len() {
+        let at = coordinate(actual, place)?;
+        let key: Vec<u64> = format.mode_order().iter().map(|&dimension| at[dimension]).collect();
+        if before.as_ref().is_some_and(|before| *before >= key) {
+            return Err(format!("`{}` stores {at:?} after an equal or larger coordinate", expected.name));
+        }
+        if allowed.as_ref().is_some_and(|allowed| !allowed.values.contains_key(&at)) {
+            return Err(format!("`{}` stores {at:?}, where the result has no entry", expected.name));
+        }
+        before = Some(key);
+        stored.insert(at, ());
+    }
+    let missing = expected.entries.values.iter().find(|(at, value)| !value.is_zero() && !stored.contains_key(*at));
+    match missing {
+        Some((at, value)) => Err(format!("`{}` does not store {at:?}, which is {value:?}", expected.name)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the format has a place for a coordinate under each parent, whether there is one or not.
+fn pads(format: &Format) -> bool {
+    let levels = format.levels();
+    levels.windows(2).any(|pair| pair[1].kind == LevelKind::Singleton && pair[0].unique)
+        || levels.first().is_some_and(|level| level.kind == LevelKind::Singleton)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(values: &[(u64, f64)]) -> Outcome {
+        let mut entries = Entries::empty(vec![4], DType::F64);
+        entries.values.extend(values.iter().map(|&(c, value)| (vec![c], Scalar::Real(value))));
+        Outcome { name: "y".into(), entries, scale: BTreeMap::new() }
+    }
+
+    fn check(expected: &[(u64, f64)], actual: &[(u64, f64)]) -> (bool, bool) {
+        let (expected, actual) = (outcome(expected), outcome(actual).entries.to_coo());
+        (values(&expected, &actual).is_ok(), storage(&expected, &Format::sv(), &actual).is_ok())
+    }
+
+    #[test]
+    fn absent_equals_stored_zero_in_values_only() {
+        assert_eq!(check(&[(1, 2.0)], &[(1, 2.0)]), (true, true));
+        assert_eq!(check(&[(1, 2.0), (2, 0.0)], &[(1, 2.0)]), (true, true));
+        assert_eq!(check(&[(1, 2.0)], &[(1, 2.0), (2, 0.0)]), (true, false));
+        assert_eq!(check(&[(1, 2.0)], &[]), (false, false));
+        assert_eq!(check(&[(1, f64::NAN)], &[(1, f64::NAN)]), (true, true));
+        assert_eq!(check(&[(1, f64::INFINITY)], &[(1, f64::MAX)]), (false, true));
+    }
+
+    #[test]
+    fn rounding_is_judged_by_the_numbers_on_the_way() {
+        let mut expected = outcome(&[(0, 1e-12)]);
+        let actual = outcome(&[(0, 3e-12)]).entries.to_coo();
+        assert!(values(&expected, &actual).is_err());
+        expected.scale.insert(vec![0], 1.0);
+        assert!(values(&expected, &actual).is_ok());
+    }
+
+    #[test]
+    fn unsorted_and_repeated_coordinates_are_faults() {
+        let expected = outcome(&[(0, 1.0), (1, 1.0)]);
+        let mut list = expected.entries.to_coo();
+        list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 0]);
+        assert!(storage(&expected, &Format::sv(), &list).unwrap_err().contains("after"));
+        list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 1]);
+        assert!(storage(&expected, &Format::sv(), &list).unwrap_err().contains("after"));
+        list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 4]);
+        assert!(storage(&expected, &Format::sv(), &list).unwrap_err().contains("not below"));
+    }
+}

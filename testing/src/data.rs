@@ -1,0 +1,52 @@
+//! Generated entries: small values whose sums and products are exact, at random coordinates, from a seed.
+//!
+//! Reals are multiples of a quarter between -4 and 4, integers between -5 and 5 (0 to 5 where unsigned), so that an
+//! engine that adds up in another order still gives the same bits, and a difference is a fault.
+
+use fastrand::Rng;
+use lacunar_formats::{DType, Kind};
+use num_complex::Complex;
+
+use crate::entries::{Entries, coordinates};
+use crate::scalar::Scalar;
+
+/// One value of a type; zero now and then if `zeros` says so.
+pub fn value(rng: &mut Rng, dtype: DType, zeros: bool) -> Scalar {
+    if zeros && rng.u8(..8) == 0 {
+        return Scalar::zero(dtype);
+    }
+    let quarters = |rng: &mut Rng| {
+        let magnitude = f64::from(rng.u8(1..=16)) / 4.0;
+        if rng.bool() { magnitude } else { -magnitude }
+    };
+    match dtype.kind() {
+        Kind::Bool => Scalar::Bool(true),
+        Kind::Unsigned => Scalar::Int(i128::from(rng.u8(1..=5))),
+        Kind::Signed => {
+            let magnitude = i128::from(rng.u8(1..=5));
+            Scalar::Int(if rng.bool() { magnitude } else { -magnitude })
+        }
+        Kind::Real => Scalar::Real(quarters(rng)),
+        Kind::Complex => Scalar::Complex(Complex::new(quarters(rng), quarters(rng))),
+    }
+}
+
+/// Entries at each coordinate with probability `density`; some of them store zeros if `zeros` says so.
+pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool) -> Entries {
+    let mut rng = Rng::with_seed(seed);
+    let mut entries = Entries::empty(dims.to_vec(), dtype);
+    for coordinate in coordinates(dims) {
+        // Drawn in any case, so that a tensor of lower density has a part of the entries of one of higher density.
+        let (chance, value) = (rng.f64(), value(&mut rng, dtype, zeros));
+        if chance < density {
+            entries.values.insert(coordinate, value);
+        }
+    }
+    entries
+}
+
+/// A seed from words: 64-bit FNV-1a.
+pub fn seed(words: &[&str]) -> u64 {
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,305 @@
+//! Random programs: expressions, formats, types, sizes and data, each from a seed.
+//!
+//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6; all operators and
+//! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
+//! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
+//! and coordinate-list groups (`u`, `c`..., `q`), in any order of modes.
+//!
+//! Functions that jump (comparisons, `floor`, `mod`, ...) or amplify errors are only applied to inputs and their sums,
+//! which are exact, so that rounding alone never makes a difference.
+
+use fastrand::Rng;
+use lacunar_formats::{DType, Format, Level};
+use lacunar_notation::{BinaryFn, UnaryFn};
+
+use crate::instance::Instance;
+use crate::sketch::{Operand, Sketch, Statement, Tree};
+
+/// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
+pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
+    let mut rng = Rng::with_seed(seed);
+    for _ in 0..200 {
+        let sketch = Generator::new(&mut rng, seed).sketch();
+        if let Ok(instance) = sketch.instance() {
+            return Some((sketch, instance));
+        }
+    }
+    None
+}
+
+/// A random format of an order.
+pub fn format(rng: &mut Rng, order: usize) -> Format {
+    let dense = rng.u8(..4) == 0;
+    let mut levels = Vec::new();
+    while levels.len() < order {
+        let left = order - levels.len();
+        match rng.u8(..6) {
+            _ if dense => levels.push(Level::DENSE),
+            0 | 1 => levels.push(Level::DENSE),
+            2 if left >= 2 => {
+                let length = rng.usize(2..=left);
+                levels.push(Level::COMPRESSED_NONUNIQUE);
+                levels.extend(vec![Level::SINGLETON_NONUNIQUE; length - 2]);
+                levels.push(Level::SINGLETON);
+            }
+            _ => levels.push(Level::COMPRESSED),
+        }
+    }
+    let mut modes: Vec<usize> = (0..order).collect();
+    if rng.u8(..5) < 2 {
+        rng.shuffle(&mut modes);
+    }
+    // A shuffled list of all modes is a permutation, which is all that can be wrong.
+    Format::new(levels, modes).unwrap_or_else(|_| Format::dense(order))
+}
+
+const SMOOTH: [UnaryFn; 12] = [
+    UnaryFn::Sqrt,
+    UnaryFn::Cbrt,
+    UnaryFn::Exp,
+    UnaryFn::Log,
+    UnaryFn::Sin,
+    UnaryFn::Cos,
+    UnaryFn::Atan,
+    UnaryFn::Tanh,
+    UnaryFn::Asinh,
+    UnaryFn::Sinh,
+    UnaryFn::Cosh,
+    UnaryFn::Log10,
+];
+const JUMPING: [UnaryFn; 4] = [UnaryFn::Floor, UnaryFn::Ceil, UnaryFn::Sign, UnaryFn::Not];
+const PLAIN: [UnaryFn; 7] =
+    [UnaryFn::Abs, UnaryFn::Neg, UnaryFn::Square, UnaryFn::Real, UnaryFn::Imag, UnaryFn::Conj, UnaryFn::Cube];
+const JUMPING_PAIRS: [BinaryFn; 11] = [
+    BinaryFn::Eq,
+    BinaryFn::Ne,
+    BinaryFn::Lt,
+    BinaryFn::Le,
+    BinaryFn::Gt,
+    BinaryFn::Ge,
+    BinaryFn::Heaviside,
+    BinaryFn::Rem,
+    BinaryFn::IntDiv,
+    BinaryFn::And,
+    BinaryFn::Xor,
+];
+
+struct Generator<'a> {
+    rng: &'a mut Rng,
+    sketch: Sketch,
+    /// Variables that this program uses.
+    vars: usize,
+    /// The type of tensors, unless they are mixed.
+    dtype: Option<DType>,
+}
+
+impl Generator<'_> {
+    fn new(rng: &mut Rng, seed: u64) -> Generator<'_> {
+        let mut sizes = [0; 5];
+        let square = rng.bool();
+        let common = rng.u64(1..=5);
+        for size in &mut sizes {
+            *size = match rng.u8(..12) {
+                _ if square => common,
+                0 => 0,
+                1 => 1,
+                _ => rng.u64(1..=6),
+            };
+        }
+        let dtype = match rng.u8(..10) {
+            0..=5 => Some(DType::F64),
+            6 | 7 => Some(DType::ALL[rng.usize(..DType::ALL.len())]),
+            _ => None,
+        };
+        let vars = rng.usize(1..=5);
+        let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new() };
+        Generator { rng, sketch, vars, dtype }
+    }
+
+    fn chance(&mut self, percent: u8) -> bool {
+        self.rng.u8(..100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.rng.usize(..from.len())]
+    }
+
+    fn sketch(mut self) -> Sketch {
+        self.statement();
+        if self.chance(20) {
+            self.statement();
+        }
+        self.sketch
+    }
+
+    fn statement(&mut self) {
+        let operands = self.rng.usize(1..=4);
+        let mut rhs = self.tree(operands);
+        let mut vars = rhs.vars();
+        self.rng.shuffle(&mut vars);
+        vars.truncate(self.rng.usize(..=vars.len().min(4)));
+        if vars.len() < 4 && self.chance(8) {
+            let broadcast = self.rng.usize(..self.vars);
+            if !vars.contains(&broadcast) {
+                vars.push(broadcast);
+            }
+        }
+        let summed: Vec<usize> = rhs.vars().into_iter().filter(|var| !vars.contains(var)).collect();
+        if !summed.is_empty() && self.chance(25) {
+            rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
+        }
+        let adds = self.chance(10);
+        let given = adds && self.chance(50);
+        let dtype = if given || self.chance(15) { Some(self.dtype()) } else { None };
+        let name = format!("R{}", self.sketch.statements.len());
+        let result = self.tensor(name, &vars, dtype, given);
+        self.sketch.statements.push(Statement { result, vars, adds, rhs });
+    }
+
+    fn dtype(&mut self) -> DType {
+        match self.dtype {
+            Some(dtype) => dtype,
+            None => self.pick(&DType::ALL),
+        }
+    }
+
+    fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool) -> usize {
+        let format = format(self.rng, vars.len());
+        let density = self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]);
+        let zeros = self.chance(30);
+        let dims = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
+        self.sketch.tensors.push(Operand { name, format, dtype, dims, density, zeros, given });
+        self.sketch.tensors.len() - 1
+    }
+
+    /// An expression with this many operands.
+    fn tree(&mut self, operands: usize) -> Tree {
+        if operands <= 1 {
+            return self.small();
+        }
+        let left = self.rng.usize(1..operands);
+        let (a, b) = (Box::new(self.tree(left)), Box::new(self.tree(operands - left)));
+        let tree = match self.rng.u8(..20) {
+            0..=8 => Tree::Binary(BinaryFn::Mul, a, b),
+            9..=13 => Tree::Binary(BinaryFn::Add, a, b),
+            14..=16 => Tree::Binary(BinaryFn::Sub, a, b),
+            17 => Tree::Binary(BinaryFn::Min, a, b),
+            18 => Tree::Binary(BinaryFn::Max, a, b),
+            _ => Tree::Binary(BinaryFn::Div, a, Box::new(self.access())),
+        };
+        if self.chance(8) { Tree::Unary(self.pick(&PLAIN), Box::new(tree)) } else { tree }
+    }
+
+    /// One operand, or a function of inputs.
+    fn small(&mut self) -> Tree {
+        match self.rng.u8(..100) {
+            0..=7 => Tree::Number(["0", "1", "2", "0.5", "3", "-1", "1.25"][self.rng.usize(..7)]),
+            8..=14 => Tree::Unary(self.pick(&SMOOTH), Box::new(self.exact())),
+            15..=18 => Tree::Unary(self.pick(&JUMPING), Box::new(self.exact())),
+            19..=24 => {
+                let function = self.pick(&JUMPING_PAIRS);
+                Tree::Binary(function, Box::new(self.exact()), Box::new(self.exact()))
+            }
+            25..=26 => Tree::Binary(BinaryFn::Pow, Box::new(self.access()), Box::new(Tree::Number("2"))),
+            27..=29 => Tree::Unary(self.pick(&PLAIN), Box::new(self.access())),
+            30..=32 => {
+                let access = self.access();
+                match access.vars().first() {
+                    Some(&var) => Tree::Sum(var, Box::new(access)),
+                    None => access,
+                }
+            }
+            33..=45 => self.result().unwrap_or_else(|| self.access()),
+            _ => self.access(),
+        }
+    }
+
+    /// A value without rounding errors.
+    fn exact(&mut self) -> Tree {
+        match self.rng.u8(..10) {
+            0 => Tree::Number("1"),
+            1 => Tree::Number("-1"),
+            2 => Tree::Binary(BinaryFn::Add, Box::new(self.access()), Box::new(self.access())),
+            3 => Tree::Binary(BinaryFn::Sub, Box::new(self.access()), Box::new(self.access())),
+            _ => self.access(),
+        }
+    }
+
+    /// The result of an earlier statement, if there is one.
+    fn result(&mut self) -> Option<Tree> {
+        let earlier = self.sketch.statements.last()?.result;
+        Some(self.access_of(earlier))
+    }
+
+    /// An input, mostly a new one.
+    fn access(&mut self) -> Tree {
+        let inputs: Vec<usize> = (0..self.sketch.tensors.len())
+            .filter(|&place| !self.sketch.statements.iter().any(|statement| statement.result == place))
+            .collect();
+        if !inputs.is_empty() && self.chance(20) {
+            let input = self.pick(&inputs);
+            return self.access_of(input);
+        }
+        let order = self.pick(&[0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 4]);
+        let mut vars: Vec<usize> = (0..self.vars).collect();
+        self.rng.shuffle(&mut vars);
+        vars.truncate(order);
+        if !vars.is_empty() {
+            while vars.len() < order && self.chance(40) {
+                vars.push(self.pick(&vars.clone()));
+            }
+            if vars.len() >= 2 && self.chance(6) {
+                vars[1] = vars[0];
+            }
+        }
+        let name = format!("T{}", self.sketch.tensors.len());
+        let dtype = self.dtype();
+        let tensor = self.tensor(name, &vars, Some(dtype), true);
+        Tree::Access(tensor, vars)
+    }
+
+    /// A tensor there is, with any variables of the right sizes.
+    fn access_of(&mut self, tensor: usize) -> Tree {
+        let dims = self.sketch.tensors[tensor].dims.clone();
+        let mut vars = Vec::new();
+        for size in dims {
+            let fitting: Vec<usize> = (0..self.vars).filter(|&var| self.sketch.sizes[var] == size).collect();
+            let fresh: Vec<usize> = fitting.iter().copied().filter(|var| !vars.contains(var)).collect();
+            vars.push(if fresh.is_empty() { self.pick(&fitting) } else { self.pick(&fresh) });
+        }
+        Tree::Access(tensor, vars)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_reproduce_and_programs_vary() {
+        let mut texts = std::collections::BTreeSet::new();
+        for seed in 0..200 {
+            let (_, instance) = generate(seed).expect("a program that checks");
+            let (_, again) = generate(seed).expect("the same program");
+            assert_eq!(instance.to_case_text(), again.to_case_text());
+            texts.insert(instance.source.clone());
+        }
+        assert!(texts.len() > 150, "{}", texts.len());
+        let all: String = texts.into_iter().collect();
+        for word in ["sum(", "+=", "\n", "/", "exp(", "-"] {
+            assert!(all.contains(word), "no program has `{word}`");
+        }
+    }
+
+    #[test]
+    fn the_oracle_evaluates_them() {
+        let mut present = 0;
+        for seed in 0..200 {
+            let (_, instance) = generate(seed).expect("a program that checks");
+            let outcomes = crate::oracle::evaluate(&instance.program, &instance.given, &Default::default());
+            let outcomes = outcomes.unwrap_or_else(|fault| panic!("{fault}\n{}", instance.to_case_text()));
+            present += outcomes.iter().map(|outcome| outcome.entries.values.len()).sum::<usize>();
+        }
+        assert!(present > 1000, "{present} entries");
+    }
+}

@@ -1,0 +1,120 @@
+//! A case instance: one program with one choice of formats and types, and its data. What engines run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::DType;
+use lacunar_front::Declarations;
+use lacunar_notation::{Program, Role};
+
+use crate::entries::Entries;
+use crate::scalar::Scalar;
+
+/// A program, how its tensors are stored, and the values given.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Where it comes from: file, case and choice of formats, or a seed.
+    pub id: String,
+    /// The program's text.
+    pub source: String,
+    /// What is declared of its tensors: formats, types, sizes of all inputs.
+    pub declarations: Declarations,
+    /// The checked program.
+    pub program: Program,
+    /// Entries of each input, and of results that have values before the program runs.
+    pub given: BTreeMap<String, Entries>,
+    /// Results known from elsewhere (by hand, or from another system's tests).
+    pub expected: BTreeMap<String, Entries>,
+}
+
+impl Instance {
+    /// Checks a program against what is declared, with the sizes of the given tensors declared as well.
+    ///
+    /// # Errors
+    /// The program's diagnostics, rendered.
+    pub fn new(
+        id: String,
+        source: String,
+        mut declarations: Declarations,
+        given: BTreeMap<String, Entries>,
+    ) -> Result<Instance, String> {
+        for (name, entries) in &given {
+            declarations.dims.entry(name.clone()).or_insert_with(|| entries.dims.clone());
+            declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
+        }
+        let program = check(&source, &declarations)?;
+        Ok(Instance { id, source, declarations, program, given, expected: BTreeMap::new() })
+    }
+
+    /// The instance as a case of the corpus, to be kept in `tests/kernels`.
+    pub fn to_case_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "[[case]]\nname = {:?}\nexpr = {:?}", self.id, self.source);
+        let table = |entries: Vec<String>| entries.join(", ");
+        let tensors = || self.program.tensors.iter().map(|(_, tensor)| tensor);
+        let formats = tensors().map(|t| format!("{} = {:?}", t.name, format_text(&t.format))).collect();
+        let dtypes = tensors().map(|t| format!("{} = {:?}", t.name, t.dtype.name())).collect();
+        let sized = self.program.vars.iter().filter_map(|(_, v)| v.size.map(|size| format!("{} = {size}", v.name)));
+        let _ = writeln!(text, "formats = {{ {} }}\ndtypes = {{ {} }}", table(formats), table(dtypes));
+        let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));
+        for (name, entries) in &self.given {
+            let rows = entries.values.iter().map(|(coordinate, value)| {
+                let mut fields: Vec<String> = coordinate.iter().map(u64::to_string).collect();
+                fields.push(value_text(*value));
+                format!("[{}]", fields.join(", "))
+            });
+            let _ = writeln!(text, "inputs.{name} = [{}]", table(rows.collect()));
+        }
+        text
+    }
+
+    /// The names of all results.
+    pub fn results(&self) -> Vec<&str> {
+        let results = self.program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Result);
+        results.map(|(_, tensor)| tensor.name.as_str()).collect()
+    }
+}
+
+/// A format as the command line takes it; `scalar` for order 0.
+pub fn format_text(format: &lacunar_formats::Format) -> String {
+    if format.order() == 0 { "scalar".to_string() } else { format.letters() }
+}
+
+/// A value as the corpus writes it.
+fn value_text(value: Scalar) -> String {
+    let real = |x: f64| {
+        let text = format!("{x:?}");
+        text.replace("NaN", "nan")
+    };
+    match value {
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => match i64::try_from(value) {
+            Ok(value) => value.to_string(),
+            Err(_) => format!("\"{value}\""),
+        },
+        Scalar::Real(value) => real(value),
+        Scalar::Complex(value) => format!("[{}, {}]", real(value.re), real(value.im)),
+    }
+}
+
+/// A checked program.
+///
+/// # Errors
+/// The diagnostics, rendered.
+pub fn check(source: &str, declarations: &Declarations) -> Result<Program, String> {
+    lacunar_front::check(source, declarations).map_err(|found| render(&found, source))
+}
+
+fn render(diagnostics: &[Diagnostic], source: &str) -> String {
+    diagnostics.iter().map(|diagnostic| diagnostic.render(source, "<case>", false)).collect()
+}
+
+/// Reads an element type.
+///
+/// # Errors
+/// The text names none.
+pub fn parse_dtype(text: &str) -> Result<DType, String> {
+    DType::parse(text).ok_or_else(|| format!("`{text}` is not an element type"))
+}

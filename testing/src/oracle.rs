@@ -1,0 +1,265 @@
+//! The dense oracle: what a program means, evaluated by definition on coordinate lists.
+//!
+//! It visits every point of the iteration space and shares no code with the compiler. Its meaning of a missing entry:
+//!
+//! - an entry that is not present is a structural zero: times anything it is absent, divided by anything (`/`, `idiv`,
+//!   `mod`) it is absent, and anything divided by it is divided by 0;
+//! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`;
+//! - a function of absent operands only is absent if it gives 0 at 0; else it, and a function with one present operand,
+//!   takes 0 for what is absent;
+//! - a sum passes over absent terms, and is absent if it has no other.
+//!
+//! Where the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them
+//! as present zeros.
+//!
+//! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged.
+
+use std::collections::BTreeMap;
+
+use lacunar_formats::DType;
+use lacunar_notation::{AssignOp, Assignment, BinaryFn, Program, Role, TensorId, VarId};
+use rustc_hash::FxHashMap;
+
+use crate::entries::{Entries, coordinates};
+use crate::scalar::Scalar;
+use crate::sums::{Node, Term, with_sums};
+
+/// The largest iteration space that is evaluated, in nodes of the expression times points.
+pub const MAX_WORK: u64 = 50_000_000;
+
+/// What a program gives for one of its results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The result's name.
+    pub name: String,
+    /// Entries that are present.
+    pub entries: Entries,
+    /// The largest finite magnitude that occurred in the computation of each present entry.
+    pub scale: BTreeMap<Vec<u64>, f64>,
+}
+
+/// Evaluates a program: every result, in the order of first assignment.
+///
+/// `given` has the entries of each input, and of results that have values before the program runs (for `+=`); `dims`
+/// the sizes of further tensors, where the inputs do not tell a variable's size. An input stored dense is given with
+/// all its entries, or is completed here.
+///
+/// # Errors
+/// An input or a size that is missing, sizes that disagree, an iteration space beyond [`MAX_WORK`].
+pub fn evaluate(
+    program: &Program,
+    given: &BTreeMap<String, Entries>,
+    dims: &BTreeMap<String, Vec<u64>>,
+) -> Result<Vec<Outcome>, String> {
+    let sizes = sizes(program, given, dims)?;
+    let mut stored = Vec::new();
+    for (id, tensor) in program.tensors.iter() {
+        stored.push(match given.get(&tensor.name) {
+            Some(entries) => Some(Lookup::new(&entries.stored_in(&tensor.format)?)?),
+            None if tensor.role == Role::Input && is_read(program, id) => {
+                return Err(format!("input `{}` has no values", tensor.name));
+            }
+            None => None,
+        });
+    }
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for statement in &program.statements {
+        let tensor = &program.tensors[statement.lhs.tensor];
+        let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
+            Some(place) => Some(outcomes.remove(place)),
+            None => given.get(&tensor.name).map(|entries| Outcome {
+                name: tensor.name.clone(),
+                entries: entries.clone(),
+                scale: BTreeMap::new(),
+            }),
+        };
+        let outcome = run(program, statement, &sizes, &stored, before)?;
+        let lookup = Lookup::new(&outcome.entries.stored_in(&tensor.format)?)?;
+        stored[statement.lhs.tensor.index()] = Some(lookup);
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+fn is_read(program: &Program, tensor: TensorId) -> bool {
+    program.statements.iter().any(|s| s.rhs.accesses().iter().any(|access| access.tensor == tensor))
+}
+
+/// The size of each variable, by its index; 0 for a variable that no tensor has (it is nowhere iterated).
+fn sizes(
+    program: &Program,
+    given: &BTreeMap<String, Entries>,
+    dims: &BTreeMap<String, Vec<u64>>,
+) -> Result<Vec<u64>, String> {
+    let mut sizes: Vec<Option<u64>> = program.vars.iter().map(|(_, var)| var.size).collect();
+    let accesses = program.statements.iter().flat_map(|s| std::iter::once(&s.lhs).chain(s.rhs.accesses()));
+    let accesses: Vec<_> = accesses.collect();
+    for access in &accesses {
+        let tensor = &program.tensors[access.tensor];
+        let known: Vec<Option<u64>> = match given.get(&tensor.name).map(|e| &e.dims).or(dims.get(&tensor.name)) {
+            Some(dims) => dims.iter().copied().map(Some).collect(),
+            None => tensor.dims.clone(),
+        };
+        if known.len() != access.vars.len() {
+            return Err(format!("`{}` has {} sizes and {} variables", tensor.name, known.len(), access.vars.len()));
+        }
+        for (&var, size) in access.vars.iter().zip(known) {
+            let slot = &mut sizes[var.index()];
+            match (*slot, size) {
+                (Some(old), Some(new)) if old != new => {
+                    return Err(format!("variable `{}` has sizes {old} and {new}", program.vars[var].name));
+                }
+                (None, Some(_)) => *slot = size,
+                _ => {}
+            }
+        }
+    }
+    for access in accesses {
+        if let Some(var) = access.vars.iter().find(|var| sizes[var.index()].is_none()) {
+            return Err(format!("variable `{}` has no size", program.vars[*var].name));
+        }
+    }
+    Ok(sizes.into_iter().map(|size| size.unwrap_or(0)).collect())
+}
+
+/// The entries of a tensor under their row-major numbers.
+struct Lookup {
+    dims: Vec<u64>,
+    values: FxHashMap<u64, Scalar>,
+}
+
+impl Lookup {
+    fn new(entries: &Entries) -> Result<Lookup, String> {
+        let volume = entries.dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size.max(1)));
+        volume.ok_or("a tensor is too large for a test")?;
+        let number = |c: &[u64]| c.iter().zip(&entries.dims).fold(0, |n, (&c, &size)| n * size + c);
+        let values = entries.values.iter().map(|(c, &value)| (number(c), value)).collect();
+        Ok(Lookup { dims: entries.dims.clone(), values })
+    }
+}
+
+/// One statement under evaluation.
+struct Run<'a> {
+    sizes: &'a [u64],
+    stored: &'a [Option<Lookup>],
+    /// The value of each variable.
+    at: Vec<u64>,
+    /// The largest finite magnitude since it was last reset.
+    peak: f64,
+}
+
+fn run(
+    program: &Program,
+    statement: &Assignment,
+    sizes: &[u64],
+    stored: &[Option<Lookup>],
+    before: Option<Outcome>,
+) -> Result<Outcome, String> {
+    let tensor = &program.tensors[statement.lhs.tensor];
+    let rhs = with_sums(statement);
+    let space: Vec<u64> = statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    let points = space.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
+    let work = points.and_then(|points| points.checked_mul(work(&rhs, sizes)?));
+    if work.is_none_or(|work| work > MAX_WORK) {
+        return Err(format!(
+            "the iteration space of `{}` is too large to enumerate",
+            program.statement_text(statement)
+        ));
+    }
+    let fresh = || Outcome {
+        name: tensor.name.clone(),
+        entries: Entries::empty(space.clone(), tensor.dtype),
+        scale: BTreeMap::new(),
+    };
+    let mut outcome = match statement.op {
+        AssignOp::Set => fresh(),
+        AssignOp::Reduce(_) => before.unwrap_or_else(fresh),
+    };
+    let mut state = Run { sizes, stored, at: vec![0; sizes.len()], peak: 0.0 };
+    for coordinate in coordinates(&space) {
+        for (var, &c) in statement.lhs.vars.iter().zip(&coordinate) {
+            state.at[var.index()] = c;
+        }
+        state.peak = 0.0;
+        let Some(value) = state.value(&rhs) else { continue };
+        let value = value.cast(tensor.dtype);
+        let scale = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
+        *scale = scale.max(state.peak);
+        let old = outcome.entries.values.get(&coordinate).copied();
+        let new = old.map_or(value, |old| old.binary(BinaryFn::Add, value, tensor.dtype));
+        *scale = scale.max(finite(old)).max(finite(Some(new)));
+        outcome.entries.values.insert(coordinate, new);
+    }
+    Ok(outcome)
+}
+
+/// How many nodes are evaluated for one value of a term; `None` if they cannot be counted.
+fn work(term: &Term, sizes: &[u64]) -> Option<u64> {
+    let below = match &term.node {
+        Node::Constant(_) | Node::Element(..) => 0,
+        Node::Unary(_, a) | Node::Cast(a) => work(a, sizes)?,
+        Node::Binary(_, a, b) => work(a, sizes)?.checked_add(work(b, sizes)?)?,
+        Node::Sum { var, body, .. } => work(body, sizes)?.checked_mul(sizes[var.index()])?,
+    };
+    below.checked_add(1)
+}
+
+fn finite(value: Option<Scalar>) -> f64 {
+    value.map(Scalar::magnitude).filter(|m| m.is_finite()).unwrap_or(0.0)
+}
+
+impl Run<'_> {
+    /// The value of a term at the current point; `None` if it is absent.
+    fn value(&mut self, term: &Term) -> Option<Scalar> {
+        let value = match &term.node {
+            Node::Constant(value) => *value,
+            Node::Element(tensor, vars) => self.element(*tensor, vars),
+            Node::Cast(a) => self.value(a).map(|value| value.cast(term.dtype)),
+            Node::Unary(function, a) => match self.value(a) {
+                Some(value) => Some(value.unary(*function, a.dtype)),
+                None => Some(Scalar::zero(a.dtype).unary(*function, a.dtype)).filter(|value| !value.is_zero()),
+            },
+            Node::Binary(function, a, b) => {
+                let (left, right) = (self.value(a), self.value(b));
+                binary(*function, left, right, a.dtype)
+            }
+            Node::Sum { var, body, .. } => self.sum(*var, body),
+        };
+        self.peak = self.peak.max(finite(value));
+        value
+    }
+
+    fn element(&self, tensor: TensorId, vars: &[VarId]) -> Option<Scalar> {
+        let lookup = self.stored[tensor.index()].as_ref()?;
+        let number = vars.iter().zip(&lookup.dims).fold(0, |n, (var, &size)| n * size + self.at[var.index()]);
+        lookup.values.get(&number).copied()
+    }
+
+    fn sum(&mut self, var: VarId, body: &Term) -> Option<Scalar> {
+        let outer = self.at[var.index()];
+        let mut total: Option<Scalar> = None;
+        for c in 0..self.sizes[var.index()] {
+            self.at[var.index()] = c;
+            let Some(value) = self.value(body) else { continue };
+            let sum = total.map_or(value, |total| total.binary(BinaryFn::Add, value, body.dtype));
+            self.peak = self.peak.max(finite(Some(sum)));
+            total = Some(sum);
+        }
+        self.at[var.index()] = outer;
+        total
+    }
+}
+
+/// A function of two operands of type `dtype`, either of which may be absent.
+fn binary(function: BinaryFn, left: Option<Scalar>, right: Option<Scalar>, dtype: DType) -> Option<Scalar> {
+    let zero = Scalar::zero(dtype);
+    match (function, left, right) {
+        (_, Some(a), Some(b)) => Some(a.binary(function, b, dtype)),
+        (BinaryFn::Mul | BinaryFn::And, ..) => None,
+        (BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem, None, _) => None,
+        (BinaryFn::Add, None, present) | (BinaryFn::Add | BinaryFn::Sub, present, None) => present,
+        (_, None, None) => Some(zero.binary(function, zero, dtype)).filter(|value| !value.is_zero()),
+        (BinaryFn::Sub, None, Some(b)) => Some(b.unary(lacunar_notation::UnaryFn::Neg, dtype)),
+        (_, a, b) => Some(a.unwrap_or(zero).binary(function, b.unwrap_or(zero), dtype)),
+    }
+}

@@ -1,0 +1,280 @@
+//! Runs instances on every engine and compares the results with the oracle and with each other.
+//!
+//! An [`Engine`] is one way to run a program: the interpreter, C, LLVM, with one thread or several. For every instance,
+//! each engine's values and stored coordinates must be what the oracle says ([`crate::compare`]), values known from
+//! elsewhere must hold, and all engines must store the same coordinates. A panic of an engine is a failure like others.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use lacunar_runtime::coo::Coo;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::case::CaseFile;
+use crate::compare;
+use crate::generate::generate;
+use crate::instance::Instance;
+use crate::oracle::{self, Outcome};
+use crate::shrink::shrink;
+
+/// Why an engine gave no results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it was doing: `check`, `compile`, `run`, ...
+    pub stage: String,
+    /// The message.
+    pub message: String,
+}
+
+/// One way to run a program.
+pub trait Engine: Send + Sync {
+    /// Its name in reports.
+    fn name(&self) -> &str;
+
+    /// Runs an instance. Every result by name, as its stored entries in the order they are stored in; the storage has
+    /// been validated (positions, coordinates in range) on the way.
+    ///
+    /// # Errors
+    /// What the engine reports; no program that checks should be refused.
+    fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure>;
+}
+
+/// What the engines are compared with.
+pub enum Reference {
+    /// The oracle, and the instance's expected results.
+    Oracle,
+    /// Only the instance's expected results: for instances that are too large to enumerate.
+    Expected,
+}
+
+/// Runs an instance on every engine.
+///
+/// # Errors
+/// Every difference and failure, in words.
+pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Reference) -> Result<(), String> {
+    let mut faults = Vec::new();
+    let outcomes = match reference {
+        Reference::Oracle => oracle::evaluate(&instance.program, &instance.given, &BTreeMap::new())
+            .map_err(|fault| format!("oracle: {fault}"))?,
+        Reference::Expected => Vec::new(),
+    };
+    for (name, expected) in &instance.expected {
+        if let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == *name) {
+            let same =
+                compare::values(&Outcome { entries: expected.clone(), ..outcome.clone() }, &outcome.entries.to_coo());
+            faults.extend(same.err().map(|fault| format!("oracle, against the result known from elsewhere: {fault}")));
+        }
+    }
+    let mut first: Option<(&str, Vec<(String, Coo)>)> = None;
+    for engine in engines {
+        match run(engine.as_ref(), instance) {
+            Err(failure) => faults.push(format!("{}: {}: {}", engine.name(), failure.stage, failure.message)),
+            Ok(results) => {
+                let checked = check(instance, &outcomes, &results);
+                faults.extend(checked.err().map(|fault| format!("{}: {fault}", engine.name())));
+                match &first {
+                    None => first = Some((engine.name(), results)),
+                    Some((other, before)) => {
+                        let same = same_storage(before, &results);
+                        faults.extend(same.err().map(|fault| format!("{} and {other}: {fault}", engine.name())));
+                    }
+                }
+            }
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(report(instance, &faults)) }
+}
+
+fn report(instance: &Instance, faults: &[String]) -> String {
+    let case = instance.to_case_text();
+    format!("{}\n{}\nto keep it, add to tests/kernels:\n{case}", instance.id, faults.join("\n"))
+}
+
+/// Runs an instance on an engine; a panic is a failure.
+fn run(engine: &dyn Engine, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+    catch_unwind(AssertUnwindSafe(|| engine.run(instance))).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let message = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("(no message)").to_string();
+        Err(Failure { stage: "panic".to_string(), message })
+    })
+}
+
+/// Compares an engine's results with the oracle's and with those known from elsewhere.
+fn check(instance: &Instance, outcomes: &[Outcome], results: &[(String, Coo)]) -> Result<(), String> {
+    let find = |name: &str| {
+        let found = results.iter().find(|(result, _)| result == name);
+        found.map(|(_, coo)| coo).ok_or_else(|| format!("no result `{name}`"))
+    };
+    for outcome in outcomes {
+        let coo = find(&outcome.name)?;
+        compare::values(outcome, coo)?;
+        let tensor = instance.program.tensors.iter().find(|(_, tensor)| tensor.name == outcome.name);
+        if let Some((_, tensor)) = tensor {
+            compare::storage(outcome, &tensor.format, coo)?;
+        }
+    }
+    for (name, expected) in &instance.expected {
+        let outcome = outcomes.iter().find(|outcome| outcome.name == *name);
+        let scale = outcome.map(|outcome| outcome.scale.clone()).unwrap_or_default();
+        let expected = Outcome { name: name.clone(), entries: expected.clone(), scale };
+        compare::values(&expected, find(name)?).map_err(|fault| format!("known from elsewhere: {fault}"))?;
+    }
+    Ok(())
+}
+
+fn same_storage(a: &[(String, Coo)], b: &[(String, Coo)]) -> Result<(), String> {
+    for (name, left) in a {
+        let right = b.iter().find(|(other, _)| other == name).map(|(_, coo)| coo);
+        if right.is_some_and(|right| right.coords != left.coords) {
+            return Err(format!("`{name}` is not stored at the same coordinates"));
+        }
+    }
+    Ok(())
+}
+
+/// One trial per case of a file, over all its instances; those whose id has `LACUNAR_INSTANCE` in it, where that is set.
+///
+/// # Errors
+/// The file's text is no list of cases.
+pub fn trials(file: &str, text: &str, engines: fn() -> Vec<Box<dyn Engine>>) -> Result<Vec<Trial>, String> {
+    let cases = CaseFile::parse(text).map_err(|fault| format!("{file}: {fault}"))?;
+    let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
+    let mut trials = Vec::new();
+    for case in cases.case.clone() {
+        let (cases, file, wanted) = (cases.clone(), file.to_string(), wanted.clone());
+        let name = format!("{file}/{}", case.name);
+        trials.push(Trial::test(name, move || {
+            let instances = cases.instances(&file, &case).map_err(Failed::from)?;
+            let engines = engines();
+            let chosen = instances.iter().filter(|instance| instance.id.contains(&wanted));
+            let faults: Vec<String> =
+                chosen.filter_map(|instance| verify(instance, &engines, Reference::Oracle).err()).collect();
+            summary(&faults, instances.len())
+        }));
+    }
+    Ok(trials)
+}
+
+/// The corpus: every file of `tests/kernels`, by name without its extension, with its text.
+///
+/// # Errors
+/// The folder or a file cannot be read.
+pub fn corpus() -> std::io::Result<Vec<(String, String)>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/kernels");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let (Some("toml"), Some(stem)) = (path.extension().and_then(|e| e.to_str()), path.file_stem()) {
+            files.push((stem.to_string_lossy().into_owned(), std::fs::read_to_string(&path)?));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// How many failing instances of one case are shown in full.
+const SHOWN: usize = 3;
+
+fn summary(faults: &[String], of: usize) -> Result<(), Failed> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<&str> = faults.iter().take(SHOWN).map(String::as_str).collect();
+    Err(Failed::from(format!("{} of {of} instances fail; the first:\n{}", faults.len(), shown.join("\n\n"))))
+}
+
+/// One trial for each of `count` random programs from seed `first` on; a failing one is shrunk.
+pub fn random_trials(first: u64, count: u64, engines: fn() -> Vec<Box<dyn Engine>>) -> Vec<Trial> {
+    let trial = |seed: u64| {
+        Trial::test(format!("random/{seed}"), move || {
+            let (sketch, instance) = generate(seed).ok_or_else(|| Failed::from("no program of this seed checks"))?;
+            let engines = engines();
+            let Err(fault) = verify(&instance, &engines, Reference::Oracle) else { return Ok(()) };
+            let small = shrink(sketch, 300, |instance| verify(instance, &engines, Reference::Oracle).is_err());
+            let least = small.instance().map_err(Failed::from)?;
+            let least = verify(&least, &engines, Reference::Oracle).err().unwrap_or_default();
+            Err(Failed::from(format!("{fault}\n\nshrunk:\n{least}\n(LACUNAR_SEED={seed} LACUNAR_RANDOM=1 repeats it)")))
+        })
+    };
+    (first..first.saturating_add(count)).map(trial).collect()
+}
+
+/// The command line's arguments; two threads unless it says otherwise.
+pub fn arguments() -> Arguments {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(2));
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::Scalar;
+
+    /// The oracle as an engine, with a fault if one is named.
+    struct Echo(&'static str);
+
+    impl Engine for Echo {
+        fn name(&self) -> &str {
+            "echo"
+        }
+
+        fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+            let outcomes = oracle::evaluate(&instance.program, &instance.given, &BTreeMap::new());
+            let outcomes = outcomes.map_err(|message| Failure { stage: "run".into(), message })?;
+            assert!(self.0 != "panic", "on purpose");
+            let results = outcomes.into_iter().map(|mut outcome| {
+                let mut values = outcome.entries.values.values_mut();
+                if let (Some(value), "value") = (values.next(), self.0) {
+                    *value = Scalar::Real(1e6);
+                }
+                if self.0 == "hole" {
+                    outcome.entries.values.pop_first();
+                }
+                (outcome.name, outcome.entries.to_coo())
+            });
+            Ok(results.collect())
+        }
+    }
+
+    fn verdict(fault: &'static str) -> Result<(), String> {
+        let text = r#"
+            [[case]]
+            name = "copy"
+            expr = "y(i) = x(i)"
+            formats = { x = "sv", y = "sv" }
+            sizes = { i = 4 }
+            inputs.x = [[1, 2.0], [3, 1.0]]
+        "#;
+        let file = CaseFile::parse(text).unwrap();
+        let instance = file.instances("test", &file.case[0]).unwrap().remove(0);
+        verify(&instance, &[Box::new(Echo("")), Box::new(Echo(fault))], Reference::Oracle)
+    }
+
+    #[test]
+    fn the_oracle_agrees_with_the_corpus() {
+        let mut faults = Vec::new();
+        for (file, text) in corpus().unwrap() {
+            let cases = CaseFile::parse(&text).unwrap_or_else(|fault| panic!("{file}: {fault}"));
+            for case in &cases.case {
+                match cases.instances(&file, case) {
+                    // Formats make no difference to the oracle but in blocks of zeros: a few are enough.
+                    Ok(instances) => {
+                        faults.extend(instances.iter().take(8).filter_map(|i| verify(i, &[], Reference::Oracle).err()))
+                    }
+                    Err(fault) => faults.push(fault),
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n\n"));
+    }
+
+    #[test]
+    fn every_fault_is_seen() {
+        verdict("").unwrap();
+        assert!(verdict("value").unwrap_err().contains("[1] should be Real(2.0)"));
+        let hole = verdict("hole").unwrap_err();
+        assert!(hole.contains("[1] should be") && hole.contains("not stored at the same"), "{hole}");
+        assert!(verdict("panic").unwrap_err().contains("on purpose"));
+    }
+}

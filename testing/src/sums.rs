@@ -1,0 +1,107 @@
+//! Where implicit sums stand, by definition: the oracle's own reading of `y(i) = b(i) + A(i,j)*c(j)`.
+//!
+//! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
+//! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the
+//! way down it passes negations, products where only one factor uses `v`, and quotients where only the dividend does.
+//! It stops at function calls and conversions (the sum is around them) and at explicit sums. It passes the sums that
+//! this rule has placed for other variables, so the order of the variables does not matter.
+//!
+//! ```text
+//! y(i) = b(i) + A(i,j)*c(j)              y(i) = b(i) + sum(j, A(i,j)*c(j))
+//! y(i) = (A(i,j)*x(j) + c(i)) * 2        y(i) = (sum(j, A(i,j)*x(j)) + c(i)) * 2
+//! y(i) = a * (B(i,j) + C(i,j)) * d(j)    y(i) = sum(j, a * (B(i,j) + C(i,j)) * d(j)), `a` inside or outside
+//! y(i) = exp(A(i,j))                     y(i) = sum(j, exp(A(i,j)))
+//! ```
+
+use lacunar_formats::DType;
+use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, TensorId, UnaryFn, VarId};
+
+use crate::scalar::Scalar;
+
+/// An expression in which every sum is explicit and over one variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// What it is.
+    pub node: Node,
+    /// The type of its value.
+    pub dtype: DType,
+}
+
+/// The kinds of terms.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// A constant; `None` is a structural zero.
+    Constant(Option<Scalar>),
+    /// An element of a tensor.
+    Element(TensorId, Vec<VarId>),
+    /// A function of one operand.
+    Unary(UnaryFn, Box<Term>),
+    /// A function of two operands.
+    Binary(BinaryFn, Box<Term>, Box<Term>),
+    /// A conversion to the term's type.
+    Cast(Box<Term>),
+    /// The sum of the present values of a term for every value of a variable.
+    Sum {
+        /// The variable.
+        var: VarId,
+        /// Whether the user wrote it; otherwise it was implicit.
+        written: bool,
+        /// What is summed.
+        body: Box<Term>,
+    },
+}
+
+/// The right-hand side of a statement with all its sums.
+pub fn with_sums(statement: &Assignment) -> Term {
+    let implicit = statement.rhs.free_vars().into_iter().filter(|var| !statement.lhs.vars.contains(var));
+    implicit.fold(term(&statement.rhs), |placed, var| place(placed, var))
+}
+
+fn term(expr: &Expr) -> Term {
+    let node = match &expr.kind {
+        ExprKind::Literal(literal) => Node::Constant(Scalar::literal(*literal, expr.dtype)),
+        ExprKind::Access(access) => Node::Element(access.tensor, access.vars.clone()),
+        ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
+        ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
+        ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
+        ExprKind::Reduce(_, vars, body) => {
+            return vars.iter().rev().fold(term(body), |body, &var| sum(body, var, true));
+        }
+    };
+    Term { node, dtype: expr.dtype }
+}
+
+fn sum(body: Term, var: VarId, written: bool) -> Term {
+    let dtype = body.dtype;
+    Term { node: Node::Sum { var, written, body: Box::new(body) }, dtype }
+}
+
+/// The term with a sum over `var` around each part that needs one.
+fn place(whole: Term, var: VarId) -> Term {
+    if !uses(&whole, var) {
+        return whole;
+    }
+    let Term { node, dtype } = whole;
+    let inside = |part: Box<Term>| Box::new(place(*part, var));
+    let node = match node {
+        Node::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => Node::Binary(function, inside(a), inside(b)),
+        Node::Unary(UnaryFn::Neg, a) => Node::Unary(UnaryFn::Neg, inside(a)),
+        Node::Binary(BinaryFn::Mul, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Mul, inside(a), b),
+        Node::Binary(BinaryFn::Mul, a, b) if !uses(&a, var) => Node::Binary(BinaryFn::Mul, a, inside(b)),
+        Node::Binary(BinaryFn::Div, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Div, inside(a), b),
+        Node::Sum { var: other, written: false, body } => Node::Sum { var: other, written: false, body: inside(body) },
+        node => return sum(Term { node, dtype }, var, false),
+    };
+    Term { node, dtype }
+}
+
+/// Whether a variable occurs free in a term.
+fn uses(term: &Term, var: VarId) -> bool {
+    match &term.node {
+        Node::Constant(_) => false,
+        Node::Element(_, vars) => vars.contains(&var),
+        Node::Unary(_, a) | Node::Cast(a) => uses(a, var),
+        Node::Binary(_, a, b) => uses(a, var) || uses(b, var),
+        Node::Sum { var: bound, body, .. } => *bound != var && uses(body, var),
+    }
+}
