@@ -23,6 +23,7 @@ use crate::ir::{
     Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param,
     Status, Stmt, UnaryOp, Var, VarId,
 };
+use crate::verify::is_c_keyword;
 
 impl Const {
     /// An integer or `Bool` of type `ty` from its value.
@@ -126,18 +127,16 @@ impl Builder {
         self.function
     }
 
-    /// A name that nothing in the function has yet: `wanted`, or `wanted_2`, `wanted_3`, ...
+    /// A name that nothing in the function has yet and that is no keyword of C: `wanted`, or `wanted_2`, `wanted_3`, ...
     pub fn unique(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();
         loop {
-            if !self.names.contains_key(&name) {
+            if !self.names.contains_key(&name) && !is_c_keyword(&name) {
                 self.names.insert(name.clone(), 1);
                 return name;
             }
-            let count = self.names.get_mut(wanted).map_or(2, |count| {
-                *count += 1;
-                *count
-            });
+            let count = self.names.entry(wanted.to_string()).or_insert(1);
+            *count += 1;
             name = format!("{wanted}_{count}");
         }
     }

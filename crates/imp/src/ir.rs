@@ -21,7 +21,8 @@
 //! wrap. `Div` and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0;
 //! the smallest signed integer divided by -1 wraps. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and. Floating
 //! point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum contracted.
-//! `Min`/`Max` on reals give NaN if either operand is NaN. Casts: to an integer truncates towards zero and saturates
+//! `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex products and
+//! quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to an integer truncates towards zero and saturates
 //! (NaN gives 0); between integers wraps; to `Bool` tests for non-zero; real to complex has imaginary part 0; complex to
 //! real takes the real part.
 //!
@@ -171,7 +172,7 @@ pub enum UnaryOp {
     Neg,
     /// Logical not, on `Bool`.
     Not,
-    /// Absolute value; of a complex number, its modulus as a real of the part's type.
+    /// Absolute value, not of a `Bool`; of a complex number, its modulus as a real of the part's type.
     Abs,
     /// Real part of a complex number, as a real.
     Real,
@@ -238,7 +239,8 @@ pub enum BinaryOp {
     Min,
     /// The larger; not on complex.
     Max,
-    /// Power. Integers: by repeated multiplication, wrapping, a negative exponent truncates towards zero.
+    /// Power, not on `Bool`. Integers: by repeated multiplication, wrapping, a negative exponent truncates towards zero
+    /// (and gives 0 for 0).
     Pow,
     /// `atan2(y, x)`, real only.
     Atan2,
@@ -362,8 +364,9 @@ pub enum Stmt {
         /// Whether the elements are zero; otherwise they are undefined.
         zeroed: bool,
     },
-    /// Makes sure that a `Grown` or `Local` array has room for `count * block` elements, keeping its content; the
-    /// product that does not fit is a `SizeOverflow`. Grows at least twofold, so that appending is linear in total.
+    /// Makes sure that a `Grown` or `Local` array has room for `count * block` elements, keeping its content; a
+    /// negative factor, or a product that does not fit, is a `SizeOverflow`. Memory grows at least twofold, so that
+    /// appending is linear in total, but a function may only count on the largest capacity that it has asked for.
     /// `grow a[count * block];`, `grow a[count * block] = 0;`
     Grow {
         /// The array.
@@ -372,10 +375,11 @@ pub enum Stmt {
         count: ExprId,
         /// How many elements a block has.
         block: ExprId,
-        /// Whether all elements beyond the old capacity are zero; otherwise they are undefined.
+        /// Whether new memory is zeroed; otherwise its elements are undefined. New elements are zero for certain only
+        /// if this and every earlier `Grow` of the array are zeroed.
         zeroed: bool,
     },
-    /// Writes one value to `begin .. end`. `fill a[b .. e] = v;`
+    /// Writes one value to `begin .. end`; to nothing unless `begin < end`. `fill a[b .. e] = v;`
     Fill {
         /// The array, not an input.
         array: ArrayId,
@@ -414,13 +418,13 @@ pub enum Arg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callee {
     /// `lower_bound(a, begin, end, key) -> I64`: the first `p` of `begin .. end` with `a[p] >= key`, else `end`. `a` is
-    /// an array of `U32` or `U64`, ascending in the range; `key` is `I64`.
+    /// an array of `U32` or `U64`, ascending in the range, with `begin <= end`; `key` is `I64`.
     LowerBound,
     /// `sort_marked(list, n, marks, size)`: `list[0..n]` (`I64`) are the `n` distinct coordinates `k` below `size` whose
     /// `marks[k]` (`Bool`) is true, in any order; afterwards they ascend. `marks` is only read.
     SortMarked,
     /// `sort_combine(n, values, key_0, .., key_r) -> I64`: sorts the first `n` entries by their keys (`I64` arrays,
-    /// `key_0` most significant), adds up the values of equal keys, and gives the number of entries left. Fails with
-    /// `OutOfMemory`.
+    /// `key_0` most significant), adds up the values of equal keys, and gives the number of entries left; the elements
+    /// behind these, up to `n`, are undefined. The arrays differ. Fails with `OutOfMemory`.
     SortCombine,
 }

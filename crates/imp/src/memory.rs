@@ -2,8 +2,9 @@
 //!
 //! ```
 //! use lacunar_imp::{ArrayData, Memory};
-//! let memory = Memory { arrays: vec![ArrayData::F64(vec![1.0, 2.0])], scalars: vec![2] };
-//! assert_eq!(memory.arrays[0].len(), 2);
+//! let memory = Memory { arrays: vec![vec![1.0, 2.0].into(), vec![7u32].into()], scalars: vec![2] };
+//! assert_eq!(memory.arrays[0], ArrayData::F64(vec![1.0, 2.0]));
+//! assert_eq!(memory.arrays[1].len(), 1);
 //! ```
 
 use std::collections::TryReserveError;
@@ -137,6 +138,14 @@ macro_rules! array_data {
                 Ok(())
             }
         }
+
+        $(
+            impl From<Vec<$ty>> for ArrayData {
+                fn from(elements: Vec<$ty>) -> ArrayData {
+                    ArrayData::$variant(elements)
+                }
+            }
+        )*
     };
 }
 

@@ -1,4 +1,4 @@
-//! Reading the text form of a function, as [`crate::print`] describes it: recursive descent over [`token`]s.
+//! Reading the text form of a function, as [`crate::print`] describes it: recursive descent over tokens.
 //!
 //! Any text gives a function or a [`Diagnostic`] with the place at fault; recursion is bounded by the limits of the
 //! verifier. Names are resolved here, everything else (types, scopes) is left to [`crate::verify()`]. Remarks between

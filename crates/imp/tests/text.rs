@@ -41,6 +41,8 @@ fn broken_text_is_an_error() {
         ("kernel f() { while true {", "a statement is missing"),
         ("kernel f() {} }", "the kernel has ended"),
         ("kernel f() { # }", "`#` has no meaning"),
+        ("kernel f() { // ü\u{85}\n let ü", "`ü` has no meaning"),
+        ("kernel f() { 1.\u{30b}", "`\\u{30b}` has no meaning"),
     ] {
         assert_eq!(parse(text).unwrap_err().message, message, "{text}");
     }

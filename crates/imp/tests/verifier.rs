@@ -68,6 +68,18 @@ fn broken_names() {
 }
 
 #[test]
+fn the_builder_makes_good_names() {
+    let mut b = Builder::new("f");
+    for wanted in ["int", "int", "int_2", "x", "x", "I"] {
+        let zero = b.int(0);
+        b.define(wanted, zero);
+    }
+    let function = verify(b.finish()).unwrap();
+    let names: Vec<&str> = function.vars.iter().map(|(_, var)| var.name.as_str()).collect();
+    assert_eq!(names, ["int_2", "int_3", "int_2_2", "x", "x_2", "I_2"]);
+}
+
+#[test]
 fn broken_arenas() {
     let mut loops = Builder::new("f").finish();
     let next = Handle::from_index(1);
