@@ -10,8 +10,8 @@ use lacunar_imp::{Memory, Status, generate, interpret, verify};
 
 /// How many functions; each is compiled three times.
 const FUNCTIONS: u64 = 200;
-/// Of results that are sums of up to some hundred terms in another order.
-const TOLERANCE: f64 = 1e-9;
+/// Doubles can have been computed from singles, in another order than the interpreter's.
+const TOLERANCE: f64 = 1e-5;
 
 /// Cuts the compiled kernel's grown arrays, whose capacity may be larger than asked for, to the interpreter's length.
 fn cut(memory: &mut Memory, expected: &Memory) {
