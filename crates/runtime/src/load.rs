@@ -1,0 +1,131 @@
+//! Kernels in shared libraries: what a C compiler made of a printed kernel, or what was built ahead of time.
+//!
+//! [`SharedKernel::open`] loads a library and finds a kernel's entry by name. The library stays loaded as long as the
+//! [`SharedKernel`] lives; its file may be removed as soon as it is loaded.
+//!
+//! ```no_run
+//! use lacunar_runtime::abi::{self, Args};
+//! use lacunar_runtime::load::SharedKernel;
+//! let kernel = SharedKernel::open("kernels/librowsum.so", "rowsum")?;
+//! let mut args = Args::new();
+//! // SAFETY: `rowsum` was compiled for these arguments.
+//! unsafe { abi::call(kernel.entry(), &mut args) }.unwrap();
+//! # Ok::<(), lacunar_runtime::load::LoadError>(())
+//! ```
+
+#![allow(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+use thiserror::Error;
+
+use crate::abi::Kernel;
+
+/// Why a kernel could not be loaded.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The library could not be loaded.
+    #[error("could not load the library {}", path.display())]
+    Library {
+        /// The library.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: libloading::Error,
+    },
+    /// The library has no such symbol.
+    #[error("the library {} has no kernel `{symbol}`", path.display())]
+    Symbol {
+        /// The library.
+        path: PathBuf,
+        /// The kernel's name.
+        symbol: String,
+        /// What the system says.
+        #[source]
+        source: libloading::Error,
+    },
+}
+
+/// A kernel in a shared library, with the library.
+#[derive(Debug)]
+pub struct SharedKernel {
+    entry: Kernel,
+    /// Kept for `entry`, which points into it.
+    _library: Library,
+}
+
+impl SharedKernel {
+    /// Loads the library at `path` and finds the kernel `symbol` in it.
+    ///
+    /// Loading a library runs its initializers: `path` must be one that the caller made or trusts, as with a program
+    /// that is to be started. A path without a folder is taken from the current folder, not from where the system keeps
+    /// its libraries.
+    ///
+    /// # Errors
+    /// The file is missing or no library, or lacks the symbol.
+    pub fn open(path: impl AsRef<Path>, symbol: &str) -> Result<SharedKernel, LoadError> {
+        let path = path.as_ref();
+        let failed = |source| LoadError::Library { path: path.to_path_buf(), source };
+        let place = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        // SAFETY: the caller trusts the library; those that the compiler makes have no initializers.
+        let library = unsafe { Library::new(place) }.map_err(failed)?;
+        // SAFETY: every kernel has this type; whoever calls the entry promises that the symbol is a kernel.
+        let entry = unsafe { library.get::<Kernel>(symbol.as_bytes()) }.map(|entry| *entry);
+        match entry {
+            Ok(entry) => Ok(SharedKernel { entry, _library: library }),
+            Err(source) => Err(LoadError::Symbol { path: path.to_path_buf(), symbol: symbol.to_string(), source }),
+        }
+    }
+
+    /// The kernel; valid as long as `self` lives.
+    pub fn entry(&self) -> Kernel {
+        self.entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::{self, Args};
+    use crate::buffer::Buffer;
+    use std::process::Command;
+
+    #[test]
+    fn what_is_no_library_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.so");
+        assert!(matches!(SharedKernel::open(&path, "kernel"), Err(LoadError::Library { .. })));
+        std::fs::write(&path, "no library").unwrap();
+        let error = SharedKernel::open(&path, "kernel").unwrap_err();
+        assert!(error.to_string().contains("kernel.so"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_outlives_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, library) = (folder.path().join("twice.c"), folder.path().join("twice.so"));
+        let text = "#include <stdint.h>\nint32_t twice(uint64_t *words)\n{\n    double *y = (double *)words[1];\n    \
+                    for (uint64_t k = 0; k < words[2]; k++) {\n        y[k] *= 2.0;\n    }\n    return 0;\n}\n";
+        std::fs::write(&source, text).unwrap();
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+        let mut words = compiler.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or("cc"));
+        command.args(words).args(["-std=c99", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+        if !command.status().is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED a_kernel_outlives_its_file: there is no C compiler `{compiler}`");
+            return;
+        }
+        assert!(matches!(SharedKernel::open(&library, "thrice"), Err(LoadError::Symbol { .. })));
+        assert!(matches!(SharedKernel::open(&library, "tw\0ice"), Err(LoadError::Symbol { .. })));
+        let kernel = SharedKernel::open(&library, "twice").unwrap();
+        drop(folder);
+        let mut y = Buffer::from_vec(vec![1.0, 2.5]);
+        let mut args = Args::new();
+        args.write(&mut y).unwrap();
+        // SAFETY: the kernel takes one array of doubles, to be written in place.
+        unsafe { abi::call(kernel.entry(), &mut args) }.unwrap();
+        drop(args);
+        assert_eq!(y.as_slice::<f64>(), Some(&[2.0, 5.0][..]));
+    }
+}
