@@ -1,7 +1,7 @@
 //! What the operations give: the arithmetic of the IR on values, shared by the interpreter and constant folding.
 //!
-//! A value is a [`Const`]. The operands have the types that the operation accepts (see [`crate::ops`]); the verifier has
-//! made sure of it. For types that it does not accept an operation gives zero.
+//! A value is a [`Const`]. The operands have the types that the operation accepts (see [`crate::ops`]); the verifier
+//! has made sure of it. For types that it does not accept an operation gives zero.
 //!
 //! ```
 //! use lacunar_formats::DType;

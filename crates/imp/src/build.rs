@@ -127,7 +127,8 @@ impl Builder {
         self.function
     }
 
-    /// A name that nothing in the function has yet and that is no keyword of C: `wanted`, or `wanted_2`, `wanted_3`, ...
+    /// A name that nothing in the function has yet and that is no keyword of C: `wanted`, or `wanted_2`, `wanted_3`,
+    /// ...
     pub fn unique(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();
         loop {

@@ -1,8 +1,8 @@
 //! Random functions for differential tests: of back ends with the interpreter, of functions before and after a pass.
 //!
-//! A function is made from a seed, passes the verifier, ends within some ten thousand steps, stays inside its arrays and
-//! reads nothing that it did not write. Over a few hundred seeds every operation, type, statement and runtime function
-//! occurs.
+//! A function is made from a seed, passes the verifier, ends within some ten thousand steps, stays inside its arrays
+//! and reads nothing that it did not write. Over a few hundred seeds every operation, type, statement and runtime
+//! function occurs.
 //!
 //! Results can be compared between machines that round differently: values that depend on rounding or on a mathematical
 //! library decide no branch, index or integer, are not divided by, and enter sums linearly, so that differences stay

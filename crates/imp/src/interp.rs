@@ -1,9 +1,9 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
-//! It executes [`crate::ir`]'s head comment word for word, in order, without reassociation; a back end that gives another
-//! result (up to what a function that is not `strict` allows) is wrong. Beyond the meaning it reports what a kernel must
-//! never do: an index outside an array, an element read before it was written, a runtime function called without what it
-//! demands.
+//! It executes [`crate::ir`]'s head comment word for word, in order, without reassociation; a back end that gives
+//! another result (up to what a function that is not `strict` allows) is wrong. Beyond the meaning it reports what a
+//! kernel must never do: an index outside an array, an element read before it was written, a runtime function called
+//! without what it demands.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -92,7 +92,8 @@ pub enum Fault {
 
 /// Runs a function on memory. The outcome is `None` if it ran to its end, or the status that it failed with.
 ///
-/// Grown arrays go out as long as the largest capacity that was asked for; what of them was never written is zero there.
+/// Grown arrays go out as long as the largest capacity that was asked for; what of them was never written is zero
+/// there.
 pub fn interpret(function: &Verified<Function>, memory: &mut Memory) -> Result<Option<Status>, InterpError> {
     interpret_within(function, memory, Limits::default())
 }

@@ -13,18 +13,18 @@
 //! form a tree.
 //!
 //! **Variables.** An immutable variable is defined exactly once in the text ([`Stmt::Define`], [`Stmt::Load`], a loop's
-//! counter, a call's result, or a scalar parameter) and is visible until the end of the block that defines it. A mutable
-//! variable is also defined once (its declaration, which resets it every time it is executed) and may be assigned to
-//! wherever it is visible.
+//! counter, a call's result, or a scalar parameter) and is visible until the end of the block that defines it. A
+//! mutable variable is also defined once (its declaration, which resets it every time it is executed) and may be
+//! assigned to wherever it is visible.
 //!
 //! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg`
 //! wrap. `Div` and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0;
-//! the smallest signed integer divided by -1 wraps. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and. Floating
-//! point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum contracted.
-//! `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex products and
-//! quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to an integer truncates towards zero and saturates
-//! (NaN gives 0); between integers wraps; to `Bool` tests for non-zero; real to complex has imaginary part 0; complex to
-//! real takes the real part.
+//! the smallest signed integer divided by -1 wraps. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and.
+//! Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum
+//! contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
+//! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to
+//! an integer truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero;
+//! real to complex has imaginary part 0; complex to real takes the real part.
 //!
 //! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold `U32` or
 //! `U64`; a load gives the array's element type, to be cast.
@@ -103,7 +103,8 @@ pub struct Array {
     pub elem: DType,
     /// Whose memory it is.
     pub role: ArrayRole,
-    /// How many elements a parameter is certain to have, so that these may be read early. `Grown` and `Local` arrays: 0.
+    /// How many elements a parameter is certain to have, so that these may be read early. `Grown` and `Local` arrays:
+    /// 0.
     pub min_len: u64,
 }
 
@@ -420,8 +421,8 @@ pub enum Callee {
     /// `lower_bound(a, begin, end, key) -> I64`: the first `p` of `begin .. end` with `a[p] >= key`, else `end`. `a` is
     /// an array of `U32` or `U64`, ascending in the range, with `begin <= end`; `key` is `I64`.
     LowerBound,
-    /// `sort_marked(list, n, marks, size)`: `list[0..n]` (`I64`) are the `n` distinct coordinates `k` below `size` whose
-    /// `marks[k]` (`Bool`) is true, in any order; afterwards they ascend. `marks` is only read.
+    /// `sort_marked(list, n, marks, size)`: `list[0..n]` (`I64`) are the `n` distinct coordinates `k` below `size`
+    /// whose `marks[k]` (`Bool`) is true, in any order; afterwards they ascend. `marks` is only read.
     SortMarked,
     /// `sort_combine(n, values, key_0, .., key_r) -> I64`: sorts the first `n` entries by their keys (`I64` arrays,
     /// `key_0` most significant), adds up the values of equal keys, and gives the number of entries left; the elements

@@ -2,8 +2,8 @@
 //!
 //! Definitions carry their types. A constant shows its type unless it is `i64` (`3`), `f64` (`3.0`) or `bool` (`true`):
 //! `3u32`, `3.0f32`, `c128(1.0, -2.0)`, `f64.inf`, `-f32.inf`, `f64.nan`, and a NaN with other bits
-//! `f64.bits(0x7ff8000000000001)`. Symbols bind as in C; `-(3)` is the negation of 3 and `-3` the constant. Local arrays
-//! are declared at the start of the body. A parameter array that is known to have `n` elements at least shows
+//! `f64.bits(0x7ff8000000000001)`. Symbols bind as in C; `-(3)` is the negation of 3 and `-3` the constant. Local
+//! arrays are declared at the start of the body. A parameter array that is known to have `n` elements at least shows
 //! `f64[n ..]`.
 //!
 //! ```text

@@ -135,7 +135,8 @@ fn faults() {
 
 #[test]
 fn runtime_functions() {
-    let text = "kernel f(in a: u32[], out list: i64[], in marks: bool[], out v: f64[], out k0: i64[], out k1: i64[], out r: i64[]) {
+    let text = "kernel f(in a: u32[], out list: i64[], in marks: bool[], out v: f64[], out k0: i64[],
+      out k1: i64[], out r: i64[]) {
       let p: i64 = lower_bound(a, 1, 5, 4);
       let q: i64 = lower_bound(a, 0, 5, -1);
       let s: i64 = lower_bound(a, 0, 5, 100);

@@ -7,9 +7,9 @@
 //! w[i] = z;
 //! ```
 //!
-//! A load is at hand as long as its variable is visible and neither the array nor a variable in the index has changed; a
-//! definition as long as no variable in it has. A loop's body may come after itself, so what changes anywhere in a loop
-//! is forgotten at its start.
+//! A load is at hand as long as its variable is visible and neither the array nor a variable in the index has changed;
+//! a definition as long as no variable in it has. A loop's body may come after itself, so what changes anywhere in a
+//! loop is forgotten at its start.
 
 use super::walk::{Changes, Rewriter, assigned, blocks_mut, reads, written};
 use crate::ir::{ArrayId, Block, Expr, ExprId, Function, Stmt, VarId};

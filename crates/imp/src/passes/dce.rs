@@ -7,9 +7,9 @@
 //! y[i] = 1.0;
 //! ```
 //!
-//! A variable lives if a store, a bound, a condition, a size or a call reads it, or a definition, assignment or load of a
-//! variable that lives. What gives a value to others goes; so do counted loops and branches without a statement in them.
-//! A `while` stays, for it may be there to never end.
+//! A variable lives if a store, a bound, a condition, a size or a call reads it, or a definition, assignment or load of
+//! a variable that lives. What gives a value to others goes; so do counted loops and branches without a statement in
+//! them. A `while` stays, for it may be there to never end.
 
 use super::walk::{blocks, blocks_mut, exprs};
 use crate::ir::{Block, Callee, Expr, ExprId, Function, Stmt, VarId};

@@ -8,8 +8,8 @@
 //! }                                  }
 //! ```
 //!
-//! Definitions have no effect and move whenever their variables are the same throughout the loop, out of branches too. A
-//! loop may run not at all, and then a load in it must not be made: only loads that are certain to be inside their
+//! Definitions have no effect and move whenever their variables are the same throughout the loop, out of branches too.
+//! A loop may run not at all, and then a load in it must not be made: only loads that are certain to be inside their
 //! array move, those of a constant index below the least length of an input array.
 
 use super::walk::{Changes, blocks_mut};

@@ -1,9 +1,9 @@
 //! Passes: functions from a function to one that does the same, sooner.
 //!
-//! Each takes and leaves a function that the verifier passes, keeps every value to the last bit and every failure, keeps
-//! the names of variables, and does nothing when run again on what it made. Work that a C compiler or LLVM does anyway
-//! (register allocation, common parts of expressions) is left to them; what they cannot see, because they know less of
-//! arrays, is done here.
+//! Each takes and leaves a function that the verifier passes, keeps every value to the last bit and every failure,
+//! keeps the names of variables, and does nothing when run again on what it made. Work that a C compiler or LLVM does
+//! anyway (register allocation, common parts of expressions) is left to them; what they cannot see, because they know
+//! less of arrays, is done here.
 
 use crate::ir::Function;
 

@@ -13,10 +13,11 @@
 //!                                    }
 //! ```
 //!
-//! An array is promoted in a loop if all its accesses there are loads and stores of one element, whose index is the same
-//! throughout; if at least one is a store; if the first one is made whenever the loop runs at all, so that the element
-//! exists (it stands in the body itself, before any `break`); and if the loop cannot fail halfway, with the element not
-//! yet stored. If that first access replaces the element, its old value is not loaded. Sums are made in the same order.
+//! An array is promoted in a loop if all its accesses there are loads and stores of one element, whose index is the
+//! same throughout; if at least one is a store; if the first one is made whenever the loop runs at all, so that the
+//! element exists (it stands in the body itself, before any `break`); and if the loop cannot fail halfway, with the
+//! element not yet stored. If that first access replaces the element, its old value is not loaded. Sums are made in the
+//! same order.
 
 use rustc_hash::FxHashSet;
 
