@@ -10,15 +10,15 @@
 //! a + (b + c)        a + (b + c)             the order of additions is kept
 //! v + w  (i8)        lac_add_i8(v, w)
 //! x / 4  (i32)       x / 4                   the divisor is known to be harmless
-//! u >= 0 (u32)       true                    a compiler would warn of a comparison that can't fail
+//! u >= 0 (u32)       true                    see crate::known
 //! ```
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{BinaryOp, CompareOp, Const, Expr, ExprId, UnaryOp};
+use lacunar_imp::{BinaryOp, Const, Expr, ExprId, UnaryOp};
 
 use crate::helpers::{Helper, wraps_by_function};
 use crate::kernel::KernelPrinter;
-use crate::types::{c_type, integer_range, integer_value, literal};
+use crate::types::{c_type, integer_value, literal};
 
 /// How tightly C's operators bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +112,9 @@ impl KernelPrinter<'_> {
         if let Some(name) = self.temporaries.get(&id) {
             return Text::primary(name.clone());
         }
+        if let Some(value) = self.facts.known(id) {
+            return self.constant(value);
+        }
         let ty = self.facts.type_of(id);
         match self.function.exprs[id] {
             Expr::Const(constant) => self.constant(constant),
@@ -121,7 +124,10 @@ impl KernelPrinter<'_> {
                 self.unary(op, self.facts.type_of(a), &value, self.is_plain_index(id, &[a]))
             }
             Expr::Binary(op, a, b) => self.binary_expr(id, op, a, b),
-            Expr::Compare(op, a, b) => self.compare(op, a, b),
+            Expr::Compare(op, a, b) => {
+                let (left, right) = (self.expr(a), self.expr(b));
+                infix_alone(op.name(), Binding::Comparison, &left, &right)
+            }
             Expr::Select(_, a, b) if a == b => self.expr(a),
             Expr::Select(condition, a, b) => {
                 let (condition, a, b) = (self.expr(condition), self.wide_expr(a), self.expr(b));
@@ -139,8 +145,8 @@ impl KernelPrinter<'_> {
     /// An expression as text that has the IR's type in C too: small constants of type `I64` would be an `int`, which
     /// matters where no other operand is 64 bits wide.
     fn wide_expr(&mut self, id: ExprId) -> Text {
-        match self.function.exprs[id] {
-            Expr::Const(c) if c.ty == DType::I64 && !self.facts.is_value(id) => {
+        match self.facts.known(id) {
+            Some(c) if c.ty == DType::I64 && !self.facts.is_value(id) => {
                 let text = self.constant(c);
                 call("INT64_C", &[&text])
             }
@@ -214,8 +220,8 @@ impl KernelPrinter<'_> {
 
     fn binary_expr(&mut self, id: ExprId, op: BinaryOp, a: ExprId, b: ExprId) -> Text {
         let ty = self.facts.type_of(id);
-        let harmless = matches!(self.function.exprs[b], Expr::Const(c)
-            if ty.is_integer() && integer_value(c) != 0 && integer_value(c) != -1);
+        let divisor = self.facts.known(b).filter(|_| ty.is_integer()).map(integer_value);
+        let harmless = divisor.is_some_and(|divisor| divisor != 0 && divisor != -1);
         let (left, right) = (self.expr(a), self.expr(b));
         if harmless && !self.facts.is_constant(a) && matches!(op, BinaryOp::Div | BinaryOp::Rem) {
             return infix(op.name(), Binding::Product, &left, &right);
@@ -251,76 +257,6 @@ impl KernelPrinter<'_> {
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => return infix_alone(op.name(), Binding::Bits, a, b),
         };
         call(&self.helpers.name(helper), &[a, b])
-    }
-
-    fn compare(&mut self, op: CompareOp, a: ExprId, b: ExprId) -> Text {
-        match self.decided(op, a, b) {
-            Some(true) => Text::primary("true"),
-            Some(false) => Text::primary("false"),
-            None => {
-                let (left, right) = (self.expr(a), self.expr(b));
-                infix_alone(op.name(), Binding::Comparison, &left, &right)
-            }
-        }
-    }
-
-    /// The result of a comparison of integers that their types and constants decide.
-    fn decided(&self, op: CompareOp, a: ExprId, b: ExprId) -> Option<bool> {
-        let (a_least, a_greatest) = self.range(a)?;
-        let (b_least, b_greatest) = self.range(b)?;
-        let same = a == b;
-        let (below, above) = (a_greatest < b_least, b_greatest < a_least);
-        let differ = below || above || self.bits_differ(a, b) || self.bits_differ(b, a);
-        let (at_most, at_least) = (same || a_greatest <= b_least, same || b_greatest <= a_least);
-        let equal = at_most && at_least;
-        let (yes, no) = match op {
-            CompareOp::Eq => (equal, differ),
-            CompareOp::Ne => (differ, equal),
-            CompareOp::Lt => (below, at_least),
-            CompareOp::Le => (at_most, above),
-            CompareOp::Gt => (above, at_most),
-            CompareOp::Ge => (at_least, below),
-        };
-        if yes {
-            Some(true)
-        } else if no {
-            Some(false)
-        } else {
-            None
-        }
-    }
-
-    /// Whether `a` is `x & c` or `x | c` and the constant `b` has a bit that those can't have, or lacks one that they have.
-    fn bits_differ(&self, a: ExprId, b: ExprId) -> bool {
-        let constant = |id: ExprId| match self.function.exprs[id] {
-            Expr::Const(c) => Some(integer_value(c)),
-            _ => None,
-        };
-        match (self.function.exprs[a], constant(b)) {
-            (Expr::Binary(op, x, y), Some(value)) => constant(x).or(constant(y)).is_some_and(|mask| match op {
-                BinaryOp::And => value & !mask != 0,
-                BinaryOp::Or => mask & !value != 0,
-                _ => false,
-            }),
-            _ => false,
-        }
-    }
-
-    /// The least and greatest value that an integer or `Bool` can have for its type, looking through widening casts.
-    fn range(&self, id: ExprId) -> Option<(i128, i128)> {
-        let ty = self.facts.type_of(id);
-        if ty.is_float() {
-            return None;
-        }
-        let own = if ty == DType::Bool { (0, 1) } else { integer_range(ty) };
-        match self.function.exprs[id] {
-            Expr::Const(c) => Some((integer_value(c), integer_value(c))),
-            Expr::Cast(_, a) if ty != DType::Bool => {
-                let inner = self.range(a).filter(|inner| own.0 <= inner.0 && inner.1 <= own.1);
-                Some(inner.unwrap_or(own))
-            }
-            _ => Some(own),
-        }
     }
 
     /// A value of type `from` converted to type `to`.

@@ -18,8 +18,9 @@
 //! ```
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{Arg, ArrayId, ArrayRole, Block, Expr, ExprId, Function, Stmt, UnaryOp, VarId};
+use lacunar_imp::{Arg, ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, Stmt, UnaryOp, VarId};
 
+use crate::known::known_values;
 use crate::types::integer_value;
 
 /// Facts about one function.
@@ -30,6 +31,7 @@ pub struct Facts {
     depths: Vec<usize>,
     constant: Vec<bool>,
     reads_mutable: Vec<bool>,
+    known: Vec<Option<Const>>,
     live: Vec<bool>,
     used: Vec<bool>,
     grown: Vec<bool>,
@@ -46,6 +48,7 @@ impl Facts {
             depths: Vec::new(),
             constant: Vec::new(),
             reads_mutable: Vec::new(),
+            known: Vec::new(),
             live: vec![false; function.vars.len()],
             used: vec![false; function.arrays.len()],
             grown: vec![false; function.arrays.len()],
@@ -71,6 +74,21 @@ impl Facts {
     /// How deep the expression is nested.
     pub fn depth(&self, expr: ExprId) -> usize {
         self.depths[expr.index()]
+    }
+
+    /// The value of an integer or `Bool` expression, if constants and types say it.
+    pub fn known(&self, expr: ExprId) -> Option<Const> {
+        self.known[expr.index()]
+    }
+
+    /// The operands that appear in the printed expression: none of one whose value is known, and one of two equal
+    /// alternatives.
+    pub fn printed_operands(&self, function: &Function, expr: ExprId) -> Vec<ExprId> {
+        match function.exprs[expr] {
+            _ if self.known(expr).is_some() => Vec::new(),
+            Expr::Select(_, a, b) if a == b => vec![a],
+            ref other => operands(other),
+        }
     }
 
     /// Whether the expression reads no variable.
@@ -109,8 +127,9 @@ impl Facts {
     }
 
     fn describe_expressions(&mut self, function: &Function) {
-        for (_, expr) in function.exprs.iter() {
-            let operands = operands(expr);
+        self.known = known_values(function, &self.types);
+        for (id, expr) in function.exprs.iter() {
+            let operands = self.printed_operands(function, id);
             let sum = operands.iter().fold(1_usize, |sum, &a| sum.saturating_add(self.tree_size(a)));
             let depth = operands.iter().map(|&a| self.depth(a)).max().unwrap_or(0) + 1;
             let is_var = matches!(expr, Expr::Var(_));
@@ -142,7 +161,7 @@ impl Facts {
             if std::mem::replace(&mut seen[expr.index()], true) {
                 continue;
             }
-            pending.extend(operands(&function.exprs[expr]));
+            pending.extend(self.printed_operands(function, expr));
             if let Expr::Var(var) = function.exprs[expr] {
                 self.live[var.index()] = true;
                 pending.extend(&definitions[var.index()]);
@@ -180,13 +199,13 @@ impl Facts {
         let mut successors: Vec<Vec<usize>> = vec![Vec::new(); nodes];
         let mut pending = Vec::new();
         for (id, expr) in function.exprs.iter().filter(|(id, _)| self.type_of(*id) == DType::I64) {
-            if self.is_source_of_values(expr) {
+            if self.is_source_of_values(id, expr) {
                 pending.push(id.index());
             }
             if let Expr::Var(var) = *expr {
                 successors[var_node(var)].push(id.index());
             }
-            for operand in data_operands(expr) {
+            for operand in self.data_operands(function, id) {
                 successors[operand.index()].push(id.index());
             }
         }
@@ -214,14 +233,22 @@ impl Facts {
         self.value_expr = reached;
     }
 
-    fn is_source_of_values(&self, expr: &Expr) -> bool {
-        match *expr {
-            Expr::Const(c) => i32::try_from(integer_value(c)).is_err(),
-            Expr::Cast(_, a) => {
-                let from = self.type_of(a);
+    fn is_source_of_values(&self, id: ExprId, expr: &Expr) -> bool {
+        match (self.known(id), expr) {
+            (Some(constant), _) => i32::try_from(integer_value(constant)).is_err(),
+            (None, Expr::Cast(_, a)) => {
+                let from = self.type_of(*a);
                 from.is_float() || (from.kind() == Kind::Signed && from != DType::I64)
             }
             _ => false,
+        }
+    }
+
+    /// The operands whose value becomes a part of the result; not the condition of a selection.
+    fn data_operands(&self, function: &Function, id: ExprId) -> Vec<ExprId> {
+        match function.exprs[id] {
+            Expr::Select(_, a, b) if self.known(id).is_none() => vec![a, b],
+            _ => self.printed_operands(function, id),
         }
     }
 }
@@ -243,20 +270,12 @@ pub fn expression_types(function: &Function) -> Vec<DType> {
 }
 
 /// The operands of an expression.
-pub fn operands(expr: &Expr) -> Vec<ExprId> {
+fn operands(expr: &Expr) -> Vec<ExprId> {
     match *expr {
         Expr::Const(_) | Expr::Var(_) => Vec::new(),
         Expr::Unary(_, a) | Expr::Cast(_, a) => vec![a],
         Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => vec![a, b],
         Expr::Select(a, b, c) => vec![a, b, c],
-    }
-}
-
-/// The operands whose value becomes a part of the result; not the condition of a selection.
-fn data_operands(expr: &Expr) -> Vec<ExprId> {
-    match *expr {
-        Expr::Select(_, b, c) => vec![b, c],
-        _ => operands(expr),
     }
 }
 
@@ -323,7 +342,7 @@ pub fn shared_subexpressions(function: &Function, facts: &Facts, roots: &[ExprId
         let count = uses.entry(expr).or_insert(0);
         *count += 1;
         if *count == 1 {
-            pending.extend(operands(&function.exprs[expr]));
+            pending.extend(facts.printed_operands(function, expr));
         }
     }
     let mut reached: Vec<ExprId> = uses.keys().copied().collect();
@@ -331,7 +350,7 @@ pub fn shared_subexpressions(function: &Function, facts: &Facts, roots: &[ExprId
     let mut shape = rustc_hash::FxHashMap::<ExprId, (usize, usize)>::default();
     let mut shared = Vec::new();
     for expr in reached {
-        let below: Vec<(usize, usize)> = operands(&function.exprs[expr]).iter().map(|a| shape[a]).collect();
+        let below: Vec<(usize, usize)> = facts.printed_operands(function, expr).iter().map(|a| shape[a]).collect();
         let size = 1 + below.iter().map(|(size, _)| size).sum::<usize>();
         let depth = 1 + below.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
         let named = (uses[&expr] > 1 && size > SMALL) || depth > DEEP;

@@ -16,12 +16,12 @@ use std::fmt::Display;
 
 use lacunar_formats::DType;
 use lacunar_imp::{
-    Arg, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Param, Status, Stmt, VarId,
+    Arg, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, Param, Status, Stmt, VarId,
 };
 use rustc_hash::FxHashMap;
 
 use crate::expr::{Binding, Text};
-use crate::facts::{Facts, operands, shared_subexpressions, visit};
+use crate::facts::{Facts, shared_subexpressions, visit};
 use crate::helpers::{Helper, Helpers};
 use crate::interface::Names;
 use crate::namer::Namer;
@@ -322,7 +322,7 @@ impl KernelPrinter<'_> {
         let mut read = Vec::new();
         let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
-            pending.extend(operands(&self.function.exprs[expr]));
+            pending.extend(self.facts.printed_operands(self.function, expr));
             if let Expr::Var(var) = self.function.exprs[expr] {
                 read.push(var);
             }
@@ -482,10 +482,7 @@ impl KernelPrinter<'_> {
     }
 
     fn as_int(&self, expr: ExprId) -> Option<i64> {
-        match self.function.exprs[expr] {
-            Expr::Const(Const { ty: DType::I64, bits, .. }) => Some(bits as i64),
-            _ => None,
-        }
+        self.facts.known(expr).filter(|value| value.ty == DType::I64).map(|value| value.bits as i64)
     }
 
     fn comment(&mut self, text: &str) {

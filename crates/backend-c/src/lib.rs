@@ -6,7 +6,7 @@
 //!
 //! | IR | C |
 //! |---|---|
-//! | parameters | fields of `struct NAME_args`, see [`interface`](self) below |
+//! | parameters | fields of `struct NAME_args`, words of 8 bytes |
 //! | integer arithmetic on values | functions `lac_add_i32`, ...: wrapping, division by zero gives 0 |
 //! | arithmetic on indices | `i * n + j`: can't overflow as long as sizes are right; `-fwrapv` defines it anyway |
 //! | `Min`, `Max` on reals | functions that give NaN if an operand is NaN |
@@ -41,6 +41,7 @@ mod facts;
 mod helpers;
 mod interface;
 mod kernel;
+mod known;
 pub mod namer;
 mod print;
 mod types;
