@@ -1,8 +1,7 @@
 //! From a function of the imperative IR to an LLVM module with one function.
 //!
-//! The function starts with a block `entry` that unpacks the arguments and makes room for mutable variables and for the
-//! pointers and capacities of growing arrays (`alloca`s, which LLVM's `sroa` turns into registers); its body follows; every
-//! way out leads to one block `exit` that releases local arrays and returns the status.
+//! The function starts with a block `entry` that unpacks the arguments and makes room for mutable variables (`alloca`s, which
+//! LLVM's `sroa` turns into registers) and for the headers of local arrays; its body follows; every way out leads to one block `exit` that releases local arrays and returns the status.
 //!
 //! ```text
 //! define i32 @f(ptr %args) {
@@ -14,6 +13,7 @@
 //! }
 //! ```
 
+mod alias;
 mod arith;
 mod calls;
 mod cast;
@@ -37,7 +37,8 @@ use inkwell::values::{
 use inkwell::{AddressSpace, attributes};
 use lacunar_imp::{Function, Param, Status};
 
-use self::memory::{Aliasing, ArrayPlace};
+use self::alias::Aliasing;
+use self::memory::ArrayPlace;
 use self::value::Value;
 use crate::LlvmError;
 
@@ -242,7 +243,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         unlikely: BasicBlock<'ctx>,
     ) -> Result<(), LlvmError> {
         let branch = self.builder.build_conditional_branch(condition, likely, unlikely)?;
-        self.aliasing.mark_likely(self.context, branch)
+        self.aliasing.mark_likely(branch)
     }
 }
 

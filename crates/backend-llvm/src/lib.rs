@@ -1,6 +1,6 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
 //!
-//! Reading order: [`emit`](self) turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's
+//! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's
 //! passes over it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process.
 //!
 //! # The interface of a kernel

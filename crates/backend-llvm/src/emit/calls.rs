@@ -38,11 +38,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Binary search that halves a range without branching on the keys:
     ///
     /// ```text
-    /// while size > 0 { half = size / 2; if a[first + half] < key { first += size - half; } size = half; }
+    /// while size > 0 {
+    ///   half = size / 2;
+    ///   if a[first + half] < key { first += half + 1; size -= half + 1; } else { size = half; }
+    /// }
     /// ```
-    ///
-    /// (The upper half left to search is one shorter than the lower for even sizes; searching one element less is right
-    /// because the middle one is already known to be below the key.)
     fn lower_bound(
         &mut self,
         array: ArrayId,

@@ -3,11 +3,11 @@
 //! Kernels that append contain many `grow`s, so the part that is hardly ever taken is kept small: it calls
 //!
 //! ```text
-//! {data, room} = grow_array(table, data, room, needed, size, limit, zeroed)
+//! status = grow_array(table, header, needed, size, limit, zeroed)
 //! ```
 //!
-//! which reallocates to `max(needed, 2 room)` elements (at most `limit`) of `size` bytes. It gives null data and a status in
-//! place of the room where it fails; the array is then as it was.
+//! which reallocates to the larger of `needed` and twice the capacity (at most `limit`) elements of `size` bytes. Where it
+//! fails, the array is as it was.
 
 use inkwell::AddressSpace;
 use inkwell::IntPredicate;
@@ -30,9 +30,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         block: IntValue<'ctx>,
         zeroed: bool,
     ) -> Result<(), LlvmError> {
-        let (pointer, capacity) = self.growing(array)?;
+        let header = self.header(array)?;
         let needed = self.checked_product(count, block)?;
-        let room = self.load_capacity(capacity)?;
+        let room = self.load_capacity(array)?;
         let fits = self.builder.build_int_compare(IntPredicate::ULE, needed, room, "fits")?;
         let (slow, done) = (self.new_block("grow"), self.new_block("grown"));
         self.branch_likely(fits, done, slow)?;
@@ -41,8 +41,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let elem = self.source.arrays[array].elem;
         let args = [
             self.table.into(),
-            self.load_pointer(pointer)?.into(),
-            room.into(),
+            header.into(),
             needed.into(),
             self.index(elem.size() as i64).into(),
             self.index(max_elements(elem)).into(),
@@ -50,15 +49,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         ];
         let grow_array = self.grow_array()?;
         let call = self.builder.build_call(grow_array, &args, "")?;
-        self.mark_array_call(call, array)?;
-        let outcome = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
-        let outcome = outcome.into_struct_value();
-        let data = self.builder.build_extract_value(outcome, 0, "")?.into_pointer_value();
-        let room = self.builder.build_extract_value(outcome, 1, "")?.into_int_value();
-        let status = self.builder.build_int_truncate(room, self.context.i32_type(), "")?;
-        let got = self.builder.build_is_not_null(data, "")?;
-        self.leave_unless(got, status)?;
-        self.replace(array, data, room)?;
+        self.aliasing.mark_call(call, array)?;
+        let status = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
+        let status = status.into_int_value();
+        let good = self.builder.build_int_compare(IntPredicate::EQ, status, self.status(None), "")?;
+        self.leave_unless(good, status)?;
         self.builder.build_unconditional_branch(done)?;
         self.builder.position_at_end(done);
         Ok(())
@@ -86,9 +81,8 @@ impl<'ctx> Emitter<'ctx, '_> {
             return Ok(function);
         }
         let (pointer, long) = (self.context.ptr_type(AddressSpace::default()), self.context.i64_type());
-        let outcome = self.context.struct_type(&[pointer.into(), long.into()], false);
         let (ptr, word, flag) = (pointer.into(), long.into(), self.context.bool_type().into());
-        let ty = outcome.fn_type(&[ptr, ptr, word, word, word, word, flag], false);
+        let ty = self.context.i32_type().fn_type(&[ptr, ptr, word, word, word, flag], false);
         let function = self.module.add_function("grow_array", ty, Some(Linkage::Internal));
         for attribute in ["nounwind", "cold", "noinline"] {
             let kind = Attribute::get_named_enum_kind_id(attribute);
@@ -104,8 +98,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn fill_grow_array(&self, function: FunctionValue<'ctx>) -> Result<(), LlvmError> {
         let [
             BasicValueEnum::PointerValue(table),
-            BasicValueEnum::PointerValue(old),
-            BasicValueEnum::IntValue(room),
+            BasicValueEnum::PointerValue(header),
             BasicValueEnum::IntValue(needed),
             BasicValueEnum::IntValue(size),
             BasicValueEnum::IntValue(limit),
@@ -116,12 +109,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         };
         let builder = &self.builder;
         let block = |name| self.context.append_basic_block(function, name);
-        let (entry, sane, done) = (block("entry"), block("sane"), block("done"));
+        let (entry, sane, got, done) = (block("entry"), block("sane"), block("got"), block("done"));
         builder.position_at_end(entry);
         let small = builder.build_int_compare(IntPredicate::ULE, needed, limit, "")?;
         builder.build_conditional_branch(small, sane, done)?;
 
         builder.position_at_end(sane);
+        let capacity = self.capacity_address(header)?;
+        let old = builder.build_load(self.context.ptr_type(AddressSpace::default()), header, "old")?;
+        let room = builder.build_load(self.context.i64_type(), capacity, "room")?.into_int_value();
         // Twice a capacity is below 2^64, so unsigned comparisons are right.
         let twice = builder.build_left_shift(room, self.index(1), "")?;
         let twice = self.unsigned_extreme(IntPredicate::ULT, twice, limit)?;
@@ -133,17 +129,20 @@ impl<'ctx> Emitter<'ctx, '_> {
         let call = self.call_runtime(table, RuntimeFn::Reallocate, &args)?;
         let data = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
         let data = data.into_pointer_value();
-        let got = builder.build_is_not_null(data, "")?;
-        let result = builder.build_select(got, new_room, self.index(Status::OutOfMemory as i64), "")?;
+        builder.build_conditional_branch(builder.build_is_not_null(data, "")?, got, done)?;
+
+        builder.position_at_end(got);
+        builder.build_store(header, data)?;
+        builder.build_store(capacity, new_room)?;
         builder.build_unconditional_branch(done)?;
 
         builder.position_at_end(done);
-        let null = self.context.ptr_type(AddressSpace::default()).const_null();
-        let data_out = builder.build_phi(null.get_type(), "data")?;
-        data_out.add_incoming(&[(&null, entry), (&data, sane)]);
-        let room_out = builder.build_phi(self.context.i64_type(), "room")?;
-        room_out.add_incoming(&[(&self.index(Status::SizeOverflow as i64), entry), (&result, sane)]);
-        builder.build_aggregate_return(&[data_out.as_basic_value(), room_out.as_basic_value()])?;
+        let status = builder.build_phi(self.context.i32_type(), "status")?;
+        let outcomes = [(entry, Some(Status::SizeOverflow)), (sane, Some(Status::OutOfMemory)), (got, None)];
+        for (block, outcome) in outcomes {
+            status.add_incoming(&[(&self.status(outcome), block)]);
+        }
+        builder.build_return(Some(&status.as_basic_value()))?;
         Ok(())
     }
 

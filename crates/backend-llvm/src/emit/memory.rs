@@ -1,114 +1,30 @@
 //! Arrays: where they are, loads and stores, memory for them.
 //!
-//! Input and output arrays are a pointer that never changes; grown and local arrays keep pointer and capacity in stack
-//! slots, which become registers. That no two arrays share memory is told to LLVM by *alias scopes*: each array is a scope,
-//! every access says which scope it is in and which others it is not in. A load of an input array is `!invariant.load`:
-//! nothing writes that memory while the kernel runs.
+//! An input or output array is a pointer that is loaded once. A grown or local array has a *header*, pointer and capacity:
+//! for a grown one the caller's argument words (so the caller always knows what to release), for a local one a place on the
+//! stack. The header is read where it is needed; as no store to an array can change it (see `alias.rs`), LLVM hoists it out of
+//! loops that do not grow the array.
 #![allow(unsafe_code)]
 
-use inkwell::context::Context;
 use inkwell::types::{ArrayType, BasicType};
-use inkwell::values::{
-    BasicValue, BasicValueEnum, CallSiteValue, InstructionValue, IntValue, MetadataValue, PointerValue, ValueKind,
-};
+use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, ArrayRole, Function, Status};
+use lacunar_imp::{ArrayId, ArrayRole, Status};
 
 use super::Emitter;
+use super::alias::Scope;
 use super::runtime::RuntimeFn;
 use super::value::{self, Value};
 use crate::LlvmError;
-
-const FIXED: LlvmError = LlvmError::Malformed("memory for an array that cannot grow");
 
 /// Where an array is.
 #[derive(Clone, Copy)]
 pub(super) enum ArrayPlace<'ctx> {
     /// The caller's memory.
     Fixed(PointerValue<'ctx>),
-    /// Memory of the kernel's own: the stack slots of pointer and capacity, and the first argument word of a grown array.
-    Growing { pointer: PointerValue<'ctx>, capacity: PointerValue<'ctx>, word: Option<u64> },
-}
-
-/// The metadata that tells LLVM what memory accesses can not overlap.
-pub(super) struct Aliasing<'ctx> {
-    /// By array: the list with its scope.
-    own: Vec<MetadataValue<'ctx>>,
-    /// By array: the list of all other scopes.
-    others: Vec<MetadataValue<'ctx>>,
-    scope_kind: u32,
-    noalias_kind: u32,
-    invariant_kind: u32,
-    profile_kind: u32,
-}
-
-impl<'ctx> Aliasing<'ctx> {
-    /// Scopes for the arrays of a function and one more for the argument words.
-    pub(super) fn new(context: &'ctx Context, source: &Function) -> Aliasing<'ctx> {
-        let domain = context.metadata_node(&[context.metadata_string("lacunar arrays").into()]);
-        let names = source.arrays.iter().map(|(_, array)| array.name.as_str()).chain(["argument words"]);
-        let scopes: Vec<MetadataValue> =
-            names.map(|name| context.metadata_node(&[context.metadata_string(name).into(), domain.into()])).collect();
-        let own = scopes.iter().map(|&scope| context.metadata_node(&[scope.into()])).collect();
-        let others = (0..scopes.len())
-            .map(|own| {
-                let others = scopes.iter().enumerate().filter(|&(other, _)| other != own);
-                context.metadata_node(&others.map(|(_, &scope)| scope.into()).collect::<Vec<_>>())
-            })
-            .collect();
-        Aliasing {
-            own,
-            others,
-            scope_kind: context.get_kind_id("alias.scope"),
-            noalias_kind: context.get_kind_id("noalias"),
-            invariant_kind: context.get_kind_id("invariant.load"),
-            profile_kind: context.get_kind_id("prof"),
-        }
-    }
-
-    /// Marks a load, store or call as touching only the memory of one scope.
-    fn mark(&self, instruction: InstructionValue<'ctx>, scope: usize) -> Result<(), LlvmError> {
-        set_metadata(instruction, self.own[scope], self.scope_kind)?;
-        set_metadata(instruction, self.others[scope], self.noalias_kind)
-    }
-
-    /// Marks a call as touching no other array than one. (It gets no scope of its own: calls stay in order.)
-    fn mark_call(&self, call: CallSiteValue<'ctx>, scope: usize) -> Result<(), LlvmError> {
-        let instruction = match call.try_as_basic_value() {
-            ValueKind::Basic(value) => value.as_instruction_value(),
-            ValueKind::Instruction(instruction) => Some(instruction),
-        };
-        match instruction {
-            Some(instruction) => set_metadata(instruction, self.others[scope], self.noalias_kind),
-            None => Ok(()),
-        }
-    }
-
-    /// Marks a load of memory that nothing writes while the kernel runs.
-    fn mark_invariant(&self, context: &'ctx Context, load: InstructionValue<'ctx>) -> Result<(), LlvmError> {
-        set_metadata(load, context.metadata_node(&[]), self.invariant_kind)
-    }
-
-    /// Marks a conditional branch as hardly ever taking the second way.
-    pub(super) fn mark_likely(&self, context: &'ctx Context, branch: InstructionValue<'ctx>) -> Result<(), LlvmError> {
-        let weight = |weight| context.i32_type().const_int(weight, false).into();
-        let weights = [context.metadata_string("branch_weights").into(), weight(1 << 20), weight(1)];
-        set_metadata(branch, context.metadata_node(&weights), self.profile_kind)
-    }
-
-    /// The scope of the argument words.
-    fn args_scope(&self) -> usize {
-        self.own.len() - 1
-    }
-}
-
-fn set_metadata<'ctx>(
-    instruction: InstructionValue<'ctx>,
-    node: MetadataValue<'ctx>,
-    kind: u32,
-) -> Result<(), LlvmError> {
-    instruction.set_metadata(node, kind).map_err(|_| LlvmError::Malformed("metadata is a node"))
+    /// Memory of the kernel's own: where its header is.
+    Growing(PointerValue<'ctx>),
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -120,7 +36,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             self.context.i64_type().as_basic_type_enum()
         };
         let value = self.builder.build_load(ty, self.word_address(word)?, "")?;
-        self.mark_value(value, self.aliasing.args_scope())?;
+        self.mark_value(value, Scope::Words)?;
         Ok(value)
     }
 
@@ -143,7 +59,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let address = unsafe { self.builder.build_in_bounds_gep(ty, table, &[self.index(entry as i64)], "")? };
         let function = self.builder.build_load(ty, address, "")?;
         if let Some(load) = function.as_instruction_value() {
-            self.aliasing.mark_invariant(self.context, load)?;
+            self.aliasing.mark_invariant(load)?;
         }
         Ok(function.into_pointer_value())
     }
@@ -155,65 +71,73 @@ impl<'ctx> Emitter<'ctx, '_> {
             let word = word.ok_or(LlvmError::Malformed("an input or output array is a parameter"))?;
             return Ok(ArrayPlace::Fixed(self.load_word(word, true)?.into_pointer_value()));
         }
-        let pointer_type = self.context.ptr_type(AddressSpace::default());
-        let pointer = self.builder.build_alloca(pointer_type, &self.source.arrays[array].name)?;
-        let capacity = self.builder.build_alloca(self.context.i64_type(), "capacity")?;
-        let (data, room) = match word {
-            Some(word) => {
-                (self.load_word(word, true)?.into_pointer_value(), self.load_word(word + 1, false)?.into_int_value())
-            }
-            None => (pointer_type.const_null(), self.index(0)),
-        };
-        self.builder.build_store(pointer, data)?;
-        self.builder.build_store(capacity, room)?;
-        Ok(ArrayPlace::Growing { pointer, capacity, word })
+        if let Some(word) = word {
+            return Ok(ArrayPlace::Growing(self.word_address(word)?));
+        }
+        let words = [self.context.ptr_type(AddressSpace::default()).into(), self.context.i64_type().into()];
+        let header_type = self.context.struct_type(&words, false);
+        let header = self.builder.build_alloca(header_type, &self.source.arrays[array].name)?;
+        self.clear_header(header)?;
+        Ok(ArrayPlace::Growing(header))
+    }
+
+    /// Makes a header that of an array without memory.
+    fn clear_header(&self, header: PointerValue<'ctx>) -> Result<(), LlvmError> {
+        self.builder.build_store(header, self.context.ptr_type(AddressSpace::default()).const_null())?;
+        self.builder.build_store(self.capacity_address(header)?, self.index(0))?;
+        Ok(())
     }
 
     /// Releases local arrays, at the end of the kernel.
     pub(super) fn release_locals(&self) -> Result<(), LlvmError> {
-        for (index, &place) in self.arrays.iter().enumerate() {
-            if let ArrayPlace::Growing { pointer, word: None, .. } = place {
-                self.release(index, self.load_pointer(pointer)?)?;
+        for (array, data) in self.source.arrays.iter() {
+            if data.role == ArrayRole::Local {
+                self.release(array)?;
             }
         }
         Ok(())
     }
 
-    /// Gives an array new memory: in its stack slots and, for the caller, in its argument words.
-    pub(super) fn replace(
+    /// The header of an array that can get memory.
+    pub(super) fn header(&self, array: ArrayId) -> Result<PointerValue<'ctx>, LlvmError> {
+        match self.arrays[array.index()] {
+            ArrayPlace::Growing(header) => Ok(header),
+            ArrayPlace::Fixed(_) => Err(LlvmError::Malformed("memory for an array that cannot grow")),
+        }
+    }
+
+    /// The address of the capacity in a header.
+    pub(super) fn capacity_address(&self, header: PointerValue<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
+        // SAFETY: a header is two words.
+        Ok(unsafe { self.builder.build_in_bounds_gep(self.context.i64_type(), header, &[self.index(1)], "")? })
+    }
+
+    fn load_header<T: BasicType<'ctx>>(
         &self,
         array: ArrayId,
-        data: PointerValue<'ctx>,
-        room: IntValue<'ctx>,
-    ) -> Result<(), LlvmError> {
-        let ArrayPlace::Growing { pointer, capacity, word } = self.arrays[array.index()] else {
-            return Err(FIXED);
-        };
-        self.builder.build_store(pointer, data)?;
-        self.builder.build_store(capacity, room)?;
-        let Some(word) = word else { return Ok(()) };
-        for (word, value) in [(word, data.as_basic_value_enum()), (word + 1, room.as_basic_value_enum())] {
-            let store = self.builder.build_store(self.word_address(word)?, value)?;
-            self.aliasing.mark(store, self.aliasing.args_scope())?;
-        }
-        Ok(())
+        ty: T,
+        address: PointerValue<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let value = self.builder.build_load(ty, address, "")?;
+        self.mark_value(value, Scope::Header(array))?;
+        Ok(value)
+    }
+
+    /// The capacity of an array that can get memory.
+    pub(super) fn load_capacity(&self, array: ArrayId) -> Result<IntValue<'ctx>, LlvmError> {
+        let address = self.capacity_address(self.header(array)?)?;
+        Ok(self.load_header(array, self.context.i64_type(), address)?.into_int_value())
     }
 
     /// The pointer to the first element of an array.
     pub(super) fn array_data(&self, array: ArrayId) -> Result<PointerValue<'ctx>, LlvmError> {
         match self.arrays[array.index()] {
             ArrayPlace::Fixed(data) => Ok(data),
-            ArrayPlace::Growing { pointer, .. } => self.load_pointer(pointer),
+            ArrayPlace::Growing(header) => {
+                let ty = self.context.ptr_type(AddressSpace::default());
+                Ok(self.load_header(array, ty, header)?.into_pointer_value())
+            }
         }
-    }
-
-    pub(super) fn load_pointer(&self, slot: PointerValue<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
-        let ty = self.context.ptr_type(AddressSpace::default());
-        Ok(self.builder.build_load(ty, slot, "")?.into_pointer_value())
-    }
-
-    pub(super) fn load_capacity(&self, slot: PointerValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
-        Ok(self.builder.build_load(self.context.i64_type(), slot, "")?.into_int_value())
     }
 
     /// The addresses of an element: of its parts, if complex.
@@ -243,9 +167,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let (first, second) = self.element(array, index)?;
         let load = |address| -> Result<BasicValueEnum<'ctx>, LlvmError> {
             let value = self.builder.build_load(value::memory_type(self.context, elem), address, name)?;
-            self.mark_value(value, array.index())?;
+            self.mark_value(value, Scope::Elements(array))?;
             if let (ArrayRole::Input, Some(load)) = (self.source.arrays[array].role, value.as_instruction_value()) {
-                self.aliasing.mark_invariant(self.context, load)?;
+                self.aliasing.mark_invariant(load)?;
             }
             Ok(value)
         };
@@ -271,48 +195,37 @@ impl<'ctx> Emitter<'ctx, '_> {
         let places = [Some((first, first_value)), second.zip(second_value)];
         for (address, value) in places.into_iter().flatten() {
             let store = self.builder.build_store(address, value)?;
-            self.aliasing.mark(store, array.index())?;
+            self.aliasing.mark(store, Scope::Elements(array))?;
         }
         Ok(())
     }
 
     /// Gives a local array memory for `len` elements.
     pub(super) fn alloc(&mut self, array: ArrayId, len: IntValue<'ctx>, zeroed: bool) -> Result<(), LlvmError> {
-        let (pointer, _) = self.growing(array)?;
+        let header = self.header(array)?;
         // A negative number is a huge one here.
         let limit = self.index(max_elements(self.source.arrays[array].elem));
         let sane = self.builder.build_int_compare(IntPredicate::ULE, len, limit, "")?;
         self.fail_unless(sane, Status::SizeOverflow)?;
 
-        self.release(array.index(), self.load_pointer(pointer)?)?;
-        self.replace(array, self.context.ptr_type(AddressSpace::default()).const_null(), self.index(0))?;
+        self.release(array)?;
+        self.clear_header(header)?;
         let bytes = self.bytes(array, len)?;
         let flag = self.context.i32_type().const_int(u64::from(zeroed), false);
         let call = self.call_runtime(self.table, RuntimeFn::Allocate, &[bytes.into(), flag.into()])?;
-        self.mark_array_call(call, array)?;
+        self.aliasing.mark_call(call, array)?;
         let data = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
         let data = data.into_pointer_value();
         let got = self.builder.build_is_not_null(data, "")?;
         self.fail_unless(got, Status::OutOfMemory)?;
-        self.replace(array, data, len)
+        self.builder.build_store(header, data)?;
+        self.builder.build_store(self.capacity_address(header)?, len)?;
+        Ok(())
     }
 
-    /// Marks a call as touching no other array than one.
-    pub(super) fn mark_array_call(&self, call: CallSiteValue<'ctx>, array: ArrayId) -> Result<(), LlvmError> {
-        self.aliasing.mark_call(call, array.index())
-    }
-
-    fn release(&self, scope: usize, data: PointerValue<'ctx>) -> Result<(), LlvmError> {
-        let call = self.call_runtime(self.table, RuntimeFn::Release, &[data.into()])?;
-        self.aliasing.mark_call(call, scope)
-    }
-
-    /// The stack slots of an array that can get memory.
-    pub(super) fn growing(&self, array: ArrayId) -> Result<(PointerValue<'ctx>, PointerValue<'ctx>), LlvmError> {
-        match self.arrays[array.index()] {
-            ArrayPlace::Growing { pointer, capacity, .. } => Ok((pointer, capacity)),
-            ArrayPlace::Fixed(_) => Err(FIXED),
-        }
+    fn release(&self, array: ArrayId) -> Result<(), LlvmError> {
+        let call = self.call_runtime(self.table, RuntimeFn::Release, &[self.array_data(array)?.into()])?;
+        self.aliasing.mark_call(call, array)
     }
 
     /// The size in bytes of so many elements, at most [`max_elements`].
@@ -332,7 +245,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(unsafe { self.builder.build_in_bounds_gep(row, slots, &[self.index(0), self.index(index)], "")? })
     }
 
-    fn mark_value(&self, value: BasicValueEnum<'ctx>, scope: usize) -> Result<(), LlvmError> {
+    fn mark_value(&self, value: BasicValueEnum<'ctx>, scope: Scope) -> Result<(), LlvmError> {
         match value.as_instruction_value() {
             Some(load) => self.aliasing.mark(load, scope),
             None => Ok(()),
