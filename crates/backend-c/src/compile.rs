@@ -8,7 +8,8 @@
 //! - `-fno-math-errno -fno-trapping-math`: nobody asks for `errno` or traps; results are the same.
 //! - `-fcx-limited-range` (strict too): products and quotients of complex numbers by the textbook formulas.
 //! - `-fassociative-math -fno-signed-zeros`, only with [`CcOptions::reassociate`]: sums may be taken apart, so that loops
-//!   over them become vector code; `-0.0` may become `0.0`.
+//!   over them become vector code. `-0.0` may become `0.0`, and `(a + b) - a` becomes `b` even where `a` is infinite:
+//!   hence not the default.
 //!
 //! `-ffast-math` and `-ffinite-math-only` are never passed.
 //!
@@ -38,7 +39,7 @@ pub struct CcOptions {
     pub optimization: u8,
     /// Use all instructions of this machine.
     pub native: bool,
-    /// Let sums be reassociated, unless a kernel is strict.
+    /// Let sums be reassociated, unless a kernel is strict. C compilers then drop terms that cancel, infinite or not.
     pub reassociate: bool,
     /// Further flags, after the others.
     pub flags: Vec<OsString>,

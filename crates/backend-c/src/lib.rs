@@ -15,7 +15,7 @@
 //! | failure | `goto cleanup`, which hands back grown arrays and releases local ones |
 //!
 //! Unless a function is strict, contraction (`-ffp-contract=fast`) is allowed; reassociation is left to
-//! [`CcOptions::reassociate`], because C compilers tie it to ignoring the sign of zero.
+//! [`CcOptions::reassociate`], because C compilers then also ignore the sign of zero and lose NaN in `(a + b) - a`.
 //!
 //! ```
 //! use lacunar_formats::DType;
