@@ -13,7 +13,9 @@ pub struct CompileOptions {
     pub cpu: Cpu,
     /// How much LLVM works on it.
     pub optimization: Optimization,
-    /// The widest vectors to use, in bits; `None` leaves it to LLVM's tuning for the processor.
+    /// The widest vectors to use, in bits; `None` leaves it to LLVM's tuning for the processor. (That is 256 on processors
+    /// with AVX-512 of today; 512 makes products of CSR matrices with short rows slower, for the rows end up in the
+    /// scalar remainder of the loop.)
     pub vector_width: Option<u32>,
 }
 
