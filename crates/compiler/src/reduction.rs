@@ -24,13 +24,14 @@ use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, ReduceOp,
 
 /// Inserts the sums that a statement implies. Fresh variables go into `vars` where a sum reuses a bound name.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
-    let mut rhs = rename_bound(statement.rhs.clone(), &mut statement.lhs.vars.clone(), vars);
+    let mut rhs = statement.rhs.clone();
     let mut summed: Vec<VarId> = rhs.free_vars();
     summed.retain(|var| !statement.lhs.vars.contains(var));
     // The last variable first, so that the first ends up outermost.
     for &var in summed.iter().rev() {
         rhs = sum_over(rhs, var);
     }
+    rhs = rename_bound(rhs, &mut statement.lhs.vars.clone(), vars);
     Assignment { rhs, ..statement.clone() }
 }
 
@@ -64,7 +65,7 @@ fn sum_over(expr: Expr, var: VarId) -> Expr {
     Expr { kind, dtype, span }
 }
 
-/// Gives a variable of an explicit sum a fresh name where an outer binder has the same one.
+/// Gives a summed variable a fresh name where an outer binder has the same one.
 fn rename_bound(expr: Expr, bound: &mut Vec<VarId>, vars: &mut Arena<IndexVar>) -> Expr {
     let ExprKind::Reduce(op, mut reduced, body) = expr.kind else {
         return expr.map_children(&mut |child| rename_bound(child, bound, vars));

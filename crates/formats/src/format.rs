@@ -32,6 +32,11 @@ impl IndexWidth {
         if max <= u32::MAX as u64 { IndexWidth::W32 } else { IndexWidth::W64 }
     }
 
+    /// The wider of two.
+    pub fn wider(self, other: IndexWidth) -> IndexWidth {
+        Ord::max(self, other)
+    }
+
     /// The largest number of the width.
     pub const fn max(self) -> u64 {
         match self {

@@ -149,6 +149,16 @@ impl Tensor {
         Ok(Tensor::assemble(self.dims.clone(), self.format.clone(), levels, self.values.try_clone()?))
     }
 
+    /// All elements in row-major order, zeros where nothing is stored.
+    ///
+    /// # Errors
+    /// `T` is not the element type, or the system refused the memory.
+    pub fn to_dense<T: Element>(&self) -> Result<Vec<T>, StorageError> {
+        let dense = self.convert(&Format::dense(self.order()))?;
+        let (what, found, expected) = ("the tensor".to_string(), self.dtype(), T::DTYPE.to_string());
+        dense.values().as_slice::<T>().map(<[T]>::to_vec).ok_or(StorageError::Type { what, found, expected })
+    }
+
     /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The zeros that
     /// dense levels store are entries like others.
     ///
@@ -198,6 +208,11 @@ impl<'a> ValuesMut<'a> {
     /// The values, if they are of type `T` and not borrowed for reading.
     pub fn into_slice<T: Element>(self) -> Option<&'a mut [T]> {
         self.0.as_mut_slice()
+    }
+
+    /// The buffer itself, as an argument of a kernel.
+    pub fn into_buffer(self) -> &'a mut Buffer {
+        self.0
     }
 
     /// Copies borrowed values, so that they can be written to.

@@ -2,6 +2,7 @@
 //!
 //! [`iterators`] lists what there is to iterate at one loop; [`lattice`] says how it is merged.
 
+pub mod graph;
 pub mod iterators;
 pub mod lattice;
 pub mod residual;

@@ -148,9 +148,14 @@ impl<'k> Lowerer<'k> {
         b.set_strict(options.strict);
         let mut interface = Interface::default();
         let mut sizes = Vec::new();
+        let used_vars = used_vars(&kernel.stmt);
         for (var, info) in kernel.vars.iter() {
-            sizes.push(b.scalar_param(&format!("{}_size", info.name)));
-            interface.bindings.push(Binding::Size(var));
+            if used_vars.contains(&var) {
+                sizes.push(b.scalar_param(&format!("{}_size", info.name)));
+                interface.bindings.push(Binding::Size(var));
+            } else {
+                sizes.push(b.int(0));
+            }
         }
         let mut tensors: Vec<TensorCode> = Vec::new();
         let vars = dimension_vars(kernel);
@@ -185,7 +190,10 @@ impl<'k> Lowerer<'k> {
                     } else {
                         role
                     };
-                    code.values = Some(b.array_param(&format!("{}_vals", tensor.name), tensor.dtype, role));
+                    // A tensor of order 0 has exactly one value.
+                    let at_least = u64::from(tensor.order() == 0);
+                    let name = format!("{}_vals", tensor.name);
+                    code.values = Some(b.array_param_with_len(&name, tensor.dtype, role, at_least));
                     interface.bindings.push(Binding::Values(id));
                 }
             }
@@ -278,6 +286,16 @@ fn dimension_vars(kernel: &Kernel) -> FxHashMap<TensorId, Vec<VarId>> {
         }
     });
     vars
+}
+
+/// The variables that a statement has loops over.
+fn used_vars(stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Assign(_) => Vec::new(),
+        Stmt::Forall(var, body) => [vec![*var], used_vars(body)].concat(),
+        Stmt::Where { consumer, producer } => [used_vars(consumer), used_vars(producer)].concat(),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(used_vars).collect(),
+    }
 }
 
 /// The kind of workspace a tensor is.

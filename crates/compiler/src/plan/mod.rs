@@ -51,11 +51,21 @@ pub struct Conversion {
     pub source: TensorId,
 }
 
+/// Who chooses the order of the loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Search {
+    /// The cost model.
+    #[default]
+    Cost,
+    /// Nobody: the first order that needs no conversion, or else the natural one.
+    Plain,
+}
+
 /// Plans one statement of a program.
 ///
 /// # Errors
 /// An internal error if the plan violates the invariants of concrete notation.
-pub fn plan(program: &Program, statement: &Assignment) -> Result<Plan, Diagnostic> {
+pub fn plan(program: &Program, statement: &Assignment, search: Search) -> Result<Plan, Diagnostic> {
     let mut kernel =
         Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), stmt: Stmt::default(), updates: false };
     let result = statement.lhs.tensor;
@@ -85,7 +95,7 @@ pub fn plan(program: &Program, statement: &Assignment) -> Result<Plan, Diagnosti
     }
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
 
-    let choice = order::choose(&kernel, &lhs, &rhs);
+    let choice = order::choose(&kernel, &lhs, &rhs, search);
     let names: Vec<&str> = choice.order.iter().map(|var| kernel.vars[*var].name.as_str()).collect();
     if !names.is_empty() {
         notes.push(format!("loop order {} ({})", names.join(", "), choice.reason));

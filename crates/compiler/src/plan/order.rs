@@ -7,6 +7,7 @@
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
+use super::Search;
 use super::cost::cost;
 use super::storage::{appends_in, distinct_accesses, is_concordant};
 
@@ -25,7 +26,7 @@ pub(super) struct Choice {
 }
 
 /// Chooses the order of the loops of `lhs = rhs`.
-pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Choice {
+pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) -> Choice {
     let natural = natural_order(kernel, lhs, rhs);
     let summed = natural.len() > lhs.vars.len();
     let agrees = |order: &[VarId]| {
@@ -37,6 +38,10 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Choice {
     }
     if !summed && agrees(&natural) {
         return Choice { order: natural, reason: "that of the storage".to_string() };
+    }
+    if search == Search::Plain {
+        let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
+        return Choice { order, reason: "the plain loop nest".to_string() };
     }
     let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
     let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };
@@ -64,6 +69,33 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Choice {
         }
         None => Choice { order: natural, reason: "the only one".to_string() },
     }
+}
+
+/// The first order, counting from the natural one, that agrees with all storage.
+fn first_agreeing(natural: &[VarId], agrees: &impl Fn(&[VarId]) -> bool) -> Option<Vec<VarId>> {
+    fn extend(
+        prefix: &mut Vec<VarId>,
+        natural: &[VarId],
+        agrees: &impl Fn(&[VarId]) -> bool,
+        budget: &mut usize,
+    ) -> Option<Vec<VarId>> {
+        if prefix.len() == natural.len() {
+            *budget = budget.checked_sub(1)?;
+            return agrees(prefix).then(|| prefix.clone());
+        }
+        for &var in natural {
+            if !prefix.contains(&var) {
+                prefix.push(var);
+                let found = extend(prefix, natural, agrees, budget);
+                prefix.pop();
+                if found.is_some() || *budget == 0 {
+                    return found;
+                }
+            }
+        }
+        None
+    }
+    extend(&mut Vec::new(), natural, agrees, &mut 5040)
 }
 
 /// The result's variables in the order of its levels, then the others as they occur.

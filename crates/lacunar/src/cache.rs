@@ -1,0 +1,91 @@
+//! Kernels that were compiled before, by program, formats, types, sizes and back end.
+//!
+//! Finding one costs a hash and a comparison of the key. The number of values of a tensor takes part by its magnitude
+//! only (a power of 4): it guides the plan and does not change what is right.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use lacunar_formats::{DType, Format};
+use lacunar_runtime::Tensor;
+use rustc_hash::FxHashMap;
+
+use crate::compile::Backend;
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::options::Options;
+
+/// How many kernels are kept.
+const CAPACITY: usize = 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    source: String,
+    formats: Vec<(String, Format)>,
+    given: Vec<Given>,
+    backend: Backend,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Given {
+    name: String,
+    format: Format,
+    dtype: DType,
+    dims: Vec<u64>,
+    magnitude: u32,
+}
+
+#[derive(Default)]
+struct Cache {
+    kernels: FxHashMap<Key, Arc<Kernel>>,
+    /// Keys from the oldest to the newest.
+    order: VecDeque<Key>,
+}
+
+/// The kernel of a program for the given tensors, compiled if it is not known yet.
+pub(crate) fn kernel(
+    source: &str,
+    given: &[(&str, &Tensor)],
+    formats: &[(&str, Format)],
+) -> Result<Arc<Kernel>, Error> {
+    static CACHE: OnceLock<Mutex<Cache>> = OnceLock::new();
+    let cache = CACHE.get_or_init(Mutex::default);
+    let backend = Backend::default();
+    let key = Key {
+        source: source.to_string(),
+        formats: formats.iter().map(|(name, format)| ((*name).to_string(), format.clone())).collect(),
+        given: given.iter().map(|(name, tensor)| describe(name, tensor)).collect(),
+        backend,
+    };
+    // A panic elsewhere cannot have left the cache half-changed: entries are only added whole.
+    let known = cache.lock().unwrap_or_else(PoisonError::into_inner).kernels.get(&key).cloned();
+    if let Some(kernel) = known {
+        return Ok(kernel);
+    }
+    let mut options = Options::new().backend(backend);
+    for (name, tensor) in given {
+        options = options.tensor(name, tensor);
+    }
+    for (name, format) in formats {
+        options = options.format(name, format.clone());
+    }
+    let kernel = Arc::new(Kernel::compile(source, &options)?);
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let full = cache.order.len() >= CAPACITY;
+    if let Some(oldest) = full.then(|| cache.order.pop_front()).flatten() {
+        cache.kernels.remove(&oldest);
+    }
+    cache.order.push_back(key.clone());
+    cache.kernels.insert(key, Arc::clone(&kernel));
+    Ok(kernel)
+}
+
+fn describe(name: &str, tensor: &Tensor) -> Given {
+    Given {
+        name: name.to_string(),
+        format: tensor.format().clone(),
+        dtype: tensor.dtype(),
+        dims: tensor.dims().to_vec(),
+        magnitude: tensor.nnz().checked_ilog2().map_or(0, |log| log / 2 + 1),
+    }
+}

@@ -1,0 +1,187 @@
+//! The way of a program, on one page: every arrow is one call, every stage is timed and can be printed.
+//!
+//! ```text
+//! text --check--> program --plan--> concrete notation --lower--> imperative IR --optimize--> --verify--> --back end--> code
+//! ```
+
+use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
+use lacunar_base::{Diagnostic, Trace};
+use lacunar_compiler::lower::{self, Interface, Lowered};
+use lacunar_compiler::plan::{Plan, plan};
+use lacunar_imp::{Function, Verified, passes, verify};
+use lacunar_notation::{Assignment, Program, Role, TensorId};
+use lacunar_runtime::load::SharedKernel;
+
+use crate::error::Error;
+use crate::options::Options;
+
+/// What turns the imperative IR into something that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// Native code in this process, through LLVM. There with the feature `llvm`.
+    Llvm,
+    /// C, through the system's compiler.
+    C,
+    /// The reference interpreter.
+    Interpreter,
+}
+
+impl Default for Backend {
+    /// LLVM where it was built in, else C.
+    fn default() -> Backend {
+        if cfg!(feature = "llvm") { Backend::Llvm } else { Backend::C }
+    }
+}
+
+impl Backend {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Backend::Llvm => "llvm",
+            Backend::C => "c",
+            Backend::Interpreter => "interp",
+        }
+    }
+}
+
+/// A stage that can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage(pub &'static str);
+
+impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Stage; 8] = [
+        Stage("notation"),
+        Stage("concrete"),
+        Stage("graph"),
+        Stage("lattice"),
+        Stage("imp"),
+        Stage("c"),
+        Stage("llvm"),
+        Stage("asm"),
+    ];
+}
+
+/// Something that runs.
+#[derive(Debug)]
+pub(crate) enum Code {
+    #[cfg(feature = "llvm")]
+    Llvm(lacunar_backend_llvm::JitKernel),
+    C(SharedKernel),
+    Interpreter,
+}
+
+/// One compiled statement.
+#[derive(Debug)]
+pub struct Step {
+    /// What was planned.
+    pub plan: Plan,
+    /// What the function's parameters are.
+    pub interface: Interface,
+    /// The function.
+    pub function: Verified<Function>,
+    pub(crate) code: Code,
+}
+
+/// A compiled program: its statements in order.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub program: Program,
+    pub steps: Vec<Step>,
+    pub trace: Trace,
+}
+
+/// Compiles a program.
+pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error> {
+    let mut trace = Trace::wanting(options.emit.iter().cloned());
+    let fault = |diagnostic: Diagnostic| Error::program(source, vec![diagnostic]);
+    let mut program = trace
+        .time("check", || lacunar_front::check(source, &options.declarations))
+        .map_err(|diagnostics| Error::program(source, diagnostics))?;
+    fit_widths(&mut program);
+    trace.print("notation", || program.to_string());
+    let mut steps = Vec::new();
+    for (number, statement) in program.statements.iter().enumerate() {
+        let plan = trace.time("plan", || plan(&program, statement, options.search)).map_err(fault)?;
+        trace.print("concrete", || plan.kernel.to_string());
+        trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
+        trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
+        let lowering = lower::Options {
+            name: function_name(&program, statement, number),
+            phase: options.phase,
+            strict: options.strict,
+        };
+        let Lowered { function, interface } =
+            trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
+        let function = trace.time("optimize", || passes::optimize(function));
+        let function = trace
+            .time("verify", || verify(function))
+            .map_err(|error| fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}"))))?;
+        trace.print("imp", || function.to_string());
+        trace.print("c", || print(&function, &COptions::default()).single_file());
+        #[cfg(feature = "llvm")]
+        emit_llvm(&mut trace, &function);
+        let code = trace.time("generate", || generate(&function, options.backend))?;
+        steps.push(Step { plan, interface, function, code });
+    }
+    Ok(Compiled { program, steps, trace })
+}
+
+/// Index arrays of results: wide enough for their dimensions, and for as many values as the operands may have.
+fn fit_widths(program: &mut Program) {
+    let widest = program.tensors.iter().map(|(_, tensor)| tensor.format.positions).max();
+    let results: Vec<TensorId> =
+        program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Result).map(|(id, _)| id).collect();
+    for id in results {
+        let tensor = &mut program.tensors[id];
+        let largest = tensor.dims.iter().flatten().copied().max().unwrap_or(0);
+        let coordinates =
+            lacunar_formats::IndexWidth::for_max(largest.saturating_sub(1)).wider(tensor.format.coordinates);
+        let positions = widest.unwrap_or(tensor.format.positions);
+        tensor.format = tensor.format.clone().with_widths(positions, coordinates);
+    }
+}
+
+/// An identifier of C for the kernel of a statement.
+fn function_name(program: &Program, statement: &Assignment, number: usize) -> String {
+    let tensor = &program.tensors[statement.lhs.tensor].name;
+    if program.statements.len() == 1 { format!("compute_{tensor}") } else { format!("compute_{tensor}_{}", number + 1) }
+}
+
+fn generate(function: &Verified<Function>, backend: Backend) -> Result<Code, Error> {
+    match backend {
+        Backend::Llvm => generate_llvm(function),
+        Backend::C => {
+            let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
+            let source: CSource = print(function, &COptions { comments: false, ..COptions::default() });
+            let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
+            let library = compile_shared(&source, &CcOptions::default(), dir.path()).map_err(|error| failed(&error))?;
+            let kernel = SharedKernel::open(&library, source.symbol()).map_err(|error| failed(&error))?;
+            Ok(Code::C(kernel))
+        }
+        Backend::Interpreter => Ok(Code::Interpreter),
+    }
+}
+
+#[cfg(feature = "llvm")]
+fn generate_llvm(function: &Verified<Function>) -> Result<Code, Error> {
+    let options = lacunar_backend_llvm::CompileOptions::default();
+    let kernel =
+        lacunar_backend_llvm::compile(function, &options).map_err(|error| Error::Backend(error.to_string()))?;
+    Ok(Code::Llvm(kernel))
+}
+
+#[cfg(not(feature = "llvm"))]
+fn generate_llvm(_function: &Verified<Function>) -> Result<Code, Error> {
+    Err(Error::Backend("this build has no LLVM; use the back end `c` or `interp`".to_string()))
+}
+
+#[cfg(feature = "llvm")]
+fn emit_llvm(trace: &mut Trace, function: &Verified<Function>) {
+    let options = lacunar_backend_llvm::CompileOptions::default();
+    let text = |outcome: Result<String, lacunar_backend_llvm::LlvmError>| {
+        outcome.unwrap_or_else(|error| format!("; {error}\n"))
+    };
+    trace.print("llvm", || text(lacunar_backend_llvm::llvm_ir(function, &options)));
+    trace.print("asm", || text(lacunar_backend_llvm::assembly(function, &options)));
+}

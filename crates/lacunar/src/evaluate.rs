@@ -1,0 +1,130 @@
+//! Running a compiled program: its statements in order, each with the conversions it was planned with.
+
+use std::time::{Duration, Instant};
+
+use lacunar_compiler::lower::Phase;
+use lacunar_notation::{Program, Role};
+use lacunar_runtime::Tensor;
+
+use crate::bind::{Slot, check_tensor, sizes, source};
+use crate::compile::{Backend, Code, Step};
+use crate::error::Error;
+use crate::launch::Call;
+
+/// How long the parts of a run took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    /// Conversions of operands and of the result.
+    pub convert: Duration,
+    /// Kernels.
+    pub kernel: Duration,
+}
+
+/// Runs all statements. `slots` holds the program's tensors by handle: inputs on entry, results too on exit.
+pub(crate) fn evaluate(
+    program: &Program,
+    steps: &[Step],
+    phase: Phase,
+    slots: &mut [Slot<'_>],
+) -> Result<Times, Error> {
+    let mut times = Times::default();
+    for (id, declared) in program.tensors.iter() {
+        match slots.get(id.index()).and_then(Slot::get) {
+            Some(tensor) => check_tensor(declared, tensor)?,
+            None if declared.role == Role::Input => {
+                return Err(Error::Argument(format!("`{}` is not given", declared.name)));
+            }
+            None => {}
+        }
+    }
+    for step in steps {
+        run_step(program, step, phase, slots, &mut times)?;
+    }
+    Ok(times)
+}
+
+fn run_step(
+    program: &Program,
+    step: &Step,
+    phase: Phase,
+    slots: &mut [Slot<'_>],
+    times: &mut Times,
+) -> Result<(), Error> {
+    let plan = &step.plan;
+    let sizes = sizes(program, step, slots)?;
+    let start = Instant::now();
+    let converted = conversions(program, step, &sizes, slots)?;
+    times.convert += start.elapsed();
+    // The result before: kept where something is made of it, else its memory is used again.
+    let place = &mut slots[plan.result.index()];
+    let before = match std::mem::replace(place, Slot::Empty) {
+        Slot::Owned(tensor) if phase == Phase::Compute || program.tensors[plan.result].format.is_dense() => {
+            Some(tensor)
+        }
+        Slot::Borrowed(tensor) if plan.kernel.updates || phase == Phase::Compute => {
+            Some(tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?)
+        }
+        _ => None,
+    };
+    let before = before.filter(|tensor| {
+        let vars = &plan.statement.lhs.vars;
+        tensor.dims().iter().zip(vars).all(|(size, var)| sizes[var.index()] == *size)
+    });
+    let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
+    for (id, tensor) in plan.kernel.tensors.iter() {
+        if tensor.role == Role::Input {
+            let made = converted.iter().find(|(made, _)| *made == id).map(|(_, tensor)| tensor);
+            inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
+        }
+    }
+    let call = Call { step, inputs, sizes: &sizes, phase, before };
+    let start = Instant::now();
+    let result = match step.code {
+        Code::Interpreter => call.interpreted(),
+        _ => call.native(),
+    };
+    times.kernel += start.elapsed();
+    let start = Instant::now();
+    let result = match &plan.convert_result {
+        Some(_) => result?.convert(&program.tensors[plan.result].format)?,
+        None => result?,
+    };
+    times.convert += start.elapsed();
+    slots[plan.result.index()] = Slot::Owned(result);
+    Ok(())
+}
+
+/// The inputs of a kernel that are made of other tensors.
+fn conversions(
+    program: &Program,
+    step: &Step,
+    sizes: &[u64],
+    slots: &[Slot<'_>],
+) -> Result<Vec<(lacunar_notation::TensorId, Tensor)>, Error> {
+    let mut made = Vec::new();
+    for conversion in &step.plan.conversions {
+        let format = &step.plan.kernel.tensors[conversion.tensor].format;
+        let tensor = match slots.get(conversion.source.index()).and_then(Slot::get) {
+            Some(tensor) => tensor.convert(format)?,
+            // A result that is added to before it has any value.
+            None => {
+                let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+                Tensor::zeros(dims, format, program.tensors[conversion.source].dtype)?
+            }
+        };
+        made.push((conversion.tensor, tensor));
+    }
+    Ok(made)
+}
+
+impl Code {
+    /// The back end that made it.
+    pub(crate) fn backend(&self) -> Backend {
+        match self {
+            #[cfg(feature = "llvm")]
+            Code::Llvm(_) => Backend::Llvm,
+            Code::C(_) => Backend::C,
+            Code::Interpreter => Backend::Interpreter,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Running a statement on the reference interpreter: tensors are copied into its memory and the result is validated.
+
+use lacunar_compiler::levels::Part;
+use lacunar_compiler::lower::{Binding, Phase};
+use lacunar_formats::{DType, LevelKind};
+use lacunar_imp::interp::interpret;
+use lacunar_imp::{ArrayData, ArrayRole, Memory, Param, Status};
+use lacunar_runtime::abi::KernelStatus;
+use lacunar_runtime::storage::LevelStorage;
+use lacunar_runtime::{Buffer, StorageError, Tensor};
+
+use crate::error::Error;
+use crate::launch::{Call, missing_pattern, product, size_word};
+
+macro_rules! copies {
+    ($($variant:ident $ty:ty),* $(,)?) => {
+        /// The elements of a buffer as an array of the interpreter.
+        fn array(buffer: &Buffer) -> ArrayData {
+            match buffer.dtype() {
+                $(DType::$variant => ArrayData::$variant(buffer.as_slice::<$ty>().unwrap_or_default().to_vec()),)*
+            }
+        }
+
+        /// The first elements of an array of the interpreter as a buffer.
+        fn buffer(array: ArrayData, len: usize) -> Buffer {
+            match array {
+                $(ArrayData::$variant(mut values) => {
+                    values.truncate(len);
+                    Buffer::from_vec(values)
+                })*
+            }
+        }
+    };
+}
+
+copies! {
+    Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64,
+    C64 num_complex::Complex<f32>, C128 num_complex::Complex<f64>,
+}
+
+impl Call<'_> {
+    /// Runs the statement on the interpreter.
+    pub fn interpreted(mut self) -> Result<Tensor, Error> {
+        let format = self.format().clone();
+        let (dims, result) = (self.dims(), self.step.plan.result);
+        let dtype = self.step.plan.kernel.tensors[result].dtype;
+        let before = self.before.take();
+        let mut memory = Memory::default();
+        let mut places = Vec::new();
+        for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
+            let role = match param {
+                Param::Array(array) => self.step.function.arrays[*array].role,
+                Param::Scalar(_) => ArrayRole::Input,
+            };
+            let array = match (binding, role) {
+                (Binding::Size(var), _) => {
+                    memory.scalars.push(size_word(self.sizes[var.index()])?);
+                    continue;
+                }
+                (_, ArrayRole::Grown) => match param {
+                    Param::Array(array) => ArrayData::empty(self.step.function.arrays[*array].elem),
+                    Param::Scalar(_) => continue,
+                },
+                (Binding::Values(tensor), ArrayRole::Output) if tensor == result => {
+                    let len = match (&before, format.is_dense()) {
+                        (_, true) => product(dims.iter().copied())?,
+                        (Some(before), false) => before.nnz(),
+                        (None, false) => return Err(missing_pattern()),
+                    };
+                    let old = before.as_ref().filter(|old| self.step.plan.kernel.updates && old.nnz() == len);
+                    match old {
+                        Some(old) => array(old.values()),
+                        None => ArrayData::zeros(dtype, len as usize)
+                            .map_err(|_| StorageError::overflow("the memory of the interpreter"))?,
+                    }
+                }
+                (Binding::Values(tensor), _) => array(self.input(tensor)?.values()),
+                (Binding::Level(tensor, level, part), _) => {
+                    let storage = &self.input(tensor)?.levels()[level];
+                    let found = match part {
+                        Part::Positions => storage.pos(),
+                        Part::Coordinates => storage.crd(),
+                    };
+                    array(found.ok_or_else(missing_pattern)?)
+                }
+            };
+            places.push(binding);
+            memory.arrays.push(array);
+        }
+        match interpret(&self.step.function, &mut memory) {
+            Ok(None) => {}
+            Ok(Some(Status::OutOfMemory)) => return Err(KernelStatus::OutOfMemory.into()),
+            Ok(Some(Status::SizeOverflow)) => return Err(KernelStatus::SizeOverflow.into()),
+            Err(error) => return Err(Error::Backend(format!("the interpreter stopped: {error}"))),
+        }
+        let mut take = |wanted: Binding, len: u64| -> Option<Buffer> {
+            let place = places.iter().position(|binding| *binding == wanted)?;
+            let data = std::mem::replace(&mut memory.arrays[place], ArrayData::empty(DType::Bool));
+            Some(buffer(data, len as usize))
+        };
+        if let (Phase::Compute, false) = (self.phase, format.is_dense()) {
+            let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
+            let values = take(Binding::Values(result), old.len() as u64).ok_or_else(missing_pattern)?;
+            return Ok(Tensor::from_parts(dims, &format, levels, values)?);
+        }
+        let mut levels = Vec::new();
+        let mut positions = 1u64;
+        for (level, kind) in format.levels().iter().enumerate() {
+            let size = dims[format.mode_order()[level]];
+            match kind.kind {
+                LevelKind::Dense => {
+                    positions = product([positions, size])?;
+                    levels.push(LevelStorage::dense(size));
+                }
+                LevelKind::Compressed => {
+                    let pos = take(Binding::Level(result, level, Part::Positions), positions + 1);
+                    let pos = pos.ok_or_else(missing_pattern)?;
+                    let edges = pos.indices().ok_or_else(missing_pattern)?;
+                    positions = if edges.is_empty() { 0 } else { edges.get(edges.len() - 1) };
+                    let crd = take(Binding::Level(result, level, Part::Coordinates), positions);
+                    levels.push(LevelStorage::compressed(pos, crd.ok_or_else(missing_pattern)?));
+                }
+                LevelKind::Singleton => {
+                    let crd = take(Binding::Level(result, level, Part::Coordinates), positions);
+                    levels.push(LevelStorage::singleton(crd.ok_or_else(missing_pattern)?));
+                }
+            }
+        }
+        let values = match take(Binding::Values(result), positions) {
+            Some(values) => values,
+            None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
+        };
+        Ok(Tensor::from_parts(dims, &format, levels, values)?)
+    }
+}

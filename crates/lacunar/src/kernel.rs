@@ -1,0 +1,154 @@
+//! Kernels: programs compiled once, to be run many times.
+//!
+//! ```
+//! use lacunar::{Format, Kernel, Options, Tensor};
+//! # fn main() -> Result<(), lacunar::Error> {
+//! let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &Options::new().format("A", Format::csr()))?;
+//! let a = Tensor::from_entries(&[2, 2], &[(&[0, 1], 2.0), (&[1, 0], 3.0)], Format::csr())?;
+//! let x = Tensor::from_slice(&[2], &[1.0, 10.0])?;
+//! let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
+//! kernel.run(&mut y, &[a.as_dyn(), x.as_dyn()])?;
+//! assert_eq!(y.to_dense()?, [20.0, 3.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+use std::time::Duration;
+
+use lacunar_base::Trace;
+use lacunar_compiler::lower::Phase;
+use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
+use lacunar_runtime::{Element, Tensor as DynTensor};
+
+use crate::bind::Slot;
+use crate::compile::{Backend, Compiled, Step, compile};
+use crate::error::Error;
+use crate::evaluate::evaluate;
+use crate::options::Options;
+use crate::tensor::Tensor;
+
+/// A compiled program.
+#[derive(Debug)]
+pub struct Kernel {
+    compiled: Compiled,
+    phase: Phase,
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Run {
+    /// Every result by name, in order of the program.
+    pub results: Vec<(String, DynTensor)>,
+    /// Time of conversions that the plan demands.
+    pub convert: Duration,
+    /// Time of the kernels, with their results allocated and assembled.
+    pub kernel: Duration,
+}
+
+impl Kernel {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// Every mistake in the program, with its place; or the back end's failure.
+    pub fn compile(source: &str, options: &Options) -> Result<Kernel, Error> {
+        Ok(Kernel { compiled: compile(source, options)?, phase: options.phase })
+    }
+
+    /// The checked program.
+    pub fn program(&self) -> &Program {
+        &self.compiled.program
+    }
+
+    /// Its compiled statements.
+    pub fn steps(&self) -> &[Step] {
+        &self.compiled.steps
+    }
+
+    /// Times of the stages, and the texts of those that were asked for.
+    pub fn trace(&self) -> &Trace {
+        &self.compiled.trace
+    }
+
+    /// The text of a stage that was asked for, of all statements.
+    pub fn text(&self, stage: &str) -> Option<String> {
+        let texts: Vec<&str> = self.trace().texts().filter(|(name, _)| *name == stage).map(|(_, text)| text).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// What was planned and why, in words.
+    pub fn explain(&self) -> Vec<String> {
+        self.steps().iter().flat_map(|step| step.plan.notes.clone()).collect()
+    }
+
+    /// The back end that made the code.
+    pub fn backend(&self) -> Option<Backend> {
+        self.steps().first().map(|step| step.code.backend())
+    }
+
+    /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them.
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.declared(Role::Input).map(|(_, tensor)| tensor.name.as_str())
+    }
+
+    /// The names of the results, in order of their first occurrence.
+    pub fn results(&self) -> impl Iterator<Item = &str> {
+        self.declared(Role::Result).map(|(_, tensor)| tensor.name.as_str())
+    }
+
+    fn declared(&self, role: Role) -> impl Iterator<Item = (TensorId, &Declared)> {
+        self.program().tensors.iter().filter(move |(_, tensor)| tensor.role == role)
+    }
+
+    /// Runs the program on tensors given by name, results with values to add to included.
+    ///
+    /// # Errors
+    /// A tensor is missing, unknown or does not fit; memory is refused; a size overflows.
+    pub fn run_named(&self, given: &[(&str, &DynTensor)]) -> Result<Run, Error> {
+        let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
+        for (name, tensor) in given {
+            let found = self.program().tensors.iter().find(|(_, declared)| declared.name == *name);
+            let (id, _) = found.ok_or_else(|| Error::Argument(format!("the program has no tensor `{name}`")))?;
+            slots[id.index()] = Slot::Borrowed(tensor);
+        }
+        let times = evaluate(self.program(), self.steps(), self.phase, &mut slots)?;
+        let mut results = Vec::new();
+        for (id, declared) in self.declared(Role::Result) {
+            if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
+                results.push((declared.name.clone(), tensor));
+            }
+        }
+        Ok(Run { results, convert: times.convert, kernel: times.kernel })
+    }
+
+    /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]. `result` is replaced; the memory of
+    /// a dense one is used again. After an error it holds zeros or nothing.
+    ///
+    /// # Errors
+    /// As [`Kernel::run_named`].
+    pub fn run<T: Element>(&self, result: &mut Tensor<T>, inputs: &[&DynTensor]) -> Result<(), Error> {
+        let mut results = self.declared(Role::Result);
+        let (Some((id, declared)), None) = (results.next(), results.next()) else {
+            return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
+        };
+        if declared.dtype != T::DTYPE {
+            let (found, expected) = (T::DTYPE, declared.dtype);
+            return Err(Error::Argument(format!("`{}` is of type {expected}, not {found}", declared.name)));
+        }
+        let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
+        let expected = self.declared(Role::Input).count();
+        if expected != inputs.len() {
+            let names: Vec<&str> = self.inputs().collect();
+            let found = inputs.len();
+            return Err(Error::Argument(format!("{expected} inputs are needed ({}), not {found}", names.join(", "))));
+        }
+        for ((id, _), tensor) in self.declared(Role::Input).zip(inputs) {
+            slots[id.index()] = Slot::Borrowed(tensor);
+        }
+        slots[id.index()] = Slot::Owned(result.take());
+        let outcome = evaluate(self.program(), self.steps(), self.phase, &mut slots);
+        if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
+            *result = Tensor::try_from(tensor)?;
+        }
+        outcome.map(|_| ())
+    }
+}

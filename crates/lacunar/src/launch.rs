@@ -1,0 +1,189 @@
+//! Running machine code: the only place of this crate where memory safety rests on a promise.
+//!
+//! The promise is the compiler's: a kernel accesses arrays within the lengths that a validated tensor of its format
+//! implies, replaces grown arrays only, and leaves those it has filled as its level kinds demand. It is checked, for every
+//! kernel of the corpus, by running it on the interpreter, which checks every access.
+
+#![allow(unsafe_code)]
+
+use lacunar_compiler::levels::Part;
+use lacunar_compiler::lower::{Binding, Phase};
+use lacunar_formats::{Format, LevelKind};
+use lacunar_imp::{ArrayRole, Param};
+use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry};
+use lacunar_runtime::storage::LevelStorage;
+use lacunar_runtime::{Buffer, StorageError, Tensor};
+
+use crate::compile::{Code, Step};
+use crate::error::Error;
+
+/// What a statement is run on: one tensor for each input of the kernel, by handle, and the sizes of its variables.
+pub(crate) struct Call<'a> {
+    pub step: &'a Step,
+    pub inputs: Vec<Option<&'a Tensor>>,
+    pub sizes: &'a [u64],
+    pub phase: Phase,
+    /// The result before: its values are updated, or its memory used again.
+    pub before: Option<Tensor>,
+}
+
+/// The product of sizes.
+pub(crate) fn product(sizes: impl IntoIterator<Item = u64>) -> Result<u64, StorageError> {
+    sizes
+        .into_iter()
+        .try_fold(1u64, u64::checked_mul)
+        .filter(|product| *product <= i64::MAX as u64)
+        .ok_or_else(|| StorageError::overflow("the size of the result"))
+}
+
+impl Call<'_> {
+    /// The format in which the kernel gives its result.
+    pub fn format(&self) -> &Format {
+        &self.step.plan.kernel.tensors[self.step.plan.result].format
+    }
+
+    /// The sizes of the result's dimensions.
+    pub fn dims(&self) -> Vec<u64> {
+        self.step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
+    }
+
+    /// The buffer for a dense result: that of the result before where it fits, else a new one.
+    fn dense_values(&mut self) -> Result<Buffer, Error> {
+        let dtype = self.step.plan.kernel.tensors[self.step.plan.result].dtype;
+        let len = product(self.dims())?;
+        if let Some(before) = self.before.take() {
+            let (_, _, _, mut values) = before.into_parts();
+            if values.dtype() == dtype && values.len() as u64 == len {
+                values.make_owned().map_err(StorageError::from)?;
+                return Ok(values);
+            }
+        }
+        if self.step.plan.kernel.updates {
+            return Ok(Buffer::zeroed(dtype, len).map_err(StorageError::from)?);
+        }
+        // SAFETY: the kernel writes every element before any is read (coverage or clearing, see `lower/coverage.rs`);
+        // if it fails, the buffer is dropped.
+        Ok(unsafe { Buffer::uninitialized(dtype, len) }.map_err(StorageError::from)?)
+    }
+
+    /// Runs the statement's machine code.
+    pub fn native(mut self) -> Result<Tensor, Error> {
+        let entry: Entry = match &self.step.code {
+            #[cfg(feature = "llvm")]
+            Code::Llvm(kernel) => kernel.entry(),
+            Code::C(kernel) => kernel.entry(),
+            Code::Interpreter => return Err(Error::Backend("the interpreter has no machine code".to_string())),
+        };
+        let format = self.format().clone();
+        let result = self.step.plan.result;
+        let mut values = if format.is_dense() { Some(self.dense_values()?) } else { None };
+        let mut fixed = self.before.take().filter(|_| self.phase == Phase::Compute);
+        let mut grown: Vec<(Binding, Grown)> = Vec::new();
+        let mut args = Args::new();
+        // The result's values, which one parameter takes.
+        let mut own = match (&mut values, &mut fixed) {
+            (Some(values), _) => Some(values),
+            (None, Some(fixed)) => Some(fixed.values_mut().into_buffer()),
+            (None, None) => None,
+        };
+        for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
+            let role = match param {
+                Param::Array(array) => Some(self.step.function.arrays[*array].role),
+                Param::Scalar(_) => None,
+            };
+            match (binding, role) {
+                (Binding::Size(var), _) => args.scalar(size_word(self.sizes[var.index()])?),
+                (Binding::Values(tensor), Some(ArrayRole::Output)) if tensor == result => {
+                    args.write(own.take().ok_or_else(missing_pattern)?)?;
+                }
+                (_, Some(ArrayRole::Grown)) => {
+                    let Param::Array(array) = param else { continue };
+                    grown.push((binding, args.grown(self.step.function.arrays[*array].elem)));
+                }
+                (Binding::Values(tensor), _) => args.read(self.input(tensor)?.values()),
+                (Binding::Level(tensor, level, part), _) => {
+                    let storage = &self.input(tensor)?.levels()[level];
+                    let array = match part {
+                        Part::Positions => storage.pos(),
+                        Part::Coordinates => storage.crd(),
+                    };
+                    args.read(array.ok_or_else(|| Error::Argument("an index array is missing".to_string()))?);
+                }
+            }
+        }
+        // SAFETY: see the head of this module. The arguments were laid out by the interface that came with the code, all
+        // inputs are tensors (validated when they were made) of the formats and types it was compiled for, whose
+        // dimensions are `sizes`.
+        unsafe { abi::call(entry, &mut args) }?;
+        let dims = self.dims();
+        if format.is_dense() {
+            drop(args);
+            let levels = dims.iter().map(|&size| LevelStorage::dense(size)).collect();
+            let values = values.ok_or_else(missing_pattern)?;
+            // SAFETY: dense levels have no arrays, and there are as many values as positions.
+            return Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) });
+        }
+        if let Phase::Compute = self.phase {
+            drop(args);
+            return fixed.ok_or_else(missing_pattern);
+        }
+        let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
+            match grown.iter().find(|(binding, _)| *binding == wanted) {
+                // SAFETY: the kernel returned 0, and `len` is what its own position arrays say that it has written.
+                Some((_, array)) => Ok(Some(unsafe { args.take(*array, len) }?)),
+                None => Ok(None),
+            }
+        };
+        let mut levels = Vec::new();
+        let mut positions = 1u64;
+        for (level, kind) in format.levels().iter().enumerate() {
+            let size = dims[format.mode_order()[level]];
+            let part = |part| Binding::Level(result, level, part);
+            match kind.kind {
+                LevelKind::Dense => {
+                    positions = product([positions, size])?;
+                    levels.push(LevelStorage::dense(size));
+                }
+                LevelKind::Compressed => {
+                    let pos = take(part(Part::Positions), product([positions])? + 1)?.ok_or_else(missing_pattern)?;
+                    let edges = pos.indices().ok_or_else(missing_pattern)?;
+                    positions = edges.get(edges.len() - 1);
+                    let crd = take(part(Part::Coordinates), positions)?.ok_or_else(missing_pattern)?;
+                    levels.push(LevelStorage::compressed(pos, crd));
+                }
+                LevelKind::Singleton => {
+                    let crd = take(part(Part::Coordinates), positions)?.ok_or_else(missing_pattern)?;
+                    levels.push(LevelStorage::singleton(crd));
+                }
+            }
+        }
+        let dtype = self.step.plan.kernel.tensors[result].dtype;
+        let values = match take(Binding::Values(result), positions)? {
+            Some(values) => values,
+            // Only the pattern was asked for.
+            None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
+        };
+        if cfg!(debug_assertions) {
+            return Ok(Tensor::from_parts(dims, &format, levels, values)?);
+        }
+        // SAFETY: see the head of this module.
+        Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) })
+    }
+
+    pub fn input(&self, tensor: lacunar_notation::TensorId) -> Result<&Tensor, Error> {
+        self.inputs
+            .get(tensor.index())
+            .copied()
+            .flatten()
+            .ok_or_else(|| Error::Argument(format!("`{}` is not given", self.step.plan.kernel.tensors[tensor].name)))
+    }
+}
+
+/// A size as the kernel gets it.
+pub(crate) fn size_word(size: u64) -> Result<i64, Error> {
+    i64::try_from(size).map_err(|_| Error::Storage(StorageError::overflow("the size of a dimension")))
+}
+
+pub(crate) fn missing_pattern() -> Error {
+    Error::Argument("the result has no pattern to compute the values of; assemble it first".to_string())
+}

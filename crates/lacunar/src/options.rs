@@ -1,0 +1,101 @@
+//! How a program is compiled: what its tensors are, and which code is made.
+//!
+//! ```
+//! use lacunar::{Backend, Format, Options};
+//! let options = Options::new().format("A", Format::csr()).size("i", 100).backend(Backend::Interpreter);
+//! assert_eq!(options.declarations.sizes["i"], 100);
+//! ```
+
+use lacunar_compiler::lower::Phase;
+use lacunar_compiler::plan::Search;
+use lacunar_formats::{DType, FormatSpec};
+use lacunar_front::Declarations;
+use lacunar_runtime::Tensor;
+
+use crate::compile::Backend;
+
+/// What is known of a program's tensors, and how its kernels are made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Formats, types and sizes.
+    pub declarations: Declarations,
+    /// What turns the imperative IR into something that runs.
+    pub backend: Backend,
+    /// Who chooses the order of loops.
+    pub search: Search,
+    /// Whether results are assembled, computed, or both.
+    pub phase: Phase,
+    /// Sums are not reassociated, products and sums not contracted.
+    pub strict: bool,
+    /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
+    pub emit: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            declarations: Declarations::default(),
+            backend: Backend::default(),
+            search: Search::default(),
+            phase: Phase::Fused,
+            strict: false,
+            emit: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Nothing declared, the default back end.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// Declares a tensor's format.
+    pub fn format(mut self, tensor: &str, format: impl Into<FormatSpec>) -> Options {
+        self.declarations.formats.insert(tensor.to_string(), format.into());
+        self
+    }
+
+    /// Declares a tensor's element type.
+    pub fn dtype(mut self, tensor: &str, dtype: DType) -> Options {
+        self.declarations.dtypes.insert(tensor.to_string(), dtype);
+        self
+    }
+
+    /// Declares a tensor's sizes.
+    pub fn dims(mut self, tensor: &str, dims: &[u64]) -> Options {
+        self.declarations.dims.insert(tensor.to_string(), dims.to_vec());
+        self
+    }
+
+    /// Declares an index variable's size.
+    pub fn size(mut self, variable: &str, size: u64) -> Options {
+        self.declarations.sizes.insert(variable.to_string(), size);
+        self
+    }
+
+    /// Declares everything that a tensor says of itself: format, type, sizes, number of values; and that it is given.
+    pub fn tensor(mut self, name: &str, tensor: &Tensor) -> Options {
+        self.declarations.nnz.insert(name.to_string(), tensor.nnz());
+        self.declarations.inputs.get_or_insert_default().insert(name.to_string());
+        self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims())
+    }
+
+    /// Chooses the back end.
+    pub fn backend(mut self, backend: Backend) -> Options {
+        self.backend = backend;
+        self
+    }
+
+    /// Chooses whether results are assembled, computed, or both.
+    pub fn phase(mut self, phase: Phase) -> Options {
+        self.phase = phase;
+        self
+    }
+
+    /// Keeps the text of a stage.
+    pub fn emit(mut self, stage: &str) -> Options {
+        self.emit.push(stage.to_string());
+        self
+    }
+}

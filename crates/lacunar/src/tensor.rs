@@ -1,0 +1,179 @@
+//! Tensors with their element type in their type.
+//!
+//! ```
+//! use lacunar::{Format, Tensor};
+//! # fn main() -> Result<(), lacunar::Error> {
+//! let a = Tensor::from_entries(&[2, 3], &[(&[1, 2], 5.0), (&[0, 1], 4.0)], Format::csr())?;
+//! assert_eq!(a.as_dyn().nnz(), 2);
+//! assert_eq!(a.convert(&Format::csc())?.to_dense()?, [0.0, 4.0, 0.0, 0.0, 0.0, 5.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+use std::marker::PhantomData;
+use std::path::Path;
+
+use lacunar_formats::{Format, FormatSpec};
+use lacunar_runtime::coo::{Coo, Coordinates};
+use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
+use lacunar_runtime::{Buffer, Element, StorageError, Tensor as DynTensor};
+
+use crate::error::Error;
+
+/// A tensor of elements of type `T`, of any order and format.
+#[derive(Debug, PartialEq)]
+pub struct Tensor<T: Element> {
+    inner: DynTensor,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Tensor<T> {
+    fn of(inner: DynTensor) -> Tensor<T> {
+        Tensor { inner, element: PhantomData }
+    }
+
+    /// A tensor of the given sizes without entries (all zeros, where levels are dense).
+    ///
+    /// # Errors
+    /// The format has another order, or memory is refused.
+    pub fn zeros(dims: &[u64], format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
+        let format = resolve(format, dims.len())?;
+        Ok(Tensor::of(DynTensor::zeros(dims.to_vec(), &format, T::DTYPE)?))
+    }
+
+    /// A dense tensor of values in row-major order.
+    ///
+    /// # Errors
+    /// The number of values is not the product of the sizes, or memory is refused.
+    pub fn from_slice(dims: &[u64], values: &[T]) -> Result<Tensor<T>, Error> {
+        let values = Buffer::from_vec(values.to_vec());
+        Ok(Tensor::of(DynTensor::from_dense(dims.to_vec(), values, &Format::dense(dims.len()))?))
+    }
+
+    /// A tensor of order 0.
+    pub fn scalar(value: T) -> Tensor<T> {
+        Tensor::of(DynTensor::scalar(value))
+    }
+
+    /// Packs entries, each a coordinate (from 0, one number a dimension) and a value; equal coordinates are added up.
+    ///
+    /// # Errors
+    /// A coordinate outside of the sizes, a format that does not fit, or memory is refused.
+    pub fn from_entries(
+        dims: &[u64],
+        entries: &[(&[u64], T)],
+        format: impl Into<FormatSpec>,
+    ) -> Result<Tensor<T>, Error> {
+        let format = resolve(format, dims.len())?;
+        let mut coords: Vec<Coordinates> = dims.iter().map(|&size| Coordinates::for_size(size)).collect();
+        for (place, (coordinate, _)) in entries.iter().enumerate() {
+            if coordinate.len() != dims.len() {
+                let (found, order) = (coordinate.len(), dims.len());
+                return Err(Error::Argument(format!(
+                    "entry {place} has {found} coordinates, but the order is {order}"
+                )));
+            }
+            for ((dimension, array), (&c, &size)) in coords.iter_mut().enumerate().zip(coordinate.iter().zip(dims)) {
+                if c >= size {
+                    let entry = place as u64;
+                    return Err(StorageError::OutOfRange { dimension, entry, coordinate: c, size }.into());
+                }
+                array.push(c);
+            }
+        }
+        let values = T::wrap(entries.iter().map(|(_, value)| *value).collect());
+        Tensor::from_coo(Coo { dims: dims.to_vec(), coords, values }, format)
+    }
+
+    /// Packs a coordinate list, whose values are converted to `T`.
+    ///
+    /// # Errors
+    /// The list contradicts itself, the format does not fit, or memory is refused.
+    pub fn from_coo(coo: Coo, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
+        let format = resolve(format, coo.dims.len())?;
+        let packed = DynTensor::from_coo(coo, &format)?;
+        Ok(Tensor::of(if packed.dtype() == T::DTYPE { packed } else { packed.cast(T::DTYPE)? }))
+    }
+
+    /// Reads a file (`.mtx`, `.tns`, `.rb`, ..., also compressed) and packs it; values are converted to `T`.
+    ///
+    /// # Errors
+    /// The file can't be read or is malformed (with its line), the format does not fit, or memory is refused.
+    pub fn read(path: impl AsRef<Path>, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
+        match io::read(path.as_ref(), &ReadOptions::default())? {
+            Data::Coordinate(coo) => Tensor::from_coo(coo, format),
+            Data::Dense(dense) => {
+                let format = resolve(format, dense.dims.len())?;
+                let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?;
+                Ok(Tensor::of(if tensor.dtype() == T::DTYPE { tensor } else { tensor.cast(T::DTYPE)? }))
+            }
+        }
+    }
+
+    /// Writes all stored entries to a file, by its extension. Nothing is left of it if that fails.
+    ///
+    /// # Errors
+    /// The file can't be written, or its format can't hold the tensor.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &WriteOptions::default())?;
+        Ok(())
+    }
+
+    /// The tensor without its element type in its type.
+    pub fn as_dyn(&self) -> &DynTensor {
+        &self.inner
+    }
+
+    /// The same tensor in another format.
+    ///
+    /// # Errors
+    /// The format does not fit, or memory is refused.
+    pub fn convert(&self, format: &Format) -> Result<Tensor<T>, Error> {
+        Ok(Tensor::of(self.inner.convert(format)?))
+    }
+
+    /// The stored values, in the order of storage.
+    pub fn values(&self) -> &[T] {
+        self.inner.values().as_slice::<T>().unwrap_or_default()
+    }
+
+    /// The stored values, for writing.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.inner.values_mut().into_slice::<T>().unwrap_or_default()
+    }
+
+    /// All elements in row-major order, zeros where nothing is stored.
+    ///
+    /// # Errors
+    /// Memory for that many is refused.
+    pub fn to_dense(&self) -> Result<Vec<T>, Error> {
+        Ok(self.inner.to_dense::<T>()?)
+    }
+
+    /// Takes the tensor, leaving one of order 0 with a zero.
+    pub(crate) fn take(&mut self) -> DynTensor {
+        std::mem::replace(&mut self.inner, DynTensor::scalar(T::default()))
+    }
+}
+
+impl<T: Element> TryFrom<DynTensor> for Tensor<T> {
+    type Error = Error;
+
+    fn try_from(inner: DynTensor) -> Result<Tensor<T>, Error> {
+        if inner.dtype() == T::DTYPE {
+            Ok(Tensor::of(inner))
+        } else {
+            Err(Error::Argument(format!("the elements are of type {}, not {}", inner.dtype(), T::DTYPE)))
+        }
+    }
+}
+
+impl<T: Element> AsRef<DynTensor> for Tensor<T> {
+    fn as_ref(&self) -> &DynTensor {
+        &self.inner
+    }
+}
+
+fn resolve(format: impl Into<FormatSpec>, order: usize) -> Result<Format, Error> {
+    format.into().resolve(order).map_err(|error| Error::Argument(error.to_string()))
+}
