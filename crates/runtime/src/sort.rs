@@ -164,17 +164,15 @@ impl<K: Key, V: Plain> Default for Scratch<K, V> {
 }
 
 impl<K: Key, V: Plain> Scratch<K, V> {
-    fn arrays(&mut self, len: usize) -> Result<(&mut [K], &mut [V], &mut Vec<usize>), AllocError> {
-        let keys = match self.keys.take() {
-            Some(array) if array.len() >= len => array,
-            _ => Array::zeroed(len.max(1024))?,
-        };
-        let values = match self.values.take() {
-            Some(array) if array.len() >= len => array,
-            _ => Array::zeroed(len.max(1024))?,
-        };
-        let (keys, values) = (self.keys.insert(keys), self.values.insert(values));
-        Ok((&mut keys[..len], &mut values[..len], &mut self.counts))
+    /// Memory for `len` entries.
+    fn reserve(&mut self, len: usize) -> Result<(), AllocError> {
+        if self.keys.as_ref().is_none_or(|keys| keys.len() < len) {
+            self.keys = Some(Array::zeroed(len.max(1024))?);
+        }
+        if self.values.as_ref().is_none_or(|values| values.len() < len) {
+            self.values = Some(Array::zeroed(len.max(1024))?);
+        }
+        Ok(())
     }
 }
 
@@ -224,8 +222,11 @@ fn sort_in_place<K: Key, V: Plain>(
         return Ok(());
     }
     if keys.len() <= LOCAL {
-        let (other_keys, other_values, counts) = scratch.arrays(keys.len())?;
-        sort_local((keys, values), (other_keys, other_values), counts, low, high);
+        scratch.reserve(keys.len())?;
+        if let Scratch { keys: Some(other_keys), values: Some(other_values), counts } = scratch {
+            let len = keys.len();
+            sort_local((keys, values), (&mut other_keys[..len], &mut other_values[..len]), counts, low, high);
+        }
         return Ok(());
     }
     let width = digit_width(keys.len(), low, high);

@@ -48,11 +48,11 @@ impl LevelArrays for Compressed {
         let (positions, coordinates) = (place.format.positions, place.format.coordinates);
         let last = place.distinguished_to();
         let each_entry = last + 1 == place.format.order() || matches!(parents, Bounds::Identity(_));
-        if each_entry {
+        let starts = if each_entry { None } else { with_access!(entries, entries => starts(entries, last)?) };
+        let Some(starts) = starts else {
             let crd = entries.take_column(place.level, coordinates)?;
             return Ok((Compressed { pos: parents.into_pos(positions)?, crd }, Bounds::Identity(entries.len())));
-        }
-        let starts = with_access!(entries, entries => starts(entries, last)?);
+        };
         let children = Bounds::Explicit(starts);
         let count = children.positions();
         let crd = with_access!(entries, entries => {
@@ -61,8 +61,7 @@ impl LevelArrays for Compressed {
         });
         let rank = |entry: usize| partition(count, |child| children.start(child) < entry) as u64;
         let pos = index_array(parents.positions() + 1, positions, |p| rank(parents.start(p)))?;
-        let bounds = if count == entries.len() { Bounds::Identity(count) } else { children };
-        Ok((Compressed { pos, crd }, bounds))
+        Ok((Compressed { pos, crd }, children))
     }
 
     fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError> {
@@ -73,11 +72,8 @@ impl LevelArrays for Compressed {
             let what = format!("array pos of level {}", place.level);
             return Err(StorageError::Length { what, found: pos.len() as u64, expected: segments });
         }
-        let wrong = |place_: usize, reason| StorageError::Positions {
-            level: place.level,
-            place: place_ as u64,
-            reason,
-        };
+        let wrong =
+            |place_: usize, reason| StorageError::Positions { level: place.level, place: place_ as u64, reason };
         if pos.get(0) != 0 {
             return Err(wrong(0, "the first position is not 0"));
         }
@@ -108,11 +104,7 @@ impl LevelArrays for Compressed {
         }
     }
 
-    fn extend<T: Plain>(
-        &self,
-        parents: &[T],
-        combine: impl Fn(T, u64) -> T + Sync,
-    ) -> Result<Array<T>, AllocError> {
+    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError> {
         let mut children = Array::zeroed(self.crd.len())?;
         match (self.pos.indices(), self.crd.indices()) {
             (Some(Indices::U32(pos)), Some(Indices::U32(crd))) => extend(pos, crd, parents, &mut children, combine),
@@ -156,15 +148,18 @@ fn partition(len: usize, below: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// The entries at which a coordinate of the levels up to `last` changes, and the number of entries.
-fn starts(entries: &impl Access, last: usize) -> Result<Offsets, AllocError> {
+/// The entries at which a coordinate of the levels up to `last` changes, and the number of entries; `None` if that is
+/// so at every entry.
+fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocError> {
     let len = entries.len();
     let is_start = entries.starts(last);
     let chunk = |c: usize| c * GRAIN..len.min((c + 1) * GRAIN);
     let chunks = len.div_ceil(GRAIN);
-    let counts: Vec<usize> =
-        (0..chunks).into_par_iter().map(|c| chunk(c).filter(|&k| is_start(k)).count()).collect();
+    let counts: Vec<usize> = (0..chunks).into_par_iter().map(|c| chunk(c).filter(|&k| is_start(k)).count()).collect();
     let total = counts.iter().sum::<usize>();
+    if total == len {
+        return Ok(None);
+    }
     /// Writes the starts of each chunk to the chunk's part of `offsets`.
     fn write<N: Send>(
         mut offsets: &mut [N],
@@ -185,7 +180,7 @@ fn starts(entries: &impl Access, last: usize) -> Result<Offsets, AllocError> {
             }
         });
     }
-    Ok(match IndexWidth::for_max(len as u64) {
+    Ok(Some(match IndexWidth::for_max(len as u64) {
         IndexWidth::W32 => {
             let mut offsets = Array::<u32>::zeroed(total + 1)?;
             write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u32);
@@ -198,7 +193,7 @@ fn starts(entries: &impl Access, last: usize) -> Result<Offsets, AllocError> {
             offsets[total] = len as u64;
             Offsets::U64(offsets)
         }
-    })
+    }))
 }
 
 /// The first place of a position array that is below the one before it.
@@ -235,8 +230,11 @@ fn first_disorder<P: Index, C: Index>(pos: &[P], crd: &[C]) -> Option<(usize, bo
 fn first_disorder_of_chain(pos: Indices, chain: &[Indices]) -> Option<(usize, bool)> {
     let len = chain.first().map_or(0, Indices::len);
     let bad = |k: usize| {
-        let order =
-            chain.iter().map(|crd| crd.get(k - 1).cmp(&crd.get(k))).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal);
+        let order = chain
+            .iter()
+            .map(|crd| crd.get(k - 1).cmp(&crd.get(k)))
+            .find(|o| o.is_ne())
+            .unwrap_or(std::cmp::Ordering::Equal);
         (order.is_ge()).then(|| (k, order.is_eq()))
     };
     let starts_segment = |k: usize| {

@@ -82,11 +82,7 @@ impl LevelArrays for Dense {
         Ok(())
     }
 
-    fn extend<T: Plain>(
-        &self,
-        parents: &[T],
-        combine: impl Fn(T, u64) -> T + Sync,
-    ) -> Result<Array<T>, AllocError> {
+    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError> {
         let too_many = AllocError { bytes: u64::MAX };
         let size = usize::try_from(self.size).map_err(|_| too_many)?;
         let mut children = Array::zeroed(parents.len().checked_mul(size).ok_or(too_many)?)?;

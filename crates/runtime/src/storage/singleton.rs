@@ -81,11 +81,7 @@ impl LevelArrays for Singleton {
         Ok(())
     }
 
-    fn extend<T: Plain>(
-        &self,
-        parents: &[T],
-        combine: impl Fn(T, u64) -> T + Sync,
-    ) -> Result<Array<T>, AllocError> {
+    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError> {
         let mut children = Array::zeroed(parents.len())?;
         match self.crd.indices() {
             Some(Indices::U32(crd)) => parallel::fill(&mut children, |p| combine(parents[p], u64::from(crd[p]))),

@@ -1,0 +1,64 @@
+//! Packing stays within its memory budget: below three times the coordinates and values it is given.
+//!
+//! Measures the process's peak of resident memory, so this file holds one test and no other.
+
+#![allow(unsafe_code)]
+
+use std::fs;
+
+use lacunar_formats::Format;
+use lacunar_runtime::{Coo, Coordinates, Tensor, Values};
+
+/// Bytes of a line such as `VmHWM:   1234 kB` of the process's status.
+fn status(name: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}
+
+/// Packs `entries` random entries of so many dimensions, and returns peak and input in bytes.
+fn measure(entries: usize, dims: &[u64], values: Values, format: &Format) -> Option<(u64, u64)> {
+    let mut state = 1u64;
+    let mut next = |size: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((u128::from(state) * u128::from(size)) >> 64) as u32
+    };
+    let coords = dims.iter().map(|&size| Coordinates::U32((0..entries).map(|_| next(size)).collect())).collect();
+    let input = (entries * (4 * dims.len() + values.dtype().size())) as u64;
+    let coo = Coo { dims: dims.to_vec(), coords, values };
+    // Forgets the peak so far.
+    fs::write("/proc/self/clear_refs", "5").ok()?;
+    let before = status("VmRSS:")?;
+    let tensor = Tensor::from_coo(coo, format).unwrap();
+    let peak = status("VmHWM:")?;
+    assert!(tensor.nnz() > 0);
+    Some((peak - before + input, input))
+}
+
+#[test]
+fn the_peak_is_below_three_times_the_input() {
+    // Vectors that are freed must go back to the system at once, or the peak counts them on.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: sets a number; no other thread of the test allocates meanwhile.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20);
+    }
+    let n = 2_000_000;
+    let cases = [
+        (vec![1 << 20, 1 << 20], Values::F64(vec![1.0; n]), Format::csr()),
+        (vec![1 << 20, 1 << 20], Values::F64(vec![1.0; n]), Format::coo(2)),
+        (vec![1 << 32], Values::Bool(vec![true; n]), Format::sv()),
+        (vec![1 << 31, 1 << 31, 1 << 31], Values::Bool(vec![true; n]), Format::csf(3)),
+        (vec![1 << 31; 5], Values::F32(vec![1.0; n]), Format::coo(5)),
+    ];
+    for (dims, values, format) in cases {
+        let Some((peak, input)) = measure(n, &dims, values, &format) else {
+            println!("SKIPPED: the system does not tell the peak of resident memory");
+            return;
+        };
+        println!("{format} of order {}: peak {peak}, input {input}", dims.len());
+        // The threads' scratch memory and pages that are used in part.
+        let slack = 8 << 20;
+        assert!(peak < 3 * input + slack, "{format}: peak {peak} for an input of {input} bytes");
+    }
+}
