@@ -1,10 +1,12 @@
 //! Dense oracle, generators and the corpus runner of Lacunar.
 //!
 //! A [`case`] names a program, formats, types, sizes and data; the [`oracle`] says what it means; engines (interpreter,
-//! C, LLVM) run it and are compared with the oracle ([`compare`]).
+//! C, LLVM) run it and are compared with the oracle ([`runner`], [`compare`]). Cases come from the corpus in
+//! `tests/kernels`, from [`generate`], and, where they are at hand, from other systems' tests ([`conformance`]).
 
 pub mod case;
 pub mod compare;
+pub mod conformance;
 pub mod data;
 pub mod entries;
 pub mod generate;

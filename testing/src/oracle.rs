@@ -81,6 +81,18 @@ pub fn evaluate(
     Ok(outcomes)
 }
 
+/// Whether every statement's iteration space is small enough to enumerate.
+pub fn is_small(program: &Program, given: &BTreeMap<String, Entries>) -> bool {
+    let Ok(sizes) = sizes(program, given, &BTreeMap::new()) else { return false };
+    program.statements.iter().all(|statement| total_work(statement, &with_sums(statement), &sizes).is_some())
+}
+
+/// How many nodes are evaluated for a statement; `None` if they are more than [`MAX_WORK`].
+fn total_work(statement: &Assignment, rhs: &Term, sizes: &[u64]) -> Option<u64> {
+    let points = statement.lhs.vars.iter().try_fold(1u64, |product, var| product.checked_mul(sizes[var.index()]))?;
+    points.checked_mul(work(rhs, sizes)?).filter(|&work| work <= MAX_WORK)
+}
+
 fn is_read(program: &Program, tensor: TensorId) -> bool {
     program.statements.iter().any(|s| s.rhs.accesses().iter().any(|access| access.tensor == tensor))
 }
@@ -158,9 +170,7 @@ fn run(
     let tensor = &program.tensors[statement.lhs.tensor];
     let rhs = with_sums(statement);
     let space: Vec<u64> = statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-    let points = space.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
-    let work = points.and_then(|points| points.checked_mul(work(&rhs, sizes)?));
-    if work.is_none_or(|work| work > MAX_WORK) {
+    if total_work(statement, &rhs, sizes).is_none() {
         return Err(format!(
             "the iteration space of `{}` is too large to enumerate",
             program.statement_text(statement)

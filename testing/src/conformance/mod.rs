@@ -1,0 +1,91 @@
+//! Cases from other systems' own tests, where they are at hand (`../shared/conformance` beside the repository).
+//!
+//! Each case is translated to an [`Instance`] with the result that the other suite checks, or to the name of what
+//! Lacunar does not have yet; nothing is left out in silence.
+
+pub mod comet;
+pub mod taco;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::instance::Instance;
+use crate::runner::Reference;
+
+/// What became of a case.
+pub enum Translation {
+    /// It can be run.
+    Run(Box<Runnable>),
+    /// It needs something that is not built, by name.
+    Missing(String),
+}
+
+/// A case to run.
+pub struct Runnable {
+    /// The program, its data and the expected results.
+    pub instance: Instance,
+    /// Whether the oracle can enumerate it.
+    pub reference: Reference,
+    /// Whether it came with a schedule, which is not applied: the result must be the same.
+    pub unscheduled: bool,
+}
+
+/// A case under its name.
+pub struct ConformanceCase {
+    /// The other suite's name for it.
+    pub id: String,
+    /// What became of it; an error is a fault of the translation or of the front end.
+    pub translation: Result<Translation, String>,
+}
+
+/// The file of cases of a system; `None` where it is not at hand.
+pub fn file(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/conformance")).join(name);
+    path.is_file().then_some(path)
+}
+
+/// How a suite went: how many cases ran, which features are missing.
+#[derive(Default)]
+pub struct Summary {
+    /// Cases that are run.
+    pub run: usize,
+    /// Of these, cases whose schedule is left out.
+    pub unscheduled: usize,
+    /// Cases that need something that is not built, under its name.
+    pub missing: BTreeMap<String, Vec<String>>,
+    /// Cases that could not be translated.
+    pub untranslated: usize,
+}
+
+impl Summary {
+    /// Counts the cases of a suite.
+    pub fn of(cases: &[ConformanceCase]) -> Summary {
+        let mut summary = Summary::default();
+        for case in cases {
+            match &case.translation {
+                Ok(Translation::Run(runnable)) => {
+                    summary.run += 1;
+                    summary.unscheduled += usize::from(runnable.unscheduled);
+                }
+                Ok(Translation::Missing(what)) => {
+                    summary.missing.entry(what.clone()).or_default().push(case.id.clone());
+                }
+                Err(_) => summary.untranslated += 1,
+            }
+        }
+        summary
+    }
+}
+
+/// A table: `run`, `run unscheduled`, then each missing feature with the number and names of its cases.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  {:5} run ({} of them without their schedule)", self.run, self.unscheduled)?;
+        writeln!(f, "  {:5} not translated", self.untranslated)?;
+        for (what, ids) in &self.missing {
+            writeln!(f, "  {:5} missing: {what}: {}", ids.len(), ids.join(" "))?;
+        }
+        Ok(())
+    }
+}

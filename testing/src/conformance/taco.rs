@@ -1,0 +1,254 @@
+//! taco's test suite: one JSON object a line, with its expression, operands and the result its test checks.
+//!
+//! Expressions are index notation nearly as ours; a quotient of integers is C's, which truncates (`idiv`). A scheduled
+//! case is run without its schedule.
+
+use std::collections::BTreeMap;
+
+use lacunar_formats::{DType, FormatSpec};
+use lacunar_front::Declarations;
+use lacunar_front::einsum::{BinaryOp, Expr, ExprKind, Number};
+use num_complex::Complex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::conformance::{ConformanceCase, Runnable, Translation};
+use crate::entries::Entries;
+use crate::instance::{Instance, parse_dtype};
+use crate::oracle;
+use crate::runner::Reference;
+use crate::scalar::Scalar;
+
+#[derive(Deserialize)]
+struct TacoCase {
+    id: String,
+    expr: Option<String>,
+    ops: Vec<String>,
+    windows: Vec<Value>,
+    operands: BTreeMap<String, TacoTensor>,
+    results: BTreeMap<String, TacoTensor>,
+    scheduled: bool,
+}
+
+#[derive(Deserialize)]
+struct TacoTensor {
+    dims: Vec<u64>,
+    format: String,
+    ordering: Vec<usize>,
+    #[serde(rename = "type")]
+    dtype: String,
+    fill: String,
+    /// Coordinates and values; left out where there are very many.
+    coo: Option<Vec<(Vec<u64>, Value)>>,
+}
+
+/// Functions that taco's tests define themselves, in C++.
+const CUSTOM: [&str; 6] = ["testOp", "specialOp", "compUnion", "bfsMask", "Plus", "And"];
+
+/// Translates all cases of the file's text.
+pub fn cases(text: &str) -> Vec<ConformanceCase> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let case = |line: &str| match serde_json::from_str::<TacoCase>(line) {
+        Ok(case) => ConformanceCase { id: case.id.clone(), translation: translate(&case) },
+        Err(error) => ConformanceCase { id: "?".to_string(), translation: Err(error.to_string()) },
+    };
+    lines.map(case).collect()
+}
+
+/// The first thing that a case needs and Lacunar lacks.
+fn missing(case: &TacoCase) -> Option<String> {
+    if !case.windows.is_empty() {
+        return Some("windows, strides and index sets".to_string());
+    }
+    let tensors = || case.operands.values().chain(case.results.values());
+    if tensors().any(|tensor| !["0", "(0,0)"].contains(&tensor.fill.as_str())) {
+        return Some("fill values other than 0".to_string());
+    }
+    if let Some(operator) = case.ops.iter().find(|op| CUSTOM.contains(&op.as_str())) {
+        return Some(format!("operators defined by the user ({operator})"));
+    }
+    if tensors().any(|tensor| tensor.format.contains('p')) {
+        return Some("levels of fixed size".to_string());
+    }
+    if tensors().any(|tensor| tensor.coo.is_none()) {
+        return Some("(the data are not in the file)".to_string());
+    }
+    match &case.expr {
+        None => Some("concrete notation as input".to_string()),
+        Some(expr) if reduces(expr) => Some("reductions other than sums".to_string()),
+        Some(_) => None,
+    }
+}
+
+/// Whether the assignment is `Min=`, `Or=` or the like.
+fn reduces(expr: &str) -> bool {
+    let before = expr.split('=').next().unwrap_or_default().trim_end();
+    before
+        .rsplit(')')
+        .next()
+        .is_some_and(|operator| operator.trim().chars().any(char::is_alphabetic) && before.contains(')'))
+}
+
+fn translate(case: &TacoCase) -> Result<Translation, String> {
+    let (None, Some(expr)) = (missing(case), &case.expr) else {
+        return Ok(Translation::Missing(missing(case).unwrap_or_default()));
+    };
+    let mut declarations = Declarations::new();
+    let mut dtypes = BTreeMap::new();
+    for (name, tensor) in case.operands.iter().chain(&case.results) {
+        let dtype = dtype(tensor)?;
+        let format = format!("{}:{}", tensor.format, join(&tensor.ordering));
+        let spec = if tensor.dims.is_empty() { "scalar" } else { &format };
+        let spec: FormatSpec = spec.parse().map_err(|fault| format!("{name}: {fault}"))?;
+        declarations = declarations.format(name, spec).dtype(name, dtype).dims(name, tensor.dims.iter().copied());
+        dtypes.insert(name.clone(), dtype);
+    }
+    let Some(source) = source(expr, &dtypes)? else {
+        return Ok(Translation::Missing("index variables as values".to_string()));
+    };
+    let given = case.operands.iter().map(|(name, tensor)| Ok((name.clone(), entries(tensor)?)));
+    let given = given.collect::<Result<BTreeMap<_, _>, String>>()?;
+    let mut instance = Instance::new(format!("taco/{}", case.id), source, declarations, given)?;
+    for (name, tensor) in &case.results {
+        instance.expected.insert(name.clone(), entries(tensor)?);
+    }
+    let reference = match oracle::is_small(&instance.program, &instance.given) {
+        true => Reference::Oracle,
+        false => Reference::Expected,
+    };
+    Ok(Translation::Run(Box::new(Runnable { instance, reference, unscheduled: case.scheduled })))
+}
+
+fn join(numbers: &[usize]) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn dtype(tensor: &TacoTensor) -> Result<DType, String> {
+    parse_dtype(&tensor.dtype)
+}
+
+fn entries(tensor: &TacoTensor) -> Result<Entries, String> {
+    let dtype = dtype(tensor)?;
+    let mut entries = Entries::empty(tensor.dims.clone(), dtype);
+    for (coordinate, value) in tensor.coo.iter().flatten() {
+        let value = value_of(value).ok_or_else(|| format!("{value} is not a value"))?;
+        entries.values.insert(coordinate.clone(), value.cast(dtype));
+    }
+    Ok(entries)
+}
+
+fn value_of(value: &Value) -> Option<Scalar> {
+    match value {
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => Some(Scalar::Int(i128::from(integer))),
+            None => number.as_f64().map(Scalar::Real),
+        },
+        Value::Bool(value) => Some(Scalar::Bool(*value)),
+        Value::String(text) => text.parse().ok().map(Scalar::Real),
+        Value::Array(parts) => match parts.as_slice() {
+            [re, im] => Some(Scalar::Complex(Complex::new(re.as_f64()?, im.as_f64()?))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The program's text in our notation; `None` if index variables are used as values.
+fn source(expr: &str, dtypes: &BTreeMap<String, DType>) -> Result<Option<String>, String> {
+    let (ast, mistakes) = lacunar_front::parse(expr);
+    if let Some(mistake) = mistakes.first() {
+        return Err(format!("{expr}: {mistake}"));
+    }
+    let mut lines = Vec::new();
+    for statement in &ast.statements {
+        let rendered = render(&statement.rhs, dtypes);
+        let Some((rhs, _)) = rendered else { return Ok(None) };
+        let lhs = apply(&statement.name.text, statement.indices.iter().filter_map(name).collect());
+        let op = if statement.op == lacunar_notation::AssignOp::Set { "=" } else { "+=" };
+        lines.push(format!("{lhs} {op} {rhs}"));
+    }
+    Ok(Some(lines.join("\n")))
+}
+
+fn name(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+fn apply(name: &str, args: Vec<String>) -> String {
+    if args.is_empty() { name.to_string() } else { format!("{name}({})", args.join(",")) }
+}
+
+/// An expression as text, and whether its value is an integer in taco; `None` if it is, or has in it, an index variable
+/// used as a value.
+fn render(expr: &Expr, dtypes: &BTreeMap<String, DType>) -> Option<(String, bool)> {
+    Some(match &expr.kind {
+        ExprKind::Number(Number::Int(value)) => (value.to_string(), true),
+        ExprKind::Number(Number::Float(value)) => (format!("{value:?}"), false),
+        ExprKind::Bool(value) => (value.to_string(), false),
+        ExprKind::Name(name) => (name.clone(), dtypes.get(name)?.is_integer()),
+        ExprKind::Apply { name: called, args, .. } => match dtypes.get(&called.text) {
+            Some(dtype) => (apply(&called.text, args.iter().filter_map(name).collect()), dtype.is_integer()),
+            None => {
+                let args: Vec<(String, bool)> = args.iter().map(|arg| render(arg, dtypes)).collect::<Option<_>>()?;
+                let integer = args.iter().all(|(_, integer)| *integer);
+                (apply(&called.text, args.into_iter().map(|(text, _)| text).collect()), integer)
+            }
+        },
+        ExprKind::Cast { dtype, operand } => {
+            let to = DType::parse(&dtype.text)?;
+            (format!("{}({})", to.name(), render(operand, dtypes)?.0), to.is_integer())
+        }
+        ExprKind::Neg(operand) => {
+            let (text, integer) = render(operand, dtypes)?;
+            (format!("(-{text})"), integer)
+        }
+        ExprKind::Binary(op, a, b) => {
+            let ((a, left), (b, right)) = (render(a, dtypes)?, render(b, dtypes)?);
+            let text = match op {
+                BinaryOp::Add => format!("({a} + {b})"),
+                BinaryOp::Sub => format!("({a} - {b})"),
+                BinaryOp::Mul => format!("({a} * {b})"),
+                BinaryOp::Div if left && right => format!("idiv({a}, {b})"),
+                BinaryOp::Div => format!("({a} / {b})"),
+            };
+            (text, left && right)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"id": "t", "expr": "a(i) = cast<double>(b(i) / b(i))", "ops": [], "windows": [],
+        "operands": {"b": {"dims": [3], "format": "s", "ordering": [0], "type": "int32_t", "fill": "0", "coo": [[[1], 7]]}},
+        "results": {"a": {"dims": [3], "format": "d", "ordering": [0], "type": "double", "fill": "0", "coo": [[[1], 1]]}},
+        "scheduled": true}"#;
+
+    #[test]
+    fn a_quotient_of_integers_truncates() {
+        let cases = cases(&LINE.replace('\n', " "));
+        let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
+        assert_eq!(runnable.instance.source, "a(i) = f64(idiv(b(i), b(i)))");
+        assert!(runnable.unscheduled);
+        crate::runner::verify(&runnable.instance, &[], Reference::Oracle).unwrap();
+    }
+
+    #[test]
+    fn what_is_missing_has_a_name() {
+        for (from, to, what) in [
+            ("\"windows\": []", "\"windows\": [1]", "windows"),
+            ("\"fill\": \"0\"", "\"fill\": \"inf\"", "fill"),
+            ("a(i) = ", "a(i) Min= ", "reductions"),
+            ("b(i) / b(i)", "b(i) * i", "index variables"),
+            ("\"ops\": []", "\"ops\": [\"testOp\"]", "testOp"),
+        ] {
+            let cases = cases(&LINE.replace('\n', " ").replace(from, to));
+            let Ok(Translation::Missing(found)) = &cases[0].translation else { panic!("{what}") };
+            assert!(found.contains(what), "{found}");
+        }
+    }
+}

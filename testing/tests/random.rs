@@ -1,0 +1,13 @@
+//! Random programs on every engine: `LACUNAR_RANDOM` of them (300) from seed `LACUNAR_SEED` (0) on.
+
+mod engines;
+
+use lacunar_testing::runner::{arguments, random_trials};
+
+fn main() {
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
+    };
+    let trials = random_trials(number("LACUNAR_SEED", 0), number("LACUNAR_RANDOM", 300), engines::all);
+    libtest_mimic::run(&arguments(), trials).exit();
+}
