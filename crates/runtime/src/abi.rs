@@ -268,6 +268,7 @@ pub unsafe fn call(kernel: Kernel, args: &mut Args) -> Result<(), KernelStatus> 
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

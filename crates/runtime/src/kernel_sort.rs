@@ -284,6 +284,7 @@ pub(crate) unsafe extern "C" fn sort_combine_raw(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use num_complex::Complex;

@@ -375,6 +375,7 @@ fn scatter<K: Key, V: Plain>(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! Arrays from outside: what is right is taken as it is, what is wrong is refused, and nothing is read out of bounds.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use lacunar_formats::{Format, FormatSpec};

@@ -2,7 +2,7 @@
 //!
 //! Measures the process's peak of resident memory, so this file holds one test and no other.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, clippy::unwrap_used)]
 
 use std::fs;
 

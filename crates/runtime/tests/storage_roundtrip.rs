@@ -1,5 +1,7 @@
 //! Packing, enumeration, conversion and import agree, for random data in random formats.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 
 use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
