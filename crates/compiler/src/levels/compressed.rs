@@ -52,10 +52,12 @@ impl LevelCode for Compressed {
         b.store_index(self.pos, zero, zero);
     }
 
-    fn append_coordinate(&self, b: &mut Builder, position: ExprId, coordinate: ExprId) {
+    fn append_reserve(&self, b: &mut Builder, count: ExprId) {
         let one = b.int(1);
-        let count = b.add(position, one);
         b.grow(self.crd, count, one, false);
+    }
+
+    fn append_coordinate(&self, b: &mut Builder, position: ExprId, coordinate: ExprId) {
         b.store_index(self.crd, position, coordinate);
     }
 

@@ -55,7 +55,10 @@ pub trait LevelCode: std::fmt::Debug {
     /// Result: before anything is appended. `parents` is the number of parent positions, where it is known in advance.
     fn append_init(&self, _b: &mut Builder, _parents: Option<ExprId>) {}
 
-    /// Result: stores the coordinate of position `position`, making room for it.
+    /// Result: makes room for `count` positions.
+    fn append_reserve(&self, _b: &mut Builder, _count: ExprId) {}
+
+    /// Result: stores the coordinate of position `position`, for which there is room.
     fn append_coordinate(&self, _b: &mut Builder, _position: ExprId, _coordinate: ExprId) {}
 
     /// Result: the segment of `parent` ends before position `end`. `fixed` says that room for all parents was made by

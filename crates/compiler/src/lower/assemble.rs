@@ -169,6 +169,39 @@ impl Lowerer<'_> {
         self.appended.is_some()
     }
 
+    /// Before the loops over `var`: where they append to the innermost group, makes room for all that they can append, so
+    /// that they need not ask. `most` gives the largest number of coordinates they can visit. Says whether it did.
+    pub(super) fn reserve_ahead(&mut self, var: VarId, body: &Stmt, most: &mut dyn FnMut(&mut Self) -> ExprId) -> bool {
+        let Some(appended) = &self.appended else { return false };
+        let (tensor, last) = (appended.access.tensor, appended.groups.len().wrapping_sub(1));
+        let Some(group) = appended.groups.get(last) else { return false };
+        if self.level_var(&appended.access, group.last) != var || !body.writes().contains(&tensor) {
+            return false;
+        }
+        let most = most(self);
+        self.reserve(last, most);
+        true
+    }
+
+    /// Makes room for `more` positions of a group, and for their values if it is the innermost.
+    fn reserve(&mut self, place: usize, more: ExprId) {
+        let Some(appended) = &self.appended else { return };
+        let (access, group) = (appended.access.clone(), appended.groups[place]);
+        let innermost = place + 1 == appended.groups.len();
+        let so_far = self.b.var(group.counter);
+        let count = self.b.add(so_far, more);
+        if self.phase.assembles() {
+            for level in group.head..=group.last {
+                self.tensors[access.tensor.index()].levels[level].append_reserve(&mut self.b, count);
+            }
+        }
+        if let (true, Phase::Fused, Some(values)) = (innermost, self.phase, self.tensors[access.tensor.index()].values)
+        {
+            let block = self.extent(&access, group.last + 1, access.vars.len());
+            self.b.grow(values, count, block, false);
+        }
+    }
+
     /// Before the body at a coordinate of `var`: makes room for a value, or remembers what was appended so far.
     pub(super) fn before_append(&mut self, var: VarId, body: &Stmt) -> Result<Mark, Diagnostic> {
         let Some(appended) = &self.appended else { return Ok(Mark::default()) };
@@ -179,8 +212,12 @@ impl Lowerer<'_> {
             return Ok(Mark::default());
         }
         let group = appended.groups[place];
-        if let Some(below) = appended.groups.get(place + 1) {
-            let below = below.counter;
+        let below = appended.groups.get(place + 1).map(|below| below.counter);
+        if !self.reserved {
+            let one = self.b.int(1);
+            self.reserve(place, one);
+        }
+        if let Some(below) = below {
             let so_far = self.b.var(below);
             let so_far = self.b.define(&format!("{}_before", self.kernel.vars[var].name), so_far);
             return Ok(Mark { group: Some(place), below: Some(so_far) });
@@ -189,11 +226,6 @@ impl Lowerer<'_> {
             let order = access.vars.len();
             let block = self.extent(&access, group.last + 1, order);
             let number = self.b.var(group.counter);
-            if self.phase == Phase::Fused {
-                let one = self.b.int(1);
-                let count = self.b.add(number, one);
-                self.b.grow(values, count, block, false);
-            }
             let inner: Vec<VarId> = (group.last + 1..order).map(|level| self.level_var(&access, level)).collect();
             if !inner.is_empty() && !writes_all(self.kernel, body, access.tensor, &inner) {
                 self.fill_block(access.tensor, values, number, block);

@@ -22,12 +22,17 @@ impl Lowerer<'_> {
         let mut loops: Vec<Point> = lattice.points.iter().map(|point| Point(point.0 & !searched.0)).collect();
         loops.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         loops.dedup();
+        let reserved = self.reserved;
         match loops.as_slice() {
             [] => {}
-            [only] if *only == Point::ALL => self.dense_loop(var, body, &lattice, scope, None)?,
+            [only] if *only == Point::ALL => {
+                self.reserved |= self.reserve_ahead(var, body, &mut |this| this.size(var));
+                self.dense_loop(var, body, &lattice, scope, None)?;
+            }
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
             _ => self.merge_loops(var, body, &lattice, &loops, scope)?,
         }
+        self.reserved = reserved;
         self.append_edges(var, body, scope)
     }
 
@@ -65,6 +70,7 @@ impl Lowerer<'_> {
             return self.merge_loops(var, body, lattice, &[point], scope);
         }
         let (begin, end) = self.bounds(lattice, k, scope)?;
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
         let name = self.position_name(lattice, k);
         let mut outcome = Ok(());
         self.in_for(&name, begin, end, |this, p| {

@@ -51,6 +51,7 @@ impl Lowerer<'_> {
             let end = self.b.define(&format!("{name}_end"), end);
             cursors.insert(k, Cursor { position, end });
         }
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
         let counter = lattice.is_full().then(|| {
             let zero = self.b.int(0);
             self.b.declare(&self.kernel.vars[var].name.clone(), zero)
@@ -68,6 +69,39 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The largest number of coordinates that a merge can visit: all of the dimension; or those of every iterator, of which
+    /// an intersection visits those of one.
+    fn most_visited(
+        &mut self,
+        var: VarId,
+        lattice: &Lattice,
+        loops: &[Point],
+        cursors: &FxHashMap<usize, Cursor>,
+    ) -> ExprId {
+        if lattice.is_full() {
+            return self.size(var);
+        }
+        let lengths = |this: &mut Self, point: Point| -> Vec<ExprId> {
+            let members = point.members().filter_map(|k| cursors.get(&k));
+            members
+                .map(|cursor| {
+                    let begin = this.b.var(cursor.position);
+                    this.b.sub(cursor.end, begin)
+                })
+                .collect()
+        };
+        let zero = self.b.int(0);
+        match loops {
+            [only] => {
+                lengths(self, *only).into_iter().reduce(|a, b| self.b.binary(BinaryOp::Min, a, b)).unwrap_or(zero)
+            }
+            _ => {
+                let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
+                lengths(self, merged).into_iter().fold(zero, |sum, length| self.b.add(sum, length))
+            }
+        }
     }
 
     /// The positions that are left of a single iterator.

@@ -135,6 +135,8 @@ struct Lowerer<'k> {
     tensors: Vec<TensorCode>,
     /// The result whose pattern is found by appending.
     appended: Option<Appended>,
+    /// Room for what the innermost group of the result is given was made before the loops around this place.
+    reserved: bool,
     /// After how many loops the dense result has to be cleared.
     clear_at: Option<usize>,
 }
@@ -199,7 +201,8 @@ impl<'k> Lowerer<'k> {
             }
             tensors.push(code);
         }
-        Lowerer { kernel, phase: options.phase, b, interface, sizes, tensors, appended: None, clear_at: None }
+        let phase = options.phase;
+        Lowerer { kernel, phase, b, interface, sizes, tensors, appended: None, reserved: false, clear_at: None }
     }
 
     /// Lowers a statement where `scope` holds; says when the result got a value.

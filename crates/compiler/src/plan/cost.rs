@@ -14,10 +14,11 @@
 //!   i, j, k   n + 16n + 256n (marked workspace)        i, k, j   n + n*n + ...   (B converted)
 //! ```
 
+use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId};
 
-use super::storage::{appends_in, distinct_accesses, is_concordant, is_sparse, rank};
+use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, rank};
 use crate::iterate::iterators::AccessKey;
 
 /// Size of a dimension that is not known.
@@ -36,13 +37,11 @@ const GATHERED: f64 = 0.5;
 
 /// The cost of evaluating `lhs = rhs` with loops in an order.
 pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> f64 {
-    let model = Model { kernel, order, root: rhs };
-    let mut total = 0.0;
-    for access in distinct_accesses(rhs) {
-        if !is_concordant(kernel, &access, order) {
-            total += model.values(access.tensor) * CONVERSION + model.levels(access.tensor)[0];
-        }
-    }
+    let model = Model { kernel, order, root: rhs, converted: discordant(kernel, rhs, order) };
+    let conversion = |(access, format): &(AccessKey, Format)| {
+        model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
+    };
+    let mut total: f64 = model.converted.iter().map(conversion).sum();
     let format = &kernel.tensors[lhs.tensor].format;
     let (own, values) = model.nest(rhs, &lhs.vars, lhs, None);
     total += own;
@@ -57,6 +56,8 @@ struct Model<'a> {
     order: &'a [VarId],
     /// The whole right-hand side: it restricts the loops around a producer.
     root: &'a Expr,
+    /// Operands that this order demands in another format than theirs.
+    converted: Vec<(AccessKey, Format)>,
 }
 
 impl Model<'_> {
@@ -75,13 +76,19 @@ impl Model<'_> {
         }
     }
 
-    /// The number of positions of each level of a tensor.
-    fn levels(&self, tensor: TensorId) -> Vec<f64> {
+    /// The format in which an access is iterated.
+    fn format(&self, access: &Access) -> &Format {
+        let converted = self.converted.iter().find(|(key, _)| key.tensor == access.tensor && key.vars == access.vars);
+        converted.map_or(&self.kernel.tensors[access.tensor].format, |(_, format)| format)
+    }
+
+    /// The number of positions of each level of a tensor in a format.
+    fn positions(&self, tensor: TensorId, format: &Format) -> Vec<f64> {
         let info = &self.kernel.tensors[tensor];
         let values = self.values(tensor);
         let mut positions = 1.0;
-        let mut counts = Vec::with_capacity(info.order());
-        for (level, &mode) in info.format.levels().iter().zip(info.format.mode_order()) {
+        let mut counts = Vec::with_capacity(format.order());
+        for (level, &mode) in format.levels().iter().zip(format.mode_order()) {
             let size = info.dims[mode].map_or(UNKNOWN_SIZE, |size| size as f64);
             positions *= size;
             if !level.properties().full {
@@ -92,26 +99,30 @@ impl Model<'_> {
         if counts.is_empty() { vec![1.0] } else { counts }
     }
 
-    /// The average number of coordinates of `var` under one parent of an access; `None` where it does not restrict `var`.
-    fn segment(&self, access: &Access, var: VarId) -> Option<f64> {
-        let format = &self.kernel.tensors[access.tensor].format;
-        let counts = self.levels(access.tensor);
+    /// The average number of coordinates of `var` that an access leaves where the variables `bound` have values; `None` where
+    /// it does not restrict `var`. A level under one that is not bound is met anywhere.
+    fn segment(&self, access: &Access, var: VarId, bound: &[VarId]) -> Option<f64> {
+        let format = self.format(access);
+        let counts = self.positions(access.tensor, format);
         let level = format.mode_order().iter().position(|&mode| access.vars[mode] == var)?;
         if format.levels()[level].properties().full {
             return None;
+        }
+        if !format.mode_order()[..level].iter().all(|&mode| bound.contains(&access.vars[mode])) {
+            return Some(self.size(var).min(self.values(access.tensor)));
         }
         let above = level.checked_sub(1).map_or(1.0, |above| counts[above]);
         Some((counts[level] / above.max(1.0)).min(self.size(var)))
     }
 
     /// How many iterations an expression leaves a loop over `var`, and how many coordinates are looked at.
-    fn trip(&self, expr: &Expr, var: VarId) -> Option<(f64, f64)> {
+    fn trip(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
         match &expr.kind {
             ExprKind::Literal(_) => None,
-            ExprKind::Access(access) => self.segment(access, var).map(|segment| (segment, segment)),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.trip(a, var),
+            ExprKind::Access(access) => self.segment(access, var, bound).map(|segment| (segment, segment)),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.trip(a, var, bound),
             ExprKind::Binary(function, a, b) => {
-                let (a, b) = (self.trip(a, var), self.trip(b, var));
+                let (a, b) = (self.trip(a, var, bound), self.trip(b, var, bound));
                 match (function.annihilates(), a, b) {
                     ((true, true), Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
                     ((true, true), one, None) | ((true, true), None, one) | ((true, false), one, _) => one,
@@ -133,8 +144,8 @@ impl Model<'_> {
         let mut total = 0.0;
         for (depth, &var) in vars.iter().enumerate() {
             let shared = first.is_some_and(|first| rank(self.order, var) < first);
-            let outer = if shared { self.trip(self.root, var) } else { None };
-            let own = self.trip(expr, var);
+            let outer = if shared { self.trip(self.root, var, &vars[..depth]) } else { None };
+            let own = self.trip(expr, var, &vars[..depth]);
             let restricted = match (outer, own) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.min(b.1))),
                 (one, None) | (None, one) => one,
