@@ -1,0 +1,129 @@
+//! A kernel on an input: its tensors, packed.
+
+use anyhow::{Context, Result, bail, ensure};
+use lacunar::{DType, DynTensor, Format, FormatSpec};
+use lacunar_runtime::random::{Generator, generate};
+
+use crate::data::Entries;
+use crate::definition::{Definition, Origin, Size, TensorDefinition};
+
+/// A kernel with its operands.
+pub struct Case<'a> {
+    /// The kernel.
+    pub definition: &'a Definition,
+    /// The name of the input.
+    pub input: &'a str,
+    /// The format of the result.
+    pub result_format: Format,
+    /// The sizes of the result.
+    pub result_dims: Vec<u64>,
+    /// The operands, in order of their first occurrence in the expression.
+    pub inputs: Vec<(&'a str, DynTensor)>,
+}
+
+impl<'a> Case<'a> {
+    /// Packs the operands. `None` where the kernel is not for this input.
+    pub fn new(definition: &'a Definition, input: &'a str, entries: &Entries) -> Result<Option<Case<'a>>> {
+        if entries.order() != definition.file_order() {
+            return Ok(None);
+        }
+        let mut packed: Vec<(&str, DynTensor)> = Vec::new();
+        for name in definition.inputs() {
+            let tensor = make(&definition.tensors[name], entries, &packed)
+                .with_context(|| format!("the tensor `{name}` can't be made"))?;
+            packed.push((name, tensor));
+        }
+        if definition.largest_square.is_some_and(|largest| products_of_square(&packed[0].1) > largest) {
+            return Ok(None);
+        }
+        let result_dims = result_dims(definition, &packed)?;
+        let result_format = format(&definition.tensors[definition.result()])?;
+        let size = result_dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
+        let too_large = |largest| size.is_none_or(|size| size > largest);
+        if result_format.is_dense() && definition.largest_result.is_some_and(too_large) {
+            return Ok(None);
+        }
+        Ok(Some(Case { definition, input, result_format, result_dims, inputs: packed }))
+    }
+
+    /// The number of stored values of the input from the file.
+    pub fn nnz(&self) -> u64 {
+        self.from_file().map_or(0, DynTensor::nnz)
+    }
+
+    fn from_file(&self) -> Option<&DynTensor> {
+        let of_file = |name: &str| self.definition.tensors[name].from == Some(Origin::File);
+        self.inputs.iter().find(|(name, _)| of_file(name)).map(|(_, tensor)| tensor)
+    }
+
+    /// Bytes of all operands, and of a result of `values` values.
+    pub fn bytes(&self, values: u64) -> u64 {
+        let compressed = self.result_format.levels().last().is_some_and(|level| level.letter() == 's');
+        let each = if compressed { 12 } else { 8 };
+        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + each * values
+    }
+}
+
+fn format(definition: &TensorDefinition) -> Result<Format> {
+    let spec: FormatSpec = definition.format.parse()?;
+    Ok(spec.resolve(definition.format.len())?)
+}
+
+fn make(definition: &TensorDefinition, entries: &Entries, before: &[(&str, DynTensor)]) -> Result<DynTensor> {
+    let format = format(definition)?;
+    match definition.from {
+        Some(Origin::File) => entries.pack(&format),
+        Some(Origin::Shifted) => entries.pack_shifted(&format),
+        Some(Origin::Random) => {
+            let dims = definition.dims.iter().map(|size| resolve(size, before)).collect::<Result<Vec<u64>>>()?;
+            Ok(generate(&Generator::Rand, dims, DType::F64, &format, 42)?)
+        }
+        None => bail!("an operand needs `from`"),
+    }
+}
+
+/// `A.1` as a number.
+fn resolve(size: &Size, tensors: &[(&str, DynTensor)]) -> Result<u64> {
+    match size {
+        Size::Number(number) => Ok(*number),
+        Size::Of(text) => {
+            let known = text.split_once('.').and_then(|(name, dimension)| {
+                let (_, tensor) = tensors.iter().find(|(known, _)| *known == name)?;
+                tensor.dims().get(dimension.parse::<usize>().ok()?).copied()
+            });
+            known.with_context(|| format!("`{text}` names no dimension of an operand before it"))
+        }
+    }
+}
+
+/// The sizes of the result: those of its index variables in the operands.
+fn result_dims(definition: &Definition, inputs: &[(&str, DynTensor)]) -> Result<Vec<u64>> {
+    let variables = |name: &str| -> Option<Vec<&str>> {
+        let (_, rest) = definition.expression.split_once(&format!("{name}("))?;
+        let (inside, _) = rest.split_once(')')?;
+        Some(inside.split(',').map(str::trim).collect())
+    };
+    let mut dims = Vec::new();
+    for variable in variables(definition.result()).unwrap_or_default() {
+        let size = inputs.iter().find_map(|(name, tensor)| {
+            let place = variables(name)?.iter().position(|other| *other == variable)?;
+            tensor.dims().get(place).copied()
+        });
+        // An operand that occurs twice, as in `A(i,k) * A(k,j)`, is square: any of its dimensions will do.
+        let size = size.or_else(|| inputs.first().and_then(|(_, tensor)| tensor.dims().last().copied()));
+        dims.push(size.with_context(|| format!("the size of `{variable}` is unknown"))?);
+    }
+    let order = definition.tensors[definition.result()].format.len();
+    ensure!(dims.len() == order, "the result's format has another order");
+    Ok(dims)
+}
+
+/// The number of products in the square of a matrix by rows; very many where it is not square.
+fn products_of_square(matrix: &DynTensor) -> u64 {
+    let square = matrix.dims().first() == matrix.dims().last();
+    let arrays = matrix.levels().last().and_then(|level| Some((level.pos()?, level.crd()?)));
+    let arrays = arrays.and_then(|(pos, crd)| Some((pos.as_slice::<u32>()?, crd.as_slice::<u32>()?)));
+    let (Some((pos, crd)), true) = (arrays, square) else { return u64::MAX };
+    let length = |row: u32| u64::from(pos[row as usize + 1] - pos[row as usize]);
+    crd.iter().map(|&row| length(row)).sum()
+}

@@ -1,0 +1,149 @@
+//! What is measured: one file of `definitions/` a kernel.
+//!
+//! ```toml
+//! name = "spmv"
+//! expression = "y(i) = A(i,j) * x(j)"
+//! bandwidth_bound = true     # print what the memory's bandwidth allows
+//! eigen = "spmv"             # the name of the kernel in peers/eigen.cpp; absent where it has none
+//! taco = []                  # more options of the command taco; absent where it can't do it
+//!
+//! [tensors.y]                # the result: a tensor that comes from nowhere
+//! format = "d"               # level letters, as `-f` takes them
+//! [tensors.A]
+//! format = "ds"
+//! from = "file"              # the input; inputs of another order are left out
+//! [tensors.x]
+//! format = "d"
+//! from = "random"            # numbers in [0, 1)
+//! dims = ["A.1"]             # a number, or the size of another tensor's dimension
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// A kernel to be measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// Its name.
+    pub name: String,
+    /// What it computes.
+    pub expression: String,
+    /// Whether it does little with each byte that it reads.
+    #[serde(default)]
+    pub bandwidth_bound: bool,
+    /// Leave out results of more values than this, where the result is dense.
+    pub largest_result: Option<u64>,
+    /// Leave out matrices that are not square, or whose square takes more products than this.
+    pub largest_square: Option<u64>,
+    /// What it is called in the peer program for Eigen.
+    pub eigen: Option<String>,
+    /// Further options for taco.
+    pub taco: Option<Vec<String>>,
+    /// The tensors by name.
+    pub tensors: BTreeMap<String, TensorDefinition>,
+}
+
+/// A tensor of a kernel.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TensorDefinition {
+    /// Level letters.
+    pub format: String,
+    /// Where it comes from; the result comes from nowhere.
+    pub from: Option<Origin>,
+    /// Its sizes, where it is random.
+    #[serde(default)]
+    pub dims: Vec<Size>,
+}
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The file at hand.
+    File,
+    /// The file at hand, its entries moved by one along the last dimension (the last comes first).
+    Shifted,
+    /// Made up, dense.
+    Random,
+}
+
+/// A size of a random tensor.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Size {
+    /// A number.
+    Number(u64),
+    /// `A.1`: the size of dimension 1 of tensor `A`.
+    Of(String),
+}
+
+impl Definition {
+    /// Reads the folder of definitions, in order of their names.
+    pub fn read_all() -> Result<Vec<Definition>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("definitions");
+        let mut definitions = Vec::new();
+        for entry in fs::read_dir(&folder).with_context(|| format!("{} can't be read", folder.display()))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let text = fs::read_to_string(&path)?;
+                let definition: Definition =
+                    toml::from_str(&text).with_context(|| format!("{} is no definition", path.display()))?;
+                ensure!(definition.results().count() == 1, "{} needs one tensor without `from`", path.display());
+                definitions.push(definition);
+            }
+        }
+        definitions.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(definitions)
+    }
+
+    fn results(&self) -> impl Iterator<Item = &str> {
+        self.tensors.iter().filter(|(_, tensor)| tensor.from.is_none()).map(|(name, _)| name.as_str())
+    }
+
+    /// The name of the result.
+    pub fn result(&self) -> &str {
+        self.results().next().unwrap_or_default()
+    }
+
+    /// The names of the inputs, in order of their first occurrence in the expression.
+    pub fn inputs(&self) -> Vec<&str> {
+        let words = self.expression.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let mut inputs = Vec::new();
+        for word in words {
+            if let Some((name, tensor)) = self.tensors.get_key_value(word)
+                && tensor.from.is_some()
+                && !inputs.contains(&name.as_str())
+            {
+                inputs.push(name.as_str());
+            }
+        }
+        inputs
+    }
+
+    /// The order of the tensors that come from the file.
+    pub fn file_order(&self) -> usize {
+        let of_file = self.tensors.values().filter(|tensor| tensor.from == Some(Origin::File));
+        of_file.map(|tensor| tensor.format.len()).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_name_their_tensors() {
+        let definitions = Definition::read_all().expect("the definitions are well-formed");
+        assert!(definitions.iter().any(|definition| definition.name == "spmv"));
+        for definition in &definitions {
+            assert_eq!(definition.inputs().len() + 1, definition.tensors.len(), "{}", definition.name);
+            assert!(definition.file_order() > 0, "{}", definition.name);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Rounds: every engine has its turn in each, so that what disturbs the machine disturbs all.
+
+use anyhow::{Result, bail};
+
+use crate::engine::{Check, Engine};
+
+/// A turn lasts about this long, in milliseconds.
+const TURN: f64 = 25.0;
+/// A turn has at most this many runs.
+const LARGEST_TURN: usize = 64;
+
+/// What an engine did.
+pub struct Measurement {
+    /// The engine.
+    pub engine: String,
+    /// The time of each of its turns: the median of the turn's runs; or why there are none.
+    pub times_ms: Result<Vec<f64>>,
+    /// Its result.
+    pub check: Check,
+}
+
+impl Measurement {
+    /// The median of the turns.
+    pub fn median_ms(&self) -> Option<f64> {
+        self.times_ms.as_ref().ok().map(|times| median(times))
+    }
+}
+
+/// Measures all engines. One whose result disagrees with the first engine's is not measured further.
+pub fn take_turns(engines: &mut [Box<dyn Engine + '_>], rounds: usize) -> Vec<Measurement> {
+    let mut reference: Option<Check> = None;
+    let mut measurements = Vec::new();
+    let mut turns = Vec::new();
+    for engine in engines.iter_mut() {
+        let prepared = prepare(engine.as_mut(), reference);
+        let (times_ms, check, turn) = match prepared {
+            Ok((check, turn)) => (Ok(Vec::new()), check, turn),
+            Err(error) => (Err(error), Check::default(), 0),
+        };
+        if times_ms.is_ok() {
+            reference.get_or_insert(check);
+        }
+        measurements.push(Measurement { engine: engine.name().to_string(), times_ms, check });
+        turns.push(turn);
+    }
+    for _ in 0..rounds {
+        for ((engine, measurement), &turn) in engines.iter_mut().zip(&mut measurements).zip(&turns) {
+            if let Ok(times) = &mut measurement.times_ms {
+                match engine.run(turn) {
+                    Ok(runs) => times.push(median(&runs)),
+                    Err(error) => measurement.times_ms = Err(error),
+                }
+            }
+        }
+    }
+    measurements
+}
+
+/// Checks the result and finds how many runs make a turn.
+fn prepare(engine: &mut dyn Engine, reference: Option<Check>) -> Result<(Check, usize)> {
+    let check = engine.check()?;
+    if let Some(reference) = reference
+        && !check.agrees(&reference)
+    {
+        bail!("its result differs: {check:?} instead of {reference:?}");
+    }
+    let time = median(&engine.run(2)?).max(1e-3);
+    Ok((check, ((TURN / time) as usize).clamp(1, LARGEST_TURN)))
+}
+
+/// The median; 0 of nothing.
+pub fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives the results it is told to.
+    struct Told(&'static str, f64);
+
+    impl Engine for Told {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn run(&mut self, times: usize) -> Result<Vec<f64>> {
+            Ok(vec![self.1; times])
+        }
+        fn check(&mut self) -> Result<Check> {
+            Ok(Check::of(&[self.1]))
+        }
+    }
+
+    #[test]
+    fn a_wrong_engine_is_not_measured() {
+        let mut engines: Vec<Box<dyn Engine>> =
+            vec![Box::new(Told("a", 2.0)), Box::new(Told("b", 3.0)), Box::new(Told("c", 2.0))];
+        let measurements = take_turns(&mut engines, 3);
+        let medians: Vec<Option<f64>> = measurements.iter().map(Measurement::median_ms).collect();
+        assert_eq!(medians, [Some(2.0), None, Some(2.0)]);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!((median(&[]), median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0])), (0.0, 2.0, 2.5));
+    }
+}
