@@ -118,7 +118,8 @@ impl Call<'_> {
         let dims = self.dims();
         if format.is_dense() {
             drop(args);
-            let levels = dims.iter().map(|&size| LevelStorage::dense(size)).collect();
+            let sizes = format.mode_order().iter().map(|&mode| LevelStorage::dense(dims[mode]));
+            let levels = sizes.collect();
             let values = values.ok_or_else(missing_pattern)?;
             // SAFETY: dense levels have no arrays, and there are as many values as positions.
             return Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) });

@@ -17,17 +17,83 @@ use super::lattice::{Lattice, Point};
 
 // Writing to a `String` cannot fail, so the results of `write!` carry nothing.
 
-/// The iteration graph as Graphviz text.
-pub fn dot(kernel: &Kernel) -> String {
-    let mut text =
-        String::from("digraph iteration {\n  rankdir=TB;\n  node [shape=circle, fontname=\"sans-serif\"];\n");
-    text.push_str("  root [shape=point];\n");
+/// The loops of a kernel and how the levels of its tensors nest in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IterationGraph {
+    /// The names of the loop variables, from the outermost.
+    pub nodes: Vec<String>,
+    /// The levels of the tensors: those of one access follow each other, from its first level.
+    pub edges: Vec<Edge>,
+}
+
+/// One level of one access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The name of the tensor.
+    pub tensor: String,
+    /// The number of the level, from 1.
+    pub level: usize,
+    /// The node of the level around this one; `None` is the root.
+    pub from: Option<usize>,
+    /// The node of the level's variable.
+    pub to: usize,
+    /// Whether every coordinate of the level is stored, so that it can be located instead of iterated.
+    pub full: bool,
+    /// What the kernel does with the tensor.
+    pub part: Part,
+}
+
+/// What a kernel does with a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It is read.
+    Operand,
+    /// It is written.
+    Result,
+    /// It lives inside the kernel and is read here.
+    Workspace,
+}
+
+impl Part {
+    /// The color its paths are drawn in, as `#rrggbb`.
+    pub const fn color(self) -> &'static str {
+        match self {
+            Part::Operand => "#4c72b0",
+            Part::Result => "#c44e52",
+            Part::Workspace => "#8172b2",
+        }
+    }
+}
+
+impl IterationGraph {
+    /// The graph as Graphviz text.
+    pub fn dot(&self) -> String {
+        let mut text =
+            String::from("digraph iteration {\n  rankdir=TB;\n  node [shape=circle, fontname=\"sans-serif\"];\n");
+        text.push_str("  root [shape=point];\n");
+        for name in &self.nodes {
+            let _ = writeln!(text, "  \"{name}\" [label=\"{name}\"];");
+        }
+        let name = |node: usize| self.nodes.get(node).map_or("", String::as_str);
+        for Edge { tensor, level, from, to, full, part } in &self.edges {
+            let (from, to) = (from.map_or("root", name), name(*to));
+            let style = if *full { "dashed" } else { "solid" };
+            let color = part.color();
+            let _ = writeln!(
+                text,
+                "  \"{from}\" -> \"{to}\" [label=\"{tensor}{level}\", style={style}, color=\"{color}\", fontcolor=\"{color}\"];"
+            );
+        }
+        text.push_str("}\n");
+        text
+    }
+}
+
+/// The iteration graph of a kernel.
+pub fn graph(kernel: &Kernel) -> IterationGraph {
     let mut order = Vec::new();
     loops(&kernel.stmt, &mut order);
-    for var in &order {
-        let name = &kernel.vars[*var].name;
-        let _ = writeln!(text, "  \"{name}\" [label=\"{name}\"];");
-    }
+    let mut edges = Vec::new();
     let mut seen: Vec<AccessKey> = Vec::new();
     let mut path = |access: &Access, written: bool| {
         let key = AccessKey::from(access);
@@ -36,30 +102,33 @@ pub fn dot(kernel: &Kernel) -> String {
         }
         seen.push(key);
         let tensor = &kernel.tensors[access.tensor];
-        let color = match tensor.role {
-            _ if written => "#c44e52",
-            Role::Workspace(_) => "#8172b2",
-            _ => "#4c72b0",
+        let part = match tensor.role {
+            _ if written => Part::Result,
+            Role::Workspace(_) => Part::Workspace,
+            _ => Part::Operand,
         };
-        let mut from = "root".to_string();
+        let mut from = None;
         for (level, (kind, &mode)) in tensor.format.levels().iter().zip(tensor.format.mode_order()).enumerate() {
-            let to = &kernel.vars[access.vars[mode]].name;
-            let style = if kind.properties().full { "dashed" } else { "solid" };
-            let _ = writeln!(
-                text,
-                "  \"{from}\" -> \"{to}\" [label=\"{}{}\", style={style}, color=\"{color}\", fontcolor=\"{color}\"];",
-                tensor.name,
-                level + 1
-            );
-            from = to.clone();
+            let var = access.vars[mode];
+            let to = order.iter().position(|&other| other == var).unwrap_or_else(|| {
+                order.push(var);
+                order.len() - 1
+            });
+            let (name, full) = (tensor.name.clone(), kind.properties().full);
+            edges.push(Edge { tensor: name, level: level + 1, from, to, full, part });
+            from = Some(to);
         }
     };
     kernel.stmt.visit_assigns(&mut |assign| {
         path(&assign.lhs, true);
         assign.rhs.accesses().into_iter().for_each(|access| path(access, false));
     });
-    text.push_str("}\n");
-    text
+    IterationGraph { nodes: order.iter().map(|&var| kernel.vars[var].name.clone()).collect(), edges }
+}
+
+/// The iteration graph of a kernel as Graphviz text.
+pub fn dot(kernel: &Kernel) -> String {
+    graph(kernel).dot()
 }
 
 fn loops(stmt: &Stmt, order: &mut Vec<lacunar_notation::VarId>) {

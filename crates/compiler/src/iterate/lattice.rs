@@ -89,9 +89,16 @@ impl Lattice {
         Ok(Lattice { iterators, points })
     }
 
-    /// Whether every coordinate of the dimension is visited.
+    /// Whether there is something to do at every coordinate of the dimension.
     pub fn is_full(&self) -> bool {
         self.points.contains(&Point::ALL)
+    }
+
+    /// Whether every coordinate of the dimension is looked at: something may be done where no iterator that is advanced
+    /// has a coordinate, perhaps if one is found that is searched.
+    pub fn visits_all(&self) -> bool {
+        let searched = self.searched();
+        self.points.iter().any(|point| searched.contains(*point))
     }
 
     /// The iterators that are searched rather than advanced.

@@ -126,7 +126,7 @@ impl Lowerer<'_> {
         // Which combinations of uncertain iterators no earlier case has taken.
         let uncertain: Vec<usize> = present.iter().map(|(k, _)| *k).collect();
         let merging = here.0 & !searched.0;
-        let needs_one = merging != 0 && !lattice.is_full();
+        let needs_one = merging != 0 && !lattice.visits_all();
         let mut open = combinations(&uncertain, merging, needs_one);
         for point in points {
             let taken = |set: &u64| Point(*set | !mask(&uncertain)).contains(Point(point.0 & mask(&uncertain)));

@@ -52,7 +52,7 @@ impl Lowerer<'_> {
             cursors.insert(k, Cursor { position, end });
         }
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
-        let counter = lattice.is_full().then(|| {
+        let counter = lattice.visits_all().then(|| {
             let zero = self.b.int(0);
             self.b.declare(&self.kernel.vars[var].name.clone(), zero)
         });
@@ -80,7 +80,7 @@ impl Lowerer<'_> {
         loops: &[Point],
         cursors: &FxHashMap<usize, Cursor>,
     ) -> ExprId {
-        if lattice.is_full() {
+        if lattice.visits_all() {
             return self.size(var);
         }
         let lengths = |this: &mut Self, point: Point| -> Vec<ExprId> {
