@@ -69,10 +69,10 @@ pub struct Case {
     /// Entries of results, written by hand.
     #[serde(default)]
     pub expected: BTreeMap<String, Vec<Vec<Value>>>,
-    /// What it belongs to; can be filtered by.
+    /// What it belongs to; `#tag` in the names of its tests.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What it is about.
+    /// What it is about; said where it fails.
     #[serde(default)]
     pub why: String,
 }
@@ -263,6 +263,7 @@ fn read_value(value: &Value, dtype: DType) -> Option<Scalar> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
 

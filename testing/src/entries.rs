@@ -193,6 +193,7 @@ pub fn push(values: &mut Values, value: Scalar) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
 

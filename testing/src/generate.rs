@@ -272,6 +272,7 @@ impl Generator<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
 

@@ -26,6 +26,8 @@ pub struct Instance {
     pub given: BTreeMap<String, Entries>,
     /// Results known from elsewhere (by hand, or from another system's tests).
     pub expected: BTreeMap<String, Entries>,
+    /// How exactly those are known, relative to their size; 0 where as exactly as they can be computed.
+    pub known_to: f64,
 }
 
 impl Instance {
@@ -44,7 +46,7 @@ impl Instance {
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
         let program = check(&source, &declarations)?;
-        Ok(Instance { id, source, declarations, program, given, expected: BTreeMap::new() })
+        Ok(Instance { id, source, declarations, program, given, expected: BTreeMap::new(), known_to: 0.0 })
     }
 
     /// The instance as a case of the corpus, to be kept in `tests/kernels`.

@@ -12,9 +12,11 @@
 //! Where the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them
 //! as present zeros.
 //!
-//! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged.
+//! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. Where
+//! a sum is a factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities,
+//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::DType;
 use lacunar_notation::{AssignOp, Assignment, BinaryFn, Program, Role, TensorId, VarId};
@@ -36,6 +38,15 @@ pub struct Outcome {
     pub entries: Entries,
     /// The largest finite magnitude that occurred in the computation of each present entry.
     pub scale: BTreeMap<Vec<u64>, f64>,
+    /// Coordinates whose value is moot.
+    pub moot: BTreeSet<Vec<u64>>,
+}
+
+impl Outcome {
+    /// Entries that are known, without what they were computed from.
+    pub fn known(name: &str, entries: Entries) -> Outcome {
+        Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new() }
+    }
 }
 
 /// Evaluates a program: every result, in the order of first assignment.
@@ -67,11 +78,7 @@ pub fn evaluate(
         let tensor = &program.tensors[statement.lhs.tensor];
         let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
             Some(place) => Some(outcomes.remove(place)),
-            None => given.get(&tensor.name).map(|entries| Outcome {
-                name: tensor.name.clone(),
-                entries: entries.clone(),
-                scale: BTreeMap::new(),
-            }),
+            None => given.get(&tensor.name).map(|entries| Outcome::known(&tensor.name, entries.clone())),
         };
         let outcome = run(program, statement, &sizes, &stored, before)?;
         let lookup = Lookup::new(&outcome.entries.stored_in(&tensor.format)?)?;
@@ -158,6 +165,8 @@ struct Run<'a> {
     at: Vec<u64>,
     /// The largest finite magnitude since it was last reset.
     peak: f64,
+    /// Whether an infinity, a NaN or a divisor of zero occurred since it was last reset.
+    exceptional: bool,
 }
 
 fn run(
@@ -176,22 +185,23 @@ fn run(
             program.statement_text(statement)
         ));
     }
-    let fresh = || Outcome {
-        name: tensor.name.clone(),
-        entries: Entries::empty(space.clone(), tensor.dtype),
-        scale: BTreeMap::new(),
-    };
+    let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype));
     let mut outcome = match statement.op {
         AssignOp::Set => fresh(),
         AssignOp::Reduce(_) => before.unwrap_or_else(fresh),
     };
-    let mut state = Run { sizes, stored, at: vec![0; sizes.len()], peak: 0.0 };
+    let mut state = Run { sizes, stored, at: vec![0; sizes.len()], peak: 0.0, exceptional: false };
+    let movable = has_movable_sum(&rhs);
     for coordinate in coordinates(&space) {
         for (var, &c) in statement.lhs.vars.iter().zip(&coordinate) {
             state.at[var.index()] = c;
         }
-        state.peak = 0.0;
-        let Some(value) = state.value(&rhs) else { continue };
+        (state.peak, state.exceptional) = (0.0, false);
+        let value = state.value(&rhs);
+        if movable && state.exceptional {
+            outcome.moot.insert(coordinate.clone());
+        }
+        let Some(value) = value else { continue };
         let value = value.cast(tensor.dtype);
         let scale = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
         *scale = scale.max(state.peak);
@@ -214,6 +224,27 @@ fn work(term: &Term, sizes: &[u64]) -> Option<u64> {
     below.checked_add(1)
 }
 
+/// Whether a sum is an operand of something else than a sum or difference.
+fn has_movable_sum(term: &Term) -> bool {
+    fn has_sum(term: &Term) -> bool {
+        matches!(term.node, Node::Sum { .. }) || children(term).into_iter().any(has_sum)
+    }
+    match &term.node {
+        Node::Binary(BinaryFn::Add | BinaryFn::Sub, ..) | Node::Sum { .. } => {
+            children(term).into_iter().any(has_movable_sum)
+        }
+        _ => children(term).into_iter().any(has_sum),
+    }
+}
+
+fn children(term: &Term) -> Vec<&Term> {
+    match &term.node {
+        Node::Constant(_) | Node::Element(..) => Vec::new(),
+        Node::Unary(_, a) | Node::Cast(a) | Node::Sum { body: a, .. } => vec![a],
+        Node::Binary(_, a, b) => vec![a, b],
+    }
+}
+
 fn finite(value: Option<Scalar>) -> f64 {
     value.map(Scalar::magnitude).filter(|m| m.is_finite()).unwrap_or(0.0)
 }
@@ -231,11 +262,14 @@ impl Run<'_> {
             },
             Node::Binary(function, a, b) => {
                 let (left, right) = (self.value(a), self.value(b));
+                let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
+                self.exceptional |= divides && right.is_none_or(Scalar::is_zero);
                 binary(*function, left, right, a.dtype)
             }
             Node::Sum { var, body, .. } => self.sum(*var, body),
         };
         self.peak = self.peak.max(finite(value));
+        self.exceptional |= value.is_some_and(|value| !value.magnitude().is_finite());
         value
     }
 

@@ -1,4 +1,5 @@
 //! The oracle against results worked out by hand.
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
 use std::collections::BTreeMap;
 
@@ -122,4 +123,13 @@ fn what_is_too_large_is_refused() {
     let file = CaseFile::parse(text).unwrap();
     let instance = file.instances("t", &file.case[0]).unwrap().remove(0);
     assert!(evaluate(&instance.program, &instance.given, &BTreeMap::new()).unwrap_err().contains("too large"));
+}
+
+#[test]
+fn values_that_depend_on_where_a_sum_is_taken_are_moot() {
+    let rest = "sizes = { i = 2 }\ninputs.x = [[0, 1], [1, 2]]\ninputs.y = [[0, inf], [1, 1]]";
+    assert!(outcome("a = x(i) * y(i)", rest).moot.is_empty());
+    let rest = "sizes = { i = 2 }\ninputs.x = [[0, 1], [1, 2]]\ninputs.s = [[inf]]";
+    assert_eq!(outcome("a = s * x(i)", rest).moot.len(), 1);
+    assert!(outcome("a = s * x(i)", &rest.replace("inf", "3")).moot.is_empty());
 }

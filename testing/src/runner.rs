@@ -12,6 +12,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::case::CaseFile;
 use crate::compare;
+use crate::entries::Entries;
 use crate::generate::generate;
 use crate::instance::Instance;
 use crate::oracle::{self, Outcome};
@@ -66,8 +67,7 @@ pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Refer
     };
     for (name, expected) in &instance.expected {
         if let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == *name) {
-            let same =
-                compare::values(&Outcome { entries: expected.clone(), ..outcome.clone() }, &outcome.entries.to_coo());
+            let same = compare::values(&known(instance, name, expected, Some(outcome)), &outcome.entries.to_coo());
             faults.extend(same.err().map(|fault| format!("oracle, against the result known from elsewhere: {fault}")));
         }
     }
@@ -121,11 +121,22 @@ fn check(instance: &Instance, outcomes: &[Outcome], results: &[(String, Coo)]) -
     }
     for (name, expected) in &instance.expected {
         let outcome = outcomes.iter().find(|outcome| outcome.name == *name);
-        let scale = outcome.map(|outcome| outcome.scale.clone()).unwrap_or_default();
-        let expected = Outcome { name: name.clone(), entries: expected.clone(), scale };
+        let expected = known(instance, name, expected, outcome);
         compare::values(&expected, find(name)?).map_err(|fault| format!("known from elsewhere: {fault}"))?;
     }
     Ok(())
+}
+
+/// A result known from elsewhere, to be compared as the oracle's own outcome is.
+fn known(instance: &Instance, name: &str, expected: &Entries, outcome: Option<&Outcome>) -> Outcome {
+    let mut known = Outcome::known(name, expected.clone());
+    known.scale = outcome.map(|outcome| outcome.scale.clone()).unwrap_or_default();
+    let widened = instance.known_to / compare::tolerance(expected.dtype);
+    for (at, value) in &expected.values {
+        let scale = known.scale.entry(at.clone()).or_insert(0.0);
+        *scale = scale.max(value.magnitude() * widened);
+    }
+    known
 }
 
 fn same_storage(a: &[(String, Coo)], b: &[(String, Coo)]) -> Result<(), String> {
@@ -138,7 +149,7 @@ fn same_storage(a: &[(String, Coo)], b: &[(String, Coo)]) -> Result<(), String> 
     Ok(())
 }
 
-/// One trial per case of a file, over all its instances; those whose id has `LACUNAR_INSTANCE` in it, where that is set.
+/// One trial per case of a file, named `file/case #tag`, over all its instances; those whose id has `LACUNAR_INSTANCE` in it, where that is set.
 ///
 /// # Errors
 /// The file's text is no list of cases.
@@ -148,14 +159,15 @@ pub fn trials(file: &str, text: &str, engines: fn() -> Vec<Box<dyn Engine>>) -> 
     let mut trials = Vec::new();
     for case in cases.case.clone() {
         let (cases, file, wanted) = (cases.clone(), file.to_string(), wanted.clone());
-        let name = format!("{file}/{}", case.name);
+        let tags: String = case.tags.iter().map(|tag| format!(" #{tag}")).collect();
+        let name = format!("{file}/{}{tags}", case.name);
         trials.push(Trial::test(name, move || {
             let instances = cases.instances(&file, &case).map_err(Failed::from)?;
             let engines = engines();
             let chosen = instances.iter().filter(|instance| instance.id.contains(&wanted));
             let faults: Vec<String> =
                 chosen.filter_map(|instance| verify(instance, &engines, Reference::Oracle).err()).collect();
-            summary(&faults, instances.len())
+            summary(&case.why, &faults, instances.len())
         }));
     }
     Ok(trials)
@@ -181,12 +193,13 @@ pub fn corpus() -> std::io::Result<Vec<(String, String)>> {
 /// How many failing instances of one case are shown in full.
 const SHOWN: usize = 3;
 
-fn summary(faults: &[String], of: usize) -> Result<(), Failed> {
+fn summary(why: &str, faults: &[String], of: usize) -> Result<(), Failed> {
     if faults.is_empty() {
         return Ok(());
     }
     let shown: Vec<&str> = faults.iter().take(SHOWN).map(String::as_str).collect();
-    Err(Failed::from(format!("{} of {of} instances fail; the first:\n{}", faults.len(), shown.join("\n\n"))))
+    let why = if why.is_empty() { String::new() } else { format!("({why})\n") };
+    Err(Failed::from(format!("{why}{} of {of} instances fail; the first:\n{}", faults.len(), shown.join("\n\n"))))
 }
 
 /// One trial for each of `count` random programs from seed `first` on; a failing one is shrunk.
@@ -213,6 +226,7 @@ pub fn arguments() -> Arguments {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
     use crate::scalar::Scalar;

@@ -334,6 +334,7 @@ fn real_function_of_two(function: BinaryFn, a: f64, b: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
 

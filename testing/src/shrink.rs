@@ -112,6 +112,7 @@ fn trees(tree: &Tree) -> Vec<Tree> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
     use crate::generate::generate;

@@ -9,7 +9,8 @@
 //! ```text
 //! y(i) = b(i) + A(i,j)*c(j)              y(i) = b(i) + sum(j, A(i,j)*c(j))
 //! y(i) = (A(i,j)*x(j) + c(i)) * 2        y(i) = (sum(j, A(i,j)*x(j)) + c(i)) * 2
-//! y(i) = a * (B(i,j) + C(i,j)) * d(j)    y(i) = sum(j, a * (B(i,j) + C(i,j)) * d(j)), `a` inside or outside
+//! y(i) = a * (B(i,j) + C(i,j)) * d(j)    y(i) = sum(j, (a * (B(i,j) + C(i,j))) * d(j))
+//! y(i) = a * ((B(i,j) + C(i,j)) * d(j))  y(i) = a * sum(j, (B(i,j) + C(i,j)) * d(j))
 //! y(i) = exp(A(i,j))                     y(i) = sum(j, exp(A(i,j)))
 //! ```
 
@@ -54,7 +55,7 @@ pub enum Node {
 /// The right-hand side of a statement with all its sums.
 pub fn with_sums(statement: &Assignment) -> Term {
     let implicit = statement.rhs.free_vars().into_iter().filter(|var| !statement.lhs.vars.contains(var));
-    implicit.fold(term(&statement.rhs), |placed, var| place(placed, var))
+    implicit.fold(term(&statement.rhs), place)
 }
 
 fn term(expr: &Expr) -> Term {

@@ -6,9 +6,12 @@ use lacunar_testing::conformance::{ConformanceCase, Summary, Translation, comet,
 use lacunar_testing::runner::{arguments, verify};
 use libtest_mimic::{Failed, Trial};
 
+/// Makes cases of a file's text.
+type Translator = fn(&str) -> Vec<ConformanceCase>;
+
 fn main() {
     let arguments = arguments();
-    let suites: [(&str, fn(&str) -> Vec<ConformanceCase>); 2] = [("taco", taco::cases), ("comet", comet::cases)];
+    let suites: [(&str, Translator); 2] = [("taco", taco::cases), ("comet", comet::cases)];
     let (mut trials, mut tables) = (Vec::new(), Vec::new());
     for (name, translate) in suites {
         let Some(path) = file(&format!("{name}.jsonl")) else {

@@ -9,23 +9,29 @@ use lacunar_testing::data;
 use lacunar_testing::instance::Instance;
 use lacunar_testing::runner::{Engine, Failure};
 
-/// A back end. C, which takes a compiler's start for every kernel, runs one instance in so many, chosen by its id.
+/// A back end, and how many instances it runs: one in so many, chosen by its id.
 struct BackEnd {
     backend: Backend,
     one_in: u64,
+    one_in_sweeps: u64,
 }
 
-/// The engines named in `LACUNAR_ENGINES` (`interp,llvm,c`), or all that were built in.
+/// The engines named in `LACUNAR_ENGINES` (`interp,llvm,c`) on every instance; otherwise all that were built in: the
+/// interpreter on every instance, LLVM on a quarter of the sweeps, and C, which starts a compiler for each, on a sample.
 pub fn all() -> Vec<Box<dyn Engine>> {
     let wanted = std::env::var("LACUNAR_ENGINES").unwrap_or_default();
-    let mut backends = vec![(Backend::Interpreter, 1), (Backend::C, 20)];
+    let mut engines = vec![
+        BackEnd { backend: Backend::Interpreter, one_in: 1, one_in_sweeps: 1 },
+        BackEnd { backend: Backend::C, one_in: 20, one_in_sweeps: 100 },
+    ];
     if cfg!(feature = "llvm") {
-        backends.insert(1, (Backend::Llvm, 1));
+        engines.push(BackEnd { backend: Backend::Llvm, one_in: 1, one_in_sweeps: 4 });
     }
-    let named = |backend: Backend| wanted.split(',').any(|name| name.trim() == backend.name());
-    let chosen = backends.into_iter().filter(|(backend, _)| wanted.is_empty() || named(*backend));
-    let one_in = |all: u64| if wanted.is_empty() { all } else { 1 };
-    chosen.map(|(backend, all)| Box::new(BackEnd { backend, one_in: one_in(all) }) as Box<dyn Engine>).collect()
+    if !wanted.is_empty() {
+        engines.retain(|engine| wanted.split(',').any(|name| name.trim() == engine.backend.name()));
+        engines.iter_mut().for_each(|engine| (engine.one_in, engine.one_in_sweeps) = (1, 1));
+    }
+    engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect()
 }
 
 impl Engine for BackEnd {
@@ -34,7 +40,8 @@ impl Engine for BackEnd {
     }
 
     fn takes(&self, instance: &Instance) -> bool {
-        data::seed(&[&instance.id]).is_multiple_of(self.one_in)
+        let one_in = if instance.id.starts_with("sweep") { self.one_in_sweeps } else { self.one_in };
+        data::seed(&[&instance.id]).is_multiple_of(one_in)
     }
 
     fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
