@@ -22,6 +22,7 @@ use lacunar_formats::DType;
 use lacunar_notation::{AssignOp, Assignment, BinaryFn, Program, Role, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
+use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
 use crate::sums::{Node, Term, with_sums};
@@ -192,6 +193,8 @@ fn run(
     };
     let mut state = Run { sizes, stored, at: vec![0; sizes.len()], peak: 0.0, exceptional: false };
     let movable = has_movable_sum(&rhs);
+    // What is computed in `f32` stays as inexact in a result of a wider type.
+    let rounding = if in_single(&rhs) { tolerance(DType::F32) / tolerance(tensor.dtype) } else { 1.0 };
     for coordinate in coordinates(&space) {
         for (var, &c) in statement.lhs.vars.iter().zip(&coordinate) {
             state.at[var.index()] = c;
@@ -204,7 +207,7 @@ fn run(
         let Some(value) = value else { continue };
         let value = value.cast(tensor.dtype);
         let scale = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
-        *scale = scale.max(state.peak);
+        *scale = scale.max(state.peak * rounding);
         let old = outcome.entries.values.get(&coordinate).copied();
         let new = old.map_or(value, |old| old.binary(BinaryFn::Add, value, tensor.dtype));
         *scale = scale.max(finite(old)).max(finite(Some(new)));
@@ -235,6 +238,11 @@ fn has_movable_sum(term: &Term) -> bool {
         }
         _ => children(term).into_iter().any(has_sum),
     }
+}
+
+/// Whether a part of the term is computed in single precision.
+fn in_single(term: &Term) -> bool {
+    term.dtype.part() == DType::F32 || children(term).into_iter().any(in_single)
 }
 
 fn children(term: &Term) -> Vec<&Term> {
