@@ -1,1 +1,84 @@
-//! The command lacunar.
+//! The command `lacunar`: `run` and `compile` programs, `convert` and describe (`info`) files.
+//!
+//! In reading order: [`args`], the command line; [`program`] and [`request`], what it asks for; [`inputs`], tensors from
+//! files and made-up ones; `run` and `compile`, which put the library's pieces together; `measure`, `report` and `check`,
+//! what is said of a run; [`failure`] and [`replay`], what is said when something goes wrong.
+//!
+//! Exit codes: 0 done; 1 a difference found by `--check`; 2 a mistake in what the user wrote; 3 a file that can't be read
+//! or is malformed; 4 out of memory or a size that does not fit; 70 an internal error.
+
+pub mod args;
+mod check;
+mod compile;
+mod convert;
+mod emit;
+pub mod failure;
+mod flops;
+mod info;
+pub mod inputs;
+mod measure;
+mod output;
+mod prepare;
+pub mod program;
+pub mod replay;
+mod report;
+pub mod request;
+mod run;
+mod sample;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command, ProgramArgs};
+use crate::failure::Failure;
+use crate::program::Program;
+
+/// Runs the command on its arguments, the command's own name first. Messages go to standard error.
+pub fn main(argv: Vec<OsString>) -> ExitCode {
+    let code = replay::guarded(&argv, &replay::places(), || match execute(&argv) {
+        Ok(()) => 0,
+        Err(failure) => {
+            let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            failure.print(color);
+            if failure.code() == failure::INTERNAL {
+                replay::write_and_tell(&argv, &replay::places(), &failure.to_string());
+            }
+            failure.code()
+        }
+    });
+    ExitCode::from(code)
+}
+
+fn execute(argv: &[OsString]) -> Result<(), Failure> {
+    let cli = Cli::try_parse_from(argv)?;
+    match cli.command {
+        Command::Run(args) => with_program(argv, *args, run::run),
+        Command::Compile(args) => with_program(argv, *args, compile::compile),
+        Command::Convert(args) => convert::convert(&args),
+        Command::Info(args) => info::info(&args),
+    }
+}
+
+/// Opens the program that the arguments name; where it is a file with flags in it, these come before the command's own,
+/// so that the command line has the last word.
+fn with_program(
+    argv: &[OsString],
+    args: ProgramArgs,
+    then: impl FnOnce(&Program, &ProgramArgs) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let program = Program::open(&args.program)?;
+    if program.flags.is_empty() {
+        return then(&program, &args);
+    }
+    let (head, tail) = argv.split_at(argv.len().min(2));
+    let flags = program.flags.iter().map(OsString::from);
+    let cli = Cli::try_parse_from(head.iter().cloned().chain(flags).chain(tail.iter().cloned()))?;
+    match cli.command {
+        Command::Run(args) | Command::Compile(args) => then(&program, &args),
+        // The first two words are those that were parsed before.
+        Command::Convert(_) | Command::Info(_) => Ok(()),
+    }
+}

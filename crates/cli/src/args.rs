@@ -1,0 +1,191 @@
+//! The command line: subcommands and flags, with their help.
+//!
+//! The values of `-f -t -d -i -g -o` are read by [`crate::request`]; taco's spelling `-f=A:ds` means the same.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  lacunar run 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -o y:y.tns
+  lacunar run 'C(i,k) = A(i,j) * B(j,k)' -f C:csr -i A:a.mtx -i B:b.mtx --time 20 --check
+  lacunar run program.lac --json
+  lacunar compile 'y(i) = A(i,j) * x(j)' -f A:csr --emit c
+  lacunar info matrix.mtx
+  lacunar convert matrix.mtx matrix.tns.gz
+
+Exit codes: 0 done; 1 a difference found by --check; 2 a mistake in what was written; 3 a file that can't be read or is
+malformed; 4 out of memory or a size that does not fit; 70 an internal error.";
+
+const RUN_EXAMPLES: &str = "\
+A program is one or more statements, separated by `;` or new lines. A file PROGRAM.lac holds statements, comments
+(`#`), and lines that begin with `-`, which are flags as on the command line (quoted as in a shell); flags on the command
+line come after those in the file. Names of files are relative to the current folder, wherever they stand.
+
+An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file
+lists entries, and dense if it is an array or of order 1; its element type is the file's unless -t says otherwise: f64
+(also for a pattern, as ones), i64 or c128. A matrix of one row or column serves as a vector.
+
+flops counts, for each term of a sum, the points at which its sparse factors are all stored (counted for one sparse factor
+and for two that share one variable, else estimated as for independent uniform coordinates), times the operators between
+the factors that are summed over plus one for the sum; other factors count once a result. bytes_touched is every input and
+every result once.
+
+Examples:
+  lacunar run 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -o y:y.tns
+  lacunar run 'y(i) = alpha * A(i,j) * x(j)' -i A:matrix.mtx -i alpha=2.5 -g x:ones --time 100
+  lacunar run 'C(i,j) = A(i,j) + B(i,j)' -g 'A:sparse(0.01)' -g 'B:sparse(0.01)' -d A:1000,1000 --check
+  lacunar run 'y(i) = A(i,j) * x(j)' -f=A:ds -t=A:float -i=A:matrix.mtx -g=x:d";
+
+/// Lacunar: a compiler for tensors with gaps.
+#[derive(Debug, Parser)]
+#[command(name = "lacunar", version, after_help = EXAMPLES, args_override_self = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile a program and run it.
+    #[command(after_help = RUN_EXAMPLES, args_override_self = true)]
+    Run(Box<ProgramArgs>),
+    /// Compile a program and print what it becomes.
+    #[command(after_help = RUN_EXAMPLES, args_override_self = true)]
+    Compile(Box<ProgramArgs>),
+    /// Convert a file to another format: .mtx, .tns, each also .gz or .zst.
+    #[command(args_override_self = true)]
+    Convert(ConvertArgs),
+    /// Describe the tensor in a file.
+    #[command(args_override_self = true)]
+    Info(InfoArgs),
+}
+
+/// What `run` and `compile` take. `-o`, `--check` and `--time` have no effect on `compile`.
+#[derive(Args, Debug)]
+pub struct ProgramArgs {
+    /// Statements such as 'y(i) = A(i,j) * x(j)', or a file PROGRAM.lac
+    #[arg(value_name = "EXPR|FILE.lac")]
+    pub program: String,
+
+    /// Format: level letters (d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique) with an
+    /// optional mode order (A:ds:1,0), or a name: dense coo csr csc dcsr dcsc csf sv
+    #[arg(short = 'f', value_name = "NAME:LEVELS[:ORDER]")]
+    pub formats: Vec<String>,
+
+    /// Element type: bool, i8 to i64, u8 to u64, f32, f64, c64, c128, or C's names (float, double, ...)
+    #[arg(short = 't', value_name = "NAME:TYPE")]
+    pub types: Vec<String>,
+
+    /// Sizes, of a tensor (A:5,10) or of an index variable (i:5)
+    #[arg(short = 'd', value_name = "NAME:SIZES")]
+    pub sizes: Vec<String>,
+
+    /// Input from a file (A:matrix.mtx), or the value of a scalar (alpha=2.5)
+    #[arg(short = 'i', value_name = "NAME:FILE|NAME=VALUE")]
+    pub inputs: Vec<String>,
+
+    /// Made-up input: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW); or taco's letters d r u s h
+    #[arg(short = 'g', value_name = "NAME:KIND")]
+    pub generators: Vec<String>,
+
+    /// File for a result; `-` is standard output
+    #[arg(short = 'o', value_name = "NAME:FILE")]
+    pub outputs: Vec<String>,
+
+    /// Schedule: auto (the planner's choice) or none (the plain loop nest)
+    #[arg(short = 's', value_name = "SCHEDULE", default_value = "auto")]
+    pub schedule: String,
+
+    /// Structure of a tensor (not available yet)
+    #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
+    pub structures: Vec<String>,
+
+    /// Threads that a kernel may use (kernels use one so far)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+
+    /// What makes the code: llvm, c, interp (the reference interpreter), cuda
+    #[arg(long, value_name = "BACKEND")]
+    pub backend: Option<String>,
+
+    /// Neither reassociate sums nor contract multiply-adds
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Seed of made-up inputs, and of the sample that --check takes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Print a stage: notation concrete graph lattice imp c llvm asm, or all
+    #[arg(long, value_name = "STAGE", value_delimiter = ',')]
+    pub emit: Vec<String>,
+
+    /// Write the stages of --emit (or all) into files of this folder instead
+    #[arg(long, value_name = "DIR")]
+    pub emit_to: Option<PathBuf>,
+
+    /// Say what the planner chose and why
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Compare every result with the dense oracle, or with the reference interpreter where that is too large
+    #[arg(long)]
+    pub check: bool,
+
+    /// Run N times after warm-up, and say how long that took
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub time: Option<u32>,
+
+    /// Print one JSON object on standard output, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `convert` takes.
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// The file to read
+    pub input: PathBuf,
+    /// The file to write; its name tells the format
+    pub output: PathBuf,
+    /// Sort entries as this format stores them (csr: by rows; csc: by columns), adding up repeated ones; dense writes every
+    /// entry
+    #[arg(short = 'f', value_name = "FORMAT")]
+    pub format: Option<String>,
+}
+
+/// What `info` takes.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// The file to describe
+    pub file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Command};
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        let parse = |words: &[&str]| match Cli::try_parse_from(words).unwrap().command {
+            Command::Run(args) => (args.formats, args.inputs),
+            other => panic!("{other:?}"),
+        };
+        let expected = (vec!["A:ds:1,0".to_string()], vec!["alpha=-2".to_string()]);
+        assert_eq!(parse(&["lacunar", "run", "y = alpha", "-f", "A:ds:1,0", "-i", "alpha=-2"]), expected);
+        assert_eq!(parse(&["lacunar", "run", "y = alpha", "-f=A:ds:1,0", "-i=alpha=-2"]), expected);
+    }
+}

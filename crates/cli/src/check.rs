@@ -1,0 +1,229 @@
+//! `--check`: every result is compared with what the program means.
+//!
+//! Where the iteration space is small, the dense oracle says what a program means; it shares no code with the compiler.
+//! Where it is not, each statement is run again on the reference interpreter, on the inputs as they are or, where that
+//! would take too long, restricted to a random sample of coordinates of the result ([`crate::sample`]). Then results of earlier
+//! statements are taken as they were found, after they have been compared themselves.
+//!
+//! Values may differ by rounding, because sums may be taken in any order: relative to the largest number that occurred
+//! on the way (which the oracle knows), or to the value that the statement has for the absolute values of its inputs
+//! with `+` for `-`, which bounds all that occurs on the way. A missing entry equals a zero.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lacunar::{DynTensor, Kernel};
+use lacunar_testing::compare::close;
+use lacunar_testing::entries::Entries;
+use lacunar_testing::oracle;
+use lacunar_testing::scalar::Scalar;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::measure::value_text;
+use crate::sample;
+
+/// How many differences are told.
+const TOLD: usize = 5;
+/// The largest number of entries that the oracle is given.
+const ORACLE_ENTRIES: u64 = 1 << 20;
+/// About how many operations, entries of inputs and of results the interpreter is given at once.
+const BUDGET: f64 = 2e6;
+
+/// What the comparison gave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// How it was compared, in words.
+    pub how: String,
+    /// How many values were compared.
+    pub compared: u64,
+    /// The first differences, in words.
+    pub differences: Vec<String>,
+    /// How many differences there are.
+    pub different: u64,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} values differ (compared with {})", self.different, self.compared, self.how)?;
+        for difference in &self.differences {
+            write!(f, "\n  {difference}")?;
+        }
+        if self.different > self.differences.len() as u64 {
+            write!(f, "\n  ...")?;
+        }
+        Ok(())
+    }
+}
+
+/// The values of one result as they should be, each with the size of the numbers it was computed from.
+#[derive(Debug)]
+pub struct Expected {
+    /// The result's name.
+    pub name: String,
+    /// The values.
+    pub entries: Entries,
+    /// The largest number on the way to each value, where it is known.
+    pub scale: BTreeMap<Vec<u64>, f64>,
+}
+
+/// Compares the results of a run.
+///
+/// # Errors
+/// Memory is refused; the interpreter refuses the program, which is a fault of Lacunar.
+pub fn check(
+    kernel: &Kernel,
+    given: &[(&str, &DynTensor)],
+    results: &[(String, DynTensor)],
+    seed: u64,
+) -> Result<Verdict, Failure> {
+    let mut verdict =
+        Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0 };
+    if let Some(outcomes) = by_oracle(kernel, given)? {
+        verdict.how = "the dense oracle".to_string();
+        for expected in outcomes {
+            if let Some((_, found)) = results.iter().find(|(name, _)| *name == expected.name) {
+                let found = entries_of(found)?;
+                compare(&expected, &found, |at| at.to_vec(), &mut verdict);
+            }
+        }
+        return Ok(verdict);
+    }
+    let targets: Vec<_> = kernel.program().statements.iter().map(|statement| statement.lhs.tensor).collect();
+    if targets.iter().collect::<BTreeSet<_>>().len() < targets.len() {
+        // What a statement read that adds to a result is not there any more.
+        verdict.how = "the reference interpreter".to_string();
+        for (name, found) in results {
+            let expected = sample::whole(kernel, given, name)?;
+            compare(&expected, &entries_of(found)?, |at| at.to_vec(), &mut verdict);
+        }
+        return Ok(verdict);
+    }
+    let mut ways = BTreeSet::new();
+    for place in 0..kernel.program().statements.len() {
+        let statement = sample::Statement { kernel, place, given, results };
+        let work = statement.work()?;
+        let comparison = statement.compare((work > BUDGET).then_some(BUDGET / work), seed)?;
+        compare(&comparison.reference, &comparison.found, |at| comparison.origin(at), &mut verdict);
+        ways.insert(comparison.how);
+    }
+    verdict.how = ways.into_iter().collect::<Vec<_>>().join("; ");
+    Ok(verdict)
+}
+
+/// What the oracle says, if the program is small enough for it.
+fn by_oracle(kernel: &Kernel, given: &[(&str, &DynTensor)]) -> Result<Option<Vec<Expected>>, Failure> {
+    if given.iter().map(|(_, tensor)| tensor.nnz()).sum::<u64>() > ORACLE_ENTRIES {
+        return Ok(None);
+    }
+    let mut entries = BTreeMap::new();
+    for (name, tensor) in given {
+        entries.insert((*name).to_string(), entries_of(tensor)?);
+    }
+    if !oracle::is_small(kernel.program(), &entries) {
+        return Ok(None);
+    }
+    // What it refuses, for example because a result is too large to enumerate, is left to the interpreter.
+    let Ok(outcomes) = oracle::evaluate(kernel.program(), &entries, &BTreeMap::new()) else { return Ok(None) };
+    let expected =
+        |outcome: oracle::Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
+    Ok(Some(outcomes.into_iter().map(expected).collect()))
+}
+
+/// The stored entries of a tensor.
+///
+/// # Errors
+/// Memory is refused.
+pub fn entries_of(tensor: &DynTensor) -> Result<Entries, Failure> {
+    let coo = tensor.to_coo()?;
+    Entries::from_coo(&coo).map_err(|fault| {
+        Failure::plain(lacunar::Diagnostic::internal(format!("a tensor's entries are not well-formed: {fault}")))
+    })
+}
+
+/// Compares the values of one result; `origin` gives the coordinates in the whole result, for people.
+fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<u64>, verdict: &mut Verdict) {
+    let dtype = expected.entries.dtype;
+    let zero = Scalar::zero(dtype);
+    if expected.entries.dims != found.dims || dtype != found.dtype {
+        let (dims, there) = (&expected.entries.dims, &found.dims);
+        verdict.different += 1;
+        verdict.differences.push(format!(
+            "{}: expected sizes {dims:?} of {dtype}, found {there:?} of {}",
+            expected.name, found.dtype
+        ));
+        return;
+    }
+    let places: BTreeSet<&Vec<u64>> = expected.entries.values.keys().chain(found.values.keys()).collect();
+    for at in places {
+        verdict.compared += 1;
+        let want = expected.entries.values.get(at).copied().unwrap_or(zero);
+        let have = found.values.get(at).copied().unwrap_or(zero);
+        let scale = expected.scale.get(at).copied().unwrap_or(0.0);
+        if close(want, have, scale, dtype) {
+            continue;
+        }
+        verdict.different += 1;
+        if verdict.differences.len() < TOLD {
+            let coordinates: Vec<String> = origin(at).iter().map(u64::to_string).collect();
+            let access = match coordinates.as_slice() {
+                [] => expected.name.clone(),
+                coordinates => format!("{}({})", expected.name, coordinates.join(",")),
+            };
+            verdict
+                .differences
+                .push(format!("{access}: expected {}, found {}", value_text(want), value_text(have)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lacunar::{DType, Format, Options};
+    use lacunar_runtime::random::{Generator, generate};
+
+    fn made(kind: Generator, dims: &[u64], format: &Format) -> DynTensor {
+        generate(&kind, dims.to_vec(), DType::F64, format, 5).unwrap()
+    }
+
+    /// Runs and checks `y(i) = A(i,j) * x(j)` with one value of the result changed by `change`.
+    fn verdict(rows: u64, change: impl Fn(&mut [f64])) -> Verdict {
+        let a = made(Generator::Uniform(5), &[rows, 100], &Format::csr());
+        let x = made(Generator::Rand, &[100], &Format::dense(1));
+        let options = Options::new().tensor("A", &a).tensor("x", &x).backend(lacunar::Backend::Interpreter);
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).unwrap();
+        let given = [("A", &a), ("x", &x)];
+        let mut run = kernel.run_named(&given).unwrap();
+        change(run.results[0].1.values_mut().into_slice().unwrap());
+        check(&kernel, &given, &run.results, 1).unwrap()
+    }
+
+    #[test]
+    fn a_wrong_value_is_found_by_the_oracle_and_by_the_interpreter() {
+        for rows in [10, 300_000] {
+            let right = verdict(rows, |_| ());
+            assert!(right.differences.is_empty() && right.compared > 0, "{right}");
+            assert!(verdict(rows, |values| values.iter_mut().for_each(|v| *v *= 1.0 + 1e-14)).differences.is_empty());
+            let wrong = verdict(rows, |values| values.iter_mut().for_each(|v| *v *= 1.0 + 1e-6));
+            assert_eq!((wrong.different, wrong.differences.len()), (wrong.compared, 5), "{wrong}");
+        }
+        let wrong = verdict(10, |values| values[7] = 1.5);
+        assert_eq!(wrong.different, 1);
+        assert!(wrong.differences[0].starts_with("y(7): expected ") && wrong.differences[0].ends_with("found 1.5"));
+        assert!(verdict(10, |_| ()).how.contains("oracle"));
+        assert!(verdict(300_000, |_| ()).how.contains("interpreter"));
+    }
+
+    #[test]
+    fn differences_of_a_sample_name_the_coordinates_of_the_whole() {
+        let wrong = verdict(1_000_000, |values| values[500_000..].fill(-1.0));
+        assert!(wrong.how.contains("sample"), "{wrong}");
+        assert!(wrong.different > 0 && wrong.different < wrong.compared);
+        let first: u64 = wrong.differences[0]
+            .split_once('(')
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .map(|(number, _)| number.parse().unwrap())
+            .unwrap();
+        assert!(first >= 500_000, "{wrong}");
+    }
+}

@@ -1,0 +1,58 @@
+//! `lacunar convert`: a file's tensor in another format of files.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use lacunar::{Diagnostic, DynTensor, Format, FormatSpec};
+use lacunar_runtime::Buffer;
+use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
+
+use crate::args::ConvertArgs;
+use crate::failure::Failure;
+use crate::inputs::dims_of;
+use crate::output::data_of;
+
+/// Converts a file. Entries keep the order of the file unless a format is named.
+///
+/// # Errors
+/// A file can't be read or written, the format does not fit.
+pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    let spec = args.format.as_deref().map(format).transpose()?;
+    let data = read(&args.input)?;
+    let data = match spec {
+        None => data,
+        Some(spec) => sorted(data, &spec, args.format.as_deref().unwrap_or_default())?,
+    };
+    Ok(io::write(&args.output, &data, &WriteOptions::default())?)
+}
+
+/// Reads a file, with a progress bar where someone watches.
+///
+/// # Errors
+/// It can't be read or is malformed.
+pub fn read(path: &Path) -> Result<Data, Failure> {
+    let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
+    Ok(io::read(path, &options)?)
+}
+
+/// Reads the value of `-f`.
+fn format(text: &str) -> Result<FormatSpec, Failure> {
+    // The reader of `A:csr` knows all the words for what is wrong.
+    let named = format!("A:{text}");
+    let (_, spec) = lacunar_front::options::format(&named).map_err(|error| Failure::text(&named, "-f", error))?;
+    Ok(spec)
+}
+
+/// The entries in the order in which a format stores them.
+fn sorted(data: Data, spec: &FormatSpec, text: &str) -> Result<Data, Failure> {
+    let format: Format = spec.resolve(dims_of(&data).len()).map_err(|error| {
+        let diagnostic = Diagnostic::error("E0401", error.to_string());
+        let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
+        Failure::text(text, "-f", diagnostic.hint(hint))
+    })?;
+    let tensor = match data {
+        Data::Coordinate(coo) => DynTensor::from_coo(coo, &format)?,
+        Data::Dense(dense) => DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?,
+    };
+    data_of(&tensor)
+}

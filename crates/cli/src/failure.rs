@@ -1,0 +1,116 @@
+//! What went wrong, for whom: the one error type of the command, and its exit codes.
+
+use std::fmt;
+
+use lacunar::{Category, Diagnostic, Error, StorageError};
+use lacunar_runtime::io::IoError;
+
+/// A difference was found by `--check`.
+pub const DIFFERENCE: u8 = 1;
+/// A mistake in what the user wrote.
+pub const USER: u8 = 2;
+/// A file that can't be read, written, or is malformed.
+pub const FILE: u8 = 3;
+/// Out of memory, or a size that does not fit.
+pub const MEMORY: u8 = 4;
+/// A fault of Lacunar.
+pub const INTERNAL: u8 = 70;
+
+/// Why the command did not do what it was asked to.
+#[derive(Debug)]
+pub enum Failure {
+    /// Mistakes in a text: a program, or the value of a flag.
+    Text {
+        /// The text.
+        text: String,
+        /// Where it is from: a file's name, `expression`, or a flag.
+        origin: String,
+        /// What is wrong with it.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// What the library says.
+    Library(Error),
+    /// What the parser of the command line says; also help and version, which are no failures.
+    Usage(clap::Error),
+    /// What `--check` found.
+    Difference(String),
+}
+
+impl Failure {
+    /// One mistake in a text.
+    pub fn text(text: &str, origin: &str, diagnostic: Diagnostic) -> Failure {
+        Failure::Text { text: text.to_string(), origin: origin.to_string(), diagnostics: vec![diagnostic] }
+    }
+
+    /// One mistake without a place.
+    pub fn plain(diagnostic: Diagnostic) -> Failure {
+        Failure::text("", "", diagnostic)
+    }
+
+    /// The command's exit code.
+    pub fn code(&self) -> u8 {
+        let category = match self {
+            Failure::Usage(error) => return u8::try_from(error.exit_code()).unwrap_or(USER),
+            Failure::Difference(_) => return DIFFERENCE,
+            Failure::Library(Error::Io(IoError::TooLarge { .. })) => Category::Memory,
+            Failure::Library(error) => error.category(),
+            Failure::Text { diagnostics, .. } => diagnostics.first().map_or(Category::Internal, |first| first.category),
+        };
+        match category {
+            Category::User => USER,
+            Category::File => FILE,
+            Category::Memory => MEMORY,
+            Category::Internal => INTERNAL,
+        }
+    }
+
+    /// Prints it: help and version to standard output, everything else to standard error.
+    pub fn print(&self, color: bool) {
+        match self {
+            // A closed pipe is the reader's choice.
+            Failure::Usage(error) => drop(error.print()),
+            other => eprint!("{}", other.render(color)),
+        }
+    }
+
+    fn render(&self, color: bool) -> String {
+        match self {
+            Failure::Text { text, origin, diagnostics } => {
+                diagnostics.iter().map(|diagnostic| diagnostic.render(text, origin, color)).collect()
+            }
+            Failure::Library(error) => error.render(color),
+            Failure::Usage(error) => error.to_string(),
+            Failure::Difference(differences) => format!("error: {differences}\n"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(false).trim_end())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Library(error)
+    }
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Failure {
+        Failure::Library(error.into())
+    }
+}
+
+impl From<IoError> for Failure {
+    fn from(error: IoError) -> Failure {
+        Failure::Library(error.into())
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Failure {
+        Failure::Usage(error)
+    }
+}

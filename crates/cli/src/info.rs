@@ -1,0 +1,319 @@
+//! `lacunar info`: what the tensor in a file looks like.
+//!
+//! ```text
+//! stiffness.mtx: matrix 5 x 5, 13 entries (9 in the file, symmetric), f64
+//! density 52%, diagonal 5 of 5, bandwidth 1 below, 1 above, pattern symmetric
+//! ```
+
+use std::io::IsTerminal;
+
+use lacunar::{Coo, DynTensor, Format, IndexWidth};
+use lacunar_runtime::Buffer;
+use lacunar_runtime::buffer::Indices;
+use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, ReadOptions, Symmetry};
+use serde::Serialize;
+
+use crate::args::InfoArgs;
+use crate::failure::Failure;
+use crate::inputs::{dims_of, sizes_text};
+use crate::measure::{bytes_text, number};
+use crate::output;
+
+/// What is said of a file.
+#[derive(Debug, Serialize)]
+struct Info {
+    file: String,
+    format: &'static str,
+    compression: &'static str,
+    field: &'static str,
+    symmetry: &'static str,
+    dtype: &'static str,
+    dims: Vec<u64>,
+    /// Entries in the file.
+    stored: u64,
+    /// Entries with symmetry expanded and repeated ones added up.
+    nnz: u64,
+    /// Entries over places; null where there is no place.
+    density: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matrix: Option<Matrix>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    modes: Vec<Mode>,
+    /// Bytes in each named format.
+    memory: Vec<Memory>,
+}
+
+/// What is said of a matrix.
+#[derive(Debug, Serialize)]
+struct Matrix {
+    rows: Lengths,
+    columns: Lengths,
+    /// The largest distance of an entry from the diagonal, below and above it.
+    bandwidth: [u64; 2],
+    /// Entries on the diagonal.
+    diagonal: u64,
+    /// Whether each entry has one at its mirror image.
+    pattern_symmetric: bool,
+}
+
+/// How many entries rows (or columns) have.
+#[derive(Debug, Serialize)]
+struct Lengths {
+    empty: u64,
+    min: u64,
+    median: u64,
+    mean: f64,
+    max: u64,
+}
+
+/// What is said of one dimension of a tensor.
+#[derive(Debug, Serialize)]
+struct Mode {
+    size: u64,
+    /// Coordinates with an entry.
+    slices: u64,
+    /// Lines along this dimension with an entry.
+    fibers: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Memory {
+    format: &'static str,
+    bytes: u128,
+}
+
+/// Describes a file.
+///
+/// # Errors
+/// It can't be read or is malformed, memory is refused.
+pub fn info(args: &InfoArgs) -> Result<(), Failure> {
+    let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
+    let (data, metadata) = io::read_described(&args.file, &options)?;
+    let info = describe(args.file.display().to_string(), data, metadata)?;
+    let text = match args.json {
+        true => {
+            let internal = |error: serde_json::Error| Failure::plain(lacunar::Diagnostic::internal(error.to_string()));
+            serde_json::to_string(&info).map_err(internal)? + "\n"
+        }
+        false => info.text(),
+    };
+    output::print(text.as_bytes())
+}
+
+fn describe(file: String, data: Data, metadata: Metadata) -> Result<Info, Failure> {
+    let dims = dims_of(&data).to_vec();
+    let coo = match data {
+        Data::Coordinate(coo) => coo,
+        Data::Dense(dense) => {
+            let format = Format::dense(dims.len());
+            DynTensor::from_dense(dims.clone(), Buffer::from_values(dense.values), &format)?.to_coo()?
+        }
+    };
+    let dtype = coo.values.dtype();
+    let rows_first = fibers_last(&coo, dims.len().saturating_sub(1))?;
+    let nnz = rows_first.nnz();
+    let places = dims.iter().fold(1.0, |product, &size| product * size as f64);
+    let (mut matrix, mut modes) = (None, Vec::new());
+    let mut outermost = rows_first.level_counts().first().copied().unwrap_or(nnz);
+    if let &[rows, columns] = dims.as_slice() {
+        let (by_rows, by_columns) = (DynTensor::from_coo(coo, &Format::csr())?, rows_first.convert(&Format::csc())?);
+        matrix = Some(matrix_info(rows, columns, &by_rows, &by_columns));
+    } else if dims.len() > 2 {
+        for (mode, &size) in dims.iter().enumerate() {
+            modes.push(mode_info(&coo, mode, size)?);
+        }
+        outermost = modes[0].slices;
+    }
+    let memory = memory(&dims, nnz, outermost, &rows_first, matrix.as_ref(), dtype.size() as u128);
+    Ok(Info {
+        file,
+        format: format_name(metadata.format),
+        compression: compression_name(metadata.compression),
+        field: field_name(metadata.field),
+        symmetry: symmetry_name(metadata.symmetry),
+        dtype: dtype.name(),
+        stored: metadata.stored,
+        nnz,
+        density: (places > 0.0).then(|| nnz as f64 / places),
+        dims,
+        matrix,
+        modes,
+        memory,
+    })
+}
+
+/// The tensor with all levels compressed, dimension `mode` innermost.
+fn fibers_last(coo: &Coo, mode: usize) -> Result<DynTensor, Failure> {
+    let order = coo.dims.len();
+    let mut modes: Vec<usize> = (0..order).filter(|&other| other != mode).collect();
+    modes.extend((order > 0).then_some(mode));
+    permuted(coo, modes)
+}
+
+fn permuted(coo: &Coo, modes: Vec<usize>) -> Result<DynTensor, Failure> {
+    let format = Format::csf(modes.len()).with_mode_order(modes);
+    let format = format.map_err(|error| Failure::plain(lacunar::Diagnostic::internal(error.to_string())))?;
+    Ok(DynTensor::from_coo(coo.clone(), &format)?)
+}
+
+fn mode_info(coo: &Coo, mode: usize, size: u64) -> Result<Mode, Failure> {
+    let along = fibers_last(coo, mode)?;
+    let fibers = along.level_counts().iter().rev().nth(1).copied().unwrap_or(1);
+    let mut modes = vec![mode];
+    modes.extend((0..coo.dims.len()).filter(|&other| other != mode));
+    let slices = permuted(coo, modes)?.level_counts().first().copied().unwrap_or(0);
+    Ok(Mode { size, slices, fibers })
+}
+
+/// `by_rows` is csr, `by_columns` csc.
+fn matrix_info(rows: u64, columns: u64, by_rows: &DynTensor, by_columns: &DynTensor) -> Matrix {
+    let mut bandwidth = [0, 0];
+    let mut diagonal = 0;
+    if let Some((starts, crd)) = compressed(by_rows) {
+        for row in 0..rows {
+            for place in starts.get(row as usize)..starts.get(row as usize + 1) {
+                let column = crd.get(place as usize);
+                diagonal += u64::from(row == column);
+                bandwidth[0] = bandwidth[0].max(row.saturating_sub(column));
+                bandwidth[1] = bandwidth[1].max(column.saturating_sub(row));
+            }
+        }
+    }
+    let same = |left: Indices<'_>, right: Indices<'_>| {
+        left.len() == right.len() && (0..left.len()).all(|place| left.get(place) == right.get(place))
+    };
+    let pattern_symmetric = match (compressed(by_rows), compressed(by_columns)) {
+        (Some((starts, crd)), Some((other_starts, other_crd))) => {
+            rows == columns && same(starts, other_starts) && same(crd, other_crd)
+        }
+        _ => false,
+    };
+    let (rows, columns) = (lengths(by_rows, rows), lengths(by_columns, columns));
+    Matrix { rows, columns, bandwidth, diagonal, pattern_symmetric }
+}
+
+/// The index arrays of a dense level above a compressed one.
+fn compressed(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
+    let level = tensor.levels().get(1)?;
+    Some((level.pos()?.indices()?, level.crd()?.indices()?))
+}
+
+fn lengths(tensor: &DynTensor, count: u64) -> Lengths {
+    let mut lengths: Vec<u64> = match compressed(tensor) {
+        Some((starts, _)) => (1..starts.len()).map(|place| starts.get(place) - starts.get(place - 1)).collect(),
+        None => Vec::new(),
+    };
+    lengths.sort_unstable();
+    Lengths {
+        empty: lengths.iter().take_while(|&&length| length == 0).count() as u64,
+        min: lengths.first().copied().unwrap_or(0),
+        median: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
+        mean: if count > 0 { tensor.nnz() as f64 / count as f64 } else { 0.0 },
+        max: lengths.last().copied().unwrap_or(0),
+    }
+}
+
+/// Bytes in each named format, from the numbers of entries; `csf` is the tensor with all levels compressed.
+fn memory(dims: &[u64], nnz: u64, slices: u64, csf: &DynTensor, matrix: Option<&Matrix>, value: u128) -> Vec<Memory> {
+    let (nnz, places) = (u128::from(nnz), dims.iter().map(|&size| u128::from(size)));
+    let width = |largest: u128| if largest <= u128::from(IndexWidth::W32.max()) { 4 } else { 8 };
+    let coordinate = |mode: usize| width(u128::from(dims[mode].saturating_sub(1)));
+    let position = width(nnz);
+    // Index arrays have one width in a format: that of its largest dimension.
+    let widest = (0..dims.len()).map(coordinate).max().unwrap_or(4);
+    let dense = places.fold(value, u128::saturating_mul);
+    let mut list = vec![Memory { format: "dense", bytes: dense }];
+    if !dims.is_empty() {
+        list.push(Memory { format: "coo", bytes: nnz * (widest * dims.len() as u128 + value) + 2 * position });
+    }
+    let entries = nnz * (widest + value);
+    if let (Some(matrix), &[rows, columns]) = (matrix, dims) {
+        let starts = |count: u64| (u128::from(count) + 1) * position;
+        let full = |count: u64, empty: u64| u128::from(count - empty);
+        let (some_rows, some_columns) = (full(rows, matrix.rows.empty), full(columns, matrix.columns.empty));
+        let doubly = |count: u128| 2 * position + count * widest + (count + 1) * position + entries;
+        list.push(Memory { format: "csr", bytes: starts(rows) + entries });
+        list.push(Memory { format: "csc", bytes: starts(columns) + entries });
+        list.push(Memory { format: "dcsr", bytes: doubly(some_rows) });
+        list.push(Memory { format: "dcsc", bytes: doubly(some_columns) });
+    } else if dims.len() == 1 {
+        list.push(Memory { format: "sv", bytes: 2 * position + u128::from(slices) * (widest + value) });
+    } else if dims.len() > 2 {
+        list.push(Memory { format: "csf", bytes: u128::from(csf.bytes()) });
+    }
+    list
+}
+
+impl Info {
+    fn text(&self) -> String {
+        let mut lines = vec![format!(
+            "{}: {}, {} entries, {} ({}, {}{}; {} stored, {})",
+            self.file,
+            sizes_text(&self.dims),
+            self.nnz,
+            self.dtype,
+            self.format,
+            self.field,
+            if self.compression == "none" { String::new() } else { format!(", {}", self.compression) },
+            self.stored,
+            self.symmetry,
+        )];
+        if let Some(density) = self.density {
+            lines.push(format!("density     {}", number(density)));
+        }
+        if let Some(matrix) = &self.matrix {
+            for (what, lengths) in [("rows", &matrix.rows), ("columns", &matrix.columns)] {
+                let Lengths { empty, min, median, mean, max } = lengths;
+                let mean = number(*mean);
+                lines.push(format!("{what:<11} entries min {min}, median {median}, mean {mean}, max {max}; {empty} empty"));
+            }
+            let [below, above] = matrix.bandwidth;
+            lines.push(format!("bandwidth   {below} below the diagonal, {above} above"));
+            let places = self.dims.iter().min().copied().unwrap_or(0);
+            lines.push(format!("diagonal    {} of {places}", matrix.diagonal));
+            lines.push(format!("pattern     {}symmetric", if matrix.pattern_symmetric { "" } else { "not " }));
+        }
+        for (place, Mode { size, slices, fibers }) in self.modes.iter().enumerate() {
+            lines.push(format!("mode {place}      size {size}, {slices} coordinates used, {fibers} fibers along it"));
+        }
+        for Memory { format, bytes } in &self.memory {
+            let bytes = u64::try_from(*bytes).map_or_else(|_| "too large".to_string(), bytes_text);
+            lines.push(format!("{format:<11} {bytes}"));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+fn format_name(format: FileFormat) -> &'static str {
+    match format {
+        FileFormat::MatrixMarket => "Matrix Market",
+        FileFormat::Frostt => "FROSTT",
+        FileFormat::HarwellBoeing => "Harwell-Boeing",
+    }
+}
+
+fn compression_name(compression: Compression) -> &'static str {
+    match compression {
+        Compression::None => "none",
+        Compression::Gzip => "gzip",
+        Compression::Zstd => "zstd",
+    }
+}
+
+fn field_name(field: FieldKind) -> &'static str {
+    match field {
+        FieldKind::Real => "real",
+        FieldKind::Integer => "integer",
+        FieldKind::Complex => "complex",
+        FieldKind::Pattern => "pattern",
+    }
+}
+
+fn symmetry_name(symmetry: Symmetry) -> &'static str {
+    match symmetry {
+        Symmetry::General => "general",
+        Symmetry::Symmetric => "symmetric",
+        Symmetry::SkewSymmetric => "skew-symmetric",
+        Symmetry::Hermitian => "hermitian",
+    }
+}

@@ -1,0 +1,281 @@
+//! Inputs: tensors read from files, given on the command line, or made up, each stored as its format says.
+//!
+//! On exit each tensor has the order of its accesses, the sizes that were declared for it, and its declared type and
+//! format, or else those that follow from where it comes from (see the help of `run`).
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use lacunar::{DType, Diagnostic, DynTensor, Format};
+use lacunar_base::Span;
+use lacunar_front::einsum::Ast;
+use lacunar_front::options::Scalar;
+use lacunar_notation as notation;
+use lacunar_runtime::Buffer;
+use lacunar_runtime::io::{self, Data, ReadOptions};
+use lacunar_runtime::random::{Generator, generate};
+use num_complex::Complex;
+
+use crate::failure::Failure;
+use crate::program::{Program, indices_of};
+use crate::request::{Origin, Request};
+
+/// A tensor that is given to the program.
+#[derive(Debug)]
+pub struct Input {
+    /// Its name in the program.
+    pub name: String,
+    /// Its values.
+    pub tensor: DynTensor,
+    /// The file, the kind of made-up values, or the value.
+    pub origin: String,
+}
+
+/// How long it took to get the inputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadTimes {
+    /// Reading files.
+    pub read: Duration,
+    /// Making up values, packing, converting.
+    pub pack: Duration,
+}
+
+/// Reads the inputs that have values of their own: files and scalars.
+///
+/// # Errors
+/// A file can't be read or does not fit its accesses and declarations; memory is refused.
+pub fn load(
+    ast: &Ast,
+    request: &Request,
+    progress: bool,
+    times: &mut LoadTimes,
+) -> Result<Vec<Input>, Failure> {
+    let mut inputs = Vec::new();
+    for (name, origin) in &request.origins {
+        // A name that is not in the program is told by the check.
+        let Some(order) = indices_of(ast, name).map(|indices| indices.len()) else { continue };
+        let tensor = match origin {
+            Origin::File(file) => Wanted { ast, request, name, order }.read(file, progress, times)?,
+            Origin::Value(scalar) => Wanted { ast, request, name, order }.scalar(*scalar)?,
+            Origin::Generated(_) => continue,
+        };
+        let origin = match origin {
+            Origin::File(file) => file.clone(),
+            _ => "given".to_string(),
+        };
+        inputs.push(Input { name: name.clone(), tensor, origin });
+    }
+    Ok(inputs)
+}
+
+/// Makes up the other inputs. `checked` is the program with the sizes of those that were read.
+///
+/// # Errors
+/// Nothing tells a size; a size does not fit, memory is refused.
+pub fn make(
+    program: &Program,
+    checked: &notation::Program,
+    request: &Request,
+    seed: u64,
+    times: &mut LoadTimes,
+) -> Result<Vec<Input>, Failure> {
+    let mut inputs = Vec::new();
+    let mut missing = Vec::new();
+    for (place, (name, origin)) in request.origins.iter().enumerate() {
+        let (Origin::Generated(kind), Some(declared)) = (origin, tensor_of(checked, name)) else { continue };
+        let Some(dims) = declared.dims.iter().copied().collect::<Option<Vec<u64>>>() else {
+            missing.push(unknown_size(declared));
+            continue;
+        };
+        let format = match request.declarations.formats.contains_key(name) {
+            true => declared.format.clone(),
+            false => generated_format(kind, dims.len()),
+        };
+        let start = Instant::now();
+        // Two inputs of one kind and size differ, as do those of two seeds.
+        let tensor = generate(kind, dims, declared.dtype, &format, seed.wrapping_mul(1 << 16).wrapping_add(place as u64))?;
+        times.pack += start.elapsed();
+        inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string() });
+    }
+    if missing.is_empty() { Ok(inputs) } else { Err(program.mistakes(missing)) }
+}
+
+/// A tensor of a checked program by its name.
+pub fn tensor_of<'a>(program: &'a notation::Program, name: &str) -> Option<&'a notation::Tensor> {
+    program.tensors.iter().map(|(_, tensor)| tensor).find(|tensor| tensor.name == name)
+}
+
+/// The format of a made-up tensor where none is declared.
+pub fn generated_format(kind: &Generator, order: usize) -> Format {
+    match (kind, order) {
+        (Generator::Rand | Generator::Ones | Generator::Arange, _) | (_, 0) => Format::dense(order),
+        (Generator::Sparse(_) | Generator::Uniform(_), 1) => Format::sv(),
+        (Generator::Sparse(_) | Generator::Uniform(_), _) => listed_format(order),
+    }
+}
+
+/// The format of a list of entries where none is declared.
+fn listed_format(order: usize) -> Format {
+    match order {
+        0 | 1 => Format::dense(order),
+        2 => Format::csr(),
+        _ => Format::csf(order),
+    }
+}
+
+fn unknown_size(tensor: &notation::Tensor) -> Diagnostic {
+    let name = &tensor.name;
+    let unknown: Vec<String> =
+        (0..tensor.dims.len()).filter(|&d| tensor.dims[d].is_none()).map(|d| d.to_string()).collect();
+    let (noun, places) = (if unknown.len() == 1 { "dimension" } else { "dimensions" }, unknown.join(", "));
+    let sizes = vec!["100"; tensor.dims.len()].join(",");
+    Diagnostic::error("E1009", format!("nothing tells the size of {noun} {places} of `{name}`, which is made up"))
+        .label(tensor.span, "no other tensor shares the index")
+        .hint(format!("declare the sizes, for example `-d {name}:{sizes}`"))
+}
+
+/// What an input has to be.
+struct Wanted<'a> {
+    ast: &'a Ast,
+    request: &'a Request,
+    name: &'a str,
+    order: usize,
+}
+
+impl Wanted<'_> {
+    fn read(&self, file: &str, progress: bool, times: &mut LoadTimes) -> Result<DynTensor, Failure> {
+        let declared = self.request.declared_dims(self.ast, self.name);
+        let options = ReadOptions {
+            dims: declared.clone().filter(|dims| dims.len() == self.order),
+            progress,
+            ..ReadOptions::default()
+        };
+        let start = Instant::now();
+        let mut data = io::read(Path::new(file), &options)?;
+        times.read += start.elapsed();
+        let found = dims_of(&data).to_vec();
+        if !drop_dimensions(&mut data, self.order) {
+            return Err(self.wrong_order(file, &found));
+        }
+        let sizes = dims_of(&data);
+        if let Some(declared) = declared.filter(|declared| declared.len() == self.order && declared != sizes) {
+            return Err(self.wrong_sizes(file, sizes, &declared));
+        }
+        let start = Instant::now();
+        let tensor = match data {
+            Data::Coordinate(coo) => DynTensor::from_coo(coo, &self.format(listed_format(self.order))?)?,
+            Data::Dense(dense) => {
+                let format = self.format(Format::dense(self.order))?;
+                DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?
+            }
+        };
+        let tensor = self.typed(tensor, file);
+        times.pack += start.elapsed();
+        tensor
+    }
+
+    fn scalar(&self, value: Scalar) -> Result<DynTensor, Failure> {
+        if self.order != 0 {
+            let indices = if self.order == 1 { "1 index".to_string() } else { format!("{} indices", self.order) };
+            let diagnostic = Diagnostic::error("E1010", format!("`{}` has {indices}, but one value is given", self.name))
+                .label(self.place(), "not a scalar")
+                .hint(format!("read it from a file, `-i {0}:FILE`, or make it up, `-g {0}:ones`", self.name));
+            return Err(Failure::text(self.name, "-i", diagnostic));
+        }
+        let tensor = match value {
+            Scalar::Bool(value) => DynTensor::scalar(value),
+            Scalar::Int(value) => match i64::try_from(value) {
+                Ok(value) => DynTensor::scalar(value),
+                // The flag's reader lets through what fits in one of the two.
+                Err(_) => DynTensor::scalar(value as u64),
+            },
+            Scalar::Float(value) => DynTensor::scalar(value),
+            Scalar::Complex(re, im) => DynTensor::scalar(Complex::new(re, im)),
+        };
+        self.typed(tensor, "the value")
+    }
+
+    /// The declared format, or the other one.
+    fn format(&self, otherwise: Format) -> Result<Format, Failure> {
+        let Some(spec) = self.request.declarations.formats.get(self.name) else { return Ok(otherwise) };
+        spec.resolve(self.order).map_err(|error| {
+            let diagnostic = Diagnostic::error("E0401", format!("{error}: `{}`", self.name));
+            Failure::plain(diagnostic.hint("a format has one level for each dimension, for example `A:ds`"))
+        })
+    }
+
+    /// The tensor with its declared type.
+    fn typed(&self, tensor: DynTensor, source: &str) -> Result<DynTensor, Failure> {
+        let dtype: DType = match self.request.declarations.dtypes.get(self.name) {
+            Some(&dtype) if dtype != tensor.dtype() => dtype,
+            _ => return Ok(tensor),
+        };
+        if tensor.dtype().is_complex() && !dtype.is_complex() {
+            let message = format!("the complex numbers of {source} cannot be converted to {dtype}");
+            let diagnostic = Diagnostic::error("E0506", message)
+                .label(self.place(), format!("declared {dtype}"))
+                .hint(format!("declare `-t {}:c128` and take a part in the program, with `real(x)` or `abs(x)`", self.name));
+            return Err(Failure::text(self.name, "-t", diagnostic));
+        }
+        Ok(tensor.cast(dtype)?)
+    }
+
+    fn wrong_order(&self, file: &str, found: &[u64]) -> Failure {
+        let (name, order) = (self.name, self.order);
+        let message = format!("{file} holds a tensor of {} dimensions, but `{name}` has {order} indices", found.len());
+        let indices: Vec<&str> = ["i", "j", "k", "l", "m", "n"].into_iter().cycle().take(found.len().min(6)).collect();
+        let diagnostic = Diagnostic::error("E1011", message)
+            .label(self.place(), format!("{order} indices in the program, {} in the file", sizes_text(found)))
+            .hint(match order {
+                1 if found.len() == 2 => "only a matrix of one row or one column serves as a vector".to_string(),
+                _ => format!("access it as `{name}({})`", indices.join(",")),
+            });
+        Failure::text(name, "-i", diagnostic)
+    }
+
+    fn wrong_sizes(&self, file: &str, found: &[u64], declared: &[u64]) -> Failure {
+        let (found, declared) = (sizes_text(found), sizes_text(declared));
+        let message = format!("{file} holds a tensor of sizes {found}, but {declared} is declared for `{}`", self.name);
+        let diagnostic = Diagnostic::error("E1012", message)
+            .label(self.place(), format!("{found} in the file"))
+            .hint(format!("leave `-d` away, or declare {found}"));
+        Failure::text(self.name, "-i", diagnostic)
+    }
+
+    fn place(&self) -> Span {
+        Span::new(0, self.name.len())
+    }
+}
+
+/// Sizes as people write them: `3x4`.
+pub fn sizes_text(dims: &[u64]) -> String {
+    match dims {
+        [] => "scalar".to_string(),
+        dims => dims.iter().map(u64::to_string).collect::<Vec<_>>().join("x"),
+    }
+}
+
+/// The sizes of what a file holds.
+pub fn dims_of(data: &Data) -> &[u64] {
+    match data {
+        Data::Coordinate(coo) => &coo.dims,
+        Data::Dense(dense) => &dense.dims,
+    }
+}
+
+/// Drops dimensions of size 1 of a matrix until `order` are left, the last first. Whether that many are left.
+fn drop_dimensions(data: &mut Data, order: usize) -> bool {
+    while dims_of(data).len() > order && dims_of(data).len() <= 2 {
+        let Some(single) = dims_of(data).iter().rposition(|&size| size == 1) else { break };
+        match data {
+            Data::Coordinate(coo) => {
+                coo.dims.remove(single);
+                coo.coords.remove(single);
+            }
+            Data::Dense(dense) => {
+                dense.dims.remove(single);
+            }
+        }
+    }
+    dims_of(data).len() == order
+}

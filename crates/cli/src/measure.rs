@@ -1,0 +1,176 @@
+//! What is said of a tensor in numbers: the sum and the norm of its values, its first entries; and statistics of times.
+
+use std::time::Duration;
+
+use lacunar::{DType, DynTensor, Error};
+use lacunar_formats::Kind;
+use lacunar_testing::entries::scalars;
+use lacunar_testing::scalar::Scalar;
+use num_complex::Complex;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// The sum of a tensor's values: exact for integers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Sum {
+    /// Of integers (and truth values, counted).
+    Integer(i128),
+    /// Of reals.
+    Real(f64),
+    /// Of complex numbers: real and imaginary part.
+    Complex([f64; 2]),
+}
+
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Sum::Integer(value) => write!(f, "{value}"),
+            Sum::Real(value) => f.write_str(&number(*value)),
+            Sum::Complex([re, im]) => write!(f, "{} + {}i", number(*re), number(*im)),
+        }
+    }
+}
+
+/// The sum of all stored values and their Euclidean norm.
+///
+/// # Errors
+/// Memory for values of another type is refused.
+pub fn sum_and_norm(tensor: &DynTensor) -> Result<(Sum, f64), Failure> {
+    let wide = match tensor.dtype().kind() {
+        Kind::Bool | Kind::Unsigned => DType::U64,
+        Kind::Signed => DType::I64,
+        Kind::Real => DType::F64,
+        Kind::Complex => DType::C128,
+    };
+    let converted = if tensor.dtype() == wide { None } else { Some(tensor.cast(wide).map_err(Error::from)?) };
+    let values = converted.as_ref().unwrap_or(tensor).values();
+    let integers = |values: &mut dyn Iterator<Item = i128>| {
+        let (sum, squares) = values.fold((0i128, 0.0), |(sum, squares), value| {
+            (sum + value, squares + value as f64 * value as f64)
+        });
+        (Sum::Integer(sum), f64::sqrt(squares))
+    };
+    Ok(if let Some(values) = values.as_slice::<u64>() {
+        integers(&mut values.iter().map(|&value| i128::from(value)))
+    } else if let Some(values) = values.as_slice::<i64>() {
+        integers(&mut values.iter().map(|&value| i128::from(value)))
+    } else if let Some(values) = values.as_slice::<Complex<f64>>() {
+        let sum: Complex<f64> = values.iter().sum();
+        let norm = values.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+        (Sum::Complex([sum.re, sum.im]), norm)
+    } else {
+        let values = values.as_slice::<f64>().unwrap_or_default();
+        (Sum::Real(values.iter().sum()), values.iter().map(|value| value * value).sum::<f64>().sqrt())
+    })
+}
+
+/// The largest tensor whose entries are shown.
+const SHOWN_FROM: u64 = 10_000;
+
+/// The first entries that are stored, one a line: `y(0) = 1.5`; nothing for a large tensor.
+///
+/// # Errors
+/// Memory is refused.
+pub fn first_entries(name: &str, tensor: &DynTensor, count: usize) -> Result<Vec<String>, Failure> {
+    if tensor.nnz() > SHOWN_FROM {
+        return Ok(Vec::new());
+    }
+    let coo = tensor.to_coo()?;
+    let mut lines = Vec::new();
+    for (place, value) in scalars(&coo.values).into_iter().take(count).enumerate() {
+        let at: Vec<String> =
+            coo.coords.iter().filter_map(|column| column.get(place)).map(|c| c.to_string()).collect();
+        let access = if at.is_empty() { name.to_string() } else { format!("{name}({})", at.join(",")) };
+        lines.push(format!("{access} = {}", value_text(value)));
+    }
+    if coo.len() > count {
+        lines.push(format!("... {} more", coo.len() - count));
+    }
+    Ok(lines)
+}
+
+/// A value for people.
+pub fn value_text(value: Scalar) -> String {
+    match value {
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Real(value) => format!("{value}"),
+        Scalar::Complex(value) => format!("{} + {}i", value.re, value.im),
+    }
+}
+
+/// A number with six significant digits at most.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() {
+        format!("{value}")
+    } else if (1e-4..1e7).contains(&size) {
+        let digits = (5 - size.log10().floor() as i32).clamp(0, 9) as usize;
+        let text = format!("{value:.digits$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+    } else {
+        format!("{value:.5e}")
+    }
+}
+
+/// A number of bytes for people.
+pub fn bytes_text(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
+}
+
+/// A duration in milliseconds.
+pub fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The median of times; 0 of none.
+pub fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+/// The smallest of times; 0 of none.
+pub fn min(times: &[f64]) -> f64 {
+    times.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_every_kind() {
+        assert_eq!(sum_and_norm(&DynTensor::scalar(-3.0f32)).unwrap(), (Sum::Real(-3.0), 3.0));
+        assert_eq!(sum_and_norm(&DynTensor::scalar(-3i8)).unwrap(), (Sum::Integer(-3), 3.0));
+        assert_eq!(sum_and_norm(&DynTensor::scalar(u64::MAX)).unwrap().0, Sum::Integer(i128::from(u64::MAX)));
+        assert_eq!(sum_and_norm(&DynTensor::scalar(true)).unwrap(), (Sum::Integer(1), 1.0));
+        let complex = DynTensor::scalar(Complex::new(3.0f32, -4.0));
+        assert_eq!(sum_and_norm(&complex).unwrap(), (Sum::Complex([3.0, -4.0]), 5.0));
+    }
+
+    #[test]
+    fn statistics_of_times() {
+        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0]), median(&[])), (2.0, 2.5, 0.0));
+        assert_eq!((min(&[3.0, 1.0]), min(&[])), (1.0, 0.0));
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([number(0.5), number(123456.0), number(1e-9), number(-2.25)], ["0.5", "123456", "1.00000e-9", "-2.25"]);
+        assert_eq!([bytes_text(999), bytes_text(1_500_000)], ["999 B", "1.5 MB"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! From flags to what the library compiles: the inputs, and the options that follow from them.
+
+use std::io::IsTerminal;
+
+use lacunar::{Category, Options};
+use lacunar_front::einsum::Ast;
+use lacunar_front::{Declarations, check};
+
+use crate::args::ProgramArgs;
+use crate::failure::Failure;
+use crate::inputs::{self, Input, LoadTimes};
+use crate::program::Program;
+use crate::request::{Origin, Request};
+
+/// Whether inputs are made up: needed to run, not to compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Every input has values.
+    All,
+    /// Files are read, because compilation follows their sizes; nothing is made up.
+    FilesOnly,
+}
+
+/// Everything that is known before compilation.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What the flags ask for.
+    pub request: Request,
+    /// The inputs.
+    pub inputs: Vec<Input>,
+    /// How the program is compiled.
+    pub options: Options,
+    /// How long it took to get the inputs.
+    pub times: LoadTimes,
+}
+
+/// Reads flags, program and inputs.
+///
+/// # Errors
+/// Mistakes in them, files that can't be read, memory that is refused.
+pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<Prepared, Failure> {
+    let request = Request::new(args)?;
+    let ast = program.parse()?;
+    let mut declarations = request.declarations.clone();
+    if values == Values::All {
+        declarations.inputs = Some(request.origins.keys().cloned().collect());
+    }
+    check_early(program, &declarations)?;
+    let mut times = LoadTimes::default();
+    let progress = std::io::stderr().is_terminal();
+    let mut given = inputs::load(&ast, &request, progress, &mut times)?;
+    for input in &given {
+        declare(&mut declarations, input);
+    }
+    for (name, origin) in &request.origins {
+        if let (Origin::Generated(kind), Some(indices)) = (origin, crate::program::indices_of(&ast, name)) {
+            let format = || inputs::generated_format(kind, indices.len()).into();
+            declarations.formats.entry(name.clone()).or_insert_with(format);
+        }
+    }
+    if values == Values::All {
+        let checked = check(&program.text, &declarations).map_err(|mistakes| program.mistakes(mistakes))?;
+        let made = inputs::make(program, &checked, &request, args.seed, &mut times)?;
+        for input in &made {
+            declare(&mut declarations, input);
+        }
+        given.extend(made);
+        check_outputs(&request, &ast)?;
+    }
+    let options = Options {
+        declarations,
+        backend: request.backend,
+        search: request.search,
+        strict: args.strict,
+        emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
+        ..Options::default()
+    };
+    Ok(Prepared { request, inputs: given, options, times })
+}
+
+/// Tells mistakes of names, formats and statements before files are read. Types and sizes wait for the files'.
+fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
+    let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
+    mistakes.retain(|mistake| {
+        mistake.category != Category::User || !(mistake.code.starts_with("E03") || mistake.code.starts_with("E05"))
+    });
+    if mistakes.is_empty() { Ok(()) } else { Err(program.mistakes(mistakes)) }
+}
+
+/// Declares what an input says of itself.
+fn declare(declarations: &mut Declarations, input: &Input) {
+    let options = Options { declarations: std::mem::take(declarations), ..Options::default() };
+    *declarations = options.tensor(&input.name, &input.tensor).declarations;
+}
+
+/// Asks that every output is a result.
+fn check_outputs(request: &Request, ast: &Ast) -> Result<(), Failure> {
+    let results: Vec<&str> = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
+    match request.outputs.iter().find(|(name, _)| !results.contains(&name.as_str())) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let diagnostic = lacunar::Diagnostic::error("E1013", format!("`{name}` is not a result of the program"))
+                .label(lacunar_base::Span::new(0, name.len()), "not assigned to")
+                .hint(format!("results: {}", results.join(", ")));
+            Err(Failure::text(name, "-o", diagnostic))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The program to run: the text of an expression, or a file `PROGRAM.lac` of statements and flags.
+//!
+//! ```text
+//! # PageRank, one step                          comments as in the language
+//! -f A:csc -i 'A:web graph.mtx'                 flags: lines that begin with `-`, quoted as in a shell
+//! r(i) = 0.85 * A(i,j) * p(j) + b(i)            statements
+//! ```
+//!
+//! Lines of flags are blanked, so that places in the text are those in the file.
+
+use std::path::Path;
+
+use lacunar::{Category, Diagnostic, Error};
+use lacunar_front::einsum::{Ast, Expr, ExprKind, parse};
+
+use crate::failure::Failure;
+
+/// The longest program file that is read. The language has a lower limit for the statements.
+const MAX_FILE: u64 = 1 << 20;
+
+/// A program's text and where it is from.
+#[derive(Debug)]
+pub struct Program {
+    /// The statements.
+    pub text: String,
+    /// A file's name, or `expression`.
+    pub origin: String,
+    /// The flags in the file, in order.
+    pub flags: Vec<String>,
+}
+
+impl Program {
+    /// The program that an argument names: the file, if it ends in `.lac`, or the argument itself.
+    ///
+    /// # Errors
+    /// The file can't be read, or a line of flags has a quote that is not closed.
+    pub fn open(argument: &str) -> Result<Program, Failure> {
+        if Path::new(argument).extension().is_none_or(|extension| extension != "lac") {
+            return Ok(Program { text: argument.to_string(), origin: "expression".to_string(), flags: Vec::new() });
+        }
+        let unreadable = |reason: String| {
+            let diagnostic = Diagnostic::error("E1007", format!("cannot read {argument}: {reason}"));
+            Failure::plain(diagnostic.category(Category::File).hint("name a text file of statements and flags"))
+        };
+        let length = std::fs::metadata(argument).map_err(|error| unreadable(error.to_string()))?.len();
+        if length > MAX_FILE {
+            return Err(unreadable(format!("it has {length} bytes; programs have at most {MAX_FILE}")));
+        }
+        let text = std::fs::read_to_string(argument).map_err(|error| unreadable(error.to_string()))?;
+        Program::from_file(&text, argument)
+    }
+
+    fn from_file(content: &str, origin: &str) -> Result<Program, Failure> {
+        let mut program = Program { text: String::new(), origin: origin.to_string(), flags: Vec::new() };
+        for (number, line) in content.lines().enumerate() {
+            if line.trim_start().starts_with('-') {
+                let words = shlex::split(line).ok_or_else(|| {
+                    let message = format!("{origin}:{}: a quote is not closed", number + 1);
+                    let diagnostic = Diagnostic::error("E1008", message);
+                    Failure::text(
+                        line,
+                        origin,
+                        diagnostic
+                            .label(lacunar_base::Span::new(0, line.len()), "in these flags")
+                            .hint("close it, or write `\\` before a quote that is meant as a character"),
+                    )
+                })?;
+                program.flags.extend(words);
+            } else {
+                program.text.push_str(line);
+            }
+            program.text.push('\n');
+        }
+        Ok(program)
+    }
+
+    /// Reads the statements.
+    ///
+    /// # Errors
+    /// The mistakes in them.
+    pub fn parse(&self) -> Result<Ast, Failure> {
+        let (ast, mistakes) = parse(&self.text);
+        if mistakes.is_empty() { Ok(ast) } else { Err(self.mistakes(mistakes)) }
+    }
+
+    /// Mistakes in this program.
+    pub fn mistakes(&self, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure::Text { text: self.text.clone(), origin: self.origin.clone(), diagnostics }
+    }
+
+    /// What the library says of this program, under its name.
+    pub fn failure(&self, error: Error) -> Failure {
+        match error {
+            Error::Program { diagnostics, .. } => self.mistakes(diagnostics),
+            other => Failure::Library(other),
+        }
+    }
+}
+
+/// The variables with which a name is accessed first; `None` if it is not in the program. An index that is no variable
+/// (a mistake that is told elsewhere) has no name.
+pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
+    ast.statements.iter().find_map(|statement| {
+        if statement.name.text == tensor { Some(names(&statement.indices)) } else { find(&statement.rhs, tensor) }
+    })
+}
+
+fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) => None,
+        ExprKind::Name(name) => (name == tensor).then(Vec::new),
+        ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
+        ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => find(operand, tensor),
+        ExprKind::Binary(_, left, right) => find(left, tensor).or_else(|| find(right, tensor)),
+    }
+}
+
+fn names(indices: &[Expr]) -> Vec<Option<String>> {
+    let name = |index: &Expr| match &index.kind {
+        ExprKind::Name(name) => Some(name.clone()),
+        _ => None,
+    };
+    indices.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Program, indices_of};
+
+    #[test]
+    fn flags_in_a_file_are_blanked_and_split_as_by_a_shell() {
+        let program = Program::from_file("# c\n -f A:csr -i 'A:my file.mtx'\ny(i) = A(i,j)\n-o y:-", "p.lac").unwrap();
+        assert_eq!(program.text, "# c\n\ny(i) = A(i,j)\n\n");
+        assert_eq!(program.flags, ["-f", "A:csr", "-i", "A:my file.mtx", "-o", "y:-"]);
+        assert_eq!(Program::from_file("-f 'A", "p.lac").unwrap_err().code(), 2);
+    }
+
+    #[test]
+    fn accesses_are_found_wherever_they_stand() {
+        let program = Program::open("y(i) = sqrt(A(i,j)) * sum(k, -B[k,i,j]) + f32(alpha)").unwrap();
+        let ast = program.parse().unwrap();
+        let order = |name| indices_of(&ast, name).map(|indices| indices.len());
+        assert_eq!([order("A"), order("B"), order("alpha"), order("y")], [Some(2), Some(3), Some(0), Some(1)]);
+        assert_eq!(order("z"), None);
+    }
+}

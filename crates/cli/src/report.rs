@@ -1,0 +1,312 @@
+//! What is said of a run: for people as text, for programs as one JSON object.
+
+use std::fmt::Write;
+
+use lacunar::{DynTensor, Error, Kernel, Search, Stage};
+use serde::Serialize;
+
+use crate::args::ProgramArgs;
+use crate::check::Verdict;
+use crate::failure::Failure;
+use crate::inputs::{Input, LoadTimes, sizes_text};
+use crate::measure::{Sum, bytes_text, first_entries, median, min, ms, number, sum_and_norm};
+use crate::request::Request;
+
+/// How many entries of a result are shown.
+const SHOWN: usize = 8;
+
+/// Everything that is known after a run.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// The compiled program.
+    pub kernel: &'a Kernel,
+    /// What was asked for.
+    pub request: &'a Request,
+    /// The tensors that were given.
+    pub inputs: &'a [Input],
+    /// The results, by name.
+    pub results: &'a [(String, DynTensor)],
+    /// How long it took to get the inputs.
+    pub load: LoadTimes,
+    /// Milliseconds of each measured run's kernels.
+    pub times: &'a [f64],
+    /// Milliseconds of each measured run's conversions.
+    pub converts: &'a [f64],
+    /// Scalar operations.
+    pub flops: f64,
+    /// What `--check` found.
+    pub verdict: Option<&'a Verdict>,
+}
+
+/// The keys of `--json`.
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    expression: String,
+    formats: serde_json::Map<String, serde_json::Value>,
+    schedule: &'static str,
+    backend: &'static str,
+    threads: u32,
+    inputs: Vec<JsonTensor<'a>>,
+    result: Option<JsonResult<'a>>,
+    plan_ms: f64,
+    compile_ms: f64,
+    load_ms: f64,
+    assemble_ms: f64,
+    convert_ms: f64,
+    times_ms: &'a [f64],
+    median_ms: f64,
+    min_ms: f64,
+    flops: f64,
+    bytes_touched: u64,
+    gflops: f64,
+    gbytes_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<&'a Verdict>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonTensor<'a> {
+    name: &'a str,
+    dims: &'a [u64],
+    nnz: u64,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonResult<'a> {
+    name: &'a str,
+    dims: &'a [u64],
+    nnz: u64,
+    sum: Sum,
+    norm: f64,
+}
+
+impl Outcome<'_> {
+    /// One JSON object, on one line. `result` is what the last statement assigns to.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn json(&self) -> Result<String, Failure> {
+        let (plan_ms, compile_ms) = compile_times(self.kernel);
+        let inputs = self.inputs.iter().map(|input| JsonTensor {
+            name: &input.name,
+            dims: input.tensor.dims(),
+            nnz: input.tensor.nnz(),
+            bytes: input.tensor.bytes(),
+        });
+        let last = self.kernel.program().statements.last().map(|s| &self.kernel.program().tensors[s.lhs.tensor].name);
+        let result = match self.results.iter().find(|(name, _)| Some(name) == last) {
+            None => None,
+            Some((name, tensor)) => {
+                let (sum, norm) = sum_and_norm(tensor)?;
+                Some(JsonResult { name, dims: tensor.dims(), nnz: tensor.nnz(), sum, norm })
+            }
+        };
+        let object = Json {
+            expression: expression(self.kernel),
+            formats: formats(self.kernel),
+            schedule: schedule(self.request),
+            backend: self.request.backend.name(),
+            threads: 1,
+            inputs: inputs.collect(),
+            result,
+            plan_ms,
+            compile_ms,
+            load_ms: ms(self.load.read),
+            assemble_ms: ms(self.load.pack),
+            convert_ms: median(self.converts),
+            times_ms: self.times,
+            median_ms: median(self.times),
+            min_ms: min(self.times),
+            flops: self.flops,
+            bytes_touched: self.bytes_touched(),
+            gflops: per_second(self.flops, self.times),
+            gbytes_per_s: per_second(self.bytes_touched() as f64, self.times),
+            check: self.verdict,
+        };
+        to_line(&object)
+    }
+
+    /// The report for people.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn text(&self) -> Result<String, Failure> {
+        let mut text = format!("{}\n", expression(self.kernel).replace("; ", "\n"));
+        let mut rows = Vec::new();
+        for Input { name, tensor, origin } in self.inputs {
+            let mut row = described(name, tensor);
+            row.push(origin.clone());
+            rows.push(row);
+        }
+        section(&mut text, "inputs", &rows);
+        section(&mut text, "plan", &self.plan());
+        section(&mut text, "times", &self.time_rows());
+        let mut rows = Vec::new();
+        for (name, tensor) in self.results {
+            let (sum, norm) = sum_and_norm(tensor)?;
+            let mut row = described(name, tensor);
+            row.push(format!("sum {sum}"));
+            row.push(format!("norm {}", number(norm)));
+            rows.push(row);
+        }
+        section(&mut text, "results", &rows);
+        for (name, tensor) in self.results {
+            for line in first_entries(name, tensor, SHOWN)? {
+                text += &format!("  {line}\n");
+            }
+        }
+        if let Some(Verdict { differences, how, .. }) = self.verdict
+            && differences.is_empty()
+        {
+            section(&mut text, "check", &[vec![how.clone()]]);
+        }
+        Ok(text)
+    }
+
+    /// One line for each statement: the order of its loops.
+    fn plan(&self) -> Vec<Vec<String>> {
+        let notes = self.kernel.explain();
+        notes.into_iter().filter(|note| note.starts_with("loop order")).map(|note| vec![note]).collect()
+    }
+
+    fn time_rows(&self) -> Vec<Vec<String>> {
+        let (plan_ms, compile_ms) = compile_times(self.kernel);
+        let row = |name: &str, ms: f64, note: String| vec![name.to_string(), format!("{} ms", number(ms)), note];
+        let mut rows = vec![
+            row("read", ms(self.load.read), String::new()),
+            row("pack", ms(self.load.pack), String::new()),
+            row("plan", plan_ms, String::new()),
+            row("compile", compile_ms, self.request.backend.name().to_string()),
+        ];
+        if self.converts.iter().any(|&ms| ms > 0.001) {
+            rows.push(row("convert", median(self.converts), "operands or results, as the plan demands".to_string()));
+        }
+        let (flops, bytes) = (self.flops, self.bytes_touched() as f64);
+        let rates = format!(
+            "{} GFLOP/s, {} GB/s",
+            number(per_second(flops, self.times)),
+            number(per_second(bytes, self.times))
+        );
+        let note = match self.times.len() {
+            1 => rates,
+            runs => format!("median of {runs}, min {} ms; {rates}", number(min(self.times))),
+        };
+        rows.push(row("kernel", median(self.times), note));
+        rows
+    }
+
+    fn bytes_touched(&self) -> u64 {
+        let inputs = self.inputs.iter().map(|input| input.tensor.bytes());
+        inputs.chain(self.results.iter().map(|(_, tensor)| tensor.bytes())).sum()
+    }
+}
+
+/// The JSON object of `compile`: what can be known without running, and the texts of the stages.
+///
+/// # Errors
+/// It can't be written as JSON.
+pub fn compiled_json(
+    kernel: &Kernel,
+    stages: &[Stage],
+    request: &Request,
+    args: &ProgramArgs,
+) -> Result<String, Failure> {
+    let (plan_ms, compile_ms) = compile_times(kernel);
+    let texts: serde_json::Map<String, serde_json::Value> =
+        stages.iter().filter_map(|stage| Some((stage.0.to_string(), kernel.text(stage.0)?.into()))).collect();
+    let mut object = serde_json::json!({
+        "expression": expression(kernel),
+        "formats": formats(kernel),
+        "schedule": schedule(request),
+        "backend": request.backend.name(),
+        "threads": 1,
+        "plan_ms": plan_ms,
+        "compile_ms": compile_ms,
+        "stages": texts,
+    });
+    if args.explain {
+        object["explain"] = kernel.explain().into();
+    }
+    to_line(&object)
+}
+
+/// What the planner chose and why.
+pub fn explanation(kernel: &Kernel, args: &ProgramArgs) -> String {
+    let mut rows: Vec<Vec<String>> = kernel.explain().into_iter().map(|note| vec![note]).collect();
+    if args.threads > 1 {
+        rows.push(vec![format!("kernels are serial so far: 1 thread is used, not {}", args.threads)]);
+    }
+    let mut text = String::new();
+    section(&mut text, "explanation", &rows);
+    text
+}
+
+fn to_line(object: &impl Serialize) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| Error::program("", vec![lacunar::Diagnostic::internal(error.to_string())]);
+    let mut line = serde_json::to_string(object).map_err(internal)?;
+    line.push('\n');
+    Ok(line)
+}
+
+/// The statements, on one line.
+fn expression(kernel: &Kernel) -> String {
+    let program = kernel.program();
+    program.statements.iter().map(|s| program.statement_text(s)).collect::<Vec<_>>().join("; ")
+}
+
+fn formats(kernel: &Kernel) -> serde_json::Map<String, serde_json::Value> {
+    let tensors = kernel.program().tensors.iter();
+    tensors.map(|(_, tensor)| (tensor.name.clone(), tensor.format.to_string().into())).collect()
+}
+
+fn schedule(request: &Request) -> &'static str {
+    match request.search {
+        Search::Cost => "auto",
+        Search::Plain => "none",
+    }
+}
+
+/// Milliseconds of planning (with the checks of the program) and of making code.
+fn compile_times(kernel: &Kernel) -> (f64, f64) {
+    let plans = |stage: &str| matches!(stage, "check" | "plan");
+    (ms(kernel.trace().total(plans)), ms(kernel.trace().total(|stage| !plans(stage))))
+}
+
+/// Billions a second at the median time; 0 where no time passed.
+fn per_second(amount: f64, times: &[f64]) -> f64 {
+    let seconds = median(times) / 1e3;
+    if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 }
+}
+
+fn described(name: &str, tensor: &DynTensor) -> Vec<String> {
+    vec![
+        name.to_string(),
+        tensor.dtype().to_string(),
+        tensor.format().to_string(),
+        sizes_text(tensor.dims()),
+        format!("nnz {}", tensor.nnz()),
+        bytes_text(tensor.bytes()),
+    ]
+}
+
+/// A headline and rows with aligned columns; nothing if there are no rows.
+fn section(text: &mut String, title: &str, rows: &[Vec<String>]) {
+    if rows.is_empty() {
+        return;
+    }
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    text.push_str(title);
+    text.push('\n');
+    for row in rows {
+        let mut line = String::from(" ");
+        for (cell, width) in row.iter().zip(&widths) {
+            // Writing to a `String` cannot fail.
+            let _ = write!(line, " {cell:width$} ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}

@@ -1,0 +1,198 @@
+//! What the flags ask for, read into values; nothing is looked up in files or in the program yet.
+
+use indexmap::IndexMap;
+use lacunar::{Backend, Diagnostic, Search, Stage};
+use lacunar_base::Span;
+use lacunar_front::options::{self, Scalar, Source};
+use lacunar_front::{Declarations, einsum::Ast};
+use lacunar_runtime::random::Generator;
+
+use crate::args::ProgramArgs;
+use crate::failure::Failure;
+
+/// Where an input's values come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// A file.
+    File(String),
+    /// The flag itself.
+    Value(Scalar),
+    /// They are made up.
+    Generated(Generator),
+}
+
+/// What the flags ask for.
+#[derive(Debug)]
+pub struct Request {
+    /// Formats, types and sizes; every size stands under `dims`, whatever it is of.
+    pub declarations: Declarations,
+    /// Every input, in order of the flags.
+    pub origins: IndexMap<String, Origin>,
+    /// Results and their files.
+    pub outputs: Vec<(String, String)>,
+    /// Stages to print, in order of the pipeline.
+    pub stages: Vec<Stage>,
+    /// Who chooses the order of loops.
+    pub search: Search,
+    /// What makes the code.
+    pub backend: Backend,
+}
+
+impl Request {
+    /// Reads the flags of `run` and `compile`.
+    ///
+    /// # Errors
+    /// The first mistake in a flag's value, or what is asked for is not available yet.
+    pub fn new(args: &ProgramArgs) -> Result<Request, Failure> {
+        let mut request = Request {
+            declarations: Declarations::new(),
+            origins: IndexMap::new(),
+            outputs: Vec::new(),
+            stages: Vec::new(),
+            search: search(&args.schedule)?,
+            backend: args.backend.as_deref().map_or(Ok(Backend::default()), backend)?,
+        };
+        for value in &args.formats {
+            let (name, format) = options::format(value).map_err(in_flag("-f", value))?;
+            request.declarations.formats.insert(name, format);
+        }
+        for value in &args.types {
+            let (name, dtype) = options::dtype(value).map_err(in_flag("-t", value))?;
+            request.declarations.dtypes.insert(name, dtype);
+        }
+        for value in &args.sizes {
+            let (name, sizes) = options::sizes(value).map_err(in_flag("-d", value))?;
+            request.declarations.dims.insert(name, sizes);
+        }
+        for value in &args.inputs {
+            let (name, source) = options::input(value).map_err(in_flag("-i", value))?;
+            let origin = match source {
+                Source::File(file) => Origin::File(file),
+                Source::Value(scalar) => Origin::Value(scalar),
+            };
+            request.origin("-i", value, name, origin)?;
+        }
+        for value in &args.generators {
+            let (name, kind) = options::generator(value).map_err(in_flag("-g", value))?;
+            request.origin("-g", value, name, Origin::Generated(generator(kind)))?;
+        }
+        for value in &args.outputs {
+            let output = options::output(value).map_err(in_flag("-o", value))?;
+            if output.1 == "-" && args.json {
+                let diagnostic = Diagnostic::error("E1006", "standard output belongs to --json")
+                    .label(Span::new(0, value.len()), "asks for standard output, too")
+                    .hint("name a file");
+                return Err(Failure::text(value, "-o", diagnostic));
+            }
+            request.outputs.push(output);
+        }
+        if let Some(value) = args.structures.first() {
+            let diagnostic = not_yet("structures are").label(Span::new(0, value.len()), "a structure");
+            return Err(Failure::text(value, "-p", diagnostic.hint("leave `-p` away: all that is stored is computed")));
+        }
+        request.stages = stages(&args.emit)?;
+        Ok(request)
+    }
+
+    fn origin(&mut self, flag: &str, value: &str, name: String, origin: Origin) -> Result<(), Failure> {
+        let twice = self.origins.get(&name).is_some_and(|before| {
+            std::mem::discriminant(before) != std::mem::discriminant(&origin)
+        });
+        if twice {
+            let diagnostic = Diagnostic::error("E1004", format!("`{name}` is given twice"))
+                .label(Span::new(0, name.len()), "has its values from another flag already")
+                .hint("leave one of `-i` and `-g` away");
+            return Err(Failure::text(value, flag, diagnostic));
+        }
+        self.origins.insert(name, origin);
+        Ok(())
+    }
+
+    /// The sizes that are declared for a tensor: under its own name, or under those of all its variables.
+    pub fn declared_dims(&self, ast: &Ast, tensor: &str) -> Option<Vec<u64>> {
+        let dims = &self.declarations.dims;
+        if let Some(sizes) = dims.get(tensor) {
+            return Some(sizes.clone());
+        }
+        let variables = crate::program::indices_of(ast, tensor)?;
+        let size = |variable: Option<String>| match dims.get(&variable?)?.as_slice() {
+            &[size] => Some(size),
+            _ => None,
+        };
+        variables.into_iter().map(size).collect()
+    }
+}
+
+/// Puts a mistake into the flag that it is in.
+fn in_flag(flag: &str, value: &str) -> impl FnOnce(Diagnostic) -> Failure {
+    move |diagnostic| Failure::text(value, flag, diagnostic)
+}
+
+fn not_yet(what: &str) -> Diagnostic {
+    Diagnostic::error("E1001", format!("{what} not available yet"))
+}
+
+fn search(schedule: &str) -> Result<Search, Failure> {
+    match schedule.trim() {
+        "auto" => Ok(Search::Cost),
+        "none" => Ok(Search::Plain),
+        _ => {
+            let diagnostic = not_yet("schedules are")
+                .label(Span::new(0, schedule.len()), "a schedule")
+                .hint("use `auto`, the planner's choice, or `none`, the plain loop nest");
+            Err(Failure::text(schedule, "-s", diagnostic))
+        }
+    }
+}
+
+fn backend(name: &str) -> Result<Backend, Failure> {
+    let place = Span::new(0, name.len());
+    match name {
+        "llvm" if cfg!(feature = "llvm") => Ok(Backend::Llvm),
+        "c" => Ok(Backend::C),
+        "interp" => Ok(Backend::Interpreter),
+        "llvm" | "cuda" => {
+            let diagnostic = Diagnostic::error("E1002", format!("the back end `{name}` is not available in this build"))
+                .label(place, "not in this build")
+                .hint(if cfg!(feature = "llvm") { "use `llvm`, `c` or `interp`" } else { "use `c` or `interp`" });
+            Err(Failure::text(name, "--backend", diagnostic))
+        }
+        _ => {
+            let diagnostic = Diagnostic::error("E1003", format!("there is no back end `{name}`"))
+                .label(place, "not a back end")
+                .hint("back ends: llvm c interp cuda");
+            Err(Failure::text(name, "--backend", diagnostic))
+        }
+    }
+}
+
+/// The stages that are asked for, each once, in order of the pipeline.
+fn stages(words: &[String]) -> Result<Vec<Stage>, Failure> {
+    let names: Vec<&str> = Stage::ALL.iter().map(|stage| stage.0).collect();
+    for word in words {
+        let place = Span::new(0, word.len());
+        if matches!(word.as_str(), "cuda" | "ptx" | "schedule" | "provenance") {
+            let diagnostic = not_yet(&format!("the stage `{word}` is"))
+                .label(place, "a stage to come")
+                .hint(format!("stages: {} all", names.join(" ")));
+            return Err(Failure::text(word, "--emit", diagnostic));
+        }
+        if word != "all" && !names.contains(&word.as_str()) {
+            let diagnostic = Diagnostic::error("E1005", format!("there is no stage `{word}`"))
+                .label(place, "not a stage")
+                .hint(format!("stages: {} all", names.join(" ")));
+            return Err(Failure::text(word, "--emit", diagnostic));
+        }
+    }
+    Ok(Stage::ALL.into_iter().filter(|stage| words.iter().any(|word| word == "all" || word == stage.0)).collect())
+}
+
+fn generator(kind: options::Generator) -> Generator {
+    match kind {
+        options::Generator::Rand => Generator::Rand,
+        options::Generator::Ones => Generator::Ones,
+        options::Generator::Arange => Generator::Arange,
+        options::Generator::Sparse(density) => Generator::Sparse(density),
+        options::Generator::Uniform(count) => Generator::Uniform(count),
+    }
+}

@@ -1,0 +1,362 @@
+//! One statement again, on the reference interpreter: as it is, or for a sample of coordinates of its result.
+//!
+//! A sample keeps some coordinates of a variable of the result: each operand that carries the variable is filtered, and
+//! the coordinates that are left are numbered from 0. So the statement has the same text on smaller tensors:
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j), i in {2, 7, 9}     y(i) = A_1(i,j) * x(j), A_1 made of rows 2, 7 and 9 of A
+//! ```
+
+use std::collections::BTreeMap;
+
+use lacunar::{Backend, Coo, DType, Diagnostic, DynTensor, Error, Kernel, Options, StorageError};
+use lacunar_notation::{Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Program, Role, UnaryFn, VarId};
+use lacunar_runtime::{Coordinates, Values};
+use lacunar_testing::entries::Entries;
+
+use crate::check::{Expected, entries_of};
+use crate::failure::Failure;
+use crate::flops;
+
+/// A statement of a program that has been run.
+pub struct Statement<'a> {
+    /// The program.
+    pub kernel: &'a Kernel,
+    /// The number of the statement.
+    pub place: usize,
+    /// The program's inputs.
+    pub given: &'a [(&'a str, &'a DynTensor)],
+    /// The program's results.
+    pub results: &'a [(String, DynTensor)],
+}
+
+/// What the interpreter says of a statement, and what was found.
+pub struct Comparison {
+    /// What it says.
+    pub reference: Expected,
+    /// What was found at the same coordinates.
+    pub found: Entries,
+    /// The coordinates that were kept along each dimension of the result; `None` where all were.
+    kept: Vec<Option<Vec<u64>>>,
+    /// How it was done, in words.
+    pub how: String,
+}
+
+/// The coordinates that are kept of each variable that is restricted, ascending.
+type Sample = BTreeMap<VarId, Vec<u64>>;
+
+impl Comparison {
+    /// A coordinate of the sample in the whole result.
+    pub fn origin(&self, at: &[u64]) -> Vec<u64> {
+        let whole = |(&c, kept): (&u64, &Option<Vec<u64>>)| kept.as_ref().map_or(c, |kept| kept[c as usize]);
+        at.iter().zip(&self.kept).map(whole).collect()
+    }
+}
+
+impl Statement<'_> {
+    /// About how much work the statement is: operations, entries of operands, entries of the result.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn work(&self) -> Result<f64, Failure> {
+        let program = self.kernel.program();
+        let flops = flops::of_statement(program, self.place, &|name| self.tensor(name))?;
+        let statement = self.statement();
+        let accesses = std::iter::once(&statement.lhs).chain(statement.rhs.accesses());
+        let stored: u64 = accesses.filter_map(|access| self.tensor_of(access)).map(DynTensor::nnz).sum();
+        Ok(flops + stored as f64)
+    }
+
+    /// Runs the statement on the interpreter: all of it, or about a fraction of it.
+    ///
+    /// # Errors
+    /// Memory is refused; the interpreter refuses the statement.
+    pub fn compare(&self, fraction: Option<f64>, seed: u64) -> Result<Comparison, Failure> {
+        let sample = self.sample(fraction.unwrap_or(1.0), seed);
+        let statement = self.statement();
+        let mut program = self.kernel.program().clone();
+        let mut smaller = statement.clone();
+        let mut operands: Vec<(String, DynTensor)> = Vec::new();
+        smaller.rhs = self.restrict_operands(smaller.rhs, &sample, &mut program, &mut operands)?;
+        let name = program.tensors[statement.lhs.tensor].name.clone();
+        if let Some((_, before)) = self.given.iter().find(|(given, _)| *given == name) {
+            operands.push((name.clone(), restricted(before, &statement.lhs, &sample)?));
+        }
+        let sizes = self.sizes(&sample);
+        program.statements = vec![smaller];
+        let reference = interpreted(&program, &operands, &sizes, &name)?;
+        let found = self.tensor(&name).ok_or_else(|| internal(format!("`{name}` has no value")))?;
+        let found = entries_of(&restricted(found, &statement.lhs, &sample)?)?;
+        let kept: Vec<Option<Vec<u64>>> = statement.lhs.vars.iter().map(|var| sample.get(var).cloned()).collect();
+        Ok(Comparison {
+            reference,
+            found,
+            how: self.description(&sample),
+            kept,
+        })
+    }
+
+    fn statement(&self) -> &Assignment {
+        &self.kernel.program().statements[self.place]
+    }
+
+    fn tensor(&self, name: &str) -> Option<&DynTensor> {
+        let results = self.results.iter().map(|(name, tensor)| (name.as_str(), tensor));
+        results.chain(self.given.iter().copied()).find(|(other, _)| *other == name).map(|(_, tensor)| tensor)
+    }
+
+    fn tensor_of(&self, access: &Access) -> Option<&DynTensor> {
+        self.tensor(&self.kernel.program().tensors[access.tensor].name)
+    }
+
+    /// The size of each variable of the statement that some tensor tells.
+    fn whole_sizes(&self) -> BTreeMap<VarId, u64> {
+        let statement = self.statement();
+        let accesses = std::iter::once(&statement.lhs).chain(statement.rhs.accesses());
+        let mut sizes = BTreeMap::new();
+        for access in accesses {
+            if let Some(tensor) = self.tensor_of(access) {
+                sizes.extend(access.vars.iter().copied().zip(tensor.dims().iter().copied()));
+            }
+        }
+        sizes
+    }
+
+    /// The sizes of the statement's variables under their names, in the sample.
+    fn sizes(&self, sample: &Sample) -> Vec<(String, u64)> {
+        let size = |(var, size): (VarId, u64)| {
+            let kept = sample.get(&var).map_or(size, |kept| kept.len() as u64);
+            (self.kernel.program().vars[var].name.clone(), kept)
+        };
+        self.whole_sizes().into_iter().map(size).collect()
+    }
+
+    /// Keeps about a fraction of the result's coordinates: one at random in each of so many equal parts of a variable's
+    /// range, for one variable after the other until the fraction is reached.
+    fn sample(&self, mut fraction: f64, seed: u64) -> Sample {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let sizes = self.whole_sizes();
+        let mut sample = Sample::new();
+        for var in &self.statement().lhs.vars {
+            let size = sizes.get(var).copied().unwrap_or(0);
+            if fraction >= 1.0 || size < 2 {
+                continue;
+            }
+            let count = ((size as f64 * fraction) as u64).clamp(1, size);
+            let border = |part: u64| (u128::from(part) * u128::from(size) / u128::from(count)) as u64;
+            sample.insert(*var, (0..count).map(|part| random.u64(border(part)..border(part + 1))).collect());
+            fraction *= size as f64 / count as f64;
+        }
+        sample
+    }
+
+    fn description(&self, sample: &Sample) -> String {
+        let sizes = self.whole_sizes();
+        let parts: Vec<String> = sample
+            .iter()
+            .map(|(var, kept)| {
+                let name = &self.kernel.program().vars[*var].name;
+                format!("{} of {} coordinates of `{name}`", kept.len(), sizes.get(var).copied().unwrap_or(0))
+            })
+            .collect();
+        match parts.as_slice() {
+            [] => "the reference interpreter".to_string(),
+            parts => format!("the reference interpreter on a sample: {}", parts.join(", ")),
+        }
+    }
+
+    /// The expression with an operand of its own for each access, restricted to the sample.
+    fn restrict_operands(
+        &self,
+        expr: Expr,
+        sample: &Sample,
+        program: &mut Program,
+        operands: &mut Vec<(String, DynTensor)>,
+    ) -> Result<Expr, Failure> {
+        let mut fault = None;
+        let found = self.rename(expr, &mut |access| {
+            let Some(tensor) = self.tensor_of(&access) else { return access };
+            let mut declared = self.kernel.program().tensors[access.tensor].clone();
+            declared.role = Role::Input;
+            let taken = |name: &str| {
+                program.tensors.iter().any(|(_, tensor)| tensor.name == name)
+                    || program.vars.iter().any(|(_, var)| var.name == name)
+            };
+            declared.name = (1..)
+                .map(|number| format!("{}_{number}", declared.name))
+                .find(|name| !taken(name))
+                .unwrap_or_default();
+            match restricted(tensor, &access, sample) {
+                Ok(tensor) => operands.push((declared.name.clone(), tensor)),
+                Err(failure) => fault = Some(failure),
+            }
+            Access { tensor: program.tensors.push(declared), ..access }
+        });
+        fault.map_or(Ok(found), Err)
+    }
+
+    fn rename(&self, expr: Expr, access: &mut impl FnMut(Access) -> Access) -> Expr {
+        match expr.kind {
+            ExprKind::Access(found) => Expr { kind: ExprKind::Access(access(found)), ..expr },
+            _ => expr.map_children(&mut |child| self.rename(child, access)),
+        }
+    }
+}
+
+/// Runs a whole program on the interpreter, for one of its results.
+///
+/// # Errors
+/// Memory is refused; the interpreter refuses the program.
+pub fn whole(kernel: &Kernel, given: &[(&str, &DynTensor)], result: &str) -> Result<Expected, Failure> {
+    let copy = |(name, tensor): &(&str, &DynTensor)| {
+        Ok(((*name).to_string(), tensor.try_clone().map_err(StorageError::from)?))
+    };
+    let operands = given.iter().map(copy).collect::<Result<Vec<_>, Failure>>()?;
+    let sizes = kernel.program().vars.iter().filter_map(|(_, var)| Some((var.name.clone(), var.size?))).collect::<Vec<_>>();
+    interpreted(kernel.program(), &operands, &sizes, result)
+}
+
+/// Runs a program on the interpreter, and again on absolute values for the size of the numbers on the way.
+fn interpreted(
+    program: &Program,
+    operands: &[(String, DynTensor)],
+    sizes: &[(String, u64)],
+    result: &str,
+) -> Result<Expected, Failure> {
+    let entries = run(program, operands, sizes, result, None)?;
+    let mut scale = BTreeMap::new();
+    if entries.dtype.is_float()
+        && let Some(bound) = bounding(program)
+    {
+        let sized = operands.iter().map(|(name, tensor)| Ok((name.clone(), magnitudes(tensor)?)));
+        let operands = sized.collect::<Result<Vec<_>, Failure>>()?;
+        let bounds = run(&bound, &operands, sizes, result, Some(DType::F64))?;
+        scale = bounds.values.into_iter().map(|(at, value)| (at, value.magnitude())).collect();
+    }
+    Ok(Expected { name: result.to_string(), entries, scale })
+}
+
+/// One result of a program on the interpreter; all results have the type `dtype`, or else those of the program.
+fn run(
+    program: &Program,
+    operands: &[(String, DynTensor)],
+    sizes: &[(String, u64)],
+    result: &str,
+    dtype: Option<DType>,
+) -> Result<Entries, Failure> {
+    let mut options = Options::new().backend(Backend::Interpreter);
+    options.declarations.inputs = Some(Default::default());
+    for (name, size) in sizes {
+        options = options.size(name, *size);
+    }
+    for (name, tensor) in operands {
+        options = options.tensor(name, tensor);
+    }
+    for statement in &program.statements {
+        let declared = &program.tensors[statement.lhs.tensor];
+        options = options.format(&declared.name, declared.format.clone());
+        options = options.dtype(&declared.name, dtype.unwrap_or(declared.dtype));
+    }
+    let text: Vec<String> = program.statements.iter().map(|s| program.statement_text(s)).collect();
+    let kernel = Kernel::compile(&text.join("\n"), &options)?;
+    let given: Vec<(&str, &DynTensor)> = operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let found = kernel.run_named(&given)?.results.into_iter().find(|(name, _)| name == result);
+    let (_, tensor) = found.ok_or_else(|| internal(format!("`{result}` has no value")))?;
+    entries_of(&tensor)
+}
+
+/// A program whose results bound, for the absolute values of the inputs, every number that occurs on the way; `None`
+/// where functions hinder it.
+fn bounding(program: &Program) -> Option<Program> {
+    let mut bound = program.clone();
+    for statement in &mut bound.statements {
+        statement.rhs = bounding_expr(&statement.rhs)?;
+    }
+    Some(bound)
+}
+
+fn bounding_expr(expr: &Expr) -> Option<Expr> {
+    let kind = match &expr.kind {
+        ExprKind::Access(_) => expr.kind.clone(),
+        ExprKind::Literal(Literal::Int(value)) => ExprKind::Literal(Literal::Float((*value as f64).abs())),
+        ExprKind::Literal(Literal::Float(value)) => ExprKind::Literal(Literal::Float(value.abs())),
+        ExprKind::Literal(_) => return None,
+        ExprKind::Unary(UnaryFn::Neg | UnaryFn::Abs, operand) => return bounding_expr(operand),
+        ExprKind::Cast(operand) if expr.dtype.is_float() => return bounding_expr(operand),
+        ExprKind::Unary(..) | ExprKind::Cast(_) => return None,
+        ExprKind::Binary(function, left, right) => {
+            let function = match function {
+                BinaryFn::Add | BinaryFn::Sub | BinaryFn::Max | BinaryFn::Min => BinaryFn::Add,
+                BinaryFn::Mul => BinaryFn::Mul,
+                _ => return None,
+            };
+            ExprKind::Binary(function, Box::new(bounding_expr(left)?), Box::new(bounding_expr(right)?))
+        }
+        ExprKind::Reduce(op, vars, operand) => ExprKind::Reduce(*op, vars.clone(), Box::new(bounding_expr(operand)?)),
+    };
+    Some(Expr { kind, dtype: DType::F64, ..expr.clone() })
+}
+
+/// The absolute values of a tensor's entries.
+fn magnitudes(tensor: &DynTensor) -> Result<DynTensor, Failure> {
+    if tensor.dtype().is_complex() {
+        let mut coo = tensor.cast(DType::C128)?.to_coo()?;
+        if let Values::C128(values) = &coo.values {
+            coo.values = Values::F64(values.iter().map(|value| value.norm()).collect());
+        }
+        return Ok(DynTensor::from_coo(coo, tensor.format())?);
+    }
+    let mut real = tensor.cast(DType::F64)?;
+    for value in real.values_mut().into_slice::<f64>().unwrap_or_default() {
+        *value = value.abs();
+    }
+    Ok(real)
+}
+
+/// A tensor restricted to the sample along the dimensions of an access.
+fn restricted(tensor: &DynTensor, access: &Access, sample: &Sample) -> Result<DynTensor, Failure> {
+    let kept: Vec<Option<&Vec<u64>>> = access.vars.iter().map(|var| sample.get(var)).collect();
+    if kept.iter().all(Option::is_none) {
+        return Ok(tensor.try_clone().map_err(StorageError::from)?);
+    }
+    let coo = tensor.to_coo()?;
+    let mut places = Vec::new();
+    let mut coords: Vec<Coordinates> = Vec::new();
+    let dims: Vec<u64> =
+        coo.dims.iter().zip(&kept).map(|(&size, kept)| kept.map_or(size, |kept| kept.len() as u64)).collect();
+    coords.extend(dims.iter().map(|&size| Coordinates::for_size(size)));
+    let mut at = vec![0; dims.len()];
+    for place in 0..coo.len() {
+        let inside = at.iter_mut().zip(&coo.coords).zip(&kept).all(|((at, column), kept)| {
+            let Some(c) = column.get(place) else { return false };
+            match kept.map(|kept| kept.binary_search(&c)) {
+                None => *at = c,
+                Some(Ok(number)) => *at = number as u64,
+                Some(Err(_)) => return false,
+            }
+            true
+        });
+        if inside {
+            places.push(place);
+            coords.iter_mut().zip(&at).for_each(|(column, &c)| column.push(c));
+        }
+    }
+    let values = picked(&coo.values, &places);
+    Ok(DynTensor::from_coo(Coo { dims, coords, values }, tensor.format())?)
+}
+
+/// The values at some places.
+fn picked(values: &Values, places: &[usize]) -> Values {
+    macro_rules! pick {
+        ($($kind:ident)*) => {
+            match values {
+                $(Values::$kind(values) => Values::$kind(places.iter().map(|&place| values[place]).collect()),)*
+            }
+        };
+    }
+    pick!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
+}
+
+fn internal(message: String) -> Failure {
+    Failure::Library(Error::program("", vec![Diagnostic::internal(message)]))
+}
