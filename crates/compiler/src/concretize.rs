@@ -42,6 +42,12 @@ impl Writer<'_> {
         self.order.iter().position(|other| *other == var).unwrap_or(self.order.len())
     }
 
+    /// The rank of the first variable that is summed over in an expression, sums inside sums included: so that loops are
+    /// in order along every path of the nest.
+    fn first_summed(&self, expr: &Expr) -> usize {
+        expr.reduced_vars().into_iter().map(|var| self.rank(var)).min().unwrap_or(usize::MAX)
+    }
+
     fn sorted(&self, vars: &[VarId]) -> Vec<VarId> {
         let mut vars = vars.to_vec();
         vars.sort_by_key(|var| self.rank(*var));
@@ -80,8 +86,7 @@ impl Writer<'_> {
         let ExprKind::Reduce(ReduceOp::Add, summed, body) = &expr.kind else {
             return expr.map_children(&mut |child| self.extract(child, limit, inner, producers));
         };
-        let first = summed.iter().map(|var| self.rank(*var)).min().unwrap_or(0);
-        if first > limit {
+        if self.first_summed(&expr) > limit {
             return expr;
         }
         let free = expr.free_vars();
@@ -124,11 +129,7 @@ impl Writer<'_> {
             return self.nest(lhs, op, rhs, &lhs.vars);
         }
         let outer = self.sorted(&lhs.vars);
-        let first = |term: &Expr| match &term.kind {
-            ExprKind::Reduce(_, summed, _) => summed.iter().map(|var| self.rank(*var)).min().unwrap_or(0),
-            _ => usize::MAX,
-        };
-        let first = scattered.iter().map(first).min().unwrap_or(0);
+        let first = scattered.iter().map(|term| self.first_summed(term)).min().unwrap_or(0);
         let shared = outer.iter().take_while(|var| self.rank(**var) < first).count();
         let (shared, inner) = outer.split_at(shared);
         let mut stmts = Vec::new();
@@ -145,9 +146,10 @@ impl Writer<'_> {
     /// Whether a term is a sum over a variable that comes before one of the result's, and can be added into the result
     /// in that order: it has all of the result's variables, and no conversion stands between.
     fn scatters(&self, lhs: &Access, term: &Expr) -> bool {
-        let ExprKind::Reduce(ReduceOp::Add, summed, _) = &term.kind else { return false };
-        let free = term.free_vars();
-        let first = summed.iter().map(|var| self.rank(*var)).min().unwrap_or(0);
+        if !matches!(term.kind, ExprKind::Reduce(ReduceOp::Add, ..)) {
+            return false;
+        }
+        let (free, first) = (term.free_vars(), self.first_summed(term));
         term.dtype == self.kernel.tensors[lhs.tensor].dtype
             && lhs.vars.iter().all(|var| free.contains(var))
             && lhs.vars.iter().any(|var| self.rank(*var) > first)

@@ -24,14 +24,10 @@ use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, ReduceOp,
 
 /// Inserts the sums that a statement implies. Fresh variables go into `vars` where a sum reuses a bound name.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
-    let mut rhs = statement.rhs.clone();
-    let mut summed: Vec<VarId> = rhs.free_vars();
+    let mut summed: Vec<VarId> = statement.rhs.free_vars();
     summed.retain(|var| !statement.lhs.vars.contains(var));
-    // The last variable first, so that the first ends up outermost.
-    for &var in summed.iter().rev() {
-        rhs = sum_over(rhs, var);
-    }
-    rhs = rename_bound(rhs, &mut statement.lhs.vars.clone(), vars);
+    let rhs = sum_over(statement.rhs.clone(), &summed);
+    let rhs = rename_bound(rhs, &mut statement.lhs.vars.clone(), vars);
     Assignment { rhs, ..statement.clone() }
 }
 
@@ -39,30 +35,23 @@ fn uses(expr: &Expr, var: VarId) -> bool {
     expr.free_vars().contains(&var)
 }
 
-fn sum_over(expr: Expr, var: VarId) -> Expr {
-    if !uses(&expr, var) {
-        return expr;
-    }
-    let descends = match &expr.kind {
+/// The expression summed over those of `vars` that it uses, each as far inside as it goes.
+fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
+    let goes_inside = |var: VarId| match &expr.kind {
         ExprKind::Unary(UnaryFn::Neg, _) => true,
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => true,
         ExprKind::Binary(BinaryFn::Mul, a, b) => uses(a, var) != uses(b, var),
         ExprKind::Binary(BinaryFn::Div, _, b) => !uses(b, var),
         _ => false,
     };
-    if descends {
-        return expr.map_children(&mut |child| sum_over(child, var));
+    let used: Vec<VarId> = vars.iter().copied().filter(|var| uses(&expr, *var)).collect();
+    let (inside, here): (Vec<VarId>, Vec<VarId>) = used.into_iter().partition(|var| goes_inside(*var));
+    let expr = if inside.is_empty() { expr } else { expr.map_children(&mut |child| sum_over(child, &inside)) };
+    if here.is_empty() {
+        return expr;
     }
     let (dtype, span) = (expr.dtype, expr.span);
-    let kind = match expr.kind {
-        // One sum over several variables, where nothing stands between.
-        ExprKind::Reduce(ReduceOp::Add, mut vars, body) => {
-            vars.insert(0, var);
-            ExprKind::Reduce(ReduceOp::Add, vars, body)
-        }
-        kind => ExprKind::Reduce(ReduceOp::Add, vec![var], Box::new(Expr { kind, dtype, span })),
-    };
-    Expr { kind, dtype, span }
+    Expr { kind: ExprKind::Reduce(ReduceOp::Add, here, Box::new(expr)), dtype, span }
 }
 
 /// Gives a summed variable a fresh name where an outer binder has the same one.

@@ -262,6 +262,17 @@ impl Expr {
         found
     }
 
+    /// Variables that are reduced over somewhere in it.
+    pub fn reduced_vars(&self) -> Vec<VarId> {
+        let mut found = Vec::new();
+        self.visit(&mut |expr| {
+            if let ExprKind::Reduce(_, vars, _) = &expr.kind {
+                found.extend(vars);
+            }
+        });
+        found
+    }
+
     /// The same expression with each operand replaced by what `f` makes of it.
     pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
         let kind = match self.kind {

@@ -235,6 +235,7 @@ impl UnaryFn {
             UnaryFn::Not => Some((DType::Bool, DType::Bool)),
             UnaryFn::Abs | UnaryFn::Real | UnaryFn::Imag => Some((operand, operand.part())),
             UnaryFn::Conj | UnaryFn::Square | UnaryFn::Cube => Some((operand, operand)),
+            // The sign of a truth value is itself.
             UnaryFn::Sign => (!operand.is_complex()).then_some((operand, operand)),
             UnaryFn::Floor | UnaryFn::Ceil => match operand.kind() {
                 Kind::Complex => None,

@@ -6,7 +6,7 @@ use lacunar_imp::{BinaryOp, CompareOp, Const, ExprId, UnaryOp};
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, ReduceOp, Role, UnaryFn, WorkspaceKind};
 
-use super::{Lowerer, Scope, Written, workspace_kind};
+use super::{Lowerer, Scope, Uncertain, Written, workspace_kind};
 use crate::iterate::iterators::AccessKey;
 use crate::levels::Position;
 
@@ -22,7 +22,7 @@ pub(super) enum Presence {
 impl Lowerer<'_> {
     /// An assignment; says under which condition the result got a value.
     pub(super) fn assign(&mut self, assign: &Assign, scope: &Scope) -> Result<Written, Diagnostic> {
-        let presence = self.presence(&assign.rhs);
+        let presence = self.presence(&assign.rhs, scope);
         let tensor = &self.kernel.tensors[assign.lhs.tensor];
         if let Some(kind) = workspace_kind(tensor.role) {
             self.fill_workspace(kind, assign, presence, scope)?;
@@ -72,8 +72,18 @@ impl Lowerer<'_> {
                 Ok(self.unary(*function, a))
             }
             ExprKind::Binary(function, a, b) => {
-                let (a, b) = (self.expr(a, scope)?, self.expr(b, scope)?);
-                Ok(self.binary(*function, a, b))
+                let value = (self.expr(a, scope)?, self.expr(b, scope)?);
+                let value = self.binary(*function, value.0, value.1);
+                // An absent operand makes the result absent even where the other is NaN or infinite.
+                let (kills_a, kills_b) = function.annihilates();
+                let uncertain = (kills_a && self.is_uncertain(a, scope)) || (kills_b && self.is_uncertain(b, scope));
+                match uncertain.then(|| self.presence(expr, scope)) {
+                    Some(Presence::If(present)) => {
+                        let zero = self.b.constant(Const::zero(expr.dtype));
+                        Ok(self.b.select(present, value, zero))
+                    }
+                    _ => Ok(value),
+                }
             }
             ExprKind::Reduce(..) => Err(Diagnostic::internal("a reduction is left in concrete notation")),
         }
@@ -83,10 +93,35 @@ impl Lowerer<'_> {
         if let Some(value) = self.scalar_workspace(access.tensor) {
             return Ok(value);
         }
-        let at = self.value_position(&AccessKey::from(access), scope)?;
-        let name = self.name(access.tensor).to_string();
+        let key = AccessKey::from(access);
+        let at = self.value_position(&key, scope)?;
+        let name = format!("{}_v", self.name(access.tensor));
         let values = self.values_of(access.tensor)?;
-        Ok(self.b.load(&format!("{name}_v"), values, at))
+        let zero = Const::zero(self.kernel.tensors[access.tensor].dtype);
+        match scope.uncertain.get(&key) {
+            None => Ok(self.b.load(&name, values, at)),
+            Some(Uncertain { present, readable: true }) => {
+                let value = self.b.load(&name, values, at);
+                let zero = self.b.constant(zero);
+                Ok(self.b.select(*present, value, zero))
+            }
+            Some(Uncertain { present, readable: false }) => {
+                let zero = self.b.constant(zero);
+                let variable = self.b.declare(&name, zero);
+                self.b.begin_block();
+                let value = self.b.load(&name, values, at);
+                self.b.assign(variable, value);
+                let then = self.b.end_block();
+                self.b.push(lacunar_imp::Stmt::If { cond: *present, then, otherwise: Vec::new() });
+                Ok(self.b.var(variable))
+            }
+        }
+    }
+
+    /// Whether an expression reads an access that may be absent.
+    fn is_uncertain(&self, expr: &Expr, scope: &Scope) -> bool {
+        !scope.uncertain.is_empty()
+            && expr.accesses().into_iter().any(|access| scope.uncertain.contains_key(&AccessKey::from(access)))
     }
 
     fn unary(&mut self, function: UnaryFn, a: ExprId) -> ExprId {
@@ -103,6 +138,7 @@ impl Lowerer<'_> {
             UnaryFn::Abs if matches!(ty.kind(), lacunar_formats::Kind::Unsigned | lacunar_formats::Kind::Bool) => {
                 return a;
             }
+            UnaryFn::Sign if ty == DType::Bool => return a,
             UnaryFn::Floor | UnaryFn::Ceil if !ty.is_float() => return a,
             UnaryFn::Neg => UnaryOp::Neg,
             UnaryFn::Not => UnaryOp::Not,
@@ -171,18 +207,21 @@ impl Lowerer<'_> {
         self.b.select(below, zero, from_zero)
     }
 
-    /// Whether an expression has a value here. Every access that is left in it is present, except that a workspace may
-    /// have been given nothing.
-    pub(super) fn presence(&mut self, expr: &Expr) -> Presence {
+    /// Whether an expression has a value here. Every access that is left in it is present, except that one may be uncertain
+    /// in this scope, and that a workspace may have been given nothing.
+    pub(super) fn presence(&mut self, expr: &Expr, scope: &Scope) -> Presence {
         match &expr.kind {
             ExprKind::Literal(Literal::Absent) => Presence::Never,
             ExprKind::Literal(_) => Presence::Always,
-            ExprKind::Access(access) => self.workspace_presence(access.tensor),
-            ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.presence(a),
-            ExprKind::Unary(function, a) if function.keeps_zero() => self.presence(a),
+            ExprKind::Access(access) => match scope.uncertain.get(&AccessKey::from(access)) {
+                Some(uncertain) => Presence::If(uncertain.present),
+                None => self.workspace_presence(access.tensor),
+            },
+            ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.presence(a, scope),
+            ExprKind::Unary(function, a) if function.keeps_zero() => self.presence(a, scope),
             ExprKind::Unary(..) => Presence::Always,
             ExprKind::Binary(function, a, b) => {
-                let (a, b) = (self.presence(a), self.presence(b));
+                let (a, b) = (self.presence(a, scope), self.presence(b, scope));
                 match function.annihilates() {
                     (true, true) => self.all_present(a, b),
                     (true, false) => a,

@@ -30,6 +30,9 @@ impl Lowerer<'_> {
                 self.dense_loop(var, body, &lattice, scope, None)?;
             }
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
+            _ if super::union::is_large(&lattice, body) => {
+                self.union_loop(var, body, &lattice, scope)?;
+            }
             _ => self.merge_loops(var, body, &lattice, &loops, scope)?,
         }
         self.reserved = reserved;
@@ -95,7 +98,7 @@ impl Lowerer<'_> {
         let coordinate = code.coordinate(&mut self.b, &name, position);
         let mut inner = scope.clone();
         inner.coordinates.insert(var, coordinate);
-        inner.positions.insert((iterator.access.clone(), iterator.level), Position::One(position));
+        inner.bind(&iterator.access, iterator.level, Position::One(position));
         self.cases(var, body, lattice, Point(1 << k), &[], &inner)
     }
 
@@ -166,7 +169,7 @@ impl Lowerer<'_> {
     }
 
     /// One case: the residual body with the coordinate bound, and what a result appends around it.
-    fn at_coordinate(&mut self, var: VarId, residual: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+    pub(super) fn at_coordinate(&mut self, var: VarId, residual: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         self.clear_result(scope)?;
         let mark = self.before_append(var, residual)?;
         let written = self.stmt(residual, scope)?;
@@ -227,7 +230,7 @@ impl Lowerer<'_> {
             }
             let (at, until, found) = (self.b.var(at), self.b.var(until), self.b.var(found));
             let position = if self.repeats(lattice, k) { Position::Range(at, until) } else { Position::One(at) };
-            scope.positions.insert((iterator.access.clone(), iterator.level), position);
+            scope.bind(&iterator.access, iterator.level, position);
             present.push((k, found));
         }
         Ok(())
@@ -249,7 +252,19 @@ impl Lowerer<'_> {
                 self.kernel.tensors[iterator.access.tensor].name
             ))
         })?;
-        Ok(code.bounds(&mut self.b, parent))
+        let Some(uncertain) = scope.uncertain.get(&iterator.access) else {
+            return Ok(code.bounds(&mut self.b, parent));
+        };
+        // Nothing under a parent that is absent.
+        let zero = self.b.int(0);
+        let (begin, end) = (self.b.declare("begin", zero), self.b.declare("end", zero));
+        self.b.begin_block();
+        let (from, to) = code.bounds(&mut self.b, parent);
+        self.b.assign(begin, from);
+        self.b.assign(end, to);
+        let then = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::If { cond: uncertain.present, then, otherwise: Vec::new() });
+        Ok((self.b.var(begin), self.b.var(end)))
     }
 
     /// Whether a coordinate can occur at several positions of an iterator: it is not the last level, and the level below

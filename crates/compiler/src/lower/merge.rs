@@ -27,9 +27,9 @@ use crate::levels::Position;
 
 /// Where an iterator of a merge stands.
 #[derive(Clone, Copy)]
-struct Cursor {
-    position: Counter,
-    end: ExprId,
+pub(super) struct Cursor {
+    pub position: Counter,
+    pub end: ExprId,
 }
 
 impl Lowerer<'_> {
@@ -42,15 +42,8 @@ impl Lowerer<'_> {
         loops: &[Point],
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let merged = loops.iter().fold(0, |all, point| all | point.0);
-        let mut cursors = FxHashMap::default();
-        for k in Point(merged).members() {
-            let (begin, end) = self.bounds(lattice, k, scope)?;
-            let name = self.position_name(lattice, k);
-            let position = self.b.declare(&name, begin);
-            let end = self.b.define(&format!("{name}_end"), end);
-            cursors.insert(k, Cursor { position, end });
-        }
+        let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let cursors = self.cursors(lattice, merged, scope)?;
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
         let counter = lattice.visits_all().then(|| {
             let zero = self.b.int(0);
@@ -71,9 +64,27 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// A cursor at the first position of each iterator in a set.
+    pub(super) fn cursors(
+        &mut self,
+        lattice: &Lattice,
+        set: Point,
+        scope: &Scope,
+    ) -> Result<FxHashMap<usize, Cursor>, Diagnostic> {
+        let mut cursors = FxHashMap::default();
+        for k in set.members() {
+            let (begin, end) = self.bounds(lattice, k, scope)?;
+            let name = self.position_name(lattice, k);
+            let position = self.b.declare(&name, begin);
+            let end = self.b.define(&format!("{name}_end"), end);
+            cursors.insert(k, Cursor { position, end });
+        }
+        Ok(cursors)
+    }
+
     /// The largest number of coordinates that a merge can visit: all of the dimension; or those of every iterator, of which
     /// an intersection visits those of one.
-    fn most_visited(
+    pub(super) fn most_visited(
         &mut self,
         var: VarId,
         lattice: &Lattice,
@@ -185,10 +196,14 @@ impl Lowerer<'_> {
                 (Position::One(at), self.b.add(at, step))
             };
             let iterator = &lattice.iterators[k];
-            inner.positions.insert((iterator.access.clone(), iterator.level), position);
+            inner.bind(&iterator.access, iterator.level, position);
             steps.push((cursor.position, next));
         }
-        self.cases(var, body, lattice, point, &present, &inner)?;
+        if counter.is_none() && self.is_plain_union(lattice, point, body) {
+            self.select_present(var, body, lattice, &present, inner)?;
+        } else {
+            self.cases(var, body, lattice, point, &present, &inner)?;
+        }
         for (position, next) in steps {
             self.b.assign(position, next);
         }
@@ -217,7 +232,7 @@ impl Lowerer<'_> {
     }
 
     /// The end of the positions from a cursor on that have the coordinate; none, if the cursor has another.
-    fn segment_end(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) -> ExprId {
+    pub(super) fn segment_end(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) -> ExprId {
         let iterator = &lattice.iterators[k];
         let name = self.position_name(lattice, k);
         let at = self.b.var(cursor.position);

@@ -20,6 +20,7 @@ mod compute;
 mod coverage;
 mod forall;
 mod merge;
+mod union;
 mod workspace;
 
 use lacunar_base::Diagnostic;
@@ -112,8 +113,27 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
 struct Scope {
     coordinates: FxHashMap<VarId, ExprId>,
     positions: FxHashMap<(AccessKey, usize), Position>,
+    /// Accesses of which it is not known whether they are present, with the condition under which they are.
+    uncertain: FxHashMap<AccessKey, Uncertain>,
     /// How many loops are around.
     depth: usize,
+}
+
+/// An access that is present where a condition holds.
+#[derive(Clone, Copy, Debug)]
+struct Uncertain {
+    present: ExprId,
+    /// Its position exists even where it is absent (a cursor on another coordinate), so that it can be read and then
+    /// ignored; otherwise nothing of it may be read.
+    readable: bool,
+}
+
+impl Scope {
+    /// An iterator stands on the coordinate of its loop.
+    fn bind(&mut self, access: &AccessKey, level: usize, position: Position) {
+        self.positions.insert((access.clone(), level), position);
+        self.uncertain.remove(access);
+    }
 }
 
 /// The arrays and variables of one tensor.

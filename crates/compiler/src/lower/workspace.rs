@@ -105,7 +105,9 @@ impl Lowerer<'_> {
         producer: &Stmt,
         scope: &Scope,
     ) -> Result<Written, Diagnostic> {
-        let filled: Vec<TensorId> = producer.writes();
+        // Workspaces inside the producer are its own affair.
+        let read = consumer.reads();
+        let filled: Vec<TensorId> = producer.writes().into_iter().filter(|tensor| read.contains(tensor)).collect();
         for &tensor in &filled {
             self.empty_workspace(tensor);
         }

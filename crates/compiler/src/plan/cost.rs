@@ -184,7 +184,7 @@ impl Model<'_> {
         let ExprKind::Reduce(_, summed, body) = &expr.kind else {
             return expr.children().into_iter().map(|child| self.sums(child, lhs, around)).sum();
         };
-        let first = summed.iter().map(|var| rank(self.order, *var)).min().unwrap_or(0);
+        let first = expr.reduced_vars().into_iter().map(|var| rank(self.order, var)).min().unwrap_or(0);
         let free = expr.free_vars();
         let scattered: Vec<VarId> =
             around.iter().copied().filter(|var| rank(self.order, *var) > first && free.contains(var)).collect();

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! order 0                                            scalar
-//! its consumer, or its producer, visits every
-//! coordinate of each of its variables anyway         dense
+//! its consumer (for a dense result) or its producer
+//! visits every coordinate of its variables anyway    dense
 //! order 1, and the dimension is not enormous         marked
 //! otherwise                                          sorted
 //! ```
@@ -70,7 +70,8 @@ fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
         Stmt::Where { consumer, producer } if producer.writes().contains(&tensor) => {
             let Some(vars) = workspace_vars(producer, tensor) else { return false };
             let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
-            loops_full(consumer) || (loops_full(producer) && fills_alone(producer, tensor))
+            // Where the result is appended to, it must be known which coordinates have a value: all, or none.
+            (loops_full(consumer) && dense_result(kernel)) || (loops_full(producer) && fills_alone(producer, tensor))
         }
         Stmt::Where { consumer, producer } => {
             visited_everywhere(kernel, consumer, tensor) || visited_everywhere(kernel, producer, tensor)
@@ -86,6 +87,10 @@ fn workspace_vars(producer: &Stmt, tensor: TensorId) -> Option<Vec<VarId>> {
         }
     });
     vars
+}
+
+fn dense_result(kernel: &Kernel) -> bool {
+    kernel.tensors.iter().all(|(_, tensor)| tensor.role != Role::Result || tensor.format.is_dense())
 }
 
 /// Whether a producer fills no other tensor.

@@ -1,0 +1,185 @@
+//! Unions without a case for every combination: what is absent counts as zero.
+//!
+//! Two situations. At the innermost level, a merge that has a value at every coordinate it meets needs no branches: each
+//! operand is read where its cursor stands and dropped unless the cursor has the coordinate,
+//!
+//! ```text
+//! a(i) = b(i) + c(i)      while .. { i = min(ib, ic); a = (ib == i ? b : 0) + (ic == i ? c : 0) }
+//! ```
+//!
+//! which costs less than a branch that the processor cannot predict. And a union of many operands would have a loop for each
+//! of their exponentially many combinations; instead there is one loop as long as any has coordinates left, whose
+//! body knows each operand to be present under a condition.
+//!
+//! ```text
+//! a(i) = b(i) + c(i) + d(i) + e(i)
+//!   ib = first of b, or the largest number if there is none; ..
+//!   while (i = min(ib, ic, id, ie)) is a coordinate { ..; advance those that have it }
+//! ```
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{BinaryOp, CompareOp, ExprId};
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Stmt;
+
+use super::merge::Cursor;
+use super::{Counter, Lowerer, Scope, Uncertain};
+use crate::iterate::iterators::sparse_levels;
+use crate::iterate::lattice::{Lattice, Point};
+use crate::levels::Position;
+
+/// The most lattice points that get loops and cases of their own, in an innermost loop and in one around others.
+const MOST_POINTS: usize = 7;
+const MOST_OUTER_POINTS: usize = 3;
+
+/// More than any coordinate.
+const NONE: i64 = i64::MAX;
+
+/// Whether a lattice has too many points for a loop each.
+pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
+    let limit = if matches!(body, Stmt::Assign(_)) { MOST_POINTS } else { MOST_OUTER_POINTS };
+    lattice.points.len() > limit && lattice.searched() == Point::ALL
+}
+
+impl Lowerer<'_> {
+    /// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand.
+    pub(super) fn is_plain_union(&self, lattice: &Lattice, point: Point, body: &Stmt) -> bool {
+        let innermost = |k: usize| {
+            let iterator = &lattice.iterators[k];
+            let last = sparse_levels(self.kernel, iterator.access.tensor).last().map(|(level, _)| level);
+            let order = self.kernel.tensors[iterator.access.tensor].order();
+            last == Some(iterator.level) && iterator.level + 1 == order && !self.repeats(lattice, k)
+        };
+        matches!(body, Stmt::Assign(_))
+            && point.0.count_ones() > 1
+            && lattice.searched() == Point::ALL
+            && point.members().all(|k| innermost(k) && lattice.points.contains(&Point(1 << k)))
+    }
+
+    /// The body of a plain union: once for all combinations.
+    pub(super) fn select_present(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        present: &[(usize, ExprId)],
+        mut scope: Scope,
+    ) -> Result<(), Diagnostic> {
+        scope.depth += 1;
+        let members = present.iter().fold(0, |all, (k, _)| all | 1 << k);
+        for &(k, present) in present {
+            let uncertain = Uncertain { present, readable: true };
+            scope.uncertain.insert(lattice.iterators[k].access.clone(), uncertain);
+        }
+        let Some(residual) = lattice.residual(body, Point(members)) else { return Ok(()) };
+        self.clear_result(&scope)?;
+        let mark = self.before_append(var, &residual)?;
+        self.stmt(&residual, &scope)?;
+        // One of them is present.
+        self.append(var, mark, None, &scope)
+    }
+
+    /// One loop for a union of many operands.
+    pub(super) fn union_loop(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let all = Point(lattice.points.iter().fold(0, |all, point| all | point.0));
+        let cursors = self.cursors(lattice, all, scope)?;
+        let loops: Vec<Point> = lattice.points.clone();
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, &loops, &cursors));
+        let name = self.kernel.vars[var].name.clone();
+        let none = self.b.int(NONE);
+        let mut heads: Vec<(usize, Counter)> = Vec::new();
+        for k in all.members() {
+            let tensor = self.name(lattice.iterators[k].access.tensor).to_string();
+            let head = self.b.declare(&format!("{name}_{tensor}"), none);
+            self.look(lattice, k, cursors[&k], head);
+            heads.push((k, head));
+        }
+        if lattice.is_full() {
+            let (zero, size) = (self.b.int(0), self.size(var));
+            let mut outcome = Ok(());
+            self.in_for(&name, zero, size, |this, coordinate| {
+                outcome = this.union_body(var, body, lattice, &heads, &cursors, coordinate, scope);
+            });
+            return outcome;
+        }
+        let least = |this: &mut Self| {
+            let heads: Vec<ExprId> = heads.iter().map(|(_, head)| this.b.var(*head)).collect();
+            heads.into_iter().reduce(|a, b| this.b.binary(BinaryOp::Min, a, b)).unwrap_or(none)
+        };
+        let coordinate = least(self);
+        let left = self.b.compare(CompareOp::Lt, coordinate, none);
+        self.b.begin_block();
+        let here = self.b.define(&name, coordinate);
+        let outcome = self.union_body(var, body, lattice, &heads, &cursors, here, scope);
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: left, body: block });
+        outcome
+    }
+
+    /// The coordinate a cursor stands on goes to `head`; at its end, [`NONE`].
+    fn look(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, head: Counter) {
+        let iterator = &lattice.iterators[k];
+        let at = self.b.var(cursor.position);
+        let valid = self.b.compare(CompareOp::Lt, at, cursor.end);
+        self.b.begin_block();
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let own = code.coordinate(&mut self.b, "head", at);
+        self.b.assign(head, own);
+        let then = self.b.end_block();
+        self.b.begin_block();
+        let none = self.b.int(NONE);
+        self.b.assign(head, none);
+        let otherwise = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::If { cond: valid, then, otherwise });
+    }
+
+    /// One coordinate: the body with each operand present where its cursor has the coordinate; then these are advanced.
+    #[expect(clippy::too_many_arguments, reason = "a loop of a union is described by all of these")]
+    fn union_body(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        heads: &[(usize, Counter)],
+        cursors: &rustc_hash::FxHashMap<usize, Cursor>,
+        coordinate: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let mut inner = scope.clone();
+        inner.depth += 1;
+        inner.coordinates.insert(var, coordinate);
+        let mut advance = Vec::new();
+        for &(k, head) in heads {
+            let iterator = &lattice.iterators[k];
+            let own = self.b.var(head);
+            let has = self.b.compare(CompareOp::Eq, own, coordinate);
+            let has = self.b.define(&format!("at_{}", self.position_name(lattice, k)), has);
+            let at = self.b.var(cursors[&k].position);
+            let (position, next) = if self.repeats(lattice, k) {
+                let end = self.segment_end(lattice, k, cursors[&k], coordinate);
+                (Position::Range(at, end), end)
+            } else {
+                let one = self.b.int(1);
+                (Position::One(at), self.b.add(at, one))
+            };
+            inner.positions.insert((iterator.access.clone(), iterator.level), position);
+            inner.uncertain.insert(iterator.access.clone(), Uncertain { present: has, readable: false });
+            advance.push((k, head, has, next));
+        }
+        self.at_coordinate(var, body, &inner)?;
+        for (k, head, has, next) in advance {
+            self.b.begin_block();
+            self.b.assign(cursors[&k].position, next);
+            self.look(lattice, k, cursors[&k], head);
+            let then = self.b.end_block();
+            self.b.push(lacunar_imp::Stmt::If { cond: has, then, otherwise: Vec::new() });
+        }
+        Ok(())
+    }
+}
