@@ -19,8 +19,8 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
-use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{Role, VarId, WorkspaceKind};
 
 use super::merge::Cursor;
 use super::{Counter, Lowerer, Scope, Uncertain};
@@ -48,7 +48,9 @@ impl Lowerer<'_> {
             let iterator = &lattice.iterators[k];
             let last = sparse_levels(self.kernel, iterator.access.tensor).last().map(|(level, _)| level);
             let order = self.kernel.tensors[iterator.access.tensor].order();
-            last == Some(iterator.level) && iterator.level + 1 == order && !self.repeats(lattice, k)
+            // A marked workspace has its values at their coordinates, not where its cursor stands.
+            let marked = self.kernel.tensors[iterator.access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
+            last == Some(iterator.level) && iterator.level + 1 == order && !marked && !self.repeats(lattice, k)
         };
         matches!(body, Stmt::Assign(_))
             && point.0.count_ones() > 1
