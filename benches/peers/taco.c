@@ -1,11 +1,9 @@
 /* Runs C code that the command taco generated, on tensors given as `peer.h` says.
  *
  * KERNEL_FILE   the generated file
- * KERNEL        the function of it to call: `taco_compute` into a dense result, which is allocated once; `taco_evaluate`
- *               where
- *               the result is assembled by each run
- * ARGUMENTS     its arguments, `t[0], t[1], ...`
- * ASSEMBLES     1 where it is `taco_evaluate`
+ * CALL          calls of its functions with the tensors `t[0], t[1], ...`: `taco_compute` into a dense result, which is
+ *               allocated once; those that assemble where the result is assembled by each run
+ * ASSEMBLES     1 where the result is assembled
  */
 #include KERNEL_FILE
 #include "peer.h"
@@ -38,7 +36,7 @@ static void prepare(peer_tensor *tensors, int count, const char *kernel) {
     }
 }
 
-static void compute(void) { (KERNEL)(ARGUMENTS); }
+static void compute(void) { CALL }
 
 static const double *result(int64_t *count) {
     int64_t positions = 1;

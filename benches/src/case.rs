@@ -48,10 +48,10 @@ impl<'a> Case<'a> {
 
     /// The number of stored values of the input from the file.
     pub fn nnz(&self) -> u64 {
-        self.from_file().map_or(0, DynTensor::nnz)
+        self.file_tensor().map_or(0, DynTensor::nnz)
     }
 
-    fn from_file(&self) -> Option<&DynTensor> {
+    fn file_tensor(&self) -> Option<&DynTensor> {
         let of_file = |name: &str| self.definition.tensors[name].from == Some(Origin::File);
         self.inputs.iter().find(|(name, _)| of_file(name)).map(|(_, tensor)| tensor)
     }

@@ -132,3 +132,28 @@ impl Entries {
 fn floating(tensor: DynTensor) -> Result<DynTensor> {
     Ok(if tensor.dtype() == DType::F64 { tensor } else { tensor.cast(DType::F64)? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_inputs_are_whole() {
+        for source in made_up(true) {
+            let entries = source.read().expect("it can be made");
+            assert!(entries.coo.len() > 1000, "{}", source.name());
+        }
+    }
+
+    #[test]
+    fn shifting_moves_the_last_column_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.mtx");
+        fs::write(&path, "%%MatrixMarket matrix coordinate integer general\n2 3 2\n1 3 5\n2 1 7\n").expect("written");
+        let source = Source::File(path);
+        assert_eq!(source.name(), "a");
+        let entries = source.read().expect("well-formed");
+        let shifted = entries.pack_shifted(&Format::csr()).expect("it fits");
+        assert_eq!(shifted.to_dense::<f64>().expect("small"), [5.0, 0.0, 0.0, 0.0, 7.0, 0.0]);
+    }
+}

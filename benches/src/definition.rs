@@ -5,7 +5,7 @@
 //! expression = "y(i) = A(i,j) * x(j)"
 //! bandwidth_bound = true     # print what the memory's bandwidth allows
 //! eigen = "spmv"             # the name of the kernel in peers/eigen.cpp; absent where it has none
-//! taco = []                  # more options of the command taco; absent where it can't do it
+//! taco = {}                  # how the command taco is used; absent where it can't do it
 //!
 //! [tensors.y]                # the result: a tensor that comes from nowhere
 //! format = "d"               # level letters, as `-f` takes them
@@ -42,10 +42,22 @@ pub struct Definition {
     pub largest_square: Option<u64>,
     /// What it is called in the peer program for Eigen.
     pub eigen: Option<String>,
-    /// Further options for taco.
-    pub taco: Option<Vec<String>>,
+    /// How taco is used.
+    pub taco: Option<Taco>,
     /// The tensors by name.
     pub tensors: BTreeMap<String, TensorDefinition>,
+}
+
+/// How the command taco is used.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Taco {
+    /// Further options, such as a schedule.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Call `assemble` and then `compute`, not `evaluate`, where the result is assembled.
+    #[serde(default)]
+    pub phases: bool,
 }
 
 /// A tensor of a kernel.

@@ -69,3 +69,37 @@ impl Engine for LacunarEngine<'_> {
         Ok(Check::of(values.context("the result is not of type f64")?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+    use crate::definition::Definition;
+
+    /// Every definition that is for an input runs on it, and through both back ends comes to the same.
+    #[test]
+    fn definitions_run() {
+        let definitions = Definition::read_all().expect("the definitions are well-formed");
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        write("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n1 3 1\n3 1 5\n3 2 4\n");
+        write("b.tns", "1 1 1 2\n1 1 3 1\n2 2 1 5\n2 1 2 4\n");
+        let sources = data::sources(Some(folder.path()), false).expect("the folder can be read");
+        let mut run = 0;
+        for source in &sources {
+            let entries = source.read().expect("well-formed");
+            for definition in &definitions {
+                let Some(case) = Case::new(definition, source.name(), &entries).expect("the case fits") else {
+                    continue;
+                };
+                let check = |backend| LacunarEngine::new(&case, backend).and_then(|mut engine| engine.check());
+                let first = check(Backend::default()).expect("it runs");
+                let second = check(Backend::Interpreter).expect("it is interpreted");
+                assert!(first.agrees(&second), "{}: {first:?} {second:?}", definition.name);
+                assert!(first.values > 0, "{}", definition.name);
+                run += 1;
+            }
+        }
+        assert_eq!(run, definitions.len());
+    }
+}

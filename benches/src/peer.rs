@@ -15,6 +15,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::case::Case;
+use crate::definition::Taco;
 use crate::engine::{Check, Engine};
 use crate::wire;
 
@@ -35,7 +36,7 @@ fn run_to_end(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("{command:?} can't be run"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let first = said.lines().find(|line| line.contains("rror")).unwrap_or_default();
-    ensure!(output.status.success(), "{command:?} failed: {}", said.lines().take(5).collect::<Vec<_>>().join(" / "));
+    ensure!(output.status.success(), "{} failed: {first}", command.get_program().display());
     Ok(())
 }
 
@@ -78,11 +79,11 @@ impl Peers {
         if let (Some(program), Some(kernel)) = (&self.eigen, &case.definition.eigen) {
             peers.push(Peer::start("eigen", program, kernel, case));
         }
-        if let (Some(taco), Some(options)) = (&self.taco, &case.definition.taco) {
+        if let (Some(taco), Some(how)) = (&self.taco, &case.definition.taco) {
             let name = &case.definition.name;
             let mut programs = self.taco_programs.borrow_mut();
             let program = programs.entry(name.clone()).or_insert_with(|| {
-                build_taco(taco, options, case, &self.folder.join(format!("taco-{name}"))).map_err(|e| format!("{e:#}"))
+                build_taco(taco, how, case, &self.folder.join(format!("taco-{name}"))).map_err(|e| format!("{e:#}"))
             });
             peers.push(match program {
                 Ok(program) => Peer::start("taco", program, name, case),
@@ -94,10 +95,10 @@ impl Peers {
 }
 
 /// Lets taco generate code for the kernel and compiles it with the driver.
-fn build_taco(taco: &str, options: &[String], case: &Case, program: &Path) -> Result<PathBuf> {
+fn build_taco(taco: &str, how: &Taco, case: &Case, program: &Path) -> Result<PathBuf> {
     let generated = program.with_extension("generated.c");
     let mut command = Command::new(taco);
-    command.arg(&case.definition.expression).arg("-prefix=taco_").args(options);
+    command.arg(&case.definition.expression).arg("-prefix=taco_").args(&how.options);
     for (name, tensor) in &case.definition.tensors {
         if !tensor.format.is_empty() {
             command.arg(format!("-f={name}:{}", tensor.format));
@@ -107,10 +108,15 @@ fn build_taco(taco: &str, options: &[String], case: &Case, program: &Path) -> Re
     run_to_end(&mut command)?;
     let assembles = !case.result_format.is_dense();
     let arguments: Vec<String> = (0..=case.inputs.len()).map(|k| format!("t[{k}]")).collect();
+    let functions: &[&str] = match (assembles, how.phases) {
+        (false, _) => &["compute"],
+        (true, false) => &["evaluate"],
+        (true, true) => &["assemble", "compute"],
+    };
+    let calls: String = functions.iter().map(|function| format!("taco_{function}({});", arguments.join(","))).collect();
     let flags = [
         format!("-DKERNEL_FILE=\"{}\"", generated.display()),
-        format!("-DKERNEL={}", if assembles { "taco_evaluate" } else { "taco_compute" }),
-        format!("-DARGUMENTS={}", arguments.join(",")),
+        format!("-DCALL={calls}"),
         format!("-DASSEMBLES={}", u8::from(assembles)),
     ];
     compile("cc", "taco.c", &flags, program)?;
