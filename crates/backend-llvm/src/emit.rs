@@ -20,6 +20,7 @@ mod cast;
 mod complex;
 mod expr;
 mod grow;
+mod hints;
 mod math;
 mod memory;
 mod runtime;

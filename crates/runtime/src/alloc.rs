@@ -3,7 +3,11 @@
 //! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 4 MiB or more is mapped fresh from the
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
 //! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is
-//! released by its pointer alone, whether Rust or a kernel allocated it:
+//! released by its pointer alone, whether Rust or a kernel allocated it. The last large blocks that were released are kept
+//! for a while and given out again where the content does not matter: a kernel that runs again and again does not
+//! pay for fresh pages each time.
+//!
+//! Layout:
 //!
 //! ```text
 //! small:  | header, 64 bytes | data ...                                    (the Rust allocator's)
@@ -41,7 +45,7 @@ const HEADER: usize = size_of::<Header>();
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     #[cfg(target_os = "linux")]
     if bytes >= LARGE {
-        return mapped::allocate(bytes);
+        return mapped::allocate(bytes, zeroed);
     }
     let total = bytes.max(1).checked_next_multiple_of(ALIGNMENT)?.checked_add(HEADER)?;
     let layout = Layout::from_size_align(total, ALIGNMENT).ok()?;
@@ -99,7 +103,7 @@ pub unsafe fn release(block: NonNull<u8>) {
     let header = unsafe { *header_of(block) };
     #[cfg(target_os = "linux")]
     if header.mapped {
-        mapped::unmap(header.base, header.total);
+        mapped::release(block, header);
         return;
     }
     // SAFETY: the layout is the one `allocate` used, which was valid.
@@ -143,10 +147,56 @@ mod mapped {
 
     use super::{HEADER, Header, header_of};
     use std::ptr::NonNull;
+    use std::sync::{Mutex, PoisonError};
 
     const HUGE: usize = 2 << 20;
 
-    pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+    /// How many bytes, and how many blocks, are kept after they were released.
+    const KEPT_BYTES: usize = 512 << 20;
+    const KEPT_BLOCKS: usize = 16;
+
+    /// A block that nobody uses.
+    struct Kept {
+        block: NonNull<u8>,
+        header: Header,
+    }
+
+    // SAFETY: a kept block is owned by the list alone.
+    unsafe impl Send for Kept {}
+
+    /// Released blocks, the oldest first.
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+    /// Keeps a block for later, and unmaps those that are too many.
+    pub(super) fn release(block: NonNull<u8>, header: Header) {
+        let mut unmapped = Vec::new();
+        {
+            // A panic elsewhere cannot have left the list half-changed: it is only pushed to and removed from.
+            let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push(Kept { block, header });
+            let mut bytes: usize = kept.iter().map(|kept| kept.header.total).sum();
+            while bytes > KEPT_BYTES || kept.len() > KEPT_BLOCKS {
+                let oldest = kept.remove(0);
+                bytes -= oldest.header.total;
+                unmapped.push(oldest);
+            }
+        }
+        unmapped.into_iter().for_each(|kept| unmap(kept.header.base, kept.header.total));
+    }
+
+    /// The smallest kept block that holds `bytes`, if it is not more than twice as large.
+    fn reuse(bytes: usize) -> Option<NonNull<u8>> {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |kept: &Kept| kept.header.capacity >= bytes && kept.header.capacity / 2 <= bytes;
+        let best = kept.iter().enumerate().filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.header.capacity);
+        let (index, _) = best?;
+        Some(kept.remove(index).block)
+    }
+
+    pub(super) fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
+        if let Some(block) = (!zeroed).then(|| reuse(bytes)).flatten() {
+            return Some(block);
+        }
         let page = page_size();
         let data = map_aligned(page, bytes.checked_next_multiple_of(page)?)?;
         write_header(data, page, bytes.checked_next_multiple_of(page)?);

@@ -7,6 +7,7 @@ use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, VarId};
 
+use super::hints::LoopHint;
 use super::value::Value;
 use super::{Emitter, Place};
 use crate::LlvmError;
@@ -52,7 +53,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Stmt::Fill { array, begin, end, value } => {
                 let (begin, end, value) = (self.eval_int(begin)?, self.eval_int(end)?, self.eval(value)?);
-                self.count(begin, end, "k", |emitter, k| emitter.store(array, k, value))
+                self.count(begin, end, "k", None, |emitter, k| emitter.store(array, k, value))
             }
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.leave(Some(status)),
@@ -96,7 +97,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn for_loop(&mut self, var: VarId, begin: ExprId, end: ExprId, body: &Block) -> Result<(), LlvmError> {
         let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
         let name = &self.source.vars[var].name;
-        self.count(begin, end, name, |emitter, counter| {
+        let hint = LoopHint::for_body(self.source, body);
+        self.count(begin, end, name, hint, |emitter, counter| {
             emitter.places[var.index()] = Some(Place::Value(Value::Int(counter)));
             emitter.block(body)
         })
@@ -108,6 +110,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
         name: &str,
+        hint: Option<LoopHint>,
         body: impl FnOnce(&mut Self, IntValue<'ctx>) -> Result<(), LlvmError>,
     ) -> Result<(), LlvmError> {
         let before = self.current_block()?;
@@ -124,7 +127,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             let next = self.builder.build_int_nsw_add(value, self.index(1), "next")?;
             counter.add_incoming(&[(&next, self.current_block()?)]);
             let more = self.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
-            self.builder.build_conditional_branch(more, inside, after)?;
+            let latch = self.builder.build_conditional_branch(more, inside, after)?;
+            if let Some(hint) = hint {
+                hint.set(self.context, latch);
+            }
         }
         self.builder.position_at_end(after);
         Ok(())

@@ -89,4 +89,8 @@ impl LevelCode for Compressed {
             b.store_index(self.pos, q, edge);
         });
     }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
+        b.load_index("stored", self.pos, parents)
+    }
 }

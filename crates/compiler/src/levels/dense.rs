@@ -30,4 +30,8 @@ impl LevelCode for Dense {
         let first = b.mul(parent, self.size);
         Some(b.add(first, coordinate))
     }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId {
+        b.mul(parents, size)
+    }
 }

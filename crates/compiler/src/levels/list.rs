@@ -23,4 +23,8 @@ impl LevelCode for List {
     fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
         b.load_index(name, self.keys, position)
     }
+
+    fn count_positions(&self, b: &mut Builder, _parents: ExprId, _size: ExprId) -> ExprId {
+        b.var(self.count)
+    }
 }

@@ -52,6 +52,9 @@ pub trait LevelCode: std::fmt::Debug {
         None
     }
 
+    /// The number of positions, under `parents` parent positions.
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId;
+
     /// Result: before anything is appended. `parents` is the number of parent positions, where it is known in advance.
     fn append_init(&self, _b: &mut Builder, _parents: Option<ExprId>) {}
 

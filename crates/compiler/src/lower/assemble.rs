@@ -15,9 +15,9 @@
 //! coordinates without values. Paper: Chou et al. 2018, §5.3 (append).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{CompareOp, ExprId, Status};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, Status};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{Role, TensorId, VarId};
+use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
 
 use super::coverage::{reaches_all, writes_all};
 use super::{Counter, Lowerer, Phase, Scope, Written};
@@ -99,8 +99,82 @@ impl Lowerer<'_> {
                 self.tensors[access.tensor.index()].levels[group.head].append_init(&mut self.b, parents);
             }
         }
+        let innermost = groups.len().wrapping_sub(1);
         self.appended = Some(Appended { access, groups });
+        if let Some(most) = self.most_results() {
+            self.reserve(innermost, most);
+        }
         Ok(())
+    }
+
+    /// The largest number of positions that the innermost group of the result can get, where the operands tell.
+    fn most_results(&mut self) -> Option<ExprId> {
+        let appended = self.appended.as_ref()?;
+        let (result, last) = (appended.access.clone(), appended.groups.last()?.last);
+        let vars: Vec<VarId> = (0..=last).map(|level| self.level_var(&result, level)).collect();
+        let mut rhs = None;
+        self.kernel.stmt.visit_assigns(&mut |assign| {
+            if assign.lhs.tensor == result.tensor {
+                rhs = Some(&assign.rhs);
+            }
+        });
+        self.most_of(rhs?, &vars)
+    }
+
+    /// How many combinations of `vars` an expression can have values at, if it is restricted to stored ones.
+    fn most_of(&mut self, expr: &'_ Expr, vars: &[VarId]) -> Option<ExprId> {
+        match &expr.kind {
+            ExprKind::Literal(_) => None,
+            ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.most_of(a, vars),
+            ExprKind::Unary(function, a) => {
+                if function.keeps_zero() {
+                    self.most_of(a, vars)
+                } else {
+                    None
+                }
+            }
+            ExprKind::Binary(function, a, b) => {
+                let (most_a, most_b) = (self.most_of(a, vars), self.most_of(b, vars));
+                match (function.annihilates(), most_a, most_b) {
+                    ((true, true), Some(a), Some(b)) => Some(self.b.binary(BinaryOp::Min, a, b)),
+                    ((true, true), one, other) => one.or(other),
+                    ((true, false), one, _) => one,
+                    (_, Some(a), Some(b)) if function.keeps_zero() => Some(self.b.add(a, b)),
+                    _ => None,
+                }
+            }
+            ExprKind::Access(access) => {
+                let key = AccessKey::from(access);
+                if matches!(self.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
+                    let mut filled = None;
+                    self.kernel.stmt.visit_assigns(&mut |assign| {
+                        if assign.lhs.tensor == access.tensor {
+                            filled = Some(&assign.rhs);
+                        }
+                    });
+                    return self.most_of(filled?, vars);
+                }
+                let levels = 0..key.vars.len();
+                let at = |var: &VarId| levels.clone().find(|level| self.level_var(&key, *level) == *var);
+                let deepest = vars.iter().map(at).collect::<Option<Vec<usize>>>()?.into_iter().max()?;
+                // More than the tensor has, if dense levels are among them.
+                let levels = self.kernel.tensors[access.tensor].format.levels();
+                let sparse = |level: usize| !levels[level].properties().full;
+                let stored = sparse(deepest) && (1..deepest).all(sparse);
+                stored.then(|| self.count_positions(&key, deepest)).flatten()
+            }
+        }
+    }
+
+    /// The number of positions of a level of an operand.
+    fn count_positions(&mut self, access: &AccessKey, level: usize) -> Option<ExprId> {
+        let parents = match level.checked_sub(1) {
+            Some(above) => self.count_positions(access, above)?,
+            None => self.b.int(1),
+        };
+        let size = self.size(self.level_var(access, level));
+        let code = self.tensors[access.tensor.index()].levels.get(level)?;
+        Some(code.count_positions(&mut self.b, parents, size))
     }
 
     /// Decides where a dense result is set to zero: nowhere if every place is written, else as far inside as the loops

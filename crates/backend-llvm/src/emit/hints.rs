@@ -1,0 +1,87 @@
+//! Loop metadata: how LLVM's vectorizer should treat a loop.
+//!
+//! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of wide
+//! vectors, which pays for long rows only: what is left over runs one element at a time, and rows of sparse matrices are
+//! short. One 256-bit vector without interleaving was the fastest, or within 3% of it, on each of seven matrices with
+//! 4 to 17,000 values a row (x86 with AVX-512; widths 1, 4, 8 and 1 to 8 copies compared).
+//!
+//! ```text
+//! br i1 %more, label %for, label %end_for, !llvm.loop !1
+//! !1 = distinct !{!1, !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}}
+//! ```
+
+#![allow(unsafe_code)]
+
+use inkwell::context::AsContextRef;
+use inkwell::llvm_sys::core::{
+    LLVMConstInt, LLVMGetMDKindIDInContext, LLVMInt32TypeInContext, LLVMMDNodeInContext2, LLVMMDStringInContext2,
+    LLVMMetadataAsValue, LLVMSetMetadata, LLVMValueAsMetadata,
+};
+use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
+use inkwell::llvm_sys::prelude::LLVMMetadataRef;
+use inkwell::values::{AsValueRef, InstructionValue};
+use lacunar_imp::{Block, ExprId, Function, Stmt, VarId};
+
+/// The bytes of a vector in a loop that gathers.
+const GATHER_BYTES: usize = 32;
+
+/// How a loop should be vectorized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LoopHint {
+    /// Elements of a vector.
+    width: u32,
+    /// Copies of the body that run at once.
+    interleave: u32,
+}
+
+impl LoopHint {
+    /// The hint for a loop with a body: for those that read where something they have just read points to.
+    pub(super) fn for_body(function: &Function, body: &Block) -> Option<LoopHint> {
+        let mut loaded: Vec<VarId> = Vec::new();
+        let mut widest = 0;
+        for stmt in body {
+            if let Stmt::Load { var, array, index } = stmt {
+                if reads(function, *index, &loaded) {
+                    widest = widest.max(function.arrays[*array].elem.size());
+                }
+                loaded.push(*var);
+            }
+        }
+        (widest > 0).then(|| LoopHint { width: (GATHER_BYTES / widest.min(GATHER_BYTES)) as u32, interleave: 1 })
+    }
+
+    /// Puts the hint on the branch back to the start of a loop.
+    pub(super) fn set<'ctx>(self, context: impl AsContextRef<'ctx>, latch: InstructionValue<'ctx>) {
+        let context = context.as_ctx_ref();
+        // SAFETY: every value belongs to `context`, which outlives them; names are passed with their lengths. The first
+        // operand of a loop's node is the node itself, so a temporary one stands in its place while it is made.
+        unsafe {
+            let number = |name: &str, value: u32| -> LLVMMetadataRef {
+                let value = LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(value), 0);
+                let mut pair =
+                    [LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len()), LLVMValueAsMetadata(value)];
+                LLVMMDNodeInContext2(context, pair.as_mut_ptr(), pair.len())
+            };
+            let own = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
+            let mut operands = [
+                own,
+                number("llvm.loop.vectorize.width", self.width),
+                number("llvm.loop.interleave.count", self.interleave),
+            ];
+            let node = LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len());
+            LLVMMetadataReplaceAllUsesWith(own, node);
+            let name = "llvm.loop";
+            let kind = LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32);
+            LLVMSetMetadata(latch.as_value_ref(), kind, LLVMMetadataAsValue(context, node));
+        }
+    }
+}
+
+/// Whether an expression reads one of some variables.
+fn reads(function: &Function, expr: ExprId, vars: &[VarId]) -> bool {
+    let expr = &function.exprs[expr];
+    match expr {
+        lacunar_imp::Expr::Var(var) => vars.contains(var),
+        other => other.operands().into_iter().any(|operand| reads(function, operand, vars)),
+    }
+}
