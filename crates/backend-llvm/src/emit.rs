@@ -21,6 +21,7 @@ mod complex;
 mod expr;
 mod grow;
 mod hints;
+pub(crate) use hints::silence;
 mod math;
 mod memory;
 mod runtime;

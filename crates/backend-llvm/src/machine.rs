@@ -73,6 +73,7 @@ pub(crate) fn build<'ctx>(
     machine: &TargetMachine,
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, LlvmError> {
+    crate::emit::silence(context);
     let module = emit(context, function, symbol, machine)?;
     optimize(&module, machine, options)?;
     Ok(module)

@@ -12,13 +12,15 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::c_void;
+
 use inkwell::context::AsContextRef;
 use inkwell::llvm_sys::core::{
-    LLVMConstInt, LLVMGetMDKindIDInContext, LLVMInt32TypeInContext, LLVMMDNodeInContext2, LLVMMDStringInContext2,
-    LLVMMetadataAsValue, LLVMSetMetadata, LLVMValueAsMetadata,
+    LLVMConstInt, LLVMContextSetDiagnosticHandler, LLVMGetMDKindIDInContext, LLVMInt32TypeInContext,
+    LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMSetMetadata, LLVMValueAsMetadata,
 };
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
-use inkwell::llvm_sys::prelude::LLVMMetadataRef;
+use inkwell::llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMetadataRef};
 use inkwell::values::{AsValueRef, InstructionValue};
 use lacunar_imp::{Block, ExprId, Function, Stmt, VarId};
 
@@ -35,8 +37,15 @@ pub(super) struct LoopHint {
 }
 
 impl LoopHint {
-    /// The hint for a loop with a body: for those that read where something they have just read points to.
+    /// The hint for a loop with a body: for those that read where something they have just read points to, and have
+    /// nothing in them that keeps a loop from being vectorized.
     pub(super) fn for_body(function: &Function, body: &Block) -> Option<LoopHint> {
+        let straight = |stmt: &Stmt| {
+            matches!(stmt, Stmt::Load { .. } | Stmt::Define { .. } | Stmt::Assign { .. } | Stmt::Comment(_))
+        };
+        if !body.iter().all(straight) {
+            return None;
+        }
         let mut loaded: Vec<VarId> = Vec::new();
         let mut widest = 0;
         for stmt in body {
@@ -75,6 +84,13 @@ impl LoopHint {
             LLVMSetMetadata(latch.as_value_ref(), kind, LLVMMetadataAsValue(context, node));
         }
     }
+}
+
+/// Keeps LLVM from writing to the standard error what it thinks of a loop that it could not treat as asked.
+pub(crate) fn silence<'ctx>(context: impl AsContextRef<'ctx>) {
+    extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
+    // SAFETY: the handler takes whatever it is given and outlives every context.
+    unsafe { LLVMContextSetDiagnosticHandler(context.as_ctx_ref(), Some(ignore), std::ptr::null_mut()) };
 }
 
 /// Whether an expression reads one of some variables.
