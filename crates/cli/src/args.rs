@@ -14,6 +14,7 @@ Examples:
   lacunar compile 'y(i) = A(i,j) * x(j)' -f A:csr --emit c
   lacunar info matrix.mtx
   lacunar convert matrix.mtx matrix.tns.gz
+  lacunar plot matrix.mtx -o spy.png
 
 Exit codes: 0 done; 1 a difference found by --check; 2 a mistake in what was written; 3 a file that can't be read or is
 malformed; 4 out of memory or a size that does not fit; 70 an internal error.";
@@ -62,6 +63,9 @@ pub enum Command {
     /// Describe the tensor in a file.
     #[command(args_override_self = true)]
     Info(InfoArgs),
+    /// Draw where the entries of the tensor in a file are.
+    #[command(args_override_self = true)]
+    Plot(PlotArgs),
 }
 
 /// What `run` and `compile` take. `-o`, `--check` and `--time` have no effect on `compile`.
@@ -168,7 +172,33 @@ pub struct InfoArgs {
     pub json: bool,
 }
 
+/// What `plot` takes.
+#[derive(Args, Debug)]
+pub struct PlotArgs {
+    /// The file to read
+    pub file: PathBuf,
+    /// The picture to write: .png or .svg
+    #[arg(short = 'o', value_name = "FILE")]
+    pub output: PathBuf,
+    /// Heading; the name of the file unless given
+    #[arg(long)]
+    pub title: Option<String>,
+    /// About how many pixels the longer side of a .png has, from 600 to 8000
+    #[arg(long, value_name = "N", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(600..=8000))]
+    pub pixels: u32,
+    /// The mode that a tensor of order 3 or more is sliced along, from 0
+    #[arg(long, default_value_t = 0)]
+    pub mode: usize,
+    /// Cut that mode into at most so many runs of neighboring slices
+    #[arg(long, value_name = "N", default_value_t = 9, conflicts_with = "at")]
+    pub runs: u64,
+    /// Draw these slices alone, counted from 0
+    #[arg(long, value_name = "K,...", value_delimiter = ',')]
+    pub at: Vec<u64>,
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::{Cli, Command};
     use clap::{CommandFactory, Parser};

@@ -76,8 +76,7 @@ pub fn check(
     results: &[(String, DynTensor)],
     seed: u64,
 ) -> Result<Verdict, Failure> {
-    let mut verdict =
-        Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0 };
+    let mut verdict = Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0 };
     if let Some(outcomes) = by_oracle(kernel, given)? {
         verdict.how = "the dense oracle".to_string();
         for expected in outcomes {
@@ -147,10 +146,9 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
     if expected.entries.dims != found.dims || dtype != found.dtype {
         let (dims, there) = (&expected.entries.dims, &found.dims);
         verdict.different += 1;
-        verdict.differences.push(format!(
-            "{}: expected sizes {dims:?} of {dtype}, found {there:?} of {}",
-            expected.name, found.dtype
-        ));
+        verdict
+            .differences
+            .push(format!("{}: expected sizes {dims:?} of {dtype}, found {there:?} of {}", expected.name, found.dtype));
         return;
     }
     let places: BTreeSet<&Vec<u64>> = expected.entries.values.keys().chain(found.values.keys()).collect();
@@ -169,14 +167,13 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
                 [] => expected.name.clone(),
                 coordinates => format!("{}({})", expected.name, coordinates.join(",")),
             };
-            verdict
-                .differences
-                .push(format!("{access}: expected {}, found {}", value_text(want), value_text(have)));
+            verdict.differences.push(format!("{access}: expected {}, found {}", value_text(want), value_text(have)));
         }
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use lacunar::{DType, Format, Options};

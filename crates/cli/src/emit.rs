@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Kernel, Stage};
+use lacunar_compiler::iterate::graph::graph;
 
 use crate::failure::Failure;
+use crate::{output, plot};
 
 /// The texts of the stages. Where there are several, each has a headline.
 pub fn text(kernel: &Kernel, stages: &[Stage]) -> String {
@@ -35,19 +37,28 @@ pub fn to_folder(kernel: &Kernel, stages: &[Stage], folder: &Path) -> Result<Vec
     let mut written = Vec::new();
     for stage in stages {
         let Some(text) = kernel.text(stage.0) else { continue };
-        let path = folder.join(file_name(stage.0));
-        replace(&path, &text).map_err(|error| failed(&path, error))?;
-        written.push(path.display().to_string());
+        let mut files = vec![(file_name(stage.0), text)];
+        if stage.0 == "graph" {
+            files.extend(drawings(kernel));
+        }
+        for (name, text) in files {
+            let path = folder.join(name);
+            output::replace(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
+            written.push(path.display().to_string());
+        }
     }
     Ok(written)
 }
 
-/// Writes a file beside its place, then renames it.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+/// The iteration graph of each statement as SVG.
+fn drawings(kernel: &Kernel) -> Vec<(String, String)> {
+    let steps = kernel.steps();
+    let drawing = |(number, step): (usize, &lacunar::Step)| {
+        let name = if steps.len() == 1 { "graph.svg".to_string() } else { format!("graph-{}.svg", number + 1) };
+        let title = kernel.program().statement_text(&kernel.program().statements[number]);
+        (name, plot::graph(&graph(&step.plan.kernel), &title).to_svg())
+    };
+    steps.iter().enumerate().map(drawing).collect()
 }
 
 fn file_name(stage: &str) -> String {

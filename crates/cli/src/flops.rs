@@ -91,15 +91,18 @@ impl Counter<'_, '_> {
         if inner.is_empty() {
             return Ok(points * (within(&outer) + outer.len()) as f64);
         }
-        let results = self.results(&accesses).min(points);
+        let results = self.results(&accesses)?.min(points);
         Ok(points * (within(&inner) + inner.len()) as f64 + results * (within(&outer) + outer.len()) as f64)
     }
 
-    /// The points of the result's variables in a term.
-    fn results(&self, accesses: &[&Access]) -> f64 {
-        let mut vars: Vec<VarId> = accesses.iter().flat_map(|access| access.vars.iter().copied()).collect();
-        vars.retain(|var| self.kept.contains(var));
-        self.volume(&mut vars)
+    /// The points of the result's variables in a term: those where its factors without summed variables are stored.
+    fn results(&self, accesses: &[&Access]) -> Result<f64, Failure> {
+        let is_kept = |var: &VarId| self.kept.contains(var);
+        let outer: Vec<&Access> = accesses.iter().copied().filter(|access| access.vars.iter().all(is_kept)).collect();
+        let covered = |var: &VarId| outer.iter().any(|access| access.vars.contains(var));
+        let mut others: Vec<VarId> = accesses.iter().flat_map(|access| access.vars.iter().copied()).collect();
+        others.retain(|var| is_kept(var) && !covered(var));
+        Ok(self.points(&outer)? * self.volume(&mut others))
     }
 
     /// The points of the iteration space of some variables.
@@ -202,6 +205,7 @@ fn counts(access: &Access, tensor: &DynTensor, var: VarId) -> Result<Vec<u32>, F
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use lacunar::{DType, Format, FormatSpec};

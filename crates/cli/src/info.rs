@@ -265,7 +265,9 @@ impl Info {
             for (what, lengths) in [("rows", &matrix.rows), ("columns", &matrix.columns)] {
                 let Lengths { empty, min, median, mean, max } = lengths;
                 let mean = number(*mean);
-                lines.push(format!("{what:<11} entries min {min}, median {median}, mean {mean}, max {max}; {empty} empty"));
+                lines.push(format!(
+                    "{what:<11} entries min {min}, median {median}, mean {mean}, max {max}; {empty} empty"
+                ));
             }
             let [below, above] = matrix.bandwidth;
             lines.push(format!("bandwidth   {below} below the diagonal, {above} above"));

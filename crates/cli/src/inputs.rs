@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lacunar::{DType, Diagnostic, DynTensor, Format};
-use lacunar_base::Span;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
 use lacunar_notation as notation;
@@ -18,7 +17,7 @@ use num_complex::Complex;
 
 use crate::failure::Failure;
 use crate::program::{Program, indices_of};
-use crate::request::{Origin, Request};
+use crate::request::{Given, Origin, Request};
 
 /// A tensor that is given to the program.
 #[derive(Debug)]
@@ -44,24 +43,16 @@ pub struct LoadTimes {
 ///
 /// # Errors
 /// A file can't be read or does not fit its accesses and declarations; memory is refused.
-pub fn load(
-    ast: &Ast,
-    request: &Request,
-    progress: bool,
-    times: &mut LoadTimes,
-) -> Result<Vec<Input>, Failure> {
+pub fn load(ast: &Ast, request: &Request, progress: bool, times: &mut LoadTimes) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
-    for (name, origin) in &request.origins {
+    for (name, given) in &request.givens {
         // A name that is not in the program is told by the check.
         let Some(order) = indices_of(ast, name).map(|indices| indices.len()) else { continue };
-        let tensor = match origin {
-            Origin::File(file) => Wanted { ast, request, name, order }.read(file, progress, times)?,
-            Origin::Value(scalar) => Wanted { ast, request, name, order }.scalar(*scalar)?,
+        let wanted = Wanted { ast, request, name, given, order };
+        let (tensor, origin) = match &given.origin {
+            Origin::File(file) => (wanted.read(file, progress, times)?, file.clone()),
+            Origin::Value(scalar) => (wanted.scalar(*scalar)?, "given".to_string()),
             Origin::Generated(_) => continue,
-        };
-        let origin = match origin {
-            Origin::File(file) => file.clone(),
-            _ => "given".to_string(),
         };
         inputs.push(Input { name: name.clone(), tensor, origin });
     }
@@ -81,8 +72,8 @@ pub fn make(
 ) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     let mut missing = Vec::new();
-    for (place, (name, origin)) in request.origins.iter().enumerate() {
-        let (Origin::Generated(kind), Some(declared)) = (origin, tensor_of(checked, name)) else { continue };
+    for (place, (name, given)) in request.givens.iter().enumerate() {
+        let (Origin::Generated(kind), Some(declared)) = (&given.origin, tensor_of(checked, name)) else { continue };
         let Some(dims) = declared.dims.iter().copied().collect::<Option<Vec<u64>>>() else {
             missing.push(unknown_size(declared));
             continue;
@@ -93,7 +84,8 @@ pub fn make(
         };
         let start = Instant::now();
         // Two inputs of one kind and size differ, as do those of two seeds.
-        let tensor = generate(kind, dims, declared.dtype, &format, seed.wrapping_mul(1 << 16).wrapping_add(place as u64))?;
+        let tensor =
+            generate(kind, dims, declared.dtype, &format, seed.wrapping_mul(1 << 16).wrapping_add(place as u64))?;
         times.pack += start.elapsed();
         inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string() });
     }
@@ -139,6 +131,7 @@ struct Wanted<'a> {
     ast: &'a Ast,
     request: &'a Request,
     name: &'a str,
+    given: &'a Given,
     order: usize,
 }
 
@@ -176,11 +169,11 @@ impl Wanted<'_> {
 
     fn scalar(&self, value: Scalar) -> Result<DynTensor, Failure> {
         if self.order != 0 {
-            let indices = if self.order == 1 { "1 index".to_string() } else { format!("{} indices", self.order) };
-            let diagnostic = Diagnostic::error("E1010", format!("`{}` has {indices}, but one value is given", self.name))
-                .label(self.place(), "not a scalar")
-                .hint(format!("read it from a file, `-i {0}:FILE`, or make it up, `-g {0}:ones`", self.name));
-            return Err(Failure::text(self.name, "-i", diagnostic));
+            let indices = indices_text(self.order);
+            let diagnostic =
+                Diagnostic::error("E1010", format!("`{}` has {indices}, but one value is given", self.name))
+                    .hint(format!("read it from a file, `-i {0}:FILE`, or make it up, `-g {0}:ones`", self.name));
+            return Err(self.given.mistake(format!("`{}` is not a scalar", self.name), diagnostic));
         }
         let tensor = match value {
             Scalar::Bool(value) => DynTensor::scalar(value),
@@ -212,39 +205,38 @@ impl Wanted<'_> {
         };
         if tensor.dtype().is_complex() && !dtype.is_complex() {
             let message = format!("the complex numbers of {source} cannot be converted to {dtype}");
-            let diagnostic = Diagnostic::error("E0506", message)
-                .label(self.place(), format!("declared {dtype}"))
-                .hint(format!("declare `-t {}:c128` and take a part in the program, with `real(x)` or `abs(x)`", self.name));
-            return Err(Failure::text(self.name, "-t", diagnostic));
+            let diagnostic = Diagnostic::error("E0506", message).hint(format!(
+                "declare `-t {}:c128` and take a part in the program, with `real(x)` or `abs(x)`",
+                self.name
+            ));
+            return Err(self.given.mistake(format!("`{}` is declared {dtype}", self.name), diagnostic));
         }
         Ok(tensor.cast(dtype)?)
     }
 
     fn wrong_order(&self, file: &str, found: &[u64]) -> Failure {
         let (name, order) = (self.name, self.order);
-        let message = format!("{file} holds a tensor of {} dimensions, but `{name}` has {order} indices", found.len());
+        let message =
+            format!("{file} holds a tensor of {} dimensions, but `{name}` has {}", found.len(), indices_text(order));
         let indices: Vec<&str> = ["i", "j", "k", "l", "m", "n"].into_iter().cycle().take(found.len().min(6)).collect();
-        let diagnostic = Diagnostic::error("E1011", message)
-            .label(self.place(), format!("{order} indices in the program, {} in the file", sizes_text(found)))
-            .hint(match order {
-                1 if found.len() == 2 => "only a matrix of one row or one column serves as a vector".to_string(),
-                _ => format!("access it as `{name}({})`", indices.join(",")),
-            });
-        Failure::text(name, "-i", diagnostic)
+        let diagnostic = Diagnostic::error("E1011", message).hint(match order {
+            1 if found.len() == 2 => "only a matrix of one row or one column serves as a vector".to_string(),
+            _ => format!("access it as `{name}({})`", indices.join(",")),
+        });
+        let label = format!("{} in the program, {} in the file", indices_text(order), sizes_text(found));
+        self.given.mistake(label, diagnostic)
     }
 
     fn wrong_sizes(&self, file: &str, found: &[u64], declared: &[u64]) -> Failure {
         let (found, declared) = (sizes_text(found), sizes_text(declared));
         let message = format!("{file} holds a tensor of sizes {found}, but {declared} is declared for `{}`", self.name);
-        let diagnostic = Diagnostic::error("E1012", message)
-            .label(self.place(), format!("{found} in the file"))
-            .hint(format!("leave `-d` away, or declare {found}"));
-        Failure::text(self.name, "-i", diagnostic)
+        let diagnostic = Diagnostic::error("E1012", message).hint(format!("leave `-d` away, or declare {found}"));
+        self.given.mistake(format!("{found} in the file"), diagnostic)
     }
+}
 
-    fn place(&self) -> Span {
-        Span::new(0, self.name.len())
-    }
+fn indices_text(order: usize) -> String {
+    if order == 1 { "1 index".to_string() } else { format!("{order} indices") }
 }
 
 /// Sizes as people write them: `3x4`.

@@ -1,4 +1,4 @@
-//! The command `lacunar`: `run` and `compile` programs, `convert` and describe (`info`) files.
+//! The command `lacunar`: `run` and `compile` programs, `convert`, describe (`info`) and `plot` files.
 //!
 //! In reading order: [`args`], the command line; [`program`] and [`request`], what it asks for; [`inputs`], tensors from
 //! files and made-up ones; `run` and `compile`, which put the library's pieces together; `measure`, `report` and `check`,
@@ -18,6 +18,8 @@ mod info;
 pub mod inputs;
 mod measure;
 mod output;
+mod picture;
+pub mod plot;
 mod prepare;
 pub mod program;
 pub mod replay;
@@ -59,6 +61,7 @@ fn execute(argv: &[OsString]) -> Result<(), Failure> {
         Command::Compile(args) => with_program(argv, *args, compile::compile),
         Command::Convert(args) => convert::convert(&args),
         Command::Info(args) => info::info(&args),
+        Command::Plot(args) => picture::plot(&args),
     }
 }
 
@@ -79,6 +82,6 @@ fn with_program(
     match cli.command {
         Command::Run(args) | Command::Compile(args) => then(&program, &args),
         // The first two words are those that were parsed before.
-        Command::Convert(_) | Command::Info(_) => Ok(()),
+        Command::Convert(_) | Command::Info(_) | Command::Plot(_) => Ok(()),
     }
 }

@@ -47,9 +47,8 @@ pub fn sum_and_norm(tensor: &DynTensor) -> Result<(Sum, f64), Failure> {
     let converted = if tensor.dtype() == wide { None } else { Some(tensor.cast(wide).map_err(Error::from)?) };
     let values = converted.as_ref().unwrap_or(tensor).values();
     let integers = |values: &mut dyn Iterator<Item = i128>| {
-        let (sum, squares) = values.fold((0i128, 0.0), |(sum, squares), value| {
-            (sum + value, squares + value as f64 * value as f64)
-        });
+        let (sum, squares) =
+            values.fold((0i128, 0.0), |(sum, squares), value| (sum + value, squares + value as f64 * value as f64));
         (Sum::Integer(sum), f64::sqrt(squares))
     };
     Ok(if let Some(values) = values.as_slice::<u64>() {
@@ -80,8 +79,7 @@ pub fn first_entries(name: &str, tensor: &DynTensor, count: usize) -> Result<Vec
     let coo = tensor.to_coo()?;
     let mut lines = Vec::new();
     for (place, value) in scalars(&coo.values).into_iter().take(count).enumerate() {
-        let at: Vec<String> =
-            coo.coords.iter().filter_map(|column| column.get(place)).map(|c| c.to_string()).collect();
+        let at: Vec<String> = coo.coords.iter().filter_map(|column| column.get(place)).map(|c| c.to_string()).collect();
         let access = if at.is_empty() { name.to_string() } else { format!("{name}({})", at.join(",")) };
         lines.push(format!("{access} = {}", value_text(value)));
     }
@@ -149,6 +147,7 @@ pub fn min(times: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -170,7 +169,10 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!([number(0.5), number(123456.0), number(1e-9), number(-2.25)], ["0.5", "123456", "1.00000e-9", "-2.25"]);
+        assert_eq!(
+            [number(0.5), number(123456.0), number(1e-9), number(-2.25)],
+            ["0.5", "123456", "1.00000e-9", "-2.25"]
+        );
         assert_eq!([bytes_text(999), bytes_text(1_500_000)], ["999 B", "1.5 MB"]);
     }
 }

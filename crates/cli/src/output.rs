@@ -43,6 +43,22 @@ pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
     print(&std::fs::read(&path).map_err(passing)?)
 }
 
+/// Writes a file beside its place, then renames it.
+///
+/// # Errors
+/// What the system says.
+pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".lacunar-").suffix(".part");
+    // The usual rights of a new file, less what the user's mask takes; by default only the owner may read.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(content)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// A tensor as what files hold.
 ///
 /// # Errors

@@ -43,17 +43,17 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     let ast = program.parse()?;
     let mut declarations = request.declarations.clone();
     if values == Values::All {
-        declarations.inputs = Some(request.origins.keys().cloned().collect());
+        declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
     check_early(program, &declarations)?;
     let mut times = LoadTimes::default();
     let progress = std::io::stderr().is_terminal();
-    let mut given = inputs::load(&ast, &request, progress, &mut times)?;
-    for input in &given {
+    let mut read = inputs::load(&ast, &request, progress, &mut times)?;
+    for input in &read {
         declare(&mut declarations, input);
     }
-    for (name, origin) in &request.origins {
-        if let (Origin::Generated(kind), Some(indices)) = (origin, crate::program::indices_of(&ast, name)) {
+    for (name, given) in &request.givens {
+        if let (Origin::Generated(kind), Some(indices)) = (&given.origin, crate::program::indices_of(&ast, name)) {
             let format = || inputs::generated_format(kind, indices.len()).into();
             declarations.formats.entry(name.clone()).or_insert_with(format);
         }
@@ -64,7 +64,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         for input in &made {
             declare(&mut declarations, input);
         }
-        given.extend(made);
+        read.extend(made);
         check_outputs(&request, &ast)?;
     }
     let options = Options {
@@ -75,14 +75,15 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
     };
-    Ok(Prepared { request, inputs: given, options, times })
+    Ok(Prepared { request, inputs: read, options, times })
 }
 
 /// Tells mistakes of names, formats and statements before files are read. Types and sizes wait for the files'.
 fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
     let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
     mistakes.retain(|mistake| {
-        mistake.category != Category::User || !(mistake.code.starts_with("E03") || mistake.code.starts_with("E05"))
+        let waits = matches!(mistake.code, "E0301" | "E0302") || mistake.code.starts_with("E05");
+        !waits || mistake.category != Category::User
     });
     if mistakes.is_empty() { Ok(()) } else { Err(program.mistakes(mistakes)) }
 }

@@ -125,6 +125,7 @@ fn names(indices: &[Expr]) -> Vec<Option<String>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::{Program, indices_of};
 

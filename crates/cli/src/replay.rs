@@ -72,6 +72,7 @@ fn content(argv: &[OsString], fault: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::guarded;
     use std::ffi::OsString;

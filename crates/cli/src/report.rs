@@ -243,7 +243,8 @@ pub fn explanation(kernel: &Kernel, args: &ProgramArgs) -> String {
 }
 
 fn to_line(object: &impl Serialize) -> Result<String, Failure> {
-    let internal = |error: serde_json::Error| Error::program("", vec![lacunar::Diagnostic::internal(error.to_string())]);
+    let internal =
+        |error: serde_json::Error| Error::program("", vec![lacunar::Diagnostic::internal(error.to_string())]);
     let mut line = serde_json::to_string(object).map_err(internal)?;
     line.push('\n');
     Ok(line)

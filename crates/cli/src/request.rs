@@ -21,13 +21,32 @@ pub enum Origin {
     Generated(Generator),
 }
 
+/// An input, and the flag that gives it.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Where its values come from.
+    pub origin: Origin,
+    /// `-i` or `-g`.
+    pub flag: &'static str,
+    /// The flag's value.
+    pub value: String,
+}
+
+impl Given {
+    /// A mistake in the flag.
+    pub fn mistake(&self, label: String, diagnostic: Diagnostic) -> Failure {
+        let diagnostic = diagnostic.label(Span::new(0, self.value.len()), label);
+        Failure::text(&self.value, self.flag, diagnostic)
+    }
+}
+
 /// What the flags ask for.
 #[derive(Debug)]
 pub struct Request {
     /// Formats, types and sizes; every size stands under `dims`, whatever it is of.
     pub declarations: Declarations,
     /// Every input, in order of the flags.
-    pub origins: IndexMap<String, Origin>,
+    pub givens: IndexMap<String, Given>,
     /// Results and their files.
     pub outputs: Vec<(String, String)>,
     /// Stages to print, in order of the pipeline.
@@ -46,7 +65,7 @@ impl Request {
     pub fn new(args: &ProgramArgs) -> Result<Request, Failure> {
         let mut request = Request {
             declarations: Declarations::new(),
-            origins: IndexMap::new(),
+            givens: IndexMap::new(),
             outputs: Vec::new(),
             stages: Vec::new(),
             search: search(&args.schedule)?,
@@ -70,11 +89,11 @@ impl Request {
                 Source::File(file) => Origin::File(file),
                 Source::Value(scalar) => Origin::Value(scalar),
             };
-            request.origin("-i", value, name, origin)?;
+            request.give("-i", value, name, origin)?;
         }
         for value in &args.generators {
             let (name, kind) = options::generator(value).map_err(in_flag("-g", value))?;
-            request.origin("-g", value, name, Origin::Generated(generator(kind)))?;
+            request.give("-g", value, name, Origin::Generated(generator(kind)))?;
         }
         for value in &args.outputs {
             let output = options::output(value).map_err(in_flag("-o", value))?;
@@ -94,17 +113,14 @@ impl Request {
         Ok(request)
     }
 
-    fn origin(&mut self, flag: &str, value: &str, name: String, origin: Origin) -> Result<(), Failure> {
-        let twice = self.origins.get(&name).is_some_and(|before| {
-            std::mem::discriminant(before) != std::mem::discriminant(&origin)
-        });
-        if twice {
+    fn give(&mut self, flag: &'static str, value: &str, name: String, origin: Origin) -> Result<(), Failure> {
+        let given = Given { origin, flag, value: value.to_string() };
+        if let Some(before) = self.givens.get(&name).filter(|before| before.flag != flag) {
             let diagnostic = Diagnostic::error("E1004", format!("`{name}` is given twice"))
-                .label(Span::new(0, name.len()), "has its values from another flag already")
-                .hint("leave one of `-i` and `-g` away");
-            return Err(Failure::text(value, flag, diagnostic));
+                .hint("leave one of `-i` and `-g` away; of two flags of one kind, the last counts");
+            return Err(given.mistake(format!("given by `{} {}` already", before.flag, before.value), diagnostic));
         }
-        self.origins.insert(name, origin);
+        self.givens.insert(name, given);
         Ok(())
     }
 
@@ -152,9 +168,10 @@ fn backend(name: &str) -> Result<Backend, Failure> {
         "c" => Ok(Backend::C),
         "interp" => Ok(Backend::Interpreter),
         "llvm" | "cuda" => {
-            let diagnostic = Diagnostic::error("E1002", format!("the back end `{name}` is not available in this build"))
-                .label(place, "not in this build")
-                .hint(if cfg!(feature = "llvm") { "use `llvm`, `c` or `interp`" } else { "use `c` or `interp`" });
+            let diagnostic =
+                Diagnostic::error("E1002", format!("the back end `{name}` is not available in this build"))
+                    .label(place, "not in this build")
+                    .hint(if cfg!(feature = "llvm") { "use `llvm`, `c` or `interp`" } else { "use `c` or `interp`" });
             Err(Failure::text(name, "--backend", diagnostic))
         }
         _ => {

@@ -88,12 +88,7 @@ impl Statement<'_> {
         let found = self.tensor(&name).ok_or_else(|| internal(format!("`{name}` has no value")))?;
         let found = entries_of(&restricted(found, &statement.lhs, &sample)?)?;
         let kept: Vec<Option<Vec<u64>>> = statement.lhs.vars.iter().map(|var| sample.get(var).cloned()).collect();
-        Ok(Comparison {
-            reference,
-            found,
-            how: self.description(&sample),
-            kept,
-        })
+        Ok(Comparison { reference, found, how: self.description(&sample), kept })
     }
 
     fn statement(&self) -> &Assignment {
@@ -182,10 +177,8 @@ impl Statement<'_> {
                 program.tensors.iter().any(|(_, tensor)| tensor.name == name)
                     || program.vars.iter().any(|(_, var)| var.name == name)
             };
-            declared.name = (1..)
-                .map(|number| format!("{}_{number}", declared.name))
-                .find(|name| !taken(name))
-                .unwrap_or_default();
+            declared.name =
+                (1..).map(|number| format!("{}_{number}", declared.name)).find(|name| !taken(name)).unwrap_or_default();
             match restricted(tensor, &access, sample) {
                 Ok(tensor) => operands.push((declared.name.clone(), tensor)),
                 Err(failure) => fault = Some(failure),
@@ -212,7 +205,8 @@ pub fn whole(kernel: &Kernel, given: &[(&str, &DynTensor)], result: &str) -> Res
         Ok(((*name).to_string(), tensor.try_clone().map_err(StorageError::from)?))
     };
     let operands = given.iter().map(copy).collect::<Result<Vec<_>, Failure>>()?;
-    let sizes = kernel.program().vars.iter().filter_map(|(_, var)| Some((var.name.clone(), var.size?))).collect::<Vec<_>>();
+    let sizes =
+        kernel.program().vars.iter().filter_map(|(_, var)| Some((var.name.clone(), var.size?))).collect::<Vec<_>>();
     interpreted(kernel.program(), &operands, &sizes, result)
 }
 

@@ -1,0 +1,53 @@
+//! `lacunar plot`: a picture of where the entries of the tensor in a file are.
+
+use lacunar::{Category, Diagnostic, DynTensor, Format};
+use lacunar_base::Span;
+use lacunar_runtime::Buffer;
+use lacunar_runtime::io::Data;
+
+use crate::args::PlotArgs;
+use crate::failure::Failure;
+use crate::plot::{PlotOptions, Slices, spy};
+use crate::{convert, output};
+
+/// Draws a file. Of an array, the places that are not zero are drawn.
+///
+/// # Errors
+/// The file can't be read, the picture can't be drawn or written.
+pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
+    let vector = match args.output.extension().and_then(|extension| extension.to_str()) {
+        Some("svg") => true,
+        Some("png") => false,
+        _ => {
+            let name = args.output.display().to_string();
+            let diagnostic = Diagnostic::error("E1015", format!("{name} names no kind of picture"))
+                .label(Span::new(0, name.len()), "ends neither in .png nor in .svg")
+                .hint("write, for example, `-o spy.png`");
+            return Err(Failure::text(&name, "-o", diagnostic));
+        }
+    };
+    let coo = match convert::read(&args.file)? {
+        Data::Coordinate(coo) => coo,
+        Data::Dense(dense) => {
+            let format = Format::coo(dense.dims.len());
+            DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?.to_coo()?
+        }
+    };
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+    let options = PlotOptions {
+        title: args.title.clone().unwrap_or_else(|| name.into_owned()),
+        max_pixels: args.pixels,
+        mode: args.mode,
+        slices: if args.at.is_empty() { Slices::Runs(args.runs) } else { Slices::At(args.at.clone()) },
+    };
+    let wrong = |message: String| Failure::plain(Diagnostic::error("E1016", message));
+    let drawing = spy(&coo, &options).map_err(|error| wrong(error.to_string()))?;
+    let picture = match vector {
+        true => drawing.to_svg().into_bytes(),
+        false => drawing.to_png().map_err(|error| wrong(error.to_string()))?,
+    };
+    output::replace(&args.output, &picture).map_err(|error| {
+        let diagnostic = Diagnostic::error("E1014", format!("cannot write {}: {error}", args.output.display()));
+        Failure::plain(diagnostic.category(Category::File))
+    })
+}

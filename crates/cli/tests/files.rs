@@ -1,0 +1,109 @@
+//! `compile`, `convert`, `info`, `plot`, help and version.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+#[test]
+fn every_stage_is_printed() {
+    let folder = Folder::new();
+    let text = |flags: &str| folder.succeed(&format!("compile 'y(i) = A(i,j) * x(j)' -f A:csr {flags}"));
+    assert!(text("").contains("#include"));
+    assert!(text("--emit notation").starts_with("y(i) = A(i,j) * x(j)\n"));
+    assert!(text("--emit concrete").contains("forall i"));
+    assert!(text("--emit graph").starts_with("digraph"));
+    assert!(text("--emit imp,c").contains("======== imp ========"));
+    let all = text("--emit all");
+    for stage in ["notation", "concrete", "graph", "lattice", "imp", "c"] {
+        assert!(all.contains(&format!("======== {stage} ========\n")), "{stage}");
+    }
+    assert!(text("--explain").contains("loop order i, j"));
+    let json: Value = serde_json::from_str(&text("--json --emit imp")).unwrap();
+    assert!(json["stages"]["imp"].as_str().unwrap().contains("compute_y"));
+    // Sizes and formats of files are known to the planner.
+    assert!(folder.succeed("compile 'y(i) = A(i,j)' -i A:a.mtx --emit notation").contains("A: f64 csr input 3x4"));
+}
+
+#[test]
+fn stages_are_written_into_a_folder() {
+    let folder = Folder::new();
+    assert_eq!(folder.succeed("compile 'y(i) = A(i,j) * x(j)' -f A:csr --emit-to out/stages"), "");
+    for name in ["notation.txt", "concrete.txt", "graph.dot", "graph.svg", "lattice.txt", "imp.txt", "kernel.c"] {
+        assert!(!folder.read(&format!("out/stages/{name}")).is_empty(), "{name}");
+    }
+    assert!(folder.read("out/stages/graph.svg").contains("<svg"));
+}
+
+#[test]
+fn files_are_converted() {
+    let folder = Folder::new();
+    folder.write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 2\n2 1 3\n");
+    folder.succeed("convert b.mtx b.tns");
+    assert_eq!(folder.read("b.tns"), "2 2 1.0\n1 2 2.0\n2 1 3.0\n");
+    folder.succeed("convert b.mtx b.tns -f csr");
+    assert_eq!(folder.read("b.tns"), "1 2 2.0\n2 1 3.0\n2 2 1.0\n");
+    folder.succeed("convert b.mtx b.tns -f csc");
+    assert_eq!(folder.read("b.tns"), "2 1 3.0\n1 2 2.0\n2 2 1.0\n");
+    folder.succeed("convert b.mtx c.mtx.gz -f dense");
+    folder.succeed("convert c.mtx.gz c.mtx");
+    assert_eq!(folder.read("c.mtx"), "%%MatrixMarket matrix array real general\n2 2\n0.0\n3.0\n2.0\n1.0\n");
+    folder.fail("convert t.tns t.mtx", 3, "t.mtx");
+}
+
+#[test]
+fn files_are_described() {
+    let folder = Folder::new();
+    let info = |file: &str| -> Value { serde_json::from_str(&folder.succeed(&format!("info {file} --json"))).unwrap() };
+    let a = info("a.mtx");
+    assert_eq!((&a["nnz"], &a["dims"], &a["field"]), (&5.into(), &serde_json::json!([3, 4]), &"real".into()));
+    let matrix = &a["matrix"];
+    assert_eq!((&matrix["bandwidth"], &matrix["diagonal"]), (&serde_json::json!([2, 2]), &2.into()));
+    assert_eq!((&matrix["rows"]["max"], &matrix["columns"]["empty"]), (&2.into(), &1.into()));
+    assert_eq!(matrix["pattern_symmetric"], false);
+    folder.write("s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n");
+    let s = info("s.mtx");
+    assert_eq!((&s["stored"], &s["nnz"], &s["matrix"]["pattern_symmetric"]), (&2.into(), &3.into(), &true.into()));
+    let t = info("t.tns");
+    assert_eq!(t["modes"][1], serde_json::json!({"size": 3, "slices": 2, "fibers": 2}));
+    assert!(folder.succeed("info a.mtx").contains("bandwidth   2 below the diagonal, 2 above"));
+    assert!(folder.succeed("info x.mtx").contains("4x1, 4 entries"));
+}
+
+/// What `info` says of memory is what packing takes.
+#[test]
+fn memory_is_that_of_packed_tensors() {
+    let folder = Folder::new();
+    let info: Value = serde_json::from_str(&folder.succeed("info a.mtx --json")).unwrap();
+    for entry in info["memory"].as_array().unwrap() {
+        let format = entry["format"].as_str().unwrap();
+        let run = folder.succeed(&format!("run 'y = A(i,j)' -i A:a.mtx -f A:{format} --json"));
+        let run: Value = serde_json::from_str(&run).unwrap();
+        assert_eq!(run["inputs"][0]["bytes"], entry["bytes"], "{format}");
+    }
+}
+
+#[test]
+fn pictures_are_drawn() {
+    let folder = Folder::new();
+    folder.succeed("plot a.mtx -o a.svg --title Dots");
+    assert!(folder.read("a.svg").contains("<svg"));
+    folder.succeed("plot t.tns -o t.png --pixels 600 --mode 1 --at 0,2");
+    assert!(std::fs::read(folder.path("t.png")).unwrap().starts_with(b"\x89PNG"));
+    folder.succeed("plot x.mtx -o x.png");
+}
+
+#[test]
+fn help_and_version() {
+    let folder = Folder::new();
+    assert_eq!(folder.succeed("--version"), format!("lacunar {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(folder.succeed("--help").contains("lacunar run 'y(i) = A(i,j) * x(j)'"));
+    for flag in ["-f", "-t", "-d", "-i", "-g", "-o", "-s", "-p", "--threads", "--backend", "--strict", "--emit"] {
+        assert!(folder.succeed("run --help").contains(flag), "{flag}");
+    }
+    for subcommand in ["compile", "convert", "info", "plot"] {
+        folder.succeed(&format!("{subcommand} --help"));
+    }
+}

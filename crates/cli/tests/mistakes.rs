@@ -1,0 +1,99 @@
+//! Every way to fail: exit codes and what the messages say.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Folder;
+
+#[test]
+fn mistakes_in_what_was_written_end_in_2() {
+    let folder = Folder::new();
+    for (line, message) in [
+        ("run 'y(i) = A(i,j) * x(k'", "E0103"),
+        ("run ''", "E0106"),
+        ("run '\\0\u{1}€ = )('", "error"),
+        ("run 'y(i) = x(i)'", "E0203"),
+        ("run 'y(i) = x(i)' -i x:a.mtx", "E1011"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -f A:xyz", "E0402"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -f A:sss", "E0401"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -f A", "E0701"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -t A:float33", "E0504"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -d A:4,4", "E1012"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -d A:3", "E0303"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -d A:x", "E0703"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -g A:ones", "E1004"),
+        ("run 'y(i) = A(i,j)' -i A:a.mtx -i B:a.mtx", "E0208"),
+        ("run 'y(i) = A(i,j) * x(j)' -i A:a.mtx -g x:ones -d x:5", "E0301"),
+        ("run 'y(i) = x(i)' -g x:rand", "E1009"),
+        ("run 'y(i) = x(i)' -g x:randm -d i:3", "E0705"),
+        ("run 'y(i) = x(i)' -i x=2", "E1010"),
+        ("run 'y = x' -i x=two", "E0704"),
+        ("run 'y = x' -i x=1+2i -t x:f64", "E0506"),
+        ("run 'y = x' -i x=2 -o z:z.tns", "E1013"),
+        ("run 'y = x' -i x=2 -o y:- --json", "E1006"),
+        ("run 'y = x' -i x=2 -s 'split(i,i0,i1,32)'", "E1001"),
+        ("run 'y = x' -i x=2 -p x:symmetric", "E1001"),
+        ("run 'y = x' -i x=2 --emit cuda", "E1001"),
+        ("run 'y = x' -i x=2 --emit nonsense", "E1005"),
+        ("run 'y = x' -i x=2 --backend cuda", "E1002"),
+        ("run 'y = x' -i x=2 --backend gcc", "E1003"),
+        ("run 'y = x' -i x=2 --threads 0", "threads"),
+        ("run 'y = x' -i x=2 --time 0", "time"),
+        ("run 'y = x' -i x=2 --nonsense", "--nonsense"),
+        ("run", "EXPR"),
+        ("nonsense", "nonsense"),
+        ("'y = x' -i x=2", "subcommand"),
+        ("convert a.mtx b.tns -f xyz", "E0402"),
+        ("convert a.mtx b.tns -f csf:0,1,2", "E0401"),
+        ("plot a.mtx -o a.gif", "E1015"),
+        ("plot t.tns -o t.png --mode 3", "E1016"),
+    ] {
+        folder.fail(line, 2, message);
+    }
+    // The place is underlined, and there is a hint.
+    let output = folder.run("run 'y(i) = A(i,j) * x(k)' -i A:a.mtx");
+    assert!(output.err.contains("^^^^ read here") && output.err.contains("hint:"), "{}", output.err);
+}
+
+#[test]
+fn files_that_cannot_be_read_end_in_3() {
+    let folder = Folder::new();
+    folder.write("short.mtx", "%%MatrixMarket matrix coordinate real general\n3 4 5\n1 1 1\n");
+    folder.write("outside.mtx", "%%MatrixMarket matrix coordinate real general\n3 4 1\n4 1 1\n");
+    folder.write("words.tns", "1 1 one\n");
+    folder.write("noise.bin", "\u{1}\u{2}\u{3}");
+    for (line, message) in [
+        ("run 'y(i) = A(i,j)' -i A:missing.mtx", "missing.mtx"),
+        ("run 'y(i) = A(i,j)' -i A:.", "."),
+        ("run 'y(i) = A(i,j)' -i A:short.mtx", "short.mtx:3: expected 5 entries"),
+        ("run 'y(i) = A(i,j)' -i A:outside.mtx", "outside.mtx:3: expected a row index from 1 to 3"),
+        ("run 'y(i) = A(i,j)' -i A:words.tns", "words.tns:1:"),
+        ("run 'y(i) = A(i,j)' -i A:noise.bin", "noise.bin"),
+        ("info missing.mtx", "missing.mtx"),
+        ("convert missing.mtx b.tns", "missing.mtx"),
+        ("convert a.mtx b.rb", "b.rb"),
+        ("plot missing.mtx -o a.png", "missing.mtx"),
+        ("plot a.mtx -o none/a.png", "none"),
+        ("compile 'y = x' --emit-to a.mtx", "a.mtx"),
+    ] {
+        folder.fail(line, 3, message);
+    }
+}
+
+#[test]
+fn sizes_that_do_not_fit_end_in_4() {
+    let folder = Folder::new();
+    folder.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1000000000000000 4 1\n1 1 1\n");
+    for line in [
+        "run 'y(i) = x(i)' -g x:rand -d i:1000000000000000000",
+        "run 'y(i,j) = x(i) * z(j)' -g x:ones -g z:ones -d i:100000 -d j:100000000000000",
+        "run 'C(i,j) = x(i) * z(j)' -g x:ones -g z:ones -d i:9000000 -d j:9000000",
+        "run 'y(i) = A(i,j)' -g 'A:sparse(0.5)' -d A:10000000000,10000000000",
+        "run 'y(i) = A(i,j)' -i A:wide.mtx",
+    ] {
+        folder.fail(line, 4, "error");
+    }
+    // The same matrix without a dense dimension.
+    assert_eq!(folder.succeed("run 'y = A(i,j)' -i A:wide.mtx -f A:dcsr -o y:-"), "1.0\n");
+}

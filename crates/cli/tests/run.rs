@@ -1,0 +1,144 @@
+//! `lacunar run`: every flag, results on the usual small files, JSON, checks.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+/// `A` times `x`, of the files in [`common`].
+const PRODUCT: &str = "1 201.0\n2 3000.0\n3 504.0\n";
+const SPMV: &str = "run 'y(i) = A(i,j) * x(j)' -i A:a.mtx -i x:x.mtx";
+
+#[test]
+fn a_product_in_every_format_on_every_back_end() {
+    let folder = Folder::new();
+    for format in ["csr", "csc", "dcsr", "dcsc", "coo", "dense", "ds", "ss:1,0"] {
+        assert_eq!(folder.succeed(&format!("{SPMV} -f A:{format} -o y:-")), PRODUCT, "{format}");
+    }
+    for flags in ["--backend c", "--backend interp", "--strict", "-s none", "-s auto", "--threads 3", "-d i:3 -d j:4"] {
+        assert_eq!(folder.succeed(&format!("{SPMV} {flags} -o y:-")), PRODUCT, "{flags}");
+    }
+}
+
+#[test]
+fn taco_spelling_means_the_same() {
+    let folder = Folder::new();
+    let line =
+        "run 'y(i) = A(i,j) * x(j)' -f=A:ds:0,1 -t=A:float -t=x:double -d=i:3 -i=A:a.mtx -i=x:x.mtx -s=auto -o=y:-";
+    assert_eq!(folder.succeed(line), PRODUCT);
+    folder.succeed("run 'y(i) = A(i,j) * x(j)' -i=A:a.mtx -g=x:d -o=y:y.tns");
+    assert_eq!(folder.read("y.tns"), "1 4.0\n2 9.0\n3 10.0\n");
+}
+
+#[test]
+fn inputs_of_every_kind() {
+    let folder = Folder::new();
+    // A row serves as a vector, a matrix of one cell as a scalar.
+    folder.write("row.mtx", "%%MatrixMarket matrix coordinate integer general\n1 4 2\n1 2 3\n1 4 5\n");
+    assert_eq!(folder.succeed("run 'y(i) = x(i)' -i x:row.mtx -o y:-"), "1 0\n2 3\n3 0\n4 5\n");
+    folder.write("one.mtx", "%%MatrixMarket matrix array real general\n1 1\n7\n");
+    assert_eq!(folder.succeed("run 'y = 2 * x' -i x:one.mtx -o y:-"), "14.0\n");
+    assert_eq!(folder.succeed("run 'y = -a' -i a=2.5 -o y:-"), "-2.5\n");
+    assert_eq!(folder.succeed("run 'y = a' -i a=2 -t a:f64 -o y:-"), "2.0\n");
+    assert_eq!(folder.succeed("run 'y = B(i,j,k)' -i B:t.tns -o y:-"), "3.0\n");
+    assert_eq!(folder.succeed("run 'y(i) = B(i,j,k)' -i B:t.tns -d i:4 -d j:3 -d k:2 -o y:-").lines().count(), 4);
+    assert_eq!(folder.succeed("run 'y = x(i)' -g x:ones -d i:5 -o y:-"), "5.0\n");
+    assert_eq!(folder.succeed("run 'y = x(i)' -g x:arange -d x:5 -t x:i64 -o y:-"), "10\n");
+    assert_eq!(folder.succeed("run 'y = A(i,j)' -g 'A:uniform(2)' -d A:6,5 -t A:bool -t y:i64 -o y:-").trim(), "12");
+    assert_eq!(folder.succeed("run 'y(i) += x(i)' -i x:x.mtx -i y:x.mtx -o y:-").lines().next(), Some("1 2.0"));
+    // Values depend on the seed alone.
+    let made = |seed: u32| folder.succeed(&format!("run 'y(i) = x(i)' -g x:rand -d i:3 --seed {seed} -o y:-"));
+    assert_eq!(made(1), made(1));
+    assert_ne!(made(1), made(2));
+    // Two inputs of one kind are not the same.
+    assert_ne!(folder.succeed("run 'y = x(i) - z(i)' -g x:rand -g z:rand -d i:3 -o y:-"), "0.0\n");
+}
+
+#[test]
+fn a_program_file_holds_statements_and_flags() {
+    let folder = Folder::new();
+    folder.write("p.lac", "# a comment\n-i A:a.mtx -f 'A:csr'\n  -g x:ones\nt(i) = A(i,j) * x(j)\ny(i) = 2 * t(i)\n");
+    assert_eq!(folder.succeed("run p.lac -o y:-"), "1 6.0\n2 6.0\n3 18.0\n");
+    // The command line has the last word.
+    folder.write("p.lac", "-i A:none.mtx -t x:f32\n-o y:-\ny(i) = A(i,j) * x(j)\n");
+    assert_eq!(folder.succeed("run p.lac -i A:a.mtx -i x:x.mtx"), PRODUCT);
+    folder.write("p.lac", "-i A:a.mtx\n\ny(i) = A(i,j) * )\n");
+    folder.fail("run p.lac", 2, "p.lac:3:");
+    folder.write("p.lac", "-f 'A:csr\ny = x\n");
+    folder.fail("run p.lac", 2, "E1008");
+    folder.fail("run missing.lac", 3, "missing.lac");
+}
+
+#[test]
+fn json_has_its_keys_and_nothing_else_is_printed() {
+    let folder = Folder::new();
+    let output = folder.run(&format!("{SPMV} --json --time 4 --emit imp --explain --check"));
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert_eq!(output.out.trim().lines().count(), 1);
+    let json: Value = serde_json::from_str(&output.out).unwrap();
+    let keys = "expression formats schedule backend threads inputs result plan_ms compile_ms load_ms assemble_ms \
+                times_ms median_ms min_ms flops bytes_touched gflops gbytes_per_s";
+    for key in keys.split_whitespace() {
+        assert!(!json[key].is_null(), "{key} in {json:#}");
+    }
+    assert_eq!(json["expression"], "y(i) = A(i,j) * x(j)");
+    assert_eq!(json["formats"]["A"], "csr");
+    assert_eq!(json["times_ms"].as_array().unwrap().len(), 4);
+    let a = &json["inputs"][0];
+    assert_eq!((&a["name"], &a["dims"], &a["nnz"]), (&"A".into(), &serde_json::json!([3, 4]), &5.into()));
+    assert_eq!(a["bytes"], 4 * 4 + 5 * (4 + 8));
+    let result = &json["result"];
+    assert_eq!((&result["name"], &result["sum"], &result["nnz"]), (&"y".into(), &3705.0.into(), &3.into()));
+    assert!((result["norm"].as_f64().unwrap() - f64::hypot(f64::hypot(201.0, 3000.0), 504.0)).abs() < 1e-9);
+    assert_eq!(json["flops"], 10.0);
+    assert_eq!(json["bytes_touched"], 76 + 32 + 24);
+    assert_eq!(json["check"]["different"], 0);
+    assert!(output.err.contains("loop order"));
+}
+
+#[test]
+fn people_see_times_results_and_entries() {
+    let folder = Folder::new();
+    let text = folder.succeed(&format!("{SPMV} --time 3 --check --explain --emit concrete"));
+    for part in
+        ["y(i) = A(i,j) * x(j)", "forall", "explanation", "loop order", "median of 3", "GB/s", "y(1) = 3000", "oracle"]
+    {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn outputs_are_whole_or_not_there() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{SPMV} -o y:y.mtx -o y:y.tns.gz"));
+    assert!(folder.read("y.mtx").starts_with("%%MatrixMarket matrix array real general\n3 1\n201"));
+    folder.succeed("run 'C(i,j) = 2 * A(i,j)' -i A:a.mtx -o C:c.mtx");
+    assert!(folder.read("c.mtx").starts_with("%%MatrixMarket matrix coordinate real general\n3 4 5\n1 1 2"));
+    folder.write("old.mtx", "old");
+    let before = folder.files();
+    folder.fail("run 'y = x(i)' -g x:ones -d i:3 -o y:old.xyz", 3, "old.xyz");
+    folder.fail("run 'y(i,j,k) = B(i,j,k)' -i B:t.tns -o y:old.mtx", 3, "old.mtx");
+    folder.fail("run 'y(i) = x(i)' -i x:x.mtx -o y:none/y.tns", 3, "none");
+    assert_eq!(folder.read("old.mtx"), "old");
+    assert_eq!(folder.files(), before);
+}
+
+#[test]
+fn checks_pass_with_the_oracle_and_with_the_interpreter() {
+    let folder = Folder::new();
+    for line in [
+        "'C(i,k) = A(i,j) * B(j,k)' -g 'A:sparse(0.2)' -g 'B:sparse(0.2)' -d i:20 -d j:30 -d k:25 -f C:csr",
+        "'y(i) = A(i,j) * x(j) - z(i)' -g 'A:uniform(4)' -g x:rand -g z:rand -d A:200000,300000",
+        "'C(i,j) = A(i,j) + B(j,i)' -g 'A:uniform(4)' -g 'B:uniform(4)' -d A:200000,200000 -t A:c128",
+        "'t(i) = A(i,j) * x(j); y(k) = A(i,k) * t(i)' -g 'A:uniform(6)' -g x:rand -d A:100000,100000",
+        "'y(i) = A(i,j) * x(j); y(i) += x(i)' -g 'A:uniform(2)' -g x:rand -d A:50000,50000",
+        "'y(i) += A(i,j)' -g 'A:uniform(20)' -g y:rand -d A:200000,100",
+        "'y = A(i,j)' -g 'A:uniform(20)' -d A:1000,100000 -t A:i64",
+    ] {
+        let text = folder.succeed(&format!("run {line} --check --json"));
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert!(json["check"]["compared"].as_u64().unwrap() > 0, "{line}: {}", json["check"]);
+    }
+}
