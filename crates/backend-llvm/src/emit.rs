@@ -80,6 +80,8 @@ struct Emitter<'ctx, 'f> {
     memoized: Vec<usize>,
     /// Where `break` goes.
     breaks: Vec<BasicBlock<'ctx>>,
+    /// Whether the processor has loads, gathers and arithmetic under a mask.
+    masked_vectors: bool,
 }
 
 /// Emits `source` as an LLVM function called `symbol`, for a machine.
@@ -127,6 +129,7 @@ pub(crate) fn emit<'ctx>(
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
         breaks: Vec::new(),
+        masked_vectors: machine.get_feature_string().to_string_lossy().contains("+avx512vl"),
     };
     emitter.unpack_arguments()?;
     emitter.reserve_variables()?;

@@ -10,7 +10,7 @@
 //!                                                           forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
 //! ```
 //!
-//! Where the result is dense no workspace is needed for a sum that is added to it: its producer adds into the result
+//! Where the result is dense (or has dense innermost levels, and the sum is inside the others) no workspace is needed for a sum that is added to it: its producer adds into the result
 //! (the second line with a dense `C` is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split
 //! into its additive terms for that.
 //!
@@ -26,9 +26,7 @@ use lacunar_notation::{
 /// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to.
 pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, order: &[VarId]) {
     let mut writer = Writer { kernel, order, count: 0 };
-    let dense = writer.kernel.tensors[lhs.tensor].format.is_dense();
-    let stmt = if dense { writer.dense_result(lhs, op, rhs) } else { writer.nest(lhs, op, rhs, &lhs.vars) };
-    kernel.stmt = stmt;
+    kernel.stmt = writer.result(lhs, op, rhs);
 }
 
 struct Writer<'a> {
@@ -121,8 +119,9 @@ impl Writer<'_> {
         })
     }
 
-    /// A dense result: sums that would need a workspace are added into the result, one after the other.
-    fn dense_result(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Stmt {
+    /// The statement itself: sums that would need a workspace are added into the result, one after the other, where its
+    /// places are there to be added to.
+    fn result(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Stmt {
         let (scattered, kept): (Vec<Expr>, Vec<Expr>) =
             additive_terms(rhs).into_iter().partition(|term| self.scatters(lhs, term));
         if scattered.is_empty() {
@@ -153,7 +152,16 @@ impl Writer<'_> {
         term.dtype == self.kernel.tensors[lhs.tensor].dtype
             && lhs.vars.iter().all(|var| free.contains(var))
             && lhs.vars.iter().any(|var| self.rank(*var) > first)
+            && lhs.vars.iter().all(|var| self.rank(*var) < first || is_in_block(self.kernel, lhs, *var))
     }
+}
+
+/// Whether a variable of a result is stored in dense levels only, from its own to the innermost: all its values have a
+/// place as soon as the coordinates of the levels above have one.
+pub(crate) fn is_in_block(kernel: &Kernel, lhs: &Access, var: VarId) -> bool {
+    let format = &kernel.tensors[lhs.tensor].format;
+    let level = format.mode_order().iter().position(|&mode| lhs.vars[mode] == var).unwrap_or(0);
+    format.levels()[level..].iter().all(|level| level.properties().full)
 }
 
 fn add(a: Expr, b: Expr) -> Expr {

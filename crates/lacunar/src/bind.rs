@@ -54,44 +54,58 @@ fn describe(format: &lacunar_formats::Format) -> String {
     format!("{format} ({}-bit positions, {}-bit coordinates)", bits(format.positions), bits(format.coordinates))
 }
 
+/// A dimension of a tensor of the program, and its size.
+#[derive(Clone, Copy)]
+struct Dimension {
+    tensor: TensorId,
+    number: usize,
+    size: u64,
+}
+
 /// The size of every variable of a statement, by its index; 0 for those it does not use.
 pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<u64>, Error> {
     let kernel = &step.plan.kernel;
-    let mut sizes: Vec<Option<(u64, String)>> = vec![None; kernel.vars.len()];
+    let mut seen: Vec<Option<Dimension>> = vec![None; kernel.vars.len()];
     let mut fault = None;
-    let mut see = |tensor: TensorId, vars: &[lacunar_notation::VarId]| {
-        let source = source(step, tensor);
-        let Some(found) = slots.get(source.index()).and_then(Slot::get) else { return };
-        let name = &program.tensors[source].name;
-        for (dimension, (&var, &size)) in vars.iter().zip(found.dims()).enumerate() {
-            let here = format!("dimension {dimension} of `{name}`");
-            match &sizes[var.index()] {
-                Some((known, there)) if *known != size && fault.is_none() => {
-                    let var = &kernel.vars[var].name;
-                    fault =
-                        Some(format!("index variable `{var}` has two sizes: {here} is {size}, but {there} is {known}"));
-                }
-                Some(_) => {}
-                None => sizes[var.index()] = Some((size, here)),
-            }
-        }
-    };
     kernel.stmt.visit_assigns(&mut |assign| {
-        let accesses = assign.rhs.accesses();
-        for access in accesses {
-            if !matches!(kernel.tensors[access.tensor].role, Role::Workspace(_)) {
-                see(access.tensor, &access.vars);
+        for access in assign.rhs.accesses() {
+            if matches!(kernel.tensors[access.tensor].role, Role::Workspace(_)) {
+                continue;
+            }
+            let tensor = source(step, access.tensor);
+            let Some(found) = slots.get(tensor.index()).and_then(Slot::get) else { continue };
+            for (number, (&var, &size)) in access.vars.iter().zip(found.dims()).enumerate() {
+                let here = Dimension { tensor, number, size };
+                let there = *seen[var.index()].get_or_insert(here);
+                if there.size != size && fault.is_none() {
+                    fault = Some((var, here, there));
+                }
             }
         }
     });
-    if let Some(fault) = fault {
-        return Err(Error::Argument(fault));
+    if let Some((var, here, there)) = fault {
+        let place = |at: Dimension| format!("dimension {} of `{}`", at.number, program.tensors[at.tensor].name);
+        return Err(Error::Argument(format!(
+            "index variable `{}` has two sizes: {} is {}, but {} is {}",
+            kernel.vars[var].name,
+            place(here),
+            here.size,
+            place(there),
+            there.size
+        )));
     }
-    let from = |(var, size): (usize, Option<(u64, String)>)| {
-        let declared = kernel.vars.iter().nth(var).and_then(|(_, info)| info.size);
-        size.map(|(size, _)| size).or(declared).unwrap_or(0)
-    };
-    Ok(sizes.into_iter().enumerate().map(from).collect())
+    let differs = kernel.vars.iter().zip(&seen).find_map(|((_, info), seen)| {
+        let (declared, found) = (info.size?, (*seen)?);
+        (declared != found.size).then_some((info, declared, found))
+    });
+    if let Some((info, declared, found)) = differs {
+        return Err(Error::Argument(format!(
+            "the kernel was compiled for `{}` of size {declared}, but dimension {} of `{}` is {}",
+            info.name, found.number, program.tensors[found.tensor].name, found.size
+        )));
+    }
+    let declared = kernel.vars.iter().map(|(_, info)| info.size);
+    Ok(seen.iter().zip(declared).map(|(seen, declared)| seen.map(|at| at.size).or(declared).unwrap_or(0)).collect())
 }
 
 /// The tensor of the program that a tensor of the kernel is made of.

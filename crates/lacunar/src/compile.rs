@@ -110,6 +110,7 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
             name: function_name(&program, statement, number),
             phase: options.phase,
             strict: options.strict,
+            specialize: options.specialize,
         };
         let Lowered { function, interface } =
             trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;

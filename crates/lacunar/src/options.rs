@@ -27,6 +27,8 @@ pub struct Options {
     pub phase: Phase,
     /// Sums are not reassociated, products and sums not contracted.
     pub strict: bool,
+    /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
+    pub specialize: bool,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
 }
@@ -39,6 +41,7 @@ impl Default for Options {
             search: Search::default(),
             phase: Phase::Fused,
             strict: false,
+            specialize: true,
             emit: Vec::new(),
         }
     }

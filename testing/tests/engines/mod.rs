@@ -45,7 +45,10 @@ impl Engine for BackEnd {
     }
 
     fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
-        let options = Options { declarations: instance.declarations.clone(), ..Options::new() }.backend(self.backend);
+        // Sizes as constants, and as parameters: each on some engine.
+        let specialize = self.backend == Backend::Llvm;
+        let declarations = instance.declarations.clone();
+        let options = Options { declarations, specialize, ..Options::new() }.backend(self.backend);
         let kernel = Kernel::compile(&instance.source, &options).map_err(|error| failure("compile", error))?;
         let declared: BTreeMap<&str, &Tensor> =
             kernel.program().tensors.iter().map(|(_, tensor)| (tensor.name.as_str(), tensor)).collect();

@@ -97,7 +97,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn for_loop(&mut self, var: VarId, begin: ExprId, end: ExprId, body: &Block) -> Result<(), LlvmError> {
         let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
         let name = &self.source.vars[var].name;
-        let hint = LoopHint::for_body(self.source, body);
+        let hint = LoopHint::for_body(self.source, body, self.masked_vectors);
         self.count(begin, end, name, hint, |emitter, counter| {
             emitter.places[var.index()] = Some(Place::Value(Value::Int(counter)));
             emitter.block(body)

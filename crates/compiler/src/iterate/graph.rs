@@ -81,7 +81,8 @@ impl IterationGraph {
             let color = part.color();
             let _ = writeln!(
                 text,
-                "  \"{from}\" -> \"{to}\" [label=\"{tensor}{level}\", style={style}, color=\"{color}\", fontcolor=\"{color}\"];"
+                "  \"{from}\" -> \"{to}\" [label=\"{tensor}{level}\", style={style}, \
+                 color=\"{color}\", fontcolor=\"{color}\"];"
             );
         }
         text.push_str("}\n");
@@ -189,4 +190,19 @@ fn point_text(kernel: &Kernel, lattice: &Lattice, body: &Stmt, point: Point) -> 
     let rest = rest.map(|stmt| Kernel { stmt, ..kernel.clone() }.stmt_text()).unwrap_or_default();
     let members = if members.is_empty() { "every coordinate".to_string() } else { members.join(", ") };
     format!("{{ {members} }}  {rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dot_names_the_ends_of_every_level() {
+        let edge = |level, from, to, full| Edge { tensor: "A".to_string(), level, from, to, full, part: Part::Result };
+        let edges = vec![edge(1, None, 0, true), edge(2, Some(0), 1, false)];
+        let text = IterationGraph { nodes: vec!["i".to_string(), "j".to_string()], edges }.dot();
+        let paint = "color=\"#c44e52\", fontcolor=\"#c44e52\"";
+        assert!(text.contains(&format!("\"root\" -> \"i\" [label=\"A1\", style=dashed, {paint}];\n")), "{text}");
+        assert!(text.contains(&format!("\"i\" -> \"j\" [label=\"A2\", style=solid, {paint}];\n")), "{text}");
+    }
 }

@@ -65,7 +65,12 @@ pub struct Options {
     pub phase: Phase,
     /// No reassociation and no contraction of floating-point operations.
     pub strict: bool,
+    /// Sizes that are known and small become constants: loops over a few columns then run in registers.
+    pub specialize: bool,
 }
+
+/// The largest size that becomes a constant.
+pub const SPECIALIZED_SIZE: u64 = 128;
 
 /// What a parameter of a kernel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +177,10 @@ impl<'k> Lowerer<'k> {
         let mut sizes = Vec::new();
         let used_vars = used_vars(&kernel.stmt);
         for (var, info) in kernel.vars.iter() {
-            if used_vars.contains(&var) {
+            let small = info.size.filter(|size| options.specialize && *size <= SPECIALIZED_SIZE);
+            if let Some(size) = small {
+                sizes.push(b.int(size as i64));
+            } else if used_vars.contains(&var) {
                 sizes.push(b.scalar_param(&format!("{}_size", info.name)));
                 interface.bindings.push(Binding::Size(var));
             } else {

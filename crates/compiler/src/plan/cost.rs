@@ -19,6 +19,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, rank};
+use crate::concretize::is_in_block;
 use crate::iterate::iterators::AccessKey;
 
 /// Size of a dimension that is not known.
@@ -191,10 +192,10 @@ impl Model<'_> {
         let outer = around.iter().copied().filter(|var| rank(self.order, *var) < first);
         let vars: Vec<VarId> = outer.chain(scattered.iter().copied()).chain(summed.iter().copied()).collect();
         let (own, entered) = self.nest(body, &vars, lhs, Some(first));
-        let appended = is_sparse(self.kernel, lhs.tensor);
+        // Into a dense result, or a block of one, a sum is added directly.
+        let direct = |var: &VarId| lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
         let scatter = match scattered.len() {
-            0 => 0.0,
-            _ if !appended => 0.0,
+            _ if scattered.iter().all(direct) => 0.0,
             1 => MARKED,
             _ => SORTED,
         };
