@@ -1,0 +1,26 @@
+//! Pictures: where the entries of a tensor are ([`spy`]), and how the levels of tensors nest in loops ([`graph`]).
+//!
+//! Both give a [`Drawing`], a list of shapes and texts, which is written as SVG or as PNG; nothing here reads or writes
+//! a file. No input makes a picture larger than its options say.
+//!
+//! ```text
+//! Coo -> bins -> panel, ticks, words, color -> spy   \
+//!                          IterationGraph   -> graph -> Drawing -> to_svg(), to_png()
+//! ```
+
+mod bins;
+mod color;
+mod drawing;
+mod font;
+mod graph;
+mod panel;
+mod raster;
+mod spy;
+mod svg;
+mod ticks;
+mod words;
+
+pub use drawing::Drawing;
+pub use graph::graph;
+pub use raster::PngError;
+pub use spy::{PlotError, PlotOptions, Slices, spy};
