@@ -51,6 +51,13 @@ fn run_step(
     times: &mut Times,
 ) -> Result<(), Error> {
     let plan = &step.plan;
+    let is_dense = program.tensors[plan.result].format.is_dense();
+    if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
+        return Err(Error::Argument(format!(
+            "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",
+            program.tensors[plan.result].name
+        )));
+    }
     let sizes = sizes(program, step, slots)?;
     let start = Instant::now();
     let converted = conversions(program, step, &sizes, slots)?;
@@ -58,9 +65,7 @@ fn run_step(
     // The result before: kept where something is made of it, else its memory is used again.
     let place = &mut slots[plan.result.index()];
     let before = match std::mem::replace(place, Slot::Empty) {
-        Slot::Owned(tensor) if phase == Phase::Compute || program.tensors[plan.result].format.is_dense() => {
-            Some(tensor)
-        }
+        Slot::Owned(tensor) if phase == Phase::Compute || is_dense => Some(tensor),
         Slot::Borrowed(tensor) if plan.kernel.updates || phase == Phase::Compute => {
             Some(tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?)
         }
@@ -70,6 +75,11 @@ fn run_step(
         let vars = &plan.statement.lhs.vars;
         tensor.dims().iter().zip(vars).all(|(size, var)| sizes[var.index()] == *size)
     });
+    // A pattern is stored as the program asks; the kernel walks through it as it assembles it.
+    let before = match (&plan.convert_result, before) {
+        (Some(format), Some(tensor)) if phase == Phase::Compute => Some(tensor.convert(format)?),
+        (_, before) => before,
+    };
     let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
     for (id, tensor) in plan.kernel.tensors.iter() {
         if tensor.role == Role::Input {

@@ -27,6 +27,8 @@ pub mod compile;
 mod einsum;
 mod error;
 mod evaluate;
+#[cfg(any(feature = "faer", feature = "ndarray", feature = "sprs"))]
+mod interop;
 mod interpret;
 mod kernel;
 mod launch;

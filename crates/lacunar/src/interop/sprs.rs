@@ -1,0 +1,81 @@
+//! Sparse matrices and those of `sprs`.
+//!
+//! ```
+//! use lacunar::{Format, Tensor};
+//! # fn main() -> Result<(), lacunar::Error> {
+//! let identity = Tensor::from_sprs(sprs::CsMat::<f64>::eye(3))?;
+//! assert_eq!(identity.as_dyn().format().to_string(), "csr");
+//! let narrow = identity.convert(&Format::csr())?;
+//! assert_eq!(narrow.as_sprs::<u32>()?.nnz(), 3);
+//! # Ok(())
+//! # }
+//! ```
+
+use lacunar_formats::Format;
+use lacunar_runtime::Element;
+use sprs::{CsMatI, CsMatViewI, SpIndex};
+
+use super::compressed;
+use crate::error::Error;
+use crate::tensor::Tensor;
+
+impl<T: Element> Tensor<T> {
+    /// Takes a matrix, as csr or csc. The memory of the values is used as it is, that of the indices where a number
+    /// takes 4 or 8 bytes.
+    ///
+    /// # Errors
+    /// The matrix is not one (it was made by `unsafe` means).
+    pub fn from_sprs<I: SpIndex, P: SpIndex>(matrix: CsMatI<T, I, P>) -> Result<Tensor<T>, Error> {
+        let format = if matrix.is_csr() { Format::csr() } else { Format::csc() };
+        let dims = [matrix.rows(), matrix.cols()];
+        // A part cut out of another matrix counts positions from where it began.
+        let cut = match matrix.proper_indptr() {
+            std::borrow::Cow::Owned(pos) => Some(pos),
+            std::borrow::Cow::Borrowed(_) => None,
+        };
+        let (pos, crd, values) = matrix.into_raw_storage();
+        let pos = compressed::indices(cut.unwrap_or(pos), SpIndex::index_unchecked);
+        compressed::matrix(dims, format, pos, compressed::indices(crd, SpIndex::index_unchecked), values)
+    }
+
+    /// A matrix in csr or csc as one of `sprs`, without a copy: with `I = u32`, or `u64` where the format says so.
+    ///
+    /// # Errors
+    /// The tensor is stored otherwise, or has indices of another type.
+    pub fn as_sprs<I: SpIndex + Element>(&self) -> Result<CsMatViewI<'_, T, I>, Error> {
+        let tensor = self.as_dyn();
+        let no_view = || compressed::no_view::<I>(tensor, "csr and csc");
+        let by_rows = is_by_rows(tensor.format()).ok_or_else(no_view)?;
+        let dims = compressed::dims(tensor)?;
+        let (pos, crd) = compressed::arrays(tensor).ok_or_else(no_view)?;
+        let (Some(pos), Some(crd)) = (pos.as_slice::<I>(), crd.as_slice::<I>()) else { return Err(no_view()) };
+        let make = if by_rows { CsMatViewI::try_new } else { CsMatViewI::try_new_csc };
+        make((dims[0], dims[1]), pos, crd, self.values()).map_err(|(.., error)| Error::Argument(error.to_string()))
+    }
+
+    /// A matrix as one of `sprs`: csc remains it, everything else becomes csr.
+    ///
+    /// # Errors
+    /// The tensor is not of order 2, an index does not fit into `I`, or memory is refused.
+    pub fn to_sprs<I: SpIndex>(&self) -> Result<CsMatI<T, I>, Error> {
+        let tensor = self.as_dyn();
+        let dims = compressed::dims(tensor)?;
+        let Some(by_rows) = is_by_rows(tensor.format()) else {
+            let format = tensor.format();
+            return self.convert(&Format::csr().with_widths(format.positions, format.coordinates))?.to_sprs();
+        };
+        let arrays = compressed::arrays(tensor).and_then(|(pos, crd)| pos.indices().zip(crd.indices()));
+        let (pos, crd) = arrays.ok_or_else(|| compressed::no_view::<I>(tensor, "csr and csc"))?;
+        let pos = compressed::numbers(pos, I::try_from_usize)?;
+        let crd = compressed::numbers(crd, I::try_from_usize)?;
+        let make = if by_rows { CsMatI::try_new } else { CsMatI::try_new_csc };
+        let values = self.values().to_vec();
+        make((dims[0], dims[1]), pos, crd, values).map_err(|(.., error)| Error::Argument(error.to_string()))
+    }
+}
+
+/// Whether a matrix is stored by rows (csr) or by columns (csc); `None` if otherwise.
+fn is_by_rows(format: &Format) -> Option<bool> {
+    let plain = format.clone().with_widths(Format::csr().positions, Format::csr().coordinates);
+    (plain == Format::csr()).then_some(true).or((plain == Format::csc()).then_some(false))
+}

@@ -1,0 +1,123 @@
+//! What the interface says to calls that do not fit. No call panics, and each message names what is wrong.
+
+use lacunar::{Backend, Category, DType, DynTensor, Error, Format, Kernel, Options, Tensor, einsum};
+
+fn spmv() -> Result<Kernel, Error> {
+    let options = Options::new().format("A", Format::csr()).backend(Backend::Interpreter);
+    Kernel::compile("y(i) = A(i,j) * x(j)", &options)
+}
+
+fn matrix(format: Format) -> Result<Tensor<f64>, Error> {
+    Tensor::from_entries(&[2, 3], &[(&[0, 2], 5.0), (&[1, 0], 6.0)], format)
+}
+
+/// The message, which is one that the user can act on.
+fn message<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+    let error = outcome.expect_err("a mistake");
+    assert_eq!(error.category(), Category::User, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn tensors_that_do_not_fit_the_kernel() -> Result<(), Error> {
+    let kernel = spmv()?;
+    let (a, x) = (matrix(Format::csr())?, Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?);
+    let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
+    let mut run = |a: &DynTensor, x: &DynTensor| message(kernel.run(&mut y, &[a, x]));
+
+    let csc = matrix(Format::csc())?;
+    let text = run(csc.as_dyn(), x.as_dyn());
+    assert!(text.contains("`A` is stored as csc") && text.contains("compiled for csr"), "{text}");
+
+    let single = Tensor::from_slice(&[3], &[1.0f32, 2.0, 3.0])?;
+    let text = run(a.as_dyn(), single.as_dyn());
+    assert!(text.contains("`x` has elements of type f32") && text.contains("expects f64"), "{text}");
+
+    let short = Tensor::from_slice(&[2], &[1.0, 2.0])?;
+    let text = run(a.as_dyn(), short.as_dyn());
+    let sizes = ["index variable `j` has two sizes", "dimension 0 of `x` is 2", "dimension 1 of `A` is 3"];
+    assert!(sizes.iter().all(|part| text.contains(part)), "{text}");
+
+    let square = Tensor::from_slice(&[3, 1], &[1.0, 2.0, 3.0])?;
+    let text = run(a.as_dyn(), square.as_dyn());
+    assert!(text.contains("`x`"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn tensors_that_are_missing_or_unknown() -> Result<(), Error> {
+    let kernel = spmv()?;
+    let (a, x) = (matrix(Format::csr())?, Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?);
+    let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
+    assert_eq!(message(kernel.run(&mut y, &[a.as_dyn()])), "2 inputs are needed (A, x), not 1");
+    assert_eq!(message(kernel.run_named(&[("A", a.as_dyn())])), "`x` is not given");
+    let given = [("A", a.as_dyn()), ("x", x.as_dyn()), ("z", x.as_dyn())];
+    assert_eq!(message(kernel.run_named(&given)), "the program has no tensor `z`");
+    let mut single = Tensor::<f32>::zeros(&[2], Format::dense(1))?;
+    assert_eq!(message(kernel.run(&mut single, &[a.as_dyn(), x.as_dyn()])), "`y` is of type f64, not f32");
+    let text = message(einsum!("y(i) = A(i,j) * x(j)", A = &a));
+    assert!(text.contains('x'), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_failed_run_leaves_a_result_that_can_be_used() -> Result<(), Error> {
+    let kernel = spmv()?;
+    let (a, x) = (matrix(Format::csr())?, Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?);
+    let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
+    let short = Tensor::from_slice(&[2], &[1.0, 2.0])?;
+    assert!(kernel.run(&mut y, &[a.as_dyn(), short.as_dyn()]).is_err());
+    kernel.run(&mut y, &[a.as_dyn(), x.as_dyn()])?;
+    assert_eq!(y.to_dense()?, [15.0, 6.0]);
+    // A result of other sizes is replaced.
+    let mut long = Tensor::<f64>::zeros(&[7], Format::dense(1))?;
+    kernel.run(&mut long, &[a.as_dyn(), x.as_dyn()])?;
+    assert_eq!(long.to_dense()?, [15.0, 6.0]);
+    Ok(())
+}
+
+#[test]
+fn several_results_are_told_apart_by_name() -> Result<(), Error> {
+    let options = Options::new().backend(Backend::Interpreter);
+    let kernel = Kernel::compile("y(i) = 2 * x(i)\nz(i) = 3 * y(i)", &options)?;
+    let x = Tensor::from_slice(&[2], &[1.0, 2.0])?;
+    let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
+    assert!(message(kernel.run(&mut y, &[x.as_dyn()])).contains("`run_named`"));
+    let run = kernel.run_named(&[("x", x.as_dyn())])?;
+    let names: Vec<&str> = run.results.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["y", "z"]);
+    assert_eq!(run.results[1].1.to_dense::<f64>()?, [6.0, 12.0]);
+    Ok(())
+}
+
+#[test]
+fn programs_with_mistakes_say_where() {
+    let compile = |source: &str| Kernel::compile(source, &Options::new()).map(|_| ());
+    for (source, code) in
+        [("y(i) = A(i,j", "E01"), ("y(i) = q(j,", "E01"), ("y(i) = foo(A(i,j), 1)", "E02"), ("", "E01")]
+    {
+        let error = compile(source).expect_err(source);
+        assert_eq!(error.category(), Category::User, "{error}");
+        assert!(error.render(false).contains(&format!("error[{code}")), "{}", error.render(false));
+    }
+    let options = Options::new().format("A", Format::csf(3));
+    let error = Kernel::compile("y(i) = A(i,j) * x(j)", &options).expect_err("order 3");
+    assert!(error.render(false).contains("`A` has 2 ind"), "{}", error.render(false));
+}
+
+#[test]
+fn tensors_that_contradict_themselves() -> Result<(), Error> {
+    assert!(message(Tensor::from_slice(&[2, 2], &[1.0])).contains("1 elements, but 4 are needed"));
+    let huge = Tensor::from_slice(&[u64::MAX, 2], &[1.0]).expect_err("too large");
+    assert_eq!(huge.category(), Category::Memory);
+    assert_eq!(huge.to_string(), "the number of values does not fit into 64 bits");
+    let outside = Tensor::from_entries(&[2, 2], &[(&[0, 2], 1.0)], Format::csr());
+    assert!(message(outside).contains("coordinate 2 of entry 0 is outside dimension 1 of size 2"));
+    let short = Tensor::from_entries(&[2, 2], &[(&[0], 1.0)], Format::csr());
+    assert!(message(short).contains("entry 0 has 1 coordinates, but the order is 2"));
+    assert!(message(Tensor::<f64>::zeros(&[2], Format::csr())).contains("stores 2 dimensions, but the tensor has 1"));
+    let single = Tensor::<f32>::try_from(DynTensor::scalar(1.0f64));
+    assert_eq!(message(single), "the elements are of type f64, not f32");
+    assert_eq!(Tensor::scalar(1.5f32).as_dyn().dtype(), DType::F32);
+    Ok(())
+}
