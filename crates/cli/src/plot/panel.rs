@@ -17,8 +17,12 @@ pub const HEAD: f32 = 14.0;
 
 /// How much longer the longer side of a panel may be than the shorter one.
 const FLATTEST: f32 = 6.0;
-/// The side of the largest cell, in pixels, and of the smallest one.
-const CELL_PIXELS: (f32, f32) = (64.0, 2.0);
+/// The side of the largest cell, in pixels.
+const LARGEST_CELL: f32 = 64.0;
+/// The side of the smallest cell, in pixels, and that where there are so few entries that each should be seen.
+const SMALLEST_CELL: f32 = 2.0;
+const SMALLEST_LONE_CELL: f32 = 6.0;
+const FEW: usize = 300;
 /// From how many pixels on cells have a gap between them, and the part of a cell it takes.
 const GAP: (f32, f32) = (8.0, 0.1);
 
@@ -51,8 +55,9 @@ impl Geometry {
     }
 
     /// Cuts rows and columns into as many blocks as the panel has room for, the same for both where drawn to scale.
-    pub fn axes(&self, [rows, columns]: [(Option<usize>, u64); 2]) -> [Axis; 2] {
-        let most = |side: f32| (side * SCALE / CELL_PIXELS.1).max(1.0) as u64;
+    pub fn axes(&self, [rows, columns]: [(Option<usize>, u64); 2], entries: usize) -> [Axis; 2] {
+        let smallest = if entries <= FEW { SMALLEST_LONE_CELL } else { SMALLEST_CELL };
+        let most = |side: f32| (side * SCALE / smallest).max(1.0) as u64;
         let rows = Axis::cut(rows.0, rows.1, most(self.height));
         let columns = Axis::cut(columns.0, columns.1, most(self.width));
         if !self.to_scale {
@@ -65,7 +70,7 @@ impl Geometry {
     /// The panel shrunk to cells of whole pixels.
     pub fn fitted(&self, rows: &Axis, columns: &Axis) -> Geometry {
         let pixels = |side: f32, axis: &Axis| {
-            (side * SCALE / axis.cells().max(1) as f32).floor().clamp(1.0, CELL_PIXELS.0) / SCALE
+            (side * SCALE / axis.cells().max(1) as f32).floor().clamp(1.0, LARGEST_CELL) / SCALE
         };
         let (wide, high) = (pixels(self.width, columns), pixels(self.height, rows));
         let cell = if self.to_scale { [wide.min(high); 2] } else { [wide, high] };

@@ -93,7 +93,7 @@ pub fn spy(coo: &Coo, options: &PlotOptions) -> Result<Drawing, PlotError> {
     let modes = Modes::of(coo, options)?;
     let room = options.max_pixels.clamp(600, 8000) as f32 / SCALE - SURROUNDINGS;
     let grid = Grid::of(modes.panels(), room, modes.rows.1, modes.columns.1);
-    let [rows, columns] = grid.geometry.axes([modes.rows, modes.columns]);
+    let [rows, columns] = grid.geometry.axes([modes.rows, modes.columns], coo.len());
     let counts = bins::count(coo, &modes.choice, rows, columns);
     let geometry = grid.geometry.fitted(&rows, &columns);
     let largest = counts.iter().flatten().copied().max().unwrap_or(0);
