@@ -1,13 +1,9 @@
 //! `lacunar run`: every flag, results on the usual small files, JSON, checks.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
-/// `A` times `x`, of the files in [`common`].
+/// `A` times `x`, of the files in [`crate::common`].
 const PRODUCT: &str = "1 201.0\n2 3000.0\n3 504.0\n";
 const SPMV: &str = "run 'y(i) = A(i,j) * x(j)' -i A:a.mtx -i x:x.mtx";
 

@@ -1,10 +1,6 @@
 //! `compile`, `convert`, `info`, `plot`, help and version.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 #[test]

@@ -6,8 +6,6 @@
 //!                4 . 5 .      t.tns  2 x 3 x 2:  (0,0,0) = 1, (1,2,1) = 2
 //! ```
 
-#![allow(dead_code, clippy::unwrap_used)]
-
 use std::path::PathBuf;
 use std::process::Command;
 

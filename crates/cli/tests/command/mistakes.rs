@@ -1,10 +1,6 @@
 //! Every way to fail: exit codes and what the messages say.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 #[test]
 fn mistakes_in_what_was_written_end_in_2() {

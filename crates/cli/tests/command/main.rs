@@ -1,0 +1,8 @@
+//! The command as its users meet it: run as a process, in folders with small files.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod files;
+mod mistakes;
+mod run;
