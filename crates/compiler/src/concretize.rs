@@ -196,6 +196,29 @@ fn negate(term: Expr) -> Expr {
     Expr { kind, dtype, span }
 }
 
+/// The expression with sums pulled out of products as far as they go, and sums of sums made one.
+///
+/// ```text
+/// sum(j, sum(i, A(i,j)) * B(j))  ->  sum(j, i, A(i,j) * B(j))
+/// ```
+pub(crate) fn flatten(expr: Expr) -> Expr {
+    let expr = pull_sum(expr.map_children(&mut flatten));
+    let (dtype, span) = (expr.dtype, expr.span);
+    match expr.kind {
+        ExprKind::Reduce(ReduceOp::Add, mut vars, body) => match body.kind {
+            ExprKind::Reduce(ReduceOp::Add, inner, body) => {
+                vars.extend(inner);
+                Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span }
+            }
+            kind => {
+                let body = Box::new(Expr { kind, dtype: body.dtype, span: body.span });
+                Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span }
+            }
+        },
+        kind => Expr { kind, dtype, span },
+    }
+}
+
 /// `c * sum(j, e)` as `sum(j, c * e)`, where `c` has no sum of its own. On integers and reals alike a factor
 /// distributes over the sum (up to rounding).
 fn pull_sum(expr: Expr) -> Expr {

@@ -57,6 +57,10 @@ impl Call<'_> {
                     memory.scalars.push(size_word(self.sizes[var.index()])?);
                     continue;
                 }
+                (Binding::Stored(_), _) => {
+                    memory.scalars.push(size_word(before.as_ref().map_or(0, Tensor::nnz))?);
+                    continue;
+                }
                 (_, ArrayRole::Grown) => match param {
                     Param::Array(array) => ArrayData::empty(self.step.function.arrays[*array].elem),
                     Param::Scalar(_) => continue,
@@ -90,7 +94,7 @@ impl Call<'_> {
         match interpret(&self.step.function, &mut memory) {
             Ok(None) => {}
             Ok(Some(Status::OutOfMemory)) => return Err(KernelStatus::OutOfMemory.into()),
-            Ok(Some(Status::SizeOverflow)) => return Err(KernelStatus::SizeOverflow.into()),
+            Ok(Some(Status::SizeOverflow)) => return Err(self.failure(KernelStatus::SizeOverflow)),
             Err(error) => return Err(Error::Backend(format!("the interpreter stopped: {error}"))),
         }
         let mut take = |wanted: Binding, len: u64| -> Option<Buffer> {

@@ -10,7 +10,7 @@ use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_formats::{Format, LevelKind};
 use lacunar_imp::{ArrayRole, Param};
-use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry};
+use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
@@ -80,6 +80,7 @@ impl Call<'_> {
         let mut fixed = self.before.take().filter(|_| self.phase == Phase::Compute);
         let mut grown: Vec<(Binding, Grown)> = Vec::new();
         let mut args = Args::new();
+        let stored = fixed.as_ref().map_or(0, Tensor::nnz);
         // The result's values, which one parameter takes.
         let mut own = match (&mut values, &mut fixed) {
             (Some(values), _) => Some(values),
@@ -96,6 +97,7 @@ impl Call<'_> {
                 (Binding::Values(tensor), Some(ArrayRole::Output)) if tensor == result => {
                     args.write(own.take().ok_or_else(missing_pattern)?)?;
                 }
+                (Binding::Stored(_), _) => args.scalar(size_word(stored)?),
                 (_, Some(ArrayRole::Grown)) => {
                     let Param::Array(array) = param else { continue };
                     grown.push((binding, args.grown(self.step.function.arrays[*array].elem)));
@@ -114,7 +116,7 @@ impl Call<'_> {
         // SAFETY: see the head of this module. The arguments were laid out by the interface that came with the code, all
         // inputs are tensors (validated when they were made) of the formats and types it was compiled for, whose
         // dimensions are `sizes`.
-        unsafe { abi::call(entry, &mut args) }?;
+        unsafe { abi::call(entry, &mut args) }.map_err(|status| self.failure(status))?;
         let dims = self.dims();
         if format.is_dense() {
             drop(args);
@@ -169,6 +171,16 @@ impl Call<'_> {
         }
         // SAFETY: see the head of this module.
         Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) })
+    }
+
+    /// What a kernel's status means here.
+    pub fn failure(&self, status: KernelStatus) -> Error {
+        match (self.phase, status) {
+            (Phase::Compute, KernelStatus::SizeOverflow) => {
+                Error::Argument("the pattern that was given is not that of the result".to_string())
+            }
+            _ => status.into(),
+        }
     }
 
     pub fn input(&self, tensor: lacunar_notation::TensorId) -> Result<&Tensor, Error> {

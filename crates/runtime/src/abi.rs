@@ -115,11 +115,13 @@ pub static TABLE: RuntimeTable = RuntimeTable {
     sort_combine: kernel_sort::sort_combine_raw,
 };
 
+// SAFETY: kernels call it by the contract of `RuntimeTable`.
 unsafe extern "C" fn allocate(bytes: u64, zeroed: u32) -> *mut u8 {
     let block = usize::try_from(bytes).ok().and_then(|bytes| alloc::allocate(bytes, zeroed != 0));
     block.map_or(std::ptr::null_mut(), NonNull::as_ptr)
 }
 
+// SAFETY: kernels call it by the contract of `RuntimeTable`.
 unsafe extern "C" fn reallocate(ptr: *mut u8, old_bytes_used: u64, new_bytes: u64, zero_from: u64) -> *mut u8 {
     let Some(block) = NonNull::new(ptr) else {
         // SAFETY: `allocate` has no precondition.
@@ -133,6 +135,7 @@ unsafe extern "C" fn reallocate(ptr: *mut u8, old_bytes_used: u64, new_bytes: u6
     grown.map_or(std::ptr::null_mut(), NonNull::as_ptr)
 }
 
+// SAFETY: kernels call it by the contract of `RuntimeTable`.
 unsafe extern "C" fn release(ptr: *mut u8) {
     if let Some(block) = NonNull::new(ptr) {
         // SAFETY: the kernel passes an array of the table's functions, once.
@@ -273,6 +276,7 @@ mod tests {
     use super::*;
 
     /// Grows its array to `n` squares: `for k < n { if k == capacity { grow }; out[k] = k * k }`; fails at 1000.
+    // SAFETY: the tests call it with the arguments it names.
     unsafe extern "C" fn squares(words: *mut Word) -> i32 {
         // SAFETY: the words are the table, a grown array of i64, and n.
         unsafe {

@@ -101,7 +101,7 @@ impl Lowerer<'_> {
         }
         let innermost = groups.len().wrapping_sub(1);
         self.appended = Some(Appended { access, groups });
-        if let Some(most) = self.most_results() {
+        if let Some(most) = self.phase.assembles().then(|| self.most_results()).flatten() {
             self.reserve(innermost, most);
         }
         Ok(())
@@ -246,7 +246,7 @@ impl Lowerer<'_> {
     /// Before the loops over `var`: where they append to the innermost group, makes room for all that they can append, so
     /// that they need not ask. `most` gives the largest number of coordinates they can visit. Says whether it did.
     pub(super) fn reserve_ahead(&mut self, var: VarId, body: &Stmt, most: &mut dyn FnMut(&mut Self) -> ExprId) -> bool {
-        let Some(appended) = &self.appended else { return false };
+        let Some(appended) = self.appended.as_ref().filter(|_| self.phase.assembles()) else { return false };
         let (tensor, last) = (appended.access.tensor, appended.groups.len().wrapping_sub(1));
         let Some(group) = appended.groups.get(last) else { return false };
         if self.level_var(&appended.access, group.last) != var || !body.writes().contains(&tensor) {
@@ -268,6 +268,12 @@ impl Lowerer<'_> {
             for level in group.head..=group.last {
                 self.tensors[access.tensor.index()].levels[level].append_reserve(&mut self.b, count);
             }
+        }
+        if let (true, Some(stored)) = (innermost, self.stored) {
+            // A pattern that was given has no more room than it has.
+            let block = self.extent(&access, group.last + 1, access.vars.len());
+            let needed = self.b.mul(count, block);
+            self.fail_if(CompareOp::Gt, needed, stored);
         }
         if let (true, Phase::Fused, Some(values)) = (innermost, self.phase, self.tensors[access.tensor.index()].values)
         {
@@ -363,10 +369,17 @@ impl Lowerer<'_> {
 
     pub(super) fn finish_result(&mut self) -> Result<(), Diagnostic> {
         let Some(appended) = self.appended.take() else { return Ok(()) };
+        let access = &appended.access;
+        if let (Some(stored), Some(group)) = (self.stored, appended.groups.last()) {
+            // A pattern that was given has to be that of the result.
+            let block = self.extent(access, group.last + 1, access.vars.len());
+            let count = self.b.var(group.counter);
+            let needed = self.b.mul(count, block);
+            self.fail_if(CompareOp::Ne, needed, stored);
+        }
         if !self.phase.assembles() {
             return Ok(());
         }
-        let access = &appended.access;
         for (place, group) in appended.groups.iter().enumerate() {
             let above = place.checked_sub(1).map(|above| appended.groups[above]);
             let first = above.map_or(0, |above| above.last + 1);
@@ -384,10 +397,15 @@ impl Lowerer<'_> {
             let widest = self.kernel.tensors[access.tensor].format.positions.max();
             if let Ok(widest) = i64::try_from(widest) {
                 let (count, widest) = (self.b.var(group.counter), self.b.int(widest));
-                let overflow = self.b.compare(CompareOp::Gt, count, widest);
-                self.b.if_then(overflow, |b| b.fail(Status::SizeOverflow));
+                self.fail_if(CompareOp::Gt, count, widest);
             }
         }
         Ok(())
+    }
+
+    /// Ends the kernel where two numbers compare in a way that a size cannot.
+    fn fail_if(&mut self, op: CompareOp, a: ExprId, b: ExprId) {
+        let wrong = self.b.compare(op, a, b);
+        self.b.if_then(wrong, |b| b.fail(Status::SizeOverflow));
     }
 }

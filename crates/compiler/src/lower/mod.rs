@@ -81,6 +81,8 @@ pub enum Binding {
     Level(TensorId, usize, Part),
     /// The values of a tensor.
     Values(TensorId),
+    /// How many values a result has whose pattern is given.
+    Stored(TensorId),
 }
 
 /// What the parameters of a kernel are, in their order.
@@ -160,6 +162,8 @@ struct Lowerer<'k> {
     tensors: Vec<TensorCode>,
     /// The result whose pattern is found by appending.
     appended: Option<Appended>,
+    /// How many values the result has, where its pattern is given.
+    stored: Option<ExprId>,
     /// Room for what the innermost group of the result is given was made before the loops around this place.
     reserved: bool,
     /// After how many loops the dense result has to be cleared.
@@ -188,6 +192,7 @@ impl<'k> Lowerer<'k> {
             }
         }
         let mut tensors: Vec<TensorCode> = Vec::new();
+        let mut stored = None;
         let vars = dimension_vars(kernel);
         let used = [kernel.stmt.reads(), kernel.stmt.writes()].concat();
         for (id, tensor) in kernel.tensors.iter() {
@@ -225,12 +230,16 @@ impl<'k> Lowerer<'k> {
                     let name = format!("{}_vals", tensor.name);
                     code.values = Some(b.array_param_with_len(&name, tensor.dtype, role, at_least));
                     interface.bindings.push(Binding::Values(id));
+                    if options.phase == Phase::Compute && tensor.role == Role::Result && !tensor.format.is_dense() {
+                        stored = Some(b.scalar_param(&format!("{}_stored", tensor.name)));
+                        interface.bindings.push(Binding::Stored(id));
+                    }
                 }
             }
             tensors.push(code);
         }
         let phase = options.phase;
-        Lowerer { kernel, phase, b, interface, sizes, tensors, appended: None, reserved: false, clear_at: None }
+        Lowerer { kernel, phase, b, interface, sizes, tensors, appended: None, stored, reserved: false, clear_at: None }
     }
 
     /// Lowers a statement where `scope` holds; says when the result got a value.

@@ -22,7 +22,7 @@ use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId,
 };
 
-use crate::concretize::concretize;
+use crate::concretize::{concretize, flatten};
 use crate::reduction::make_explicit;
 
 /// What has to be done to run one statement.
@@ -95,7 +95,17 @@ pub fn plan(program: &Program, statement: &Assignment, search: Search) -> Result
     }
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
 
-    let choice = order::choose(&kernel, &lhs, &rhs, search);
+    let mut choice = order::choose(&kernel, &lhs, &rhs, search);
+    // A sum inside a product can be done first, or for each term of the product: what is cheaper.
+    let flat = flatten(rhs.clone());
+    if flat != rhs {
+        let other = order::choose(&kernel, &lhs, &flat, search);
+        if other.cost < choice.cost || search == Search::Plain {
+            (rhs, choice) = (flat, other);
+        } else if rhs.reduced_vars().len() > 1 {
+            notes.push("partial sums are formed before they are multiplied".to_string());
+        }
+    }
     let names: Vec<&str> = choice.order.iter().map(|var| kernel.vars[*var].name.as_str()).collect();
     if !names.is_empty() {
         notes.push(format!("loop order {} ({})", names.join(", "), choice.reason));

@@ -21,6 +21,8 @@ const EXHAUSTIVE: usize = 5;
 pub(super) struct Choice {
     /// All variables of the statement, the outermost first.
     pub order: Vec<VarId>,
+    /// Its estimated work.
+    pub cost: f64,
     /// Why it was chosen.
     pub reason: String,
 }
@@ -33,15 +35,19 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
         appends_in(&kernel.tensors[lhs.tensor].format, lhs, order)
             && distinct_accesses(rhs).iter().all(|access| is_concordant(kernel, access, order))
     };
+    let chosen = |order: Vec<VarId>, reason: &str| {
+        let cost = cost(kernel, lhs, rhs, &order);
+        Choice { order, cost, reason: reason.to_string() }
+    };
     if natural.len() < 2 {
-        return Choice { order: natural, reason: "the only one".to_string() };
+        return chosen(natural, "the only one");
     }
     if !summed && agrees(&natural) {
-        return Choice { order: natural, reason: "that of the storage".to_string() };
+        return chosen(natural, "that of the storage");
     }
     if search == Search::Plain {
         let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
-        return Choice { order, reason: "the plain loop nest".to_string() };
+        return chosen(order, "the plain loop nest");
     }
     let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
     let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };
@@ -65,9 +71,10 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
     }
     match beam.into_iter().next() {
         Some((cost, order)) => {
-            Choice { order, reason: format!("estimated work {cost:.3e}, least of {looked_at} estimates") }
+            let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
+            Choice { order, cost, reason }
         }
-        None => Choice { order: natural, reason: "the only one".to_string() },
+        None => chosen(natural, "the only one"),
     }
 }
 

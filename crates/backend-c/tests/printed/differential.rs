@@ -3,9 +3,8 @@
 //! All functions go into one program, which is compiled without a warning, run under the address and
 //! undefined-behavior sanitizers where the compiler has them, and its memory compared.
 
-mod common;
-
-use common::run;
+use crate::common;
+use crate::common::run;
 use lacunar_backend_c::{COptions, print_all};
 use lacunar_imp::{ArrayData, Function, Memory, Verified, generate, interpret, verify};
 

@@ -3,8 +3,7 @@
 //! The table is written in C. It counts the blocks that are out, and refuses the n-th request. A kernel must then return
 //! `LACUNAR_OUT_OF_MEMORY`, keep the grown arrays that it has, and release everything else.
 
-mod common;
-
+use crate::common;
 use std::process::Command;
 
 use lacunar_backend_c::{COptions, print_all};

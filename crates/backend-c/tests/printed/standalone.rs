@@ -1,8 +1,7 @@
 //! Printed kernels called from C without a runtime: results, failures, and compilation into a shared library.
 
-mod common;
-
-use common::run;
+use crate::common;
+use crate::common::run;
 use lacunar_backend_c::{COptions, CcError, CcOptions, compile_shared, print};
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayData, Function, Memory, Status, Verified};

@@ -2,8 +2,7 @@
 //!
 //! The expected texts are in `snapshots/`; `INSTA_UPDATE=always` writes them anew.
 
-mod common;
-
+use crate::common;
 use lacunar_backend_c::{COptions, CSource, print, print_all};
 use lacunar_formats::DType;
 

@@ -3,8 +3,6 @@
 //! The program is plain C built from the printed kernels as one file, so that a test exercises the printed text alone:
 //! no Rust calls into it. Its output has a line for each status and each array.
 
-#![allow(dead_code)] // Not every test uses every part.
-
 use std::path::Path;
 use std::process::Command;
 
