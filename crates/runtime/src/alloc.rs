@@ -110,6 +110,24 @@ pub unsafe fn release(block: NonNull<u8>) {
     unsafe { std::alloc::dealloc(header.base, Layout::from_size_align_unchecked(header.total, ALIGNMENT)) };
 }
 
+/// Gives a block back to the system at once: for scratch memory, which nobody will ask for again in that size.
+///
+/// # Safety
+/// As for [`release`].
+pub unsafe fn discard(block: NonNull<u8>) {
+    // SAFETY: every block has a header before it.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        let header = *header_of(block);
+        if header.mapped {
+            mapped::unmap(header.base, header.total);
+            return;
+        }
+    }
+    // SAFETY: passed on.
+    unsafe { release(block) };
+}
+
 /// How many bytes the block can hold.
 ///
 /// # Safety

@@ -78,7 +78,7 @@ impl<T: Plain> Array<T> {
 impl<T: Plain> Drop for Array<T> {
     fn drop(&mut self) {
         // SAFETY: the block came from `alloc`, and the array is its only owner.
-        unsafe { alloc::release(self.block) };
+        unsafe { alloc::discard(self.block) };
     }
 }
 

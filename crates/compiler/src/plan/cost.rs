@@ -19,6 +19,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, rank};
+use crate::algebra::without;
 use crate::concretize::is_in_block;
 use crate::iterate::iterators::AccessKey;
 
@@ -44,12 +45,23 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
     };
     let mut total: f64 = model.converted.iter().map(conversion).sum();
     let format = &kernel.tensors[lhs.tensor].format;
-    let (own, values) = model.nest(rhs, &lhs.vars, lhs, None);
+    let (sums, drained) = model.sums(rhs, lhs, &lhs.vars);
+    // What a scattered sum leaves is visited where it is; the rest of the statement by loops of its own.
+    let (own, values) = match model.first_scattered(rhs, lhs) {
+        None => model.nest(rhs, &lhs.vars, lhs, None),
+        Some(first) => {
+            let outer: Vec<VarId> = lhs.vars.iter().copied().filter(|var| rank(order, *var) < first).collect();
+            let around = model.nest(rhs, &outer, lhs, None).0;
+            let rest = model.without_scattered(rhs, lhs);
+            let rest = if rest.is_absent() { (0.0, 0.0) } else { model.nest(&rest, &lhs.vars, lhs, None) };
+            (around + drained + rest.0, drained + rest.1)
+        }
+    };
     total += own;
     if !appends_in(format, lhs, order) {
         total += values * CONVERSION;
     }
-    total + model.sums(rhs, lhs, &lhs.vars)
+    total + sums
 }
 
 struct Model<'a> {
@@ -180,10 +192,42 @@ impl Model<'_> {
         weight
     }
 
-    /// The cost of the producers of the sums in an expression.
-    fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId]) -> f64 {
+    /// Whether a sum is done before a variable of the result gets its value.
+    fn is_scattered(&self, sum: &Expr, lhs: &Access) -> bool {
+        let first = sum.reduced_vars().into_iter().map(|var| rank(self.order, var)).min();
+        first.is_some_and(|first| lhs.vars.iter().any(|var| rank(self.order, *var) > first))
+    }
+
+    /// The rank of the first variable of any sum that is scattered.
+    fn first_scattered(&self, expr: &Expr, lhs: &Access) -> Option<usize> {
+        match &expr.kind {
+            ExprKind::Reduce(..) if self.is_scattered(expr, lhs) => {
+                expr.reduced_vars().into_iter().map(|var| rank(self.order, var)).min()
+            }
+            ExprKind::Reduce(..) => None,
+            _ => expr.children().into_iter().filter_map(|child| self.first_scattered(child, lhs)).min(),
+        }
+    }
+
+    /// The expression where the sums that are scattered have nothing.
+    fn without_scattered(&self, expr: &Expr, lhs: &Access) -> Expr {
+        let emptied = self.empty_scattered(expr.clone(), lhs);
+        without(&emptied, &|_: &Access| false)
+    }
+
+    fn empty_scattered(&self, expr: Expr, lhs: &Access) -> Expr {
+        match &expr.kind {
+            ExprKind::Reduce(..) if self.is_scattered(&expr, lhs) => Expr::absent(expr.dtype),
+            ExprKind::Reduce(..) => expr,
+            _ => expr.map_children(&mut |child| self.empty_scattered(child, lhs)),
+        }
+    }
+
+    /// The cost of the producers of the sums in an expression, and how many values they scatter.
+    fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId]) -> (f64, f64) {
         let ExprKind::Reduce(_, summed, body) = &expr.kind else {
-            return expr.children().into_iter().map(|child| self.sums(child, lhs, around)).sum();
+            let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around));
+            return parts.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         };
         let first = expr.reduced_vars().into_iter().map(|var| rank(self.order, var)).min().unwrap_or(0);
         let free = expr.free_vars();
@@ -199,6 +243,7 @@ impl Model<'_> {
             1 => MARKED,
             _ => SORTED,
         };
-        own + entered * scatter + self.sums(body, lhs, &vars)
+        let inner = self.sums(body, lhs, &vars).0;
+        (own + entered * scatter + inner, if scattered.is_empty() { 0.0 } else { entered })
     }
 }
