@@ -11,6 +11,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -45,13 +46,19 @@ esac
 
 const README: &str = "# Name\n\n```sh\n$ ./x run 'y(i) = A(i,j)' \\\n    -f A:csr\n./x test\n```\n";
 
+/// One test at a time: a program that one test has just written cannot be started while a process that another test
+/// starts at that moment still holds it open for writing.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// A workspace with the script, and its stand-ins in `bin`.
 struct Workspace {
     root: PathBuf,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Workspace {
     fn new(name: &str) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("script").join(name);
         if root.exists() {
             fs::remove_dir_all(&root).expect("the last run's folder can be removed");
@@ -59,7 +66,7 @@ impl Workspace {
         for folder in ["bin", "crates", "elsewhere", "llvm/bin", "target/release"] {
             fs::create_dir_all(root.join(folder)).expect("a folder can be made");
         }
-        let workspace = Self { root: root.canonicalize().expect("the folder is there") };
+        let workspace = Self { root: root.canonicalize().expect("the folder is there"), _alone: alone };
         fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../x"), root.join("x")).expect("the script is there");
         for tool in [
             "awk", "cat", "chmod", "cp", "date", "dirname", "env", "find", "head", "mkdir", "mktemp", "mv", "readlink",
