@@ -119,9 +119,10 @@ impl Access for Columns {
     fn starts(&self, last: usize) -> impl Fn(usize) -> bool + Sync + '_ {
         let columns = &self.columns[..=last];
         move |k| {
+            // An array is taken where every entry has a position of its own: then all of them differ.
             let differ = |column: &Coordinates| match column {
-                Coordinates::U32(v) => v[k] != v[k - 1],
-                Coordinates::U64(v) => v[k] != v[k - 1],
+                Coordinates::U32(v) => v.is_empty() || v[k] != v[k - 1],
+                Coordinates::U64(v) => v.is_empty() || v[k] != v[k - 1],
             };
             k == 0 || columns.iter().any(differ)
         }

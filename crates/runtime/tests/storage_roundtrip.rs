@@ -203,3 +203,24 @@ fn padding_is_not_converted_but_stored_zeros_are() {
     assert_eq!(dense.nnz(), 6);
     assert_eq!(dense.convert(&Format::csr()).unwrap().nnz(), 1);
 }
+
+/// A sorted list is packed without keys; its outermost array is taken before the compressed level further in asks which
+/// entries differ.
+#[test]
+fn a_compressed_level_under_dense_levels_under_a_compressed_one() {
+    let format = Format::new(
+        [Level::COMPRESSED, Level::DENSE, Level::DENSE, Level::COMPRESSED, Level::DENSE].to_vec(),
+        vec![3, 2, 0, 4, 1],
+    )
+    .unwrap();
+    let column = |values: [u32; 2]| Coordinates::U32(values.to_vec());
+    let zeros = || column([0, 0]);
+    let coo = Coo {
+        dims: vec![4, 4, 3, 4, 1],
+        coords: vec![zeros(), zeros(), zeros(), column([0, 1]), zeros()],
+        values: Values::I64(vec![5, 7]),
+    };
+    let expected = meaning(&coo);
+    let tensor = Tensor::from_coo(coo, &format).unwrap();
+    assert_eq!(meaning(&tensor.to_coo().unwrap()), expected);
+}
