@@ -3,10 +3,10 @@
 //! On entry: a verified [`Kernel`] whose loops visit every iterated level after the levels above it (the planner's work).
 //! On exit: a function, and its [`Interface`]: what each of its parameters is.
 //!
-//! The recursion follows the statement. `forall` builds its merge lattice and emits loops ([`forall`]); at each lattice
+//! The recursion follows the statement. `forall` builds its merge lattice and emits loops (`forall`); at each lattice
 //! point the residual statement is lowered with the coordinate and the positions of the point's iterators bound. `where`
-//! makes its workspaces ready, lowers the producer, then the consumer ([`workspace`]). An assignment is evaluated and
-//! stored ([`compute`]). Results whose pattern is found on the way are assembled by appending ([`assemble`]).
+//! makes its workspaces ready, lowers the producer, then the consumer (`workspace`). An assignment is evaluated and
+//! stored (`compute`). Results whose pattern is found on the way are assembled by appending (`assemble`).
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))      A: csr

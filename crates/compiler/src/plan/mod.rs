@@ -4,8 +4,8 @@
 //! accepts, the conversions of inputs it relies on, and whether its result has to be converted afterwards. No expression
 //! is refused: where the storage orders of operands contradict each other, some are converted, and a note says so.
 //!
-//! [`order`] searches for the cheapest order under the cost model of [`cost`]; [`storage`] says which conversions an
-//! order needs; [`workspaces`] chooses how temporaries are stored.
+//! `order` searches for the cheapest order under the cost model of `cost`; `storage` says which conversions an
+//! order needs; `workspaces` chooses how temporaries are stored.
 //!
 //! Paper: Kjolstad et al. 2017, §4.2, requires the graph of storage orders to be acyclic and refuses the rest; Ahrens et al.,
 //! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.
