@@ -45,7 +45,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
     };
     let mut total: f64 = model.converted.iter().map(conversion).sum();
     let format = &kernel.tensors[lhs.tensor].format;
-    let (sums, drained) = model.sums(rhs, lhs, &lhs.vars);
+    let (sums, drained) = model.sums(rhs, lhs, &lhs.vars, true);
     // What a scattered sum leaves is visited where it is; the rest of the statement by loops of its own.
     let (own, values) = match model.first_scattered(rhs, lhs) {
         None => model.nest(rhs, &lhs.vars, lhs, None),
@@ -223,10 +223,11 @@ impl Model<'_> {
         }
     }
 
-    /// The cost of the producers of the sums in an expression, and how many values they scatter.
-    fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId]) -> (f64, f64) {
+    /// The cost of the producers of the sums in an expression, and how many values they scatter. `outermost` says that the
+    /// expression is not inside a sum, so that its own can be added to the result.
+    fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId], outermost: bool) -> (f64, f64) {
         let ExprKind::Reduce(_, summed, body) = &expr.kind else {
-            let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around));
+            let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around, outermost));
             return parts.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         };
         let first = expr.reduced_vars().into_iter().map(|var| rank(self.order, var)).min().unwrap_or(0);
@@ -237,13 +238,13 @@ impl Model<'_> {
         let vars: Vec<VarId> = outer.chain(scattered.iter().copied()).chain(summed.iter().copied()).collect();
         let (own, entered) = self.nest(body, &vars, lhs, Some(first));
         // Into a dense result, or a block of one, a sum is added directly.
-        let direct = |var: &VarId| lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
+        let direct = |var: &VarId| outermost && lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
         let scatter = match scattered.len() {
             _ if scattered.iter().all(direct) => 0.0,
             1 => MARKED,
             _ => SORTED,
         };
-        let inner = self.sums(body, lhs, &vars).0;
+        let inner = self.sums(body, lhs, &vars, false).0;
         (own + entered * scatter + inner, if scattered.is_empty() { 0.0 } else { entered })
     }
 }
