@@ -18,6 +18,7 @@
 use lacunar_base::Arena;
 
 use crate::index::{Access, AssignOp, Expr, ExprKind, IndexVar, Role, Tensor, TensorId, VarId};
+use crate::provenance::Provenance;
 
 /// A statement with the tensors and variables it names: one kernel.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,8 @@ pub struct Kernel {
     pub stmt: Stmt,
     /// Results hold values on entry, which the statement adds to (`+=`).
     pub updates: bool,
+    /// How the variables of its loops derive from those of its accesses.
+    pub provenance: Provenance,
 }
 
 /// A statement of concrete notation.
@@ -114,7 +117,8 @@ impl Stmt {
 /// What is wrong with a kernel, found by [`verify`].
 pub type Fault = String;
 
-/// Checks the invariants of concrete notation: every variable of an access is bound by exactly one enclosing loop,
+/// Checks the invariants of concrete notation: every variable of an access has a value (the loops around it are over the
+/// variable, or over all that derive from it), no variable is bound by two loops,
 /// no reduction is left, accesses have their tensor's order, inputs are not written, workspaces are written before
 /// they are read.
 ///
@@ -174,7 +178,7 @@ fn verify_access(kernel: &Kernel, access: &Access, bound: &[VarId]) -> Result<()
     if access.vars.len() != tensor.order() {
         return Err(format!("`{}` has {} dimensions and {} variables", tensor.name, tensor.order(), access.vars.len()));
     }
-    match access.vars.iter().find(|var| !bound.contains(var)) {
+    match access.vars.iter().find(|var| !kernel.provenance.is_known(**var, bound)) {
         Some(var) => Err(format!("`{}` in an access of `{}` is not bound", kernel.vars[*var].name, tensor.name)),
         None => Ok(()),
     }

@@ -2,12 +2,14 @@
 //! printers and verifiers. Data only: the compiler's stages transform it.
 //!
 //! Papers: Kjolstad et al. 2017, §3 (index notation); Kjolstad et al., *Tensor Algebra Compilation with Workspaces*
-//! (CGO 2019), §3 (concrete notation).
+//! (CGO 2019), §3 (concrete notation); Senanayake et al., OOPSLA 2020 (schedules, provenance).
 
 pub mod concrete;
 pub mod index;
 pub mod ops;
 mod print;
+pub mod provenance;
+pub mod schedule;
 
 pub use index::{
     Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor, TensorId, VarId,

@@ -66,8 +66,7 @@ pub enum Search {
 /// # Errors
 /// An internal error if the plan violates the invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, search: Search) -> Result<Plan, Diagnostic> {
-    let mut kernel =
-        Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), stmt: Stmt::default(), updates: false };
+    let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let result = statement.lhs.tensor;
     for tensor in program.tensors.handles() {
         kernel.tensors[tensor].role = if tensor == result { Role::Result } else { Role::Input };

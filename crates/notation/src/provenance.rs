@@ -1,0 +1,213 @@
+//! The provenance graph: how the variables of the loops derive from those of the statement.
+//!
+//! Accesses keep the variables of the statement (*original* ones, `A(i,j)`); loops are over *derived* ones. Each
+//! relation makes one or two new variables of one or two old ones:
+//!
+//! ```text
+//! i --split 32--> i0, i1         i = 32 i0 + i1         loops over i0 and i1 instead of i
+//! i, j --fuse--> f               f = i |j| + j
+//! f --pos A(i,j)--> fp           fp: a position of the level of A that stores j, which knows both i and j
+//! ```
+//!
+//! A variable without relations below it is a *leaf*: it has a loop. Which coordinate of `i` is meant where all leaves
+//! of `i` have values, and what range a leaf runs over, follow from the relations (`compiler/src/lower/space.rs`).
+//!
+//! Paper: Senanayake et al. 2020, §4.2 (provenance graph) and §6.2.
+
+use crate::index::{Access, VarId};
+use crate::schedule::{BoundKind, Merge, Parts, Race, Unit};
+
+/// How the variables of a kernel derive from each other, and what is said of its loops.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// In the order in which they were made.
+    pub relations: Vec<Relation>,
+    /// What is said of loops.
+    pub tags: Vec<(VarId, Tag)>,
+}
+
+/// An edge (or pair of edges) of the graph.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// `parent = first + size * outer + inner`, with `inner < size`, where `first` is the first value of `parent`.
+    Split {
+        /// What was split.
+        parent: VarId,
+        /// Over the strips.
+        outer: VarId,
+        /// Inside a strip.
+        inner: VarId,
+        /// Iterations of a strip.
+        size: u64,
+    },
+    /// As [`Relation::Split`] with the size that gives so many strips.
+    Divide {
+        /// What was divided.
+        parent: VarId,
+        /// Over the strips.
+        outer: VarId,
+        /// Inside a strip.
+        inner: VarId,
+        /// How many strips.
+        parts: Parts,
+    },
+    /// All pairs in lexicographic order.
+    Fuse {
+        /// The first of the pair.
+        outer: VarId,
+        /// The second.
+        inner: VarId,
+        /// The pair.
+        fused: VarId,
+    },
+    /// The positions of the level that stores a coordinate variable (of a fused one, its last).
+    Pos {
+        /// The coordinate variable.
+        coordinate: VarId,
+        /// The position variable.
+        position: VarId,
+        /// The tensor.
+        access: Access,
+    },
+    /// The coordinates that a range of positions holds.
+    Coord {
+        /// The position variable.
+        position: VarId,
+        /// The coordinate variable.
+        coordinate: VarId,
+    },
+    /// The same values, with a promise about them.
+    Bound {
+        /// The variable.
+        parent: VarId,
+        /// Its new name.
+        bounded: VarId,
+        /// The promised number.
+        size: u64,
+        /// What is promised.
+        kind: BoundKind,
+    },
+    /// The same values: the name of a variable in the loops that fill a workspace.
+    Rename {
+        /// The variable.
+        parent: VarId,
+        /// Its name there.
+        copy: VarId,
+    },
+}
+
+/// What is said of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// It is shared out.
+    Parallel(Unit, Race),
+    /// It is unrolled.
+    Unroll(u32),
+    /// How its operands are merged.
+    Merge(Merge),
+}
+
+impl Relation {
+    /// The variables it was made of.
+    pub fn parents(&self) -> Vec<VarId> {
+        match *self {
+            Relation::Split { parent, .. }
+            | Relation::Divide { parent, .. }
+            | Relation::Bound { parent, .. }
+            | Relation::Rename { parent, .. } => vec![parent],
+            Relation::Fuse { outer, inner, .. } => vec![outer, inner],
+            Relation::Pos { coordinate, .. } => vec![coordinate],
+            Relation::Coord { position, .. } => vec![position],
+        }
+    }
+
+    /// The variables that it made.
+    pub fn children(&self) -> Vec<VarId> {
+        match *self {
+            Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => vec![outer, inner],
+            Relation::Fuse { fused, .. } => vec![fused],
+            Relation::Pos { position, .. } => vec![position],
+            Relation::Coord { coordinate, .. } => vec![coordinate],
+            Relation::Bound { bounded, .. } => vec![bounded],
+            Relation::Rename { copy, .. } => vec![copy],
+        }
+    }
+
+    /// Its name in a schedule.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Relation::Split { .. } => "split",
+            Relation::Divide { .. } => "divide",
+            Relation::Fuse { .. } => "fuse",
+            Relation::Pos { .. } => "pos",
+            Relation::Coord { .. } => "coord",
+            Relation::Bound { .. } => "bound",
+            Relation::Rename { .. } => "rename",
+        }
+    }
+}
+
+impl Provenance {
+    /// The relation that made a variable; `None` for an original one.
+    pub fn origin(&self, var: VarId) -> Option<&Relation> {
+        self.relations.iter().find(|relation| relation.children().contains(&var))
+    }
+
+    /// The relations that a variable was replaced by. A variable has one, but for names it has in several workspaces.
+    pub fn uses(&self, var: VarId) -> impl Iterator<Item = &Relation> {
+        self.relations.iter().filter(move |relation| relation.parents().contains(&var))
+    }
+
+    /// The original variables that a variable derives from, in order.
+    pub fn originals(&self, var: VarId) -> Vec<VarId> {
+        match self.origin(var) {
+            None => vec![var],
+            Some(relation) => relation.parents().into_iter().flat_map(|parent| self.originals(parent)).collect(),
+        }
+    }
+
+    /// Whether `var` is `ancestor`, or derives from it.
+    pub fn derives(&self, var: VarId, ancestor: VarId) -> bool {
+        var == ancestor
+            || self
+                .origin(var)
+                .is_some_and(|relation| relation.parents().into_iter().any(|parent| self.derives(parent, ancestor)))
+    }
+
+    /// Whether the value of a variable is known where `bound` have values: it is among them, or all that some relation made
+    /// of it (and of a partner) are known, or it was renamed from one that is known.
+    pub fn is_known(&self, var: VarId, bound: &[VarId]) -> bool {
+        bound.contains(&var)
+            || self.uses(var).any(|relation| relation.children().into_iter().all(|child| self.is_known(child, bound)))
+    }
+
+    /// What is said of the loop over a variable.
+    pub fn tags(&self, var: VarId) -> impl Iterator<Item = Tag> {
+        self.tags.iter().filter(move |(tagged, _)| *tagged == var).map(|(_, tag)| *tag)
+    }
+
+    /// How the loop over a variable is shared out.
+    pub fn parallel(&self, var: VarId) -> Option<(Unit, Race)> {
+        self.tags(var).find_map(|tag| match tag {
+            Tag::Parallel(unit, race) => Some((unit, race)),
+            _ => None,
+        })
+    }
+
+    /// How often the body of the loop over a variable is repeated.
+    pub fn unroll(&self, var: VarId) -> Option<u32> {
+        self.tags(var).find_map(|tag| match tag {
+            Tag::Unroll(times) => Some(times),
+            _ => None,
+        })
+    }
+
+    /// How the operands of the loop over a variable are merged.
+    pub fn merge(&self, var: VarId) -> Merge {
+        let found = self.tags(var).find_map(|tag| match tag {
+            Tag::Merge(merge) => Some(merge),
+            _ => None,
+        });
+        found.unwrap_or_default()
+    }
+}

@@ -1,0 +1,314 @@
+//! Schedules: transformations of the iteration space, as data.
+//!
+//! A schedule is a list of commands, applied in order to a statement in concrete notation. New variables are named by the
+//! command that makes them; tensors and expressions are those of the program.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)       split(i, i0, i1, 32), reorder(i0, i1, j), parallelize(i0, cpu, none)
+//! ```
+//!
+//! Papers: Senanayake et al., *A Sparse Iteration Space Transformation Framework for Sparse Tensor Algebra* (OOPSLA 2020), §3
+//! and §5; `precompute` from Kjolstad et al. 2019.
+
+use std::fmt;
+
+use lacunar_base::Span;
+
+use crate::index::{Access, Expr, TensorId, WorkspaceKind};
+
+/// Commands in the order of their application.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// The commands.
+    pub commands: Vec<Command>,
+}
+
+/// A command, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What it does.
+    pub kind: CommandKind,
+    /// Its place in the schedule's text.
+    pub span: Span,
+}
+
+/// The name of an index variable, of the program or made by an earlier command.
+#[derive(Clone, Debug)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Its place in the schedule's text.
+    pub span: Span,
+}
+
+/// Names are equal if their texts are.
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.text == other.text
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Name {
+        Name { text: text.to_string(), span: Span::NONE }
+    }
+}
+
+/// The transformations.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommandKind {
+    /// `reorder(a, b, ..)`: loops that are nested directly, in this order.
+    Reorder(Vec<Name>),
+    /// `fuse(outer, inner, fused)`: two loops nested directly become one.
+    Fuse {
+        /// The outer of the two.
+        outer: Name,
+        /// The inner one.
+        inner: Name,
+        /// The new variable, over all pairs in their order.
+        fused: Name,
+    },
+    /// `split(var, outer, inner, size)`: strips of a constant size.
+    Split {
+        /// What is split.
+        var: Name,
+        /// The new variable over the strips.
+        outer: Name,
+        /// The new variable inside a strip.
+        inner: Name,
+        /// Iterations of a strip; at least 1.
+        size: u64,
+    },
+    /// `divide(var, outer, inner, parts)`: a given number of equal strips.
+    Divide {
+        /// What is divided.
+        var: Name,
+        /// The new variable over the strips.
+        outer: Name,
+        /// The new variable inside a strip.
+        inner: Name,
+        /// How many strips.
+        parts: Parts,
+    },
+    /// `pos(var, position, A(i,j))`: a variable (or a fused one) is replaced by the positions of the level of a tensor that
+    /// stores it.
+    Pos {
+        /// The coordinate variable.
+        var: Name,
+        /// The new variable over positions.
+        position: Name,
+        /// The tensor.
+        access: Access,
+    },
+    /// `coord(position, coordinate)`: back to the coordinates that the positions hold.
+    Coord {
+        /// The position variable, or one that was split off it.
+        position: Name,
+        /// The new coordinate variable.
+        coordinate: Name,
+    },
+    /// `parallelize(var, unit, race)`: iterations are shared out to a kind of parallel unit.
+    Parallelize {
+        /// The loop.
+        var: Name,
+        /// To whom.
+        unit: Unit,
+        /// What is done where iterations write to the same place.
+        race: Race,
+    },
+    /// `unroll(var, times)`.
+    Unroll {
+        /// The loop.
+        var: Name,
+        /// How often the body is repeated; 0: for every iteration.
+        times: u32,
+    },
+    /// `bound(var, bounded, size, kind)`: a promise about the size of a dimension, checked when the kernel is run.
+    Bound {
+        /// The variable.
+        var: Name,
+        /// Its new name.
+        bounded: Name,
+        /// The size.
+        size: u64,
+        /// What is promised.
+        kind: BoundKind,
+    },
+    /// `precompute(expression, vars, into, kind)`: a part of an expression is computed into a workspace first.
+    Precompute {
+        /// The part, over the variables of the program.
+        expr: Expr,
+        /// The variables of the loops from which it is taken out, which index the workspace.
+        vars: Vec<Name>,
+        /// Their names in the loops that fill the workspace; the same names, or new ones.
+        into: Vec<Name>,
+        /// How the workspace is stored; chosen by what fills and reads it where nothing is said.
+        kind: Option<WorkspaceKind>,
+    },
+    /// `assemble(C, insert)`: how a sparse result comes into being.
+    Assemble {
+        /// The result.
+        tensor: TensorId,
+        /// How.
+        how: Assembly,
+    },
+    /// `mergeby(var, strategy)`: how the operands of a loop are merged.
+    Mergeby {
+        /// The loop.
+        var: Name,
+        /// How.
+        strategy: Merge,
+    },
+}
+
+/// How many strips a `divide` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// So many.
+    Count(u64),
+    /// So many for each thread that the kernel is run with, and fewer where they would be too small to be worth their cost.
+    /// Written `4 threads`, or `threads`.
+    PerThread(u64),
+}
+
+/// What runs the iterations of a parallel loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Threads of the processor.
+    CpuThread,
+    /// Lanes of vector registers.
+    CpuVector,
+    /// Blocks of a GPU's grid.
+    GpuBlock,
+    /// Warps of a GPU.
+    GpuWarp,
+    /// Threads of a GPU.
+    GpuThread,
+}
+
+/// What is done where parallel iterations write to the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Race {
+    /// The cheapest of the following that is right.
+    Auto,
+    /// There are none; refused where there are.
+    None,
+    /// Nothing, because every writer writes the same.
+    Ignore,
+    /// Updates are indivisible.
+    Atomics,
+    /// Each iteration has a place of its own, and they are added up afterwards.
+    Temporary,
+    /// The units reduce among themselves.
+    ParallelReduction,
+}
+
+/// What `bound` promises of a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BoundKind {
+    /// It is the number.
+    MaxExact,
+    /// It is at most the number.
+    MaxConstraint,
+    /// The loop begins at the number.
+    MinExact,
+    /// The loop begins at the number or later.
+    MinConstraint,
+}
+
+/// How a sparse result is assembled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Assembly {
+    /// Coordinates are appended in order.
+    Append,
+    /// Two passes: the coordinates of each segment are counted, then each is inserted at its place.
+    Insert,
+}
+
+/// How the operands of a loop are merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Merge {
+    /// All are advanced step by step (two-finger merge).
+    #[default]
+    Coiterate,
+    /// The one that lags jumps to the coordinate of the one that leads, by exponential search.
+    Gallop,
+    /// The coordinates are entered into bitmaps, which are combined by words.
+    Bitmap,
+}
+
+impl Unit {
+    /// Its name in a schedule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::CpuThread => "cpu",
+            Unit::CpuVector => "vector",
+            Unit::GpuBlock => "gpublock",
+            Unit::GpuWarp => "gpuwarp",
+            Unit::GpuThread => "gputhread",
+        }
+    }
+}
+
+impl Race {
+    /// Its name in a schedule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Race::Auto => "auto",
+            Race::None => "none",
+            Race::Ignore => "ignore",
+            Race::Atomics => "atomics",
+            Race::Temporary => "temporary",
+            Race::ParallelReduction => "reduction",
+        }
+    }
+}
+
+impl BoundKind {
+    /// Its name in a schedule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BoundKind::MaxExact => "maxexact",
+            BoundKind::MaxConstraint => "maxconstraint",
+            BoundKind::MinExact => "minexact",
+            BoundKind::MinConstraint => "minconstraint",
+        }
+    }
+}
+
+impl Assembly {
+    /// Its name in a schedule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Assembly::Append => "append",
+            Assembly::Insert => "insert",
+        }
+    }
+}
+
+impl Merge {
+    /// Its name in a schedule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Merge::Coiterate => "coiterate",
+            Merge::Gallop => "gallop",
+            Merge::Bitmap => "bitmap",
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Parts::Count(count) => write!(f, "{count}"),
+            Parts::PerThread(1) => f.write_str("threads"),
+            Parts::PerThread(count) => write!(f, "{count} threads"),
+        }
+    }
+}
