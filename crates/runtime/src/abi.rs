@@ -37,6 +37,7 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -46,7 +47,9 @@ use thiserror::Error;
 use crate::alloc;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
-use crate::kernel_sort;
+use crate::kernel_parts::{self, Header};
+use crate::pool::{self, Body};
+use crate::{kernel_fill, kernel_sort};
 
 /// One word of a kernel's arguments.
 pub type Word = u64;
@@ -104,6 +107,18 @@ pub struct RuntimeTable {
     /// coordinates. Returns how many entries are left; -1 if memory is refused.
     pub sort_combine:
         unsafe extern "C" fn(keys: *const *mut i64, nkeys: u64, values: *mut u8, dtype: u32, n: i64) -> i64,
+    /// Runs `body(context, k)` for each `k` of `begin .. end` on several threads (see [`crate::pool`]). Returns 0, or the
+    /// first other status that an iteration returned.
+    pub parallel: unsafe extern "C" fn(body: Body, context: *const c_void, begin: i64, end: i64) -> i32,
+    /// Appends the parts of a list to an array (of type `DType::ALL[dtype]`) from element `at` on, and empties the list.
+    /// Unless `bias` is null, the lengths of its first `c` parts are added to the elements of part `c`. Returns the
+    /// end; the negative of a status if memory is refused, or a sum does not fit.
+    pub collect:
+        unsafe extern "C" fn(array: *mut Header, at: i64, list: *const Header, bias: *const Header, dtype: u32) -> i64,
+    /// Gives back the memory of a list, which holds the headers of `len` parts, and that of the parts; null is ignored.
+    pub release_parts: unsafe extern "C" fn(data: *mut u8, len: u64),
+    /// Writes the `size` bytes of a pattern (1, 2, 4, 8 or 16) `count` times, with all threads.
+    pub fill: unsafe extern "C" fn(data: *mut u8, count: u64, pattern: *const u8, size: u64),
 }
 
 /// The functions of this process.
@@ -113,6 +128,10 @@ pub static TABLE: RuntimeTable = RuntimeTable {
     release,
     sort_marked: kernel_sort::sort_marked_raw,
     sort_combine: kernel_sort::sort_combine_raw,
+    parallel: pool::parallel,
+    collect: kernel_parts::collect,
+    release_parts: kernel_parts::release_parts,
+    fill: kernel_fill::fill,
 };
 
 // SAFETY: kernels call it by the contract of `RuntimeTable`.

@@ -169,9 +169,9 @@ mod mapped {
 
     const HUGE: usize = 2 << 20;
 
-    /// How many bytes, and how many blocks, are kept after they were released.
+    /// How many bytes, and how many blocks, are kept after they were released: a few for each thread.
     const KEPT_BYTES: usize = 512 << 20;
-    const KEPT_BLOCKS: usize = 16;
+    const KEPT_BLOCKS: usize = 64;
 
     /// A block that nobody uses.
     struct Kept {
@@ -182,7 +182,7 @@ mod mapped {
     // SAFETY: a kept block is owned by the list alone.
     unsafe impl Send for Kept {}
 
-    /// Released blocks, the oldest first.
+    /// Released blocks, the oldest first. The list is locked for a search through it, never while the system maps.
     static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
     /// Keeps a block for later, and unmaps those that are too many.
