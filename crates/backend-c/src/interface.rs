@@ -116,7 +116,9 @@ pub(crate) fn explanation(function: &Function, names: &Names) -> String {
                 let use_of_it = match array.role {
                     ArrayRole::Input => "only read",
                     ArrayRole::Output => "read and written",
-                    ArrayRole::Grown | ArrayRole::Local => "made by the kernel: pass NULL and 0, free it when done",
+                    ArrayRole::Grown | ArrayRole::Local | ArrayRole::Parts => {
+                        "made by the kernel: pass NULL and 0, free it when done"
+                    }
                 };
                 line(&names.arrays[id.index()], &format!("array of {}{least}; {use_of_it}", c_type(array.elem)));
             }

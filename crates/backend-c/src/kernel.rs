@@ -259,6 +259,8 @@ impl KernelPrinter<'_> {
             }
             Stmt::Alloc { array, len, zeroed } => self.alloc(array, len, zeroed),
             Stmt::Grow { array, count, block, zeroed } => self.grow(array, count, block, zeroed),
+            Stmt::Atomic { array, index, value, op } => self.store(array, index, value, Some(op)),
+            Stmt::Deposit { .. } | Stmt::Collect { .. } => {}
             Stmt::Fill { array, begin, end, value } => self.fill(array, begin, end, value),
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.fail(status),

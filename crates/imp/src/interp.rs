@@ -30,8 +30,10 @@ use crate::verify::Verified;
 
 mod buffer;
 mod callee;
+mod parts;
 
 use buffer::Buffer;
+use parts::Parts;
 
 /// What an execution may use.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +174,8 @@ struct Machine<'a> {
     vars: Vec<Const>,
     /// By array.
     buffers: Vec<Buffer>,
+    /// By array; empty for those that are no lists of parts.
+    parts: Vec<Parts>,
     limits: Limits,
     steps: u64,
 }
@@ -192,7 +196,8 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        Machine { function, vars, buffers, limits, steps: 0 }
+        let parts = function.arrays.iter().map(|_| Parts::new()).collect();
+        Machine { function, vars, buffers, parts, limits, steps: 0 }
     }
 
     /// Gives the array parameters back.
@@ -258,12 +263,27 @@ impl<'a> Machine<'a> {
             Stmt::If { cond, ref then, ref otherwise } => {
                 return self.block(if self.eval(cond).bits != 0 { then } else { otherwise });
             }
+            Stmt::Alloc { array, len, .. } if self.function.arrays[array].role == ArrayRole::Parts => {
+                self.alloc_parts(array, self.index(len))?;
+            }
             Stmt::Alloc { array, len, zeroed } => {
                 self.buffers[array.index()] = Buffer::new(ArrayData::empty(self.function.arrays[array].elem));
                 self.enlarge(array, self.index(len), 1, zeroed)?;
             }
             Stmt::Grow { array, count, block, zeroed } => {
                 self.enlarge(array, self.index(count), self.index(block), zeroed)?;
+            }
+            Stmt::Atomic { array, index, value, op } => {
+                let (index, value) = (self.index(index), self.eval(value));
+                let value = arith::binary(op, self.read(array, index)?, value);
+                self.write(array, index, value)?;
+            }
+            Stmt::Deposit { parts, slot, array, len } => {
+                self.deposit(parts, self.index(slot), array, self.index(len))?;
+            }
+            Stmt::Collect { array, at, parts, bias, result } => {
+                let end = self.collect(array, self.index(at), parts, bias)?;
+                self.vars[result.index()] = Const::int(DType::I64, end);
             }
             Stmt::Fill { array, begin, end, value } => {
                 let value = self.eval(value);

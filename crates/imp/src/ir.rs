@@ -35,7 +35,39 @@
 //! ends, however it ends. `Bool` arrays hold one byte an element, 0 or 1.
 //!
 //! **Loops.** [`Stmt::For`] evaluates its bounds once; the counter takes `begin, begin+1, ..` while it is below `end`.
-//! The kind of a loop says how it may be run; `Serial` is in order. [`Stmt::Break`] leaves the innermost `While`.
+//! [`Stmt::Break`] leaves the innermost `While`. The kind of a loop says how it may be run:
+//!
+//! - *Serial*: one iteration after the other, in order.
+//! - *Parallel*: iterations in any order, at the same time on several threads; each is meant to be a large piece of work. A
+//!   variable declared outside is read and not assigned to. A local array that is allocated or grown in the body is the
+//!   iteration's own: it is used nowhere else, has no memory when the iteration begins, and is released when it ends
+//!   (unless it was deposited). Arrays from outside are neither allocated, grown nor collected inside. No iteration may store
+//!   an element of an array from outside that another one loads or stores, except that several may combine with the same
+//!   element by [`Stmt::Atomic`], which none of them loads or stores otherwise. If one fails, the kernel ends with its status;
+//!   others may have run or not. A parallel loop inside another runs serially.
+//! - *Vector*: as serial, but a back end may run up to `width` neighboring iterations (0: as many as suit the machine) at
+//!   once, statement by statement. No iteration may load or assign what an earlier one stored or assigned, except for
+//!   reductions: a variable declared outside that the body uses in statements `v = v op e` of one associative `op` only, or
+//!   an element at an index that is the same throughout, combined with by stores of one `op` and not loaded. These may be
+//!   reassociated, unless the function is `strict`: then the loop is serial.
+//! - *Unrolled*: as serial; a hint to repeat the body `times` for each turn of the loop (0: for every iteration, where the
+//!   bounds are constants).
+//!
+//! **Parts.** An array of role `Parts` is a list of arrays, one for each iteration of a parallel loop whose results are
+//! to stand one behind the other. [`Stmt::Alloc`] makes it a list of `len` empty parts; in the loop [`Stmt::Deposit`] hands
+//! an iteration's own array over as one of them; after it [`Stmt::Collect`] appends all parts, in order, to a grown or local
+//! array. So that positions that count from the beginning of their part become positions of the whole, `Collect` can add to
+//! each element the number of elements that the parts before it have in another list.
+//!
+//! ```text
+//! alloc C_crd_parts[n];
+//! for c in 0 .. n parallel {
+//!   grow crd[count * 1]; ...
+//!   deposit C_crd_parts[c] = crd[.. count];
+//! }
+//! let stored: i64 = collect C_crd[0 ..] = C_crd_parts;
+//! let rows: i64 = collect C_pos[1 ..] = C_pos_parts + C_crd_parts;
+//! ```
 //!
 //! # Example
 //!
@@ -119,6 +151,9 @@ pub enum ArrayRole {
     Grown,
     /// Allocated by the kernel and released at its end.
     Local,
+    /// Allocated by the kernel and released at its end: a list of arrays, filled by the iterations of a parallel loop. It is
+    /// used by [`Stmt::Alloc`], [`Stmt::Deposit`] and [`Stmt::Collect`] only. Printed `parts`.
+    Parts,
 }
 
 /// A variable.
@@ -276,6 +311,12 @@ pub enum LoopKind {
     /// One iteration after the other.
     #[default]
     Serial,
+    /// Iterations on several threads.
+    Parallel,
+    /// Up to so many neighboring iterations at once; 0: as many as suit the machine.
+    Vector(u32),
+    /// The body repeated so often for each turn; 0: for every iteration.
+    Unrolled(u32),
 }
 
 /// Why a kernel stopped. The numbers are the kernel's return values.
@@ -379,6 +420,45 @@ pub enum Stmt {
         /// Whether new memory is zeroed; otherwise its elements are undefined. New elements are zero for certain only
         /// if this and every earlier `Grow` of the array are zeroed.
         zeroed: bool,
+    },
+    /// Combines an element with a value, indivisibly where the iterations of a parallel loop meet.
+    /// `atomic a[e] += v;`
+    Atomic {
+        /// The array, not an input.
+        array: ArrayId,
+        /// Which element.
+        index: ExprId,
+        /// What it is combined with.
+        value: ExprId,
+        /// How: `Add`, `Min`, `Max`, `And`, `Or` or `Xor`.
+        op: BinaryOp,
+    },
+    /// Makes the first `len` elements of an iteration's own array part number `slot` of a list; the array has no memory
+    /// afterwards. Each part is deposited once at most. `deposit p[slot] = a[.. len];`
+    Deposit {
+        /// The list, of role `Parts` and the array's element type.
+        parts: ArrayId,
+        /// Which part.
+        slot: ExprId,
+        /// The array, `Local`, the iteration's own.
+        array: ArrayId,
+        /// How many elements it has; at most its capacity.
+        len: ExprId,
+    },
+    /// Grows an array as far as needed, appends all parts of a list from `at` on, in order, and empties the list. `result` is one
+    /// past the last element written. `let n: i64 = collect a[at ..] = p + q;`
+    Collect {
+        /// The array, `Grown` or `Local`, with `at` elements or more.
+        array: ArrayId,
+        /// Where the first part begins.
+        at: ExprId,
+        /// The list, of the array's element type.
+        parts: ArrayId,
+        /// To each element of part `c` the number of elements in the parts before part `c` of this list, which has not been
+        /// collected yet, is added; a sum that does not fit the element type is a `SizeOverflow`.
+        bias: Option<ArrayId>,
+        /// The immutable variable, of type `I64`, that takes the end.
+        result: VarId,
     },
     /// Writes one value to `begin .. end`; to nothing unless `begin < end`. `fill a[b .. e] = v;`
     Fill {

@@ -15,7 +15,9 @@ pub mod ops;
 pub mod parse;
 pub mod passes;
 pub mod print;
+pub mod vector;
 pub mod verify;
+mod walk;
 
 pub use build::Builder;
 pub use interp::{Fault, InterpError, Limits, interpret, interpret_within};
@@ -23,4 +25,5 @@ pub use ir::*;
 pub use memory::{ArrayData, Memory};
 pub use parse::parse;
 pub use passes::optimize;
+pub use vector::Reduction;
 pub use verify::{Rule, Verified, VerifyError, verify};

@@ -127,6 +127,11 @@ macro_rules! array_data {
                 )* }
             }
 
+            /// Drops the elements from `len` on.
+            pub fn truncate(&mut self, len: usize) {
+                match self { $(ArrayData::$variant(v) => v.truncate(len),)* }
+            }
+
             /// Makes the array longer or shorter; new elements are zero.
             pub fn resize(&mut self, len: usize) -> Result<(), TryReserveError> {
                 match self { $(

@@ -13,6 +13,7 @@ impl Stmt {
         match *self {
             Stmt::Define { var, .. } | Stmt::Load { var, .. } | Stmt::For { var, .. } => Some(var),
             Stmt::Call { result, .. } => result,
+            Stmt::Collect { result, .. } => Some(result),
             _ => None,
         }
     }
@@ -199,6 +200,16 @@ impl BinaryOp {
             BinaryOp::Atan2 => ty.is_real(),
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !ty.is_float(),
         }
+    }
+
+    /// Whether a sequence of it may be regrouped (up to rounding): what a vector loop may accumulate with.
+    pub const fn is_associative(self) -> bool {
+        self.is_atomic() || matches!(self, BinaryOp::Mul)
+    }
+
+    /// Whether an element can be combined with a value by it indivisibly.
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, BinaryOp::Add | BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
     }
 }
 

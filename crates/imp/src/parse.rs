@@ -21,6 +21,7 @@ use crate::ir::{
 use crate::verify::MAX_NESTING;
 
 mod expr;
+mod parts;
 mod token;
 
 use token::{Token, TokenKind};
@@ -149,9 +150,8 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect("{")?;
-        while self.is(0, "local") && self.is_name(1) {
-            self.advance();
-            self.array(ArrayRole::Local)?;
+        while let Some(role) = self.role(&[ArrayRole::Local, ArrayRole::Parts]) {
+            self.array(role)?;
             self.expect(";")?;
         }
         self.function.body = self.statements()?;
@@ -166,11 +166,7 @@ impl<'a> Parser<'a> {
     }
 
     fn parameter(&mut self) -> Result<(), Diagnostic> {
-        let role = [ArrayRole::Input, ArrayRole::Output, ArrayRole::Grown]
-            .into_iter()
-            .find(|role| self.is(0, role.name()) && self.is_name(1));
-        if let Some(role) = role {
-            self.advance();
+        if let Some(role) = self.role(&[ArrayRole::Input, ArrayRole::Output, ArrayRole::Grown]) {
             let array = self.array(role)?;
             self.function.params.push(Param::Array(array));
         } else {
@@ -182,6 +178,13 @@ impl<'a> Parser<'a> {
             self.function.params.push(Param::Scalar(var));
         }
         Ok(())
+    }
+
+    /// The word for one of some roles, before the name of an array.
+    fn role(&mut self, roles: &[ArrayRole]) -> Option<ArrayRole> {
+        let role = roles.iter().copied().find(|role| self.is(0, role.name()) && self.is_name(1))?;
+        self.advance();
+        Some(role)
     }
 
     fn array(&mut self, role: ArrayRole) -> Result<ArrayId, Diagnostic> {
@@ -237,7 +240,7 @@ impl<'a> Parser<'a> {
 
 // Statements.
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// A block after its opening brace.
     fn statements(&mut self) -> Result<Block, Diagnostic> {
         self.nesting += 1;
@@ -289,6 +292,8 @@ impl Parser<'_> {
             "alloc" => self.alloc(),
             "grow" => self.grow(),
             "fill" => self.fill(),
+            "atomic" => self.atomic(),
+            "deposit" => self.deposit(),
             _ => {
                 self.next -= 1;
                 self.fail("a statement is missing")
@@ -327,6 +332,9 @@ impl Parser<'_> {
             let var = self.define(span, name, ty, false)?;
             return Ok(Stmt::Load { var, array, index });
         }
+        if !mutable && self.is(0, "collect") && self.is_name(1) {
+            return self.collect(span, name, ty);
+        }
         if !mutable && self.is(1, "(") && Callee::from_name(self.word(0)).is_some() {
             return self.call(Some((span, name, ty)));
         }
@@ -341,8 +349,34 @@ impl Parser<'_> {
         let name = self.name()?;
         self.expect("in")?;
         let (begin, end) = self.range()?;
+        let kind = self.loop_kind()?;
         let var = self.define(span, name, DType::I64, false)?;
-        Ok(Stmt::For { var, begin, end, kind: LoopKind::Serial, body: self.body()? })
+        Ok(Stmt::For { var, begin, end, kind, body: self.body()? })
+    }
+
+    fn loop_kind(&mut self) -> Result<LoopKind, Diagnostic> {
+        let kinds: [(&str, fn(u32) -> LoopKind); 2] = [("vector", LoopKind::Vector), ("unroll", LoopKind::Unrolled)];
+        for (word, kind) in kinds {
+            if self.accept(word) {
+                return self.times().map(kind);
+            }
+        }
+        Ok(if self.accept("parallel") { LoopKind::Parallel } else { LoopKind::Serial })
+    }
+
+    /// `(8)`; 0 where there is none.
+    fn times(&mut self) -> Result<u32, Diagnostic> {
+        if !self.accept("(") {
+            return Ok(0);
+        }
+        match self.word(0).parse() {
+            Ok(times) if times > 0 => {
+                self.advance();
+                self.expect(")")?;
+                Ok(times)
+            }
+            _ => self.fail("a number of iterations is missing"),
+        }
     }
 
     fn range(&mut self) -> Result<(ExprId, ExprId), Diagnostic> {

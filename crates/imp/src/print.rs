@@ -3,7 +3,8 @@
 //! Definitions carry their types. A constant shows its type unless it is `i64` (`3`), `f64` (`3.0`) or `bool` (`true`):
 //! `3u32`, `3.0f32`, `c128(1.0, -2.0)`, `f64.inf`, `-f32.inf`, `f64.nan`, and a NaN with other bits
 //! `f64.bits(0x7ff8000000000001)`. Symbols bind as in C; `-(3)` is the negation of 3 and `-3` the constant. Local
-//! arrays are declared at the start of the body. A parameter array that is known to have `n` elements at least shows
+//! arrays and lists of parts are declared at the start of the body. A loop that is not serial says so behind its bounds:
+//! `parallel`, `vector`, `vector(8)`, `unroll`, `unroll(4)`. A parameter array that is known to have `n` elements at least shows
 //! `f64[n ..]`.
 //!
 //! ```text
@@ -40,8 +41,8 @@ impl Display for Function {
             f.write_str(&self.param_text(param))?;
         }
         f.write_str(") {\n")?;
-        for (_, array) in self.arrays.iter().filter(|(_, array)| array.role == ArrayRole::Local) {
-            writeln!(f, "  local {}: {}[];", array.name, array.elem)?;
+        for (_, array) in self.arrays.iter().filter(|(_, array)| !array.role.is_parameter()) {
+            writeln!(f, "  {} {}: {}[];", array.role.name(), array.name, array.elem)?;
         }
         let mut text = String::new();
         Printer { function: self, text: &mut text }.block(&self.body, 1)?;
@@ -134,6 +135,26 @@ impl ArrayRole {
             ArrayRole::Output => "out",
             ArrayRole::Grown => "grown",
             ArrayRole::Local => "local",
+            ArrayRole::Parts => "parts",
+        }
+    }
+
+    /// Whether arrays of this role are parameters; the others are declared in the body.
+    pub const fn is_parameter(self) -> bool {
+        matches!(self, ArrayRole::Input | ArrayRole::Output | ArrayRole::Grown)
+    }
+}
+
+/// As it stands behind the bounds of a loop: with a blank before it, or nothing.
+impl Display for LoopKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoopKind::Serial => Ok(()),
+            LoopKind::Parallel => f.write_str(" parallel"),
+            LoopKind::Vector(0) => f.write_str(" vector"),
+            LoopKind::Vector(width) => write!(f, " vector({width})"),
+            LoopKind::Unrolled(0) => f.write_str(" unroll"),
+            LoopKind::Unrolled(times) => write!(f, " unroll({times})"),
         }
     }
 }
@@ -182,9 +203,10 @@ impl Printer<'_> {
                 self.expr(*value, 0)?;
                 self.text.write_str(";\n")
             }
-            Stmt::For { var, begin, end, kind: LoopKind::Serial, body } => {
+            Stmt::For { var, begin, end, kind, body } => {
                 write!(self.text, "for {} in ", f.var_name(*var))?;
                 self.range(*begin, *end)?;
+                write!(self.text, "{kind}")?;
                 self.body(body, depth)?;
                 self.text.write_str("\n")
             }
@@ -214,6 +236,30 @@ impl Printer<'_> {
                 write!(self.text, "grow {}[", f.array_name(*array))?;
                 self.operands("*", 6, *count, *block)?;
                 self.text.write_str(if *zeroed { "] = 0;\n" } else { "];\n" })
+            }
+            Stmt::Atomic { array, index, value, op } => {
+                write!(self.text, "atomic {}[", f.array_name(*array))?;
+                self.expr(*index, 0)?;
+                write!(self.text, "] {}= ", op.name())?;
+                self.expr(*value, 0)?;
+                self.text.write_str(";\n")
+            }
+            Stmt::Deposit { parts, slot, array, len } => {
+                write!(self.text, "deposit {}[", f.array_name(*parts))?;
+                self.expr(*slot, 0)?;
+                write!(self.text, "] = {}[.. ", f.array_name(*array))?;
+                self.expr(*len, 0)?;
+                self.text.write_str("];\n")
+            }
+            Stmt::Collect { array, at, parts, bias, result } => {
+                self.definition("let", *result)?;
+                write!(self.text, "collect {}[", f.array_name(*array))?;
+                self.expr(*at, 0)?;
+                write!(self.text, " ..] = {}", f.array_name(*parts))?;
+                if let Some(bias) = bias {
+                    write!(self.text, " + {}", f.array_name(*bias))?;
+                }
+                self.text.write_str(";\n")
             }
             Stmt::Fill { array, begin, end, value } => {
                 write!(self.text, "fill {}[", f.array_name(*array))?;

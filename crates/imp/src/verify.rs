@@ -13,8 +13,17 @@
 //! that defines it. Only mutable variables are assigned to; loads, counters and results of calls are immutable.
 //!
 //! *Statements.* Values have the type of what they are put into, indices and bounds are `I64`, conditions `Bool`. Input
-//! arrays are not written; only local ones are allocated, only local and grown ones grow. `break` stands in a `while`,
-//! not across a `for`. A call passes what its callee takes. Blocks nest no deeper than [`MAX_NESTING`].
+//! arrays are not written; only local ones and lists of parts are allocated, only local and grown ones grow. `break`
+//! stands in a `while`, not across a `for`. A call passes what its callee takes. Blocks nest no deeper than
+//! [`MAX_NESTING`].
+//!
+//! *Parallel loops.* A variable from outside is not assigned to. A local array that gets memory in the loop is used in it
+//! only, and gets memory nowhere else; other arrays and lists get none. Lists of parts are allocated and collected outside
+//! of parallel loops; in them a local array of the innermost loop is deposited. Operations of `atomic` are those of
+//! [`BinaryOp::is_atomic`].
+//!
+//! *Vector loops.* There is no `while`, `break`, call, failure, memory, `atomic`, parallel or vector loop inside. A variable
+//! from outside that is assigned to is used in `v = v op e` only, with one operation of [`BinaryOp::is_associative`].
 //!
 //! ```
 //! use lacunar_imp::{Builder, verify};
@@ -28,12 +37,18 @@
 use std::ops::Deref;
 
 use lacunar_formats::{DType, Kind};
-use rustc_hash::FxHashSet;
 use thiserror::Error;
 
 use crate::ir::{
-    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Param, Stmt, VarId,
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, LoopKind, Param, Stmt,
+    VarId,
 };
+
+mod loops;
+mod names;
+
+use loops::Uses;
+pub use names::is_c_keyword;
 
 /// The greatest depth of an expression, so that recursion over it is bounded.
 pub const MAX_EXPR_DEPTH: u32 = 400;
@@ -112,7 +127,7 @@ pub enum Rule {
     ConditionType,
     #[error("an input array is written")]
     InputWritten,
-    #[error("only local arrays are allocated")]
+    #[error("only local arrays and lists of parts are allocated")]
     AllocRole,
     #[error("only local and grown arrays grow")]
     GrowRole,
@@ -120,6 +135,26 @@ pub enum Rule {
     StrayBreak,
     #[error("the call does not pass what the callee takes")]
     CallSignature,
+    #[error("a parallel loop assigns to a variable that is declared outside of it")]
+    OuterVariable,
+    #[error("a parallel loop gives memory to an array that cannot be its own")]
+    OuterMemory,
+    #[error("an array with memory from a parallel loop is used outside of it, or gets memory elsewhere too")]
+    PrivateArray,
+    #[error("a list of parts is used other than by alloc, deposit and collect")]
+    PartsUse,
+    #[error("only local arrays of a parallel loop are deposited, and only in lists of parts")]
+    DepositRole,
+    #[error("only lists of parts are collected, and only into local and grown arrays")]
+    CollectRole,
+    #[error("only the lengths in another list of parts are added, and only to integers")]
+    CollectBias,
+    #[error("the elements of such an array are not combined with this operation indivisibly")]
+    AtomicOp,
+    #[error("the statement cannot stand in a vector loop")]
+    VectorBody,
+    #[error("a vector loop assigns to a variable from outside other than by one associative operation, or reads it")]
+    VectorReduction,
 }
 
 /// Checks a function; gives it back as verified.
@@ -129,7 +164,7 @@ pub fn verify(function: Function) -> Result<Verified<Function>, VerifyError> {
 }
 
 fn check(function: &Function) -> Result<(), VerifyError> {
-    check_names(function)?;
+    names::check(function)?;
     check_expressions(function)?;
     let mut verifier = Verifier {
         function,
@@ -138,106 +173,18 @@ fn check(function: &Function) -> Result<(), VerifyError> {
         seen: vec![0; function.exprs.len()],
         round: 0,
         loops: Vec::new(),
+        parallel: Vec::new(),
+        parallel_loops: 0,
+        declared_in: vec![0; function.vars.len()],
+        uses: vec![Uses::default(); function.arrays.len()],
     };
     verifier.parameters()?;
-    verifier.block(&function.body, 1)
+    verifier.block(&function.body, 1)?;
+    verifier.private_arrays()
 }
 
 fn error(rule: Rule, entity: impl Into<String>) -> VerifyError {
     VerifyError { rule, entity: entity.into() }
-}
-
-// Names.
-
-fn check_names(function: &Function) -> Result<(), VerifyError> {
-    check_name(&function.name)?;
-    let arrays = function.arrays.iter().map(|(_, array)| &array.name);
-    let vars = function.vars.iter().map(|(_, var)| &var.name);
-    let mut seen = FxHashSet::default();
-    for name in arrays.chain(vars) {
-        check_name(name)?;
-        if !seen.insert(name) {
-            return Err(error(Rule::DuplicateName, name));
-        }
-    }
-    Ok(())
-}
-
-fn check_name(name: &str) -> Result<(), VerifyError> {
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err(error(Rule::NotAnIdentifier, format!("`{}`", name.escape_debug())));
-    }
-    if is_c_keyword(name) {
-        return Err(error(Rule::Keyword, name));
-    }
-    Ok(())
-}
-
-/// Whether a name is a keyword of C (up to C23, and what the headers of kernels define as such).
-pub fn is_c_keyword(name: &str) -> bool {
-    const KEYWORDS: [&str; 57] = [
-        "alignas",
-        "alignof",
-        "asm",
-        "auto",
-        "bool",
-        "break",
-        "case",
-        "char",
-        "complex",
-        "const",
-        "constexpr",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "nullptr",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "static_assert",
-        "struct",
-        "switch",
-        "thread_local",
-        "true",
-        "typedef",
-        "typeof",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "I",
-        "NULL",
-        "NAN",
-        "INFINITY",
-        "INT64_MIN",
-        "INT64_MAX",
-        "SIZE_MAX",
-        "main",
-        "imaginary",
-        "typeof_unqual",
-        "fortran",
-    ];
-    // `_Bool`, `_Complex` and whatever else begins like this is reserved.
-    let reserved = name.strip_prefix('_').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
-    reserved || KEYWORDS.contains(&name)
 }
 
 // Expressions.
@@ -302,7 +249,7 @@ fn in_range(constant: Const) -> bool {
 /// The loops around a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loop {
-    For,
+    For(LoopKind),
     While,
 }
 
@@ -316,6 +263,13 @@ struct Verifier<'a> {
     seen: Vec<u32>,
     round: u32,
     loops: Vec<Loop>,
+    /// The parallel loops among these, numbered in the order of the text.
+    parallel: Vec<u32>,
+    parallel_loops: u32,
+    /// By variable: the number of parallel loops around its definition.
+    declared_in: Vec<usize>,
+    /// By array.
+    uses: Vec<Uses>,
 }
 
 impl Verifier<'_> {
@@ -339,7 +293,7 @@ impl Verifier<'_> {
             }
         }
         for (id, array) in self.function.arrays.iter() {
-            if given[id.index()] != usize::from(array.role != ArrayRole::Local) {
+            if given[id.index()] != usize::from(array.role.is_parameter()) {
                 return Err(error(Rule::ArrayParameter, &array.name));
             }
             if array.min_len > 0 && !matches!(array.role, ArrayRole::Input | ArrayRole::Output) {
@@ -368,6 +322,7 @@ impl Verifier<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, depth: usize) -> Result<(), VerifyError> {
+        self.place(stmt)?;
         match stmt {
             Stmt::Define { var, value } => {
                 self.value(stmt, *value)?;
@@ -378,6 +333,7 @@ impl Verifier<'_> {
                 self.value(stmt, *value)?;
                 self.require(stmt, Rule::NotVisible, self.visible.get(var.index()) == Some(&true))?;
                 self.require(stmt, Rule::Immutable, self.function.vars[*var].mutable)?;
+                self.require(stmt, Rule::OuterVariable, self.declared_in[var.index()] == self.parallel.len())?;
                 self.same_type(stmt, *value, self.function.vars[*var].ty)
             }
             Stmt::Load { var, array, index } => {
@@ -392,11 +348,11 @@ impl Verifier<'_> {
                 self.same_type(stmt, *value, elem)?;
                 self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))
             }
-            Stmt::For { var, begin, end, kind: _, body } => {
+            Stmt::For { var, begin, end, kind, body } => {
                 self.index(stmt, *begin)?;
                 self.index(stmt, *end)?;
                 self.define_immutable(stmt, *var, DType::I64)?;
-                self.in_loop(Loop::For, body, depth)
+                self.for_body(stmt, *kind, body, depth)
             }
             Stmt::While { cond, body } => {
                 self.condition(stmt, *cond)?;
@@ -411,13 +367,25 @@ impl Verifier<'_> {
             Stmt::Alloc { array, len, zeroed: _ } => {
                 self.index(stmt, *len)?;
                 let role = self.array(stmt, *array)?.role;
-                self.require(stmt, Rule::AllocRole, role == ArrayRole::Local)
+                self.require(stmt, Rule::AllocRole, matches!(role, ArrayRole::Local | ArrayRole::Parts))
             }
             Stmt::Grow { array, count, block, zeroed: _ } => {
                 self.index(stmt, *count)?;
                 self.index(stmt, *block)?;
                 let role = self.array(stmt, *array)?.role;
                 self.require(stmt, Rule::GrowRole, matches!(role, ArrayRole::Local | ArrayRole::Grown))
+            }
+            Stmt::Atomic { array, index, value, op } => {
+                self.index(stmt, *index)?;
+                self.value(stmt, *value)?;
+                let elem = self.written(stmt, *array)?.elem;
+                self.same_type(stmt, *value, elem)?;
+                self.require(stmt, Rule::AtomicOp, op.is_atomic() && op.accepts(elem))
+            }
+            Stmt::Deposit { parts, slot, array, len } => self.deposit(stmt, *parts, *slot, *array, *len),
+            Stmt::Collect { array, at, parts, bias, result } => {
+                self.collect(stmt, *array, *at, *parts, *bias)?;
+                self.define_immutable(stmt, *result, DType::I64)
             }
             Stmt::Fill { array, begin, end, value } => {
                 self.index(stmt, *begin)?;
@@ -536,6 +504,7 @@ impl Verifier<'_> {
         self.require(stmt, Rule::DefinedTwice, !self.defined[var.index()])?;
         self.defined[var.index()] = true;
         self.visible[var.index()] = true;
+        self.declared_in[var.index()] = self.parallel.len();
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, Stmt, VarId};
 
 use super::hints::LoopHint;
 use super::value::Value;
@@ -35,7 +35,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 Ok(())
             }
             Stmt::Store { array, index, value, reduce } => self.store_stmt(array, index, value, reduce),
-            Stmt::For { var, begin, end, kind: LoopKind::Serial, ref body } => self.for_loop(var, begin, end, body),
+            Stmt::For { var, begin, end, kind: _, ref body } => self.for_loop(var, begin, end, body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => {
                 let target = self.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a `while`"))?;
@@ -51,6 +51,8 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (count, block) = (self.eval_int(count)?, self.eval_int(block)?);
                 self.grow(array, count, block, zeroed)
             }
+            Stmt::Atomic { array, index, value, op } => self.store_stmt(array, index, value, Some(op)),
+            Stmt::Deposit { .. } | Stmt::Collect { .. } => Err(LlvmError::Malformed("not yet")),
             Stmt::Fill { array, begin, end, value } => {
                 let (begin, end, value) = (self.eval_int(begin)?, self.eval_int(end)?, self.eval(value)?);
                 self.count(begin, end, "k", None, |emitter, k| emitter.store(array, k, value))

@@ -48,6 +48,14 @@ impl Buffer {
         self.defined.get_or_insert_with(|| vec![true; len])[index] = false;
     }
 
+    /// Drops the elements from `len` on, which are no more than there are.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.data.truncate(len);
+        if let Some(defined) = &mut self.defined {
+            defined.truncate(len);
+        }
+    }
+
     /// Makes the buffer at least `len` elements long.
     pub(super) fn enlarge(&mut self, len: usize, zeroed: bool) -> Result<(), TryReserveError> {
         let old = self.data.len();

@@ -118,14 +118,14 @@ impl Machine<'_> {
     }
 
     /// A number of elements that an array has.
-    fn length(&self, callee: &str, n: i64, array: ArrayId) -> Result<usize, Stop> {
+    pub(super) fn length(&self, callee: &str, n: i64, array: ArrayId) -> Result<usize, Stop> {
         let len = self.buffers[array.index()].data.len();
         usize::try_from(n).ok().filter(|&n| n <= len).ok_or_else(|| {
             Fault::Precondition(format!("{callee} of {n} elements of `{}`, which has {len}", self.name(array))).into()
         })
     }
 
-    fn demand(&self, holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Stop> {
+    pub(super) fn demand(&self, holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Stop> {
         if holds { Ok(()) } else { Err(Fault::Precondition(otherwise()).into()) }
     }
 }

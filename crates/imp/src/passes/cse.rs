@@ -11,8 +11,8 @@
 //! a definition as long as no variable in it has. A loop's body may come after itself, so what changes anywhere in a
 //! loop is forgotten at its start.
 
-use super::walk::{Changes, Rewriter, assigned, blocks_mut, reads, written};
 use crate::ir::{ArrayId, Block, Expr, ExprId, Function, Stmt, VarId};
+use crate::walk::{Changes, Rewriter, assigned, blocks_mut, reads, written};
 
 /// Removes repeated loads and definitions.
 pub fn remove_repeated(mut function: Function) -> Function {

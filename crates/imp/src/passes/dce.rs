@@ -11,8 +11,8 @@
 //! a variable that lives. What gives a value to others goes; so do counted loops and branches without a statement in
 //! them. A `while` stays, for it may be there to never end.
 
-use super::walk::{blocks, blocks_mut, exprs};
 use crate::ir::{Block, Callee, Expr, ExprId, Function, Stmt, VarId};
+use crate::walk::{blocks, blocks_mut, exprs};
 
 /// Removes unused definitions, assignments and loads, and empty loops and branches.
 pub fn remove_dead(mut function: Function) -> Function {

@@ -12,8 +12,8 @@
 //! A loop may run not at all, and then a load in it must not be made: only loads that are certain to be inside their
 //! array move, those of a constant index below the least length of an input array.
 
-use super::walk::{Changes, blocks_mut};
 use crate::ir::{ArrayRole, Block, Expr, Function, Stmt};
+use crate::walk::{Changes, blocks_mut};
 
 /// Moves invariant definitions and loads out of loops.
 pub fn hoist_invariant(mut function: Function) -> Function {

@@ -12,7 +12,6 @@ mod dce;
 mod hoist;
 mod scalar_promote;
 mod simplify;
-mod walk;
 
 pub use cse::remove_repeated;
 pub use dce::remove_dead;

@@ -21,11 +21,11 @@
 
 use rustc_hash::FxHashSet;
 
-use super::walk::{Changes, blocks, blocks_mut, visit};
 use crate::ir::{
     Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, Stmt, Var, VarId,
 };
 use crate::verify::{MAX_EXPR_DEPTH, MAX_NESTING, expr_depths};
+use crate::walk::{Changes, blocks, blocks_mut, visit};
 
 /// Keeps elements that a loop accumulates into in variables.
 pub fn promote_scalars(mut function: Function) -> Function {

@@ -13,9 +13,9 @@
 
 use lacunar_formats::{DType, Kind};
 
-use super::walk::{Rewriter, blocks_mut};
 use crate::arith;
 use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, Stmt, UnaryOp};
+use crate::walk::{Rewriter, blocks_mut};
 
 /// Folds constants, applies identities and drops dead branches.
 pub fn simplify(mut function: Function) -> Function {

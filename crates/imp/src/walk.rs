@@ -1,11 +1,11 @@
-//! What passes share: walking statements, rewriting expressions, and what a block changes.
+//! What passes and checks share: walking statements, rewriting expressions, and what a block changes.
 //!
 //! In `for i in 0 .. n { t = t + i; y[i] += t; }` the block changes the variables `i` and `t` and the array `y`.
 
 use crate::ir::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt, VarId};
 
 /// The blocks directly in a statement.
-pub(super) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
+pub(crate) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
     let blocks = match stmt {
         Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
         Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
@@ -15,7 +15,7 @@ pub(super) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
 }
 
 /// The blocks directly in a statement, to be changed.
-pub(super) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
+pub(crate) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
     let blocks = match stmt {
         Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
         Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
@@ -25,13 +25,13 @@ pub(super) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
 }
 
 /// Looks at a statement and all in it, in the order of the text.
-pub(super) fn visit(stmt: &Stmt, look: &mut impl FnMut(&Stmt)) {
+pub(crate) fn visit(stmt: &Stmt, look: &mut impl FnMut(&Stmt)) {
     look(stmt);
     blocks(stmt).flatten().for_each(|inner| visit(inner, look));
 }
 
 /// The expressions of a statement itself, not of the blocks in it.
-pub(super) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
+pub(crate) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
     match stmt {
         Stmt::Define { value, .. } | Stmt::Assign { value, .. } => vec![value],
         Stmt::Load { index, .. } => vec![index],
@@ -40,6 +40,9 @@ pub(super) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
         Stmt::Alloc { len, .. } => vec![len],
         Stmt::Grow { count, block, .. } => vec![count, block],
+        Stmt::Atomic { index, value, .. } => vec![index, value],
+        Stmt::Deposit { slot, len, .. } => vec![slot, len],
+        Stmt::Collect { at, .. } => vec![at],
         Stmt::Fill { begin, end, value, .. } => vec![begin, end, value],
         Stmt::Call { args, .. } => args
             .iter_mut()
@@ -53,7 +56,7 @@ pub(super) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
 }
 
 /// The expressions of a statement itself, not of the blocks in it.
-pub(super) fn exprs(stmt: &Stmt) -> Vec<ExprId> {
+pub(crate) fn exprs(stmt: &Stmt) -> Vec<ExprId> {
     // The blocks are the costly part of a statement, and not needed.
     let mut head = match stmt {
         Stmt::For { var, begin, end, kind, .. } => {
@@ -67,9 +70,13 @@ pub(super) fn exprs(stmt: &Stmt) -> Vec<ExprId> {
 }
 
 /// The arrays that a statement itself may write.
-pub(super) fn written(function: &Function, stmt: &Stmt) -> Vec<ArrayId> {
+pub(crate) fn written(function: &Function, stmt: &Stmt) -> Vec<ArrayId> {
     match stmt {
-        Stmt::Store { array, .. } | Stmt::Alloc { array, .. } | Stmt::Fill { array, .. } => vec![*array],
+        Stmt::Store { array, .. }
+        | Stmt::Alloc { array, .. }
+        | Stmt::Fill { array, .. }
+        | Stmt::Atomic { array, .. } => vec![*array],
+        Stmt::Deposit { array, parts, .. } | Stmt::Collect { array, parts, .. } => vec![*array, *parts],
         Stmt::Call { callee: Callee::SortMarked | Callee::SortCombine, args, .. } => args
             .iter()
             .filter_map(|&arg| match arg {
@@ -82,7 +89,7 @@ pub(super) fn written(function: &Function, stmt: &Stmt) -> Vec<ArrayId> {
 }
 
 /// The variable that a statement itself gives a value.
-pub(super) fn assigned(stmt: &Stmt) -> Option<VarId> {
+pub(crate) fn assigned(stmt: &Stmt) -> Option<VarId> {
     match stmt {
         Stmt::Assign { var, .. } => Some(*var),
         _ => stmt.definition(),
@@ -90,16 +97,16 @@ pub(super) fn assigned(stmt: &Stmt) -> Option<VarId> {
 }
 
 /// A set of variables and arrays.
-pub(super) struct Changes {
+pub(crate) struct Changes {
     /// By variable.
-    pub(super) vars: Vec<bool>,
+    pub(crate) vars: Vec<bool>,
     /// By array.
-    pub(super) arrays: Vec<bool>,
+    pub(crate) arrays: Vec<bool>,
 }
 
 impl Changes {
     /// What a statement, with all in it, gives a value or writes.
-    pub(super) fn of(function: &Function, stmt: &Stmt) -> Changes {
+    pub(crate) fn of(function: &Function, stmt: &Stmt) -> Changes {
         let mut changes =
             Changes { vars: vec![false; function.vars.len()], arrays: vec![false; function.arrays.len()] };
         visit(stmt, &mut |inner| {
@@ -114,13 +121,13 @@ impl Changes {
     }
 
     /// Whether an expression reads a changed variable.
-    pub(super) fn touch(&self, function: &Function, expr: ExprId) -> bool {
+    pub(crate) fn touch(&self, function: &Function, expr: ExprId) -> bool {
         reads(function, expr, &|var| self.vars[var.index()])
     }
 }
 
 /// Whether an expression reads a variable that passes the test.
-pub(super) fn reads(function: &Function, expr: ExprId, test: &impl Fn(VarId) -> bool) -> bool {
+pub(crate) fn reads(function: &Function, expr: ExprId, test: &impl Fn(VarId) -> bool) -> bool {
     let mut seen = rustc_hash::FxHashSet::default();
     let mut rest = vec![expr];
     while let Some(id) = rest.pop() {
@@ -137,15 +144,15 @@ pub(super) fn reads(function: &Function, expr: ExprId, test: &impl Fn(VarId) -> 
 /// A variable is given a value before the first statement that reads it is rewritten, so what has been rewritten once
 /// stays right.
 #[derive(Default)]
-pub(super) struct Rewriter {
+pub(crate) struct Rewriter {
     /// What stands in the place of a variable, rewritten already.
-    pub(super) values: rustc_hash::FxHashMap<VarId, ExprId>,
+    pub(crate) values: rustc_hash::FxHashMap<VarId, ExprId>,
     done: rustc_hash::FxHashMap<ExprId, ExprId>,
 }
 
 impl Rewriter {
     /// Rewrites the expressions of a statement itself.
-    pub(super) fn stmt(
+    pub(crate) fn stmt(
         &mut self,
         function: &mut Function,
         stmt: &mut Stmt,

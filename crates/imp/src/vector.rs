@@ -1,0 +1,95 @@
+//! What the iterations of a vector loop add up: the variables from outside that its body combines with values.
+//!
+//! ```
+//! use lacunar_imp::{BinaryOp, Stmt, parse, vector};
+//! let f = parse("kernel f(in a: f64[], n: i64) {
+//!   var t: f64 = 0.0;
+//!   for i in 0 .. n vector { let v: f64 = a[i]; t = t + v * v; }
+//! }").unwrap();
+//! let Stmt::For { body, .. } = &f.body[1] else { unreachable!() };
+//! let reductions = vector::reductions(&f, body).unwrap();
+//! assert_eq!((reductions.len(), reductions[0].op), (1, BinaryOp::Add));
+//! ```
+
+use crate::ir::{ArrayId, BinaryOp, Expr, ExprId, Function, Stmt, VarId};
+use crate::walk::{Changes, exprs, reads, visit};
+
+/// A variable from outside of a vector loop that its body uses in statements `var = var op e` only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    /// The variable.
+    pub var: VarId,
+    /// The operation, which is associative.
+    pub op: BinaryOp,
+}
+
+/// The reductions of a vector loop with this body, in the order of the text. `None` if the body uses a variable from
+/// outside that it assigns to in another way.
+pub fn reductions(function: &Function, body: &[Stmt]) -> Option<Vec<Reduction>> {
+    let found = assigned_from_outside(body).map(|(var, value)| {
+        let (op, _) = combination(function, var, value)?;
+        Some(Reduction { var, op })
+    });
+    let mut reductions: Vec<Reduction> = Vec::new();
+    for reduction in found {
+        let reduction = reduction?;
+        match reductions.iter().find(|known| known.var == reduction.var) {
+            Some(known) if known.op != reduction.op => return None,
+            Some(_) => {}
+            None => reductions.push(reduction),
+        }
+    }
+    let is_reduced = |var: VarId| reductions.iter().any(|reduction| reduction.var == var);
+    let mut read_otherwise = false;
+    for stmt in body {
+        visit(stmt, &mut |stmt| {
+            read_otherwise |= match *stmt {
+                Stmt::Assign { var, value } if is_reduced(var) => {
+                    combination(function, var, value).is_none_or(|(_, operand)| reads(function, operand, &is_reduced))
+                }
+                _ => exprs(stmt).into_iter().any(|expr| reads(function, expr, &is_reduced)),
+            };
+        });
+    }
+    (!read_otherwise).then_some(reductions)
+}
+
+/// Assignments in a body to variables that it does not declare.
+fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, ExprId)> {
+    let (mut declared, mut assigned) = (rustc_hash::FxHashSet::default(), Vec::new());
+    for stmt in body {
+        visit(stmt, &mut |stmt| {
+            declared.extend(stmt.definition());
+            if let Stmt::Assign { var, value } = *stmt {
+                assigned.push((var, value));
+            }
+        });
+    }
+    assigned.into_iter().filter(move |(var, _)| !declared.contains(var))
+}
+
+/// The operation and operand of a value `var op operand` where the operation is associative.
+pub(crate) fn combination(function: &Function, var: VarId, value: ExprId) -> Option<(BinaryOp, ExprId)> {
+    match function.exprs[value] {
+        Expr::Binary(op, left, right) if op.is_associative() && function.exprs[left] == Expr::Var(var) => {
+            Some((op, right))
+        }
+        _ => None,
+    }
+}
+
+/// The elements that the iterations of a vector loop combine with: arrays stored with an associative operation at an
+/// index that is the same throughout the loop, `stmt`.
+pub fn reduced_elements(function: &Function, stmt: &Stmt) -> Vec<(ArrayId, ExprId, BinaryOp)> {
+    let changes = Changes::of(function, stmt);
+    let mut found = Vec::new();
+    visit(stmt, &mut |inner| {
+        if let Stmt::Store { array, index, reduce: Some(op), .. } = *inner
+            && op.is_associative()
+            && !changes.touch(function, index)
+        {
+            found.push((array, index, op));
+        }
+    });
+    found
+}
