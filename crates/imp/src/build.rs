@@ -93,14 +93,23 @@ impl Function {
     }
 }
 
+/// A loop whose body is being built.
+#[derive(Debug)]
+struct OpenLoop {
+    var: VarId,
+    begin: ExprId,
+    end: ExprId,
+    kind: LoopKind,
+}
+
 /// Builds a function statement by statement.
 #[derive(Debug, Default)]
 pub struct Builder {
     function: Function,
     blocks: Vec<Block>,
     names: FxHashMap<String, u32>,
-    /// Counter and bounds of the loops that are open.
-    loops: Vec<(VarId, ExprId, ExprId)>,
+    /// The loops that are open.
+    loops: Vec<OpenLoop>,
 }
 
 impl Builder {
@@ -159,6 +168,11 @@ impl Builder {
     /// Adds a local array; it has no memory until [`Builder::alloc`] or [`Builder::grow`].
     pub fn local_array(&mut self, name: &str, elem: DType) -> ArrayId {
         self.array(name, elem, ArrayRole::Local, 0)
+    }
+
+    /// Adds a list of arrays, which is empty until [`Builder::alloc`] makes it a list of so many parts.
+    pub fn parts_array(&mut self, name: &str, elem: DType) -> ArrayId {
+        self.array(name, elem, ArrayRole::Parts, 0)
     }
 
     fn array(&mut self, name: &str, elem: DType, role: ArrayRole, min_len: u64) -> ArrayId {
@@ -266,45 +280,33 @@ impl Builder {
 
     /// Conjunction of `Bool`s; constants vanish.
     pub fn and(&mut self, a: ExprId, b: ExprId) -> ExprId {
-        match (self.as_const(a), self.as_const(b)) {
-            (Some(c), _) => {
-                if c.bits != 0 {
-                    b
-                } else {
-                    a
-                }
-            }
-            (_, Some(c)) => {
-                if c.bits != 0 {
-                    a
-                } else {
-                    b
-                }
-            }
-            _ if a == b => a,
-            _ => self.expr(Expr::Binary(BinaryOp::And, a, b)),
-        }
+        self.logical(BinaryOp::And, true, a, b)
     }
 
     /// Disjunction of `Bool`s; constants vanish.
     pub fn or(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.logical(BinaryOp::Or, false, a, b)
+    }
+
+    /// An operation on `Bool`s for which one constant is neutral and the other one absorbs.
+    fn logical(&mut self, op: BinaryOp, neutral: bool, a: ExprId, b: ExprId) -> ExprId {
         match (self.as_const(a), self.as_const(b)) {
             (Some(c), _) => {
-                if c.bits != 0 {
-                    a
-                } else {
+                if (c.bits != 0) == neutral {
                     b
+                } else {
+                    a
                 }
             }
             (_, Some(c)) => {
-                if c.bits != 0 {
-                    b
-                } else {
+                if (c.bits != 0) == neutral {
                     a
+                } else {
+                    b
                 }
             }
             _ if a == b => a,
-            _ => self.expr(Expr::Binary(BinaryOp::Or, a, b)),
+            _ => self.expr(Expr::Binary(op, a, b)),
         }
     }
 
@@ -339,8 +341,13 @@ impl Builder {
 
     /// Opens a serial loop from `begin` up to `end` and gives its counter; [`Builder::end_for`] closes it.
     pub fn begin_for(&mut self, name: &str, begin: ExprId, end: ExprId) -> ExprId {
+        self.begin_for_kind(LoopKind::Serial, name, begin, end)
+    }
+
+    /// [`Builder::begin_for`] for any kind of loop.
+    pub fn begin_for_kind(&mut self, kind: LoopKind, name: &str, begin: ExprId, end: ExprId) -> ExprId {
         let var = self.new_var(name, DType::I64, false);
-        self.loops.push((var, begin, end));
+        self.loops.push(OpenLoop { var, begin, end, kind });
         self.begin_block();
         self.var(var)
     }
@@ -348,8 +355,8 @@ impl Builder {
     /// Closes the loop that was opened last.
     pub fn end_for(&mut self) {
         let body = self.end_block();
-        if let Some((var, begin, end)) = self.loops.pop() {
-            self.push(Stmt::For { var, begin, end, kind: LoopKind::Serial, body });
+        if let Some(OpenLoop { var, begin, end, kind }) = self.loops.pop() {
+            self.push(Stmt::For { var, begin, end, kind, body });
         }
     }
 
@@ -413,7 +420,19 @@ impl Builder {
 
     /// A serial loop from `begin` up to `end`.
     pub fn for_loop(&mut self, name: &str, begin: ExprId, end: ExprId, build: impl FnOnce(&mut Builder, ExprId)) {
-        let counter = self.begin_for(name, begin, end);
+        self.for_loop_kind(LoopKind::Serial, name, begin, end, build);
+    }
+
+    /// A loop of any kind from `begin` up to `end`.
+    pub fn for_loop_kind(
+        &mut self,
+        kind: LoopKind,
+        name: &str,
+        begin: ExprId,
+        end: ExprId,
+        build: impl FnOnce(&mut Builder, ExprId),
+    ) {
+        let counter = self.begin_for_kind(kind, name, begin, end);
         build(self, counter);
         self.end_for();
     }
@@ -430,7 +449,7 @@ impl Builder {
         self.push(Stmt::If { cond, then, otherwise: Block::new() });
     }
 
-    /// Gives a local array memory.
+    /// Gives a local array memory, or makes a list of `len` empty parts.
     pub fn alloc(&mut self, array: ArrayId, len: ExprId, zeroed: bool) {
         self.push(Stmt::Alloc { array, len, zeroed });
     }
@@ -438,6 +457,23 @@ impl Builder {
     /// Makes room for `count` blocks of `block` elements.
     pub fn grow(&mut self, array: ArrayId, count: ExprId, block: ExprId, zeroed: bool) {
         self.push(Stmt::Grow { array, count, block, zeroed });
+    }
+
+    /// Combines an element with a value, which iterations of a parallel loop may do to one element.
+    pub fn atomic(&mut self, array: ArrayId, index: ExprId, op: BinaryOp, value: ExprId) {
+        self.push(Stmt::Atomic { array, index, value, op });
+    }
+
+    /// Hands the first `len` elements of an array of a parallel loop's own over as part number `slot` of a list.
+    pub fn deposit(&mut self, parts: ArrayId, slot: ExprId, array: ArrayId, len: ExprId) {
+        self.push(Stmt::Deposit { parts, slot, array, len });
+    }
+
+    /// Appends the parts of a list to an array from `at` on, with the lengths before each in `bias` added; gives the end.
+    pub fn collect(&mut self, name: &str, array: ArrayId, at: ExprId, parts: ArrayId, bias: Option<ArrayId>) -> ExprId {
+        let result = self.new_var(name, DType::I64, false);
+        self.push(Stmt::Collect { array, at, parts, bias, result });
+        self.var(result)
     }
 
     /// Calls a function of the runtime without result.
