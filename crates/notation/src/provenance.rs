@@ -158,27 +158,46 @@ impl Provenance {
         self.relations.iter().filter(move |relation| relation.parents().contains(&var))
     }
 
-    /// The original variables that a variable derives from, in order.
+    /// The variables of accesses that a variable derives from, in order: original ones, and names in a workspace's loops.
     pub fn originals(&self, var: VarId) -> Vec<VarId> {
         match self.origin(var) {
-            None => vec![var],
+            None | Some(Relation::Rename { .. }) => vec![var],
             Some(relation) => relation.parents().into_iter().flat_map(|parent| self.originals(parent)).collect(),
         }
     }
 
-    /// Whether `var` is `ancestor`, or derives from it.
+    /// A variable and all that it derives from, names included.
+    pub fn ancestors(&self, var: VarId) -> Vec<VarId> {
+        let mut found = vec![var];
+        if let Some(relation) = self.origin(var) {
+            found.extend(relation.parents().into_iter().flat_map(|parent| self.ancestors(parent)));
+        }
+        found
+    }
+
+    /// Whether `var` is `ancestor`, or derives from it other than by name.
     pub fn derives(&self, var: VarId, ancestor: VarId) -> bool {
         var == ancestor
-            || self
-                .origin(var)
-                .is_some_and(|relation| relation.parents().into_iter().any(|parent| self.derives(parent, ancestor)))
+            || self.origin(var).is_some_and(|relation| {
+                !matches!(relation, Relation::Rename { .. })
+                    && relation.parents().into_iter().any(|parent| self.derives(parent, ancestor))
+            })
+    }
+
+    /// Whether a variable takes part in no relation but as a name, so that its loop is an ordinary one.
+    pub fn is_plain(&self, var: VarId) -> bool {
+        self.origin(var).is_none_or(|relation| matches!(relation, Relation::Rename { .. }))
+            && self.uses(var).all(|relation| matches!(relation, Relation::Rename { .. }))
     }
 
     /// Whether the value of a variable is known where `bound` have values: it is among them, or all that some relation made
-    /// of it (and of a partner) are known, or it was renamed from one that is known.
+    /// of it (and of a partner) are known.
     pub fn is_known(&self, var: VarId, bound: &[VarId]) -> bool {
         bound.contains(&var)
-            || self.uses(var).any(|relation| relation.children().into_iter().all(|child| self.is_known(child, bound)))
+            || self.uses(var).any(|relation| {
+                !matches!(relation, Relation::Rename { .. })
+                    && relation.children().into_iter().all(|child| self.is_known(child, bound))
+            })
     }
 
     /// What is said of the loop over a variable.

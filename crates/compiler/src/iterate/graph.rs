@@ -14,6 +14,7 @@ use lacunar_notation::{Access, Role};
 
 use super::iterators::{AccessKey, Mode};
 use super::lattice::{Lattice, Point};
+use super::space::original_loops;
 
 // Writing to a `String` cannot fail, so the results of `write!` carry nothing.
 
@@ -93,7 +94,7 @@ impl IterationGraph {
 /// The iteration graph of a kernel.
 pub fn graph(kernel: &Kernel) -> IterationGraph {
     let mut order = Vec::new();
-    loops(&kernel.stmt, &mut order);
+    loops(&original_loops(kernel, &kernel.stmt), &mut order);
     let mut edges = Vec::new();
     let mut seen: Vec<AccessKey> = Vec::new();
     let mut path = |access: &Access, written: bool| {
@@ -152,7 +153,7 @@ fn loops(stmt: &Stmt, order: &mut Vec<lacunar_notation::VarId>) {
 /// The merge lattice of every loop, from the outermost: its iterators, and the points with what is computed there.
 pub fn lattices(kernel: &Kernel) -> String {
     let mut text = String::new();
-    write_lattices(kernel, &kernel.stmt, 0, &mut text);
+    write_lattices(kernel, &original_loops(kernel, &kernel.stmt), 0, &mut text);
     text
 }
 

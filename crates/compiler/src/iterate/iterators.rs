@@ -6,9 +6,11 @@
 //!   A level 0 is compressed: an iterator.  b level 0 is dense: located, not iterated.
 //! ```
 //!
+//! Where the schedule replaces coordinates by the positions of one access, the others are searched.
 //! A level that is a second one over the same variable (`A(i,i)`) cannot be iterated together with the first, on whose
 //! position it depends; once the coordinate is known, it is *searched*.
 
+use super::space::replaced_by;
 use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
@@ -64,6 +66,7 @@ pub fn sparse_levels(kernel: &Kernel, tensor: TensorId) -> impl std::iter::Itera
 /// The iterators of a loop over `var` around `body`, in order of the accesses' first occurrence.
 pub fn iterators(kernel: &Kernel, body: &Stmt, var: VarId) -> Vec<Iterator> {
     let mut found: Vec<Iterator> = Vec::new();
+    let driven = replaced_by(kernel, var).map(AccessKey::from);
     body.visit_assigns(&mut |assign| {
         for access in assign.rhs.accesses() {
             let access = AccessKey::from(access);
@@ -75,7 +78,9 @@ pub fn iterators(kernel: &Kernel, body: &Stmt, var: VarId) -> Vec<Iterator> {
                     continue;
                 }
                 let again = (0..level).any(|above| level_var(kernel, &access, above) == var);
-                let mode = if again { Mode::Search } else { Mode::Coiterate };
+                // The loop may be over the positions of another access.
+                let other = driven.as_ref().is_some_and(|driven| *driven != access);
+                let mode = if again || other { Mode::Search } else { Mode::Coiterate };
                 found.push(Iterator { access: access.clone(), level, mode });
             }
         }

@@ -6,3 +6,4 @@ pub mod graph;
 pub mod iterators;
 pub mod lattice;
 pub mod residual;
+pub mod space;

@@ -34,6 +34,22 @@ impl LevelCode for Compressed {
         (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
     }
 
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.bounds(b, Position::Range(first, end))
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        // The last segment that begins at the position or before it; those after it begin behind.
+        let (zero, one) = (b.int(0), b.int(1));
+        let (edges, behind) = (b.add(parents, one), b.add(position, one));
+        let next = b.lower_bound(self.pos, zero, edges, behind);
+        b.sub(next, one)
+    }
+
+    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        b.lower_bound(self.crd, begin, end, coordinate)
+    }
+
     fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
         b.load_index(name, self.crd, position)
     }

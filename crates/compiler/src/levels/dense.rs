@@ -6,7 +6,7 @@
 //!
 //! Nothing is stored and nothing is iterated: a loop over the dimension locates each coordinate.
 
-use lacunar_imp::{Builder, ExprId};
+use lacunar_imp::{BinaryOp, Builder, ExprId};
 
 use super::{LevelCode, Position};
 
@@ -20,6 +20,18 @@ pub struct Dense {
 impl LevelCode for Dense {
     fn bounds(&self, b: &mut Builder, _parent: Position) -> (ExprId, ExprId) {
         (b.int(0), self.size)
+    }
+
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        (b.mul(first, self.size), b.mul(end, self.size))
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, _parents: ExprId) -> ExprId {
+        b.binary(BinaryOp::Div, position, self.size)
+    }
+
+    fn seek(&self, b: &mut Builder, begin: ExprId, _end: ExprId, coordinate: ExprId) -> ExprId {
+        b.add(begin, coordinate)
     }
 
     fn coordinate(&self, _b: &mut Builder, _name: &str, position: ExprId) -> ExprId {

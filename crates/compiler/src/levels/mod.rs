@@ -39,6 +39,16 @@ pub trait LevelCode: std::fmt::Debug {
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
 
+    /// The positions under parent positions `first .. end`.
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId);
+
+    /// The parent position of a position. There are `parents` parent positions.
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId;
+
+    /// The first position of `begin .. end`, all under one parent, whose coordinate is `coordinate` or more; for levels
+    /// that are iterated.
+    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId;
+
     /// The coordinate at a position, for levels that are iterated.
     fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId;
 

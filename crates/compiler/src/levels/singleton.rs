@@ -26,6 +26,18 @@ impl LevelCode for Singleton {
         }
     }
 
+    fn span(&self, _b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        (first, end)
+    }
+
+    fn parent(&self, _b: &mut Builder, position: ExprId, _parents: ExprId) -> ExprId {
+        position
+    }
+
+    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        b.lower_bound(self.crd, begin, end, coordinate)
+    }
+
     fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
         b.load_index(name, self.crd, position)
     }

@@ -23,6 +23,7 @@ use super::coverage::{reaches_all, writes_all};
 use super::{Counter, Lowerer, Phase, Scope, Written};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::space::{original_loops, replaced_by};
 
 /// A result that is assembled by appending.
 #[derive(Debug)]
@@ -167,7 +168,7 @@ impl Lowerer<'_> {
     }
 
     /// The number of positions of a level of an operand.
-    fn count_positions(&mut self, access: &AccessKey, level: usize) -> Option<ExprId> {
+    pub(super) fn count_positions(&mut self, access: &AccessKey, level: usize) -> Option<ExprId> {
         let parents = match level.checked_sub(1) {
             Some(above) => self.count_positions(access, above)?,
             None => self.b.int(1),
@@ -182,19 +183,27 @@ impl Lowerer<'_> {
     fn plan_clearing(&mut self, access: &AccessKey) -> Result<(), Diagnostic> {
         if !self.phase.computes()
             || self.kernel.updates
-            || writes_all(self.kernel, &self.kernel.stmt, access.tensor, &access.vars)
+            || writes_all(self.kernel, &original_loops(self.kernel, &self.kernel.stmt), access.tensor, &access.vars)
         {
             return Ok(());
         }
         let mut depth = 0;
         let mut stmt = &self.kernel.stmt;
-        while let Stmt::Forall(var, body) = stmt {
-            let in_order = depth < access.vars.len() && self.level_var(access, depth) == *var;
-            let lattice = Lattice::build(self.kernel, body, *var);
-            if !in_order || !lattice.is_ok_and(|lattice| lattice.points == [Point::ALL]) {
-                break;
+        let mut bound = Vec::new();
+        while let Stmt::Forall(leaf, body) = stmt {
+            // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
+            let originals = self.kernel.provenance.originals(*leaf);
+            let next = access.vars.get(depth).map(|_| self.level_var(access, depth));
+            let (&[var], true) = (originals.as_slice(), originals.first().copied() == next) else { break };
+            bound.push(*leaf);
+            if self.kernel.provenance.is_known(var, &bound) {
+                let lattice = Lattice::build(self.kernel, body, var);
+                let everywhere = lattice.is_ok_and(|lattice| lattice.points == [Point::ALL]);
+                if !everywhere || replaced_by(self.kernel, var).is_some() {
+                    break;
+                }
+                depth += 1;
             }
-            depth += 1;
             stmt = body;
         }
         self.clear_at = Some(depth);
@@ -307,7 +316,8 @@ impl Lowerer<'_> {
             let block = self.extent(&access, group.last + 1, order);
             let number = self.b.var(group.counter);
             let inner: Vec<VarId> = (group.last + 1..order).map(|level| self.level_var(&access, level)).collect();
-            if !inner.is_empty() && !writes_all(self.kernel, body, access.tensor, &inner) {
+            let covered = original_loops(self.kernel, body);
+            if !inner.is_empty() && !writes_all(self.kernel, &covered, access.tensor, &inner) {
                 self.fill_block(access.tensor, values, number, block);
             }
         }
@@ -331,8 +341,7 @@ impl Lowerer<'_> {
         if self.phase.assembles() {
             for level in group.head..=group.last {
                 let stored = self.level_var(&access, level);
-                let coordinate = scope.coordinates.get(&stored).copied();
-                let coordinate = coordinate.ok_or_else(|| self.unbound(&access, level))?;
+                let coordinate = self.coordinate(stored, scope)?;
                 self.tensors[access.tensor.index()].levels[level].append_coordinate(&mut self.b, number, coordinate);
             }
         }
@@ -391,7 +400,7 @@ impl Lowerer<'_> {
             let outer: Vec<VarId> = (0..group.head).map(|level| self.level_var(access, level)).collect();
             let complete = match above {
                 Some(above) => above.last + 1 == group.head,
-                None => reaches_all(self.kernel, &self.kernel.stmt, &outer),
+                None => reaches_all(self.kernel, &original_loops(self.kernel, &self.kernel.stmt), &outer),
             };
             self.tensors[access.tensor.index()].levels[group.head].append_finish(&mut self.b, parents, complete);
             let widest = self.kernel.tensors[access.tensor].format.positions.max();

@@ -48,7 +48,7 @@ impl Lowerer<'_> {
         let tensor = &self.kernel.tensors[access.tensor];
         if tensor.role == Role::Workspace(WorkspaceKind::Marked) {
             // Values lie at their coordinate, whatever the order of the list.
-            return scope.coordinates.get(&access.vars[0]).copied().ok_or_else(|| self.unbound(access, 0));
+            return self.coordinate(access.vars[0], scope);
         }
         match self.position(access, tensor.order().checked_sub(1), scope)? {
             Position::One(position) => Ok(position),

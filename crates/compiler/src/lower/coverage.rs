@@ -1,5 +1,7 @@
 //! Which places of a result a statement is certain to write.
 //!
+//! Statements are those with loops over original variables ([`crate::iterate::space::original_loops`]).
+//!
 //! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
 //! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
 //! without iterators, and what is written there is written at every other point, where more is present.
@@ -8,6 +10,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{AssignOp, TensorId, VarId};
 
 use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::space::replaced_by;
 
 /// Whether `stmt` assigns to `tensor` (with `=`) at every combination of values of `vars`.
 pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &[VarId]) -> bool {
@@ -39,9 +42,11 @@ pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool 
 
 /// Whether the loop visits every coordinate, and `check` holds of what is done where nothing is stored.
 fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
-    Lattice::build(kernel, body, var).is_ok_and(|lattice| {
-        lattice.is_full() && lattice.residual(body, Point::ALL).is_some_and(|residual| check(&residual))
-    })
+    // A loop over positions passes over what has none.
+    replaced_by(kernel, var).is_none()
+        && Lattice::build(kernel, body, var).is_ok_and(|lattice| {
+            lattice.is_full() && lattice.residual(body, Point::ALL).is_some_and(|residual| check(&residual))
+        })
 }
 
 fn drop(vars: &[VarId], var: VarId) -> Vec<VarId> {

@@ -5,16 +5,30 @@
 //! is a `for` over the dimension; anything else is a `while` merge ([`super::merge`]).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{CompareOp, ExprId};
+use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
+use lacunar_notation::schedule::Unit;
 
+use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::levels::Position;
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        if let Some(pending) = scope.pending.get(&var).cloned() {
+            return self.pending_loop(var, &pending, body, scope);
+        }
+        if !self.kernel.provenance.is_plain(var) {
+            return self.derived_loop(var, body, scope);
+        }
+        self.original_loop(var, body, scope)?;
+        self.append_edges(var, body, scope)
+    }
+
+    /// The loops over an original variable, within what the scope confines it to.
+    pub(super) fn original_loop(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         let lattice = Lattice::build(self.kernel, body, var).map_err(|error| {
             Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
         })?;
@@ -26,8 +40,9 @@ impl Lowerer<'_> {
         match loops.as_slice() {
             [] => {}
             [only] if *only == Point::ALL => {
-                self.reserved |= self.reserve_ahead(var, body, &mut |this| this.size(var));
-                self.dense_loop(var, body, &lattice, scope, None)?;
+                let (begin, end) = self.dense_bounds(var, scope)?;
+                self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
+                self.dense_loop(var, body, &lattice, scope, (begin, end))?;
             }
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
             _ if super::union::is_large(&lattice, body) => {
@@ -36,22 +51,20 @@ impl Lowerer<'_> {
             _ => self.merge_loops(var, body, &lattice, &loops, scope)?,
         }
         self.reserved = reserved;
-        self.append_edges(var, body, scope)
+        Ok(())
     }
 
-    /// A loop over the dimension, from `begin` or from 0.
+    /// A loop over coordinates.
     pub(super) fn dense_loop(
         &mut self,
         var: VarId,
         body: &Stmt,
         lattice: &Lattice,
         scope: &Scope,
-        begin: Option<ExprId>,
+        interval: Interval,
     ) -> Result<(), Diagnostic> {
-        let begin = begin.unwrap_or_else(|| self.b.int(0));
-        let end = self.size(var);
         let mut outcome = Ok(());
-        self.in_for(&self.kernel.vars[var].name.clone(), begin, end, |this, i| {
+        self.in_for_over(var, interval, scope, |this, i| {
             let mut inner = scope.clone();
             inner.coordinates.insert(var, i);
             outcome = this.cases(var, body, lattice, Point::ALL, &[], &inner);
@@ -76,7 +89,8 @@ impl Lowerer<'_> {
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
         let name = self.position_name(lattice, k);
         let mut outcome = Ok(());
-        self.in_for(&name, begin, end, |this, p| {
+        let kind = self.loop_kind(var, scope);
+        self.in_for_kind(&name, begin, end, kind, |this, p| {
             outcome = this.at_position(var, body, lattice, k, p, scope);
         });
         outcome
@@ -253,18 +267,21 @@ impl Lowerer<'_> {
             ))
         })?;
         let Some(uncertain) = scope.uncertain.get(&iterator.access) else {
-            return Ok(code.bounds(&mut self.b, parent));
+            let bounds = code.bounds(&mut self.b, parent);
+            return self.confine(iterator, bounds, scope);
         };
         // Nothing under a parent that is absent.
         let zero = self.b.int(0);
         let (begin, end) = (self.b.declare("begin", zero), self.b.declare("end", zero));
         self.b.begin_block();
-        let (from, to) = code.bounds(&mut self.b, parent);
+        let bounds = code.bounds(&mut self.b, parent);
+        let confined = self.confine(iterator, bounds, scope);
+        let (from, to) = confined.clone().unwrap_or(bounds);
         self.b.assign(begin, from);
         self.b.assign(end, to);
         let then = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::If { cond: uncertain.present, then, otherwise: Vec::new() });
-        Ok((self.b.var(begin), self.b.var(end)))
+        confined.map(|_| (self.b.var(begin), self.b.var(end)))
     }
 
     /// Whether a coordinate can occur at several positions of an iterator: it is not the last level, and the level below
@@ -281,11 +298,32 @@ impl Lowerer<'_> {
         format!("p{}{}", self.name(iterator.access.tensor), iterator.level + 1)
     }
 
-    /// A `for` loop whose body needs the whole lowerer.
+    /// A serial `for` loop whose body needs the whole lowerer.
     pub(super) fn in_for(&mut self, name: &str, begin: ExprId, end: ExprId, build: impl FnOnce(&mut Self, ExprId)) {
-        let counter = self.b.begin_for(name, begin, end);
+        self.in_for_kind(name, begin, end, LoopKind::Serial, build);
+    }
+
+    /// A `for` loop of some kind.
+    pub(super) fn in_for_kind(
+        &mut self,
+        name: &str,
+        begin: ExprId,
+        end: ExprId,
+        kind: LoopKind,
+        build: impl FnOnce(&mut Self, ExprId),
+    ) {
+        let counter = self.b.begin_for_kind(kind, name, begin, end);
         build(self, counter);
         self.b.end_for();
+    }
+
+    /// How the schedule says that the loop over a variable is run, other than by threads.
+    pub(super) fn loop_kind(&self, var: VarId, scope: &Scope) -> LoopKind {
+        let leaf = scope.leaves.get(&var).copied().unwrap_or(var);
+        match self.kernel.provenance.parallel(leaf) {
+            Some((Unit::CpuVector, _)) => LoopKind::Vector(0),
+            _ => self.kernel.provenance.unroll(leaf).map_or(LoopKind::Serial, LoopKind::Unrolled),
+        }
     }
 }
 

@@ -45,15 +45,13 @@ impl Lowerer<'_> {
         let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
         let cursors = self.cursors(lattice, merged, scope)?;
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
-        let counter = lattice.visits_all().then(|| {
-            let zero = self.b.int(0);
-            self.b.declare(&self.kernel.vars[var].name.clone(), zero)
-        });
+        let range = self.dense_bounds(var, scope)?;
+        let counter = lattice.visits_all().then(|| self.b.declare(&self.var_name(var), range.0));
         for &point in loops {
             match (counter, point.0.count_ones()) {
                 (Some(counter), 0) => {
                     let begin = self.b.var(counter);
-                    self.dense_loop(var, body, lattice, scope, Some(begin))?;
+                    self.dense_loop(var, body, lattice, scope, (begin, range.1))?;
                 }
                 (None, 1) if point.members().all(|k| !self.repeats(lattice, k)) => {
                     self.rest(var, body, lattice, point, &cursors, scope)?;

@@ -20,6 +20,7 @@ mod compute;
 mod coverage;
 mod forall;
 mod merge;
+mod space;
 mod union;
 mod workspace;
 
@@ -83,6 +84,8 @@ pub enum Binding {
     Values(TensorId),
     /// How many values a result has whose pattern is given.
     Stored(TensorId),
+    /// With how many threads the kernel is run; at least 1.
+    Threads,
 }
 
 /// What the parameters of a kernel are, in their order.
@@ -122,7 +125,17 @@ struct Scope {
     positions: FxHashMap<(AccessKey, usize), Position>,
     /// Accesses of which it is not known whether they are present, with the condition under which they are.
     uncertain: FxHashMap<AccessKey, Uncertain>,
-    /// How many loops are around.
+    /// The values that variables of the provenance graph take here, where these are known or confined.
+    ranges: FxHashMap<VarId, space::Interval>,
+    /// The positions that iterators are confined to.
+    windows: FxHashMap<(AccessKey, usize), space::Interval>,
+    /// Variables whose loops stand for those over what derives from them.
+    pending: FxHashMap<VarId, space::Pending>,
+    /// The leaves that finish original variables: what is said of their loops holds for those over the variables.
+    leaves: FxHashMap<VarId, VarId>,
+    /// Original variables whose first loop is around this place.
+    started: Vec<VarId>,
+    /// How many loops over original variables are around.
     depth: usize,
 }
 
@@ -136,6 +149,11 @@ struct Uncertain {
 }
 
 impl Scope {
+    /// The variables that have a value.
+    fn bound(&self) -> Vec<VarId> {
+        self.coordinates.keys().copied().collect()
+    }
+
     /// An iterator stands on the coordinate of its loop.
     fn bind(&mut self, access: &AccessKey, level: usize, position: Position) {
         self.positions.insert((access.clone(), level), position);
@@ -168,6 +186,8 @@ struct Lowerer<'k> {
     reserved: bool,
     /// After how many loops the dense result has to be cleared.
     clear_at: Option<usize>,
+    /// With how many threads the kernel is run, where it asks.
+    threads: Option<ExprId>,
 }
 
 /// Whether an assignment gave its result a value: always, or where a condition holds.
@@ -179,10 +199,13 @@ impl<'k> Lowerer<'k> {
         b.set_strict(options.strict);
         let mut interface = Interface::default();
         let mut sizes = Vec::new();
-        let used_vars = used_vars(&kernel.stmt);
+        let used_vars: Vec<VarId> =
+            used_vars(&kernel.stmt).into_iter().flat_map(|var| kernel.provenance.ancestors(var)).collect();
         for (var, info) in kernel.vars.iter() {
             let small = info.size.filter(|size| options.specialize && *size <= SPECIALIZED_SIZE);
-            if let Some(size) = small {
+            if let Some(size) = space::derived_size(&mut b, kernel, var, &sizes) {
+                sizes.push(size);
+            } else if let Some(size) = small {
                 sizes.push(b.int(size as i64));
             } else if used_vars.contains(&var) {
                 sizes.push(b.scalar_param(&format!("{}_size", info.name)));
@@ -239,7 +262,19 @@ impl<'k> Lowerer<'k> {
             tensors.push(code);
         }
         let phase = options.phase;
-        Lowerer { kernel, phase, b, interface, sizes, tensors, appended: None, stored, reserved: false, clear_at: None }
+        Lowerer {
+            kernel,
+            phase,
+            b,
+            interface,
+            sizes,
+            tensors,
+            appended: None,
+            stored,
+            reserved: false,
+            clear_at: None,
+            threads: None,
+        }
     }
 
     /// Lowers a statement where `scope` holds; says when the result got a value.
@@ -261,6 +296,17 @@ impl<'k> Lowerer<'k> {
         }
     }
 
+    /// With how many threads the kernel is run.
+    fn threads(&mut self) -> ExprId {
+        if let Some(threads) = self.threads {
+            return threads;
+        }
+        let threads = self.b.scalar_param("threads");
+        self.interface.bindings.push(Binding::Threads);
+        self.threads = Some(threads);
+        threads
+    }
+
     fn size(&self, var: VarId) -> ExprId {
         self.sizes[var.index()]
     }
@@ -280,7 +326,7 @@ impl<'k> Lowerer<'k> {
         }
         let tensor = &self.kernel.tensors[access.tensor];
         let var = access.vars[tensor.format.mode_order()[level]];
-        let coordinate = *scope.coordinates.get(&var).ok_or_else(|| self.unbound(access, level))?;
+        let coordinate = self.coordinate(var, scope)?;
         let Position::One(parent) = self.position(access, level.checked_sub(1), scope)? else {
             return Err(Diagnostic::internal(format!("a dense level of `{}` under repeated coordinates", tensor.name)));
         };

@@ -103,9 +103,9 @@ impl Lowerer<'_> {
             heads.push((k, head));
         }
         if lattice.is_full() {
-            let (zero, size) = (self.b.int(0), self.size(var));
+            let (begin, end) = self.dense_bounds(var, scope)?;
             let mut outcome = Ok(());
-            self.in_for(&name, zero, size, |this, coordinate| {
+            self.in_for(&name, begin, end, |this, coordinate| {
                 outcome = this.union_body(var, body, lattice, &heads, &cursors, coordinate, scope);
             });
             return outcome;

@@ -264,8 +264,8 @@ impl Lowerer<'_> {
                 let values = self.values_of(tensor)?;
                 let (n, one) = (self.b.var(count), self.b.int(1));
                 let next = self.b.add(n, one);
-                for (&array, var) in keys.iter().zip(&key.vars) {
-                    let coordinate = scope.coordinates.get(var).copied().ok_or_else(|| self.unbound(&key, 0))?;
+                for (&array, &var) in keys.iter().zip(&key.vars) {
+                    let coordinate = self.coordinate(var, scope)?;
                     self.b.grow(array, next, one, false);
                     self.b.store(array, n, coordinate);
                 }

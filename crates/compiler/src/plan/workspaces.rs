@@ -16,6 +16,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::lattice::Lattice;
+use crate::iterate::space::original_loops;
 
 /// The largest dimension for which a marked workspace is made: 17 bytes a coordinate.
 const MARKED_LIMIT: u64 = 1 << 27;
@@ -36,7 +37,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let fits = |limit: u64| {
             kernel.tensors[tensor].dims.iter().any(Option::is_none) || elements.is_some_and(|n| n <= limit)
         };
-        let kind = if fits(DENSE_LIMIT) && visited_everywhere(kernel, &kernel.stmt.clone(), tensor) {
+        let kind = if fits(DENSE_LIMIT) && visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
             WorkspaceKind::Marked

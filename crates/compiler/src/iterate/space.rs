@@ -1,0 +1,69 @@
+//! Position space: which access a variable's loop takes its coordinates from, if the schedule says so.
+//!
+//! ```text
+//! fuse(i, j, f), pos(f, fp, A(i,j))      i and j are driven by A, through levels 0 and 1
+//! ```
+//!
+//! Paper: Senanayake et al. 2020, §4.1.
+
+use std::ops::Range;
+
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::{Access, VarId};
+
+use super::iterators::{AccessKey, level_var};
+
+/// The access whose positions take the place of a variable's coordinates in its loop.
+pub fn replaced_by(kernel: &Kernel, var: VarId) -> Option<&Access> {
+    let back = kernel.provenance.relations.iter().any(
+        |relation| matches!(relation, Relation::Coord { coordinate, .. } if kernel.provenance.derives(*coordinate, var)),
+    );
+    if back { None } else { driver(kernel, var) }
+}
+
+/// The access whose positions a variable, or what derives from it, runs over.
+pub fn driver(kernel: &Kernel, var: VarId) -> Option<&Access> {
+    kernel.provenance.relations.iter().find_map(|relation| match relation {
+        Relation::Pos { coordinate, access, position } => {
+            let related = kernel.provenance.derives(*coordinate, var) || kernel.provenance.derives(var, *position);
+            related.then_some(access)
+        }
+        _ => None,
+    })
+}
+
+/// The levels of an access that store original variables, which follow each other in its format.
+pub fn pos_levels(kernel: &Kernel, key: &AccessKey, originals: &[VarId]) -> Range<usize> {
+    let first = originals.first().and_then(|first| (0..key.vars.len()).find(|l| level_var(kernel, key, *l) == *first));
+    let first = first.unwrap_or(0);
+    first..first + originals.len()
+}
+
+/// A statement with loops over original variables only, each where the first loop of those that derive from it stands:
+/// what is computed, without in which order. For analyses that ask what a statement reaches.
+pub fn original_loops(kernel: &Kernel, stmt: &Stmt) -> Stmt {
+    fn strip(kernel: &Kernel, stmt: &Stmt, started: &mut Vec<VarId>) -> Stmt {
+        match stmt {
+            Stmt::Assign(_) => stmt.clone(),
+            Stmt::Forall(var, body) => {
+                let depth = started.len();
+                let new: Vec<VarId> =
+                    kernel.provenance.originals(*var).into_iter().filter(|var| !started.contains(var)).collect();
+                started.extend(&new);
+                let body = strip(kernel, body, started);
+                started.truncate(depth);
+                Stmt::foralls(&new, body)
+            }
+            Stmt::Where { consumer, producer } => Stmt::Where {
+                consumer: Box::new(strip(kernel, consumer, started)),
+                producer: Box::new(strip(kernel, producer, started)),
+            },
+            Stmt::Sequence(stmts) => Stmt::Sequence(stmts.iter().map(|stmt| strip(kernel, stmt, started)).collect()),
+        }
+    }
+    if kernel.provenance.relations.is_empty() {
+        return stmt.clone();
+    }
+    strip(kernel, stmt, &mut Vec::new())
+}
