@@ -111,6 +111,7 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
             phase: options.phase,
             strict: options.strict,
             specialize: options.specialize,
+            grain: options.grain,
         };
         let Lowered { function, interface } =
             trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;

@@ -61,6 +61,10 @@ impl Call<'_> {
                     memory.scalars.push(size_word(before.as_ref().map_or(0, Tensor::nnz))?);
                     continue;
                 }
+                (Binding::Threads, _) => {
+                    memory.scalars.push(size_word(lacunar_runtime::pool::threads() as u64)?);
+                    continue;
+                }
                 (_, ArrayRole::Grown) => match param {
                     Param::Array(array) => ArrayData::empty(self.step.function.arrays[*array].elem),
                     Param::Scalar(_) => continue,

@@ -98,6 +98,7 @@ impl Call<'_> {
                     args.write(own.take().ok_or_else(missing_pattern)?)?;
                 }
                 (Binding::Stored(_), _) => args.scalar(size_word(stored)?),
+                (Binding::Threads, _) => args.scalar(size_word(lacunar_runtime::pool::threads() as u64)?),
                 (_, Some(ArrayRole::Grown)) => {
                     let Param::Array(array) = param else { continue };
                     grown.push((binding, args.grown(self.step.function.arrays[*array].elem)));

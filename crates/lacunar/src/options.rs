@@ -29,6 +29,8 @@ pub struct Options {
     pub strict: bool,
     /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
     pub specialize: bool,
+    /// How many scalar iterations are worth handing to a thread.
+    pub grain: u64,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
 }
@@ -42,6 +44,7 @@ impl Default for Options {
             phase: Phase::Fused,
             strict: false,
             specialize: true,
+            grain: lacunar_compiler::lower::GRAIN,
             emit: Vec::new(),
         }
     }

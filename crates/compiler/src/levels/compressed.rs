@@ -11,7 +11,7 @@
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 
-use super::{LevelCode, Position};
+use super::{LevelCode, Part, Position};
 
 /// A compressed level of a tensor.
 #[derive(Debug)]
@@ -20,9 +20,18 @@ pub struct Compressed {
     pub pos: ArrayId,
     /// The coordinate of each position.
     pub crd: ArrayId,
+    /// The place in `pos` of the end of the first segment: 1, or 0 in a part of a result, which has no leading zero.
+    pub first: i64,
 }
 
 impl LevelCode for Compressed {
+    fn array(&self, part: Part) -> Option<ArrayId> {
+        match part {
+            Part::Positions => Some(self.pos),
+            Part::Coordinates => Some(self.crd),
+        }
+    }
+
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
         let (first, end) = match parent {
             Position::One(parent) => {
@@ -59,13 +68,15 @@ impl LevelCode for Compressed {
     }
 
     fn append_init(&self, b: &mut Builder, parents: Option<ExprId>) {
-        let (zero, one) = (b.int(0), b.int(1));
+        let (zero, one, first) = (b.int(0), b.int(1), b.int(self.first));
         let edges = match parents {
-            Some(parents) => b.add(parents, one),
-            None => one,
+            Some(parents) => b.add(parents, first),
+            None => first,
         };
         b.grow(self.pos, edges, one, true);
-        b.store_index(self.pos, zero, zero);
+        if self.first > 0 {
+            b.store_index(self.pos, zero, zero);
+        }
     }
 
     fn append_reserve(&self, b: &mut Builder, count: ExprId) {
@@ -78,8 +89,8 @@ impl LevelCode for Compressed {
     }
 
     fn append_edge(&self, b: &mut Builder, parent: ExprId, end: ExprId, fixed: bool) {
-        let one = b.int(1);
-        let next = b.add(parent, one);
+        let (one, first) = (b.int(1), b.int(self.first));
+        let next = b.add(parent, first);
         if !fixed {
             let edges = b.add(next, one);
             b.grow(self.pos, edges, one, true);
@@ -91,11 +102,11 @@ impl LevelCode for Compressed {
         if complete {
             return;
         }
-        let (zero, one) = (b.int(0), b.int(1));
-        let edges = b.add(parents, one);
+        let (zero, one, first) = (b.int(0), b.int(1), b.int(self.first));
+        let edges = b.add(parents, first);
         b.grow(self.pos, edges, one, true);
         let last = b.declare("edge", zero);
-        b.for_loop("q", one, edges, |b, q| {
+        b.for_loop("q", first, edges, |b, q| {
             let edge = b.load_index("edge_q", self.pos, q);
             let so_far = b.var(last);
             let skipped = b.compare(CompareOp::Lt, edge, so_far);

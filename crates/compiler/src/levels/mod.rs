@@ -11,8 +11,8 @@ mod dense;
 mod list;
 mod singleton;
 
-use lacunar_formats::{Format, LevelKind};
-use lacunar_imp::{ArrayId, ArrayRole, Builder, ExprId, VarId as ImpVar};
+use lacunar_formats::{DType, Format, LevelKind};
+use lacunar_imp::{ArrayId, Builder, ExprId, VarId as ImpVar};
 
 pub use list::List;
 
@@ -36,6 +36,11 @@ pub enum Position {
 
 /// The code of one level of one tensor.
 pub trait LevelCode: std::fmt::Debug {
+    /// The array of the level that holds a part.
+    fn array(&self, _part: Part) -> Option<ArrayId> {
+        None
+    }
+
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
 
@@ -92,16 +97,16 @@ pub fn parts(kind: LevelKind) -> &'static [Part] {
     }
 }
 
-/// Adds the arrays of level `level` of a tensor to a kernel's parameters and gives the level's code. `size` is the size of
-/// the dimension it stores.
+/// The code of level `level` of a tensor, whose arrays `array` makes, from the part, a name and the type of its elements.
+/// `size` is the size of the dimension it stores. `whole` says that the level is that of a whole tensor; otherwise it is
+/// that of a part of a result, to be put behind other parts, and its positions have no leading zero.
 pub fn level_code(
-    b: &mut Builder,
     name: &str,
     format: &Format,
     level: usize,
-    role: ArrayRole,
     size: ExprId,
-    declare: &mut dyn FnMut(Part),
+    whole: bool,
+    array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
 ) -> Box<dyn LevelCode> {
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
@@ -110,11 +115,10 @@ pub fn level_code(
             Part::Positions => ("pos", format.positions),
             Part::Coordinates => ("crd", format.coordinates),
         };
-        arrays.push(b.array_param(&format!("{name}{}_{suffix}", level + 1), width.dtype(), role));
-        declare(*part);
+        arrays.push(array(*part, &format!("{name}{}_{suffix}", level + 1), width.dtype()));
     }
     match (kind, arrays.as_slice()) {
-        (LevelKind::Compressed, &[pos, crd]) => Box::new(compressed::Compressed { pos, crd }),
+        (LevelKind::Compressed, &[pos, crd]) => Box::new(compressed::Compressed { pos, crd, first: i64::from(whole) }),
         (LevelKind::Singleton, &[crd]) => Box::new(singleton::Singleton { crd }),
         _ => Box::new(dense::Dense { size }),
     }

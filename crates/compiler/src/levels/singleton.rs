@@ -6,7 +6,7 @@
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
 
-use super::{LevelCode, Position};
+use super::{LevelCode, Part, Position};
 
 /// A singleton level of a tensor.
 #[derive(Debug)]
@@ -16,6 +16,10 @@ pub struct Singleton {
 }
 
 impl LevelCode for Singleton {
+    fn array(&self, part: Part) -> Option<ArrayId> {
+        (part == Part::Coordinates).then_some(self.crd)
+    }
+
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
         match parent {
             Position::One(parent) => {

@@ -28,16 +28,16 @@ use crate::iterate::space::{original_loops, replaced_by};
 /// A result that is assembled by appending.
 #[derive(Debug)]
 pub(super) struct Appended {
-    access: AccessKey,
-    groups: Vec<Group>,
+    pub access: AccessKey,
+    pub groups: Vec<Group>,
 }
 
 /// Levels of a result that share positions: `head` is compressed, those up to `last` are singletons.
 #[derive(Clone, Copy, Debug)]
-struct Group {
-    head: usize,
-    last: usize,
-    counter: Counter,
+pub(super) struct Group {
+    pub head: usize,
+    pub last: usize,
+    pub counter: Counter,
 }
 
 /// What has to be remembered from before the body at a coordinate of a result.
@@ -50,7 +50,7 @@ pub(super) struct Mark {
 }
 
 impl Lowerer<'_> {
-    fn result(&self) -> Option<AccessKey> {
+    pub(super) fn result(&self) -> Option<AccessKey> {
         let mut found = None;
         self.kernel.stmt.visit_assigns(&mut |assign| {
             if self.kernel.tensors[assign.lhs.tensor].role == Role::Result {
@@ -60,15 +60,18 @@ impl Lowerer<'_> {
         found
     }
 
-    fn level_var(&self, access: &AccessKey, level: usize) -> VarId {
+    pub(super) fn level_var(&self, access: &AccessKey, level: usize) -> VarId {
         crate::iterate::iterators::level_var(self.kernel, access, level)
     }
 
     /// The product of the sizes of levels `from .. to` of an access.
-    fn extent(&mut self, access: &AccessKey, from: usize, to: usize) -> ExprId {
+    pub(super) fn extent(&mut self, access: &AccessKey, from: usize, to: usize) -> ExprId {
         let one = self.b.int(1);
         (from..to).fold(one, |product, level| {
-            let size = self.size(self.level_var(access, level));
+            let size = match &self.part {
+                Some(part) if part.tensor == access.tensor && level == 0 => part.len,
+                _ => self.size(self.level_var(access, level)),
+            };
             self.b.mul(product, size)
         })
     }
@@ -102,7 +105,9 @@ impl Lowerer<'_> {
         }
         let innermost = groups.len().wrapping_sub(1);
         self.appended = Some(Appended { access, groups });
-        if let Some(most) = self.phase.assembles().then(|| self.most_results()).flatten() {
+        // A part of a result would be given room for all of it.
+        let whole = self.phase.assembles() && self.part.is_none();
+        if let Some(most) = whole.then(|| self.most_results()).flatten() {
             self.reserve(innermost, most);
         }
         Ok(())
@@ -378,6 +383,26 @@ impl Lowerer<'_> {
 
     pub(super) fn finish_result(&mut self) -> Result<(), Diagnostic> {
         let Some(appended) = self.appended.take() else { return Ok(()) };
+        self.finish_groups(&appended);
+        Ok(())
+    }
+
+    /// The number of parent positions of a group of a result.
+    pub(super) fn parents_of(&mut self, appended: &Appended, place: usize) -> ExprId {
+        let above = place.checked_sub(1).map(|above| appended.groups[above]);
+        let first = above.map_or(0, |above| above.last + 1);
+        let parents = self.extent(&appended.access, first, appended.groups[place].head);
+        match above {
+            Some(above) => {
+                let count = self.b.var(above.counter);
+                self.b.mul(count, parents)
+            }
+            None => parents,
+        }
+    }
+
+    /// Everything is appended to these groups.
+    pub(super) fn finish_groups(&mut self, appended: &Appended) {
         let access = &appended.access;
         if let (Some(stored), Some(group)) = (self.stored, appended.groups.last()) {
             // A pattern that was given has to be that of the result.
@@ -387,33 +412,33 @@ impl Lowerer<'_> {
             self.fail_if(CompareOp::Ne, needed, stored);
         }
         if !self.phase.assembles() {
-            return Ok(());
+            return;
         }
         for (place, group) in appended.groups.iter().enumerate() {
             let above = place.checked_sub(1).map(|above| appended.groups[above]);
-            let first = above.map_or(0, |above| above.last + 1);
-            let mut parents = self.extent(access, first, group.head);
-            if let Some(above) = above {
-                let count = self.b.var(above.counter);
-                parents = self.b.mul(count, parents);
-            }
+            let parents = self.parents_of(appended, place);
             let outer: Vec<VarId> = (0..group.head).map(|level| self.level_var(access, level)).collect();
             let complete = match above {
                 Some(above) => above.last + 1 == group.head,
                 None => reaches_all(self.kernel, &original_loops(self.kernel, &self.kernel.stmt), &outer),
             };
             self.tensors[access.tensor.index()].levels[group.head].append_finish(&mut self.b, parents, complete);
-            let widest = self.kernel.tensors[access.tensor].format.positions.max();
-            if let Ok(widest) = i64::try_from(widest) {
-                let (count, widest) = (self.b.var(group.counter), self.b.int(widest));
-                self.fail_if(CompareOp::Gt, count, widest);
-            }
+            let count = self.b.var(group.counter);
+            self.fail_unless_fits(access.tensor, count);
         }
-        Ok(())
+    }
+
+    /// Ends the kernel where a number of positions of a result does not fit its index arrays.
+    pub(super) fn fail_unless_fits(&mut self, tensor: TensorId, count: ExprId) {
+        let widest = self.kernel.tensors[tensor].format.positions.max();
+        if let Ok(widest) = i64::try_from(widest) {
+            let widest = self.b.int(widest);
+            self.fail_if(CompareOp::Gt, count, widest);
+        }
     }
 
     /// Ends the kernel where two numbers compare in a way that a size cannot.
-    fn fail_if(&mut self, op: CompareOp, a: ExprId, b: ExprId) {
+    pub(super) fn fail_if(&mut self, op: CompareOp, a: ExprId, b: ExprId) {
         let wrong = self.b.compare(op, a, b);
         self.b.if_then(wrong, |b| b.fail(Status::SizeOverflow));
     }

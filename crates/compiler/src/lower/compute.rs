@@ -35,10 +35,11 @@ impl Lowerer<'_> {
         };
         let Some(values) = self.tensors[assign.lhs.tensor.index()].values else { return Ok(written) };
         let value = self.expr(&assign.rhs, scope)?;
-        let at = self.value_position(&AccessKey::from(&assign.lhs), scope)?;
+        let key = AccessKey::from(&assign.lhs);
+        let at = self.value_position(&key, scope)?;
         match assign.op {
             AssignOp::Set => self.b.store(values, at, value),
-            AssignOp::Reduce(ReduceOp::Add) => self.b.accumulate(values, at, BinaryOp::Add, value),
+            AssignOp::Reduce(ReduceOp::Add) => self.add_to(&key, at, value, scope)?,
         }
         Ok(written)
     }

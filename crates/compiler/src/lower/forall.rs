@@ -20,6 +20,9 @@ impl Lowerer<'_> {
         if let Some(pending) = scope.pending.get(&var).cloned() {
             return self.pending_loop(var, &pending, body, scope);
         }
+        if let Some(race) = self.shared(var) {
+            return self.parallel_loop(var, race, body, scope);
+        }
         if !self.kernel.provenance.is_plain(var) {
             return self.derived_loop(var, body, scope);
         }

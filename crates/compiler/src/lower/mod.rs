@@ -20,6 +20,8 @@ mod compute;
 mod coverage;
 mod forall;
 mod merge;
+mod parallel;
+mod segments;
 mod space;
 mod union;
 mod workspace;
@@ -68,7 +70,12 @@ pub struct Options {
     pub strict: bool,
     /// Sizes that are known and small become constants: loops over a few columns then run in registers.
     pub specialize: bool,
+    /// How many scalar iterations are worth handing to a thread ([`GRAIN`]).
+    pub grain: u64,
 }
+
+/// The scalar iterations that take a few times as long as handing them to a thread, which costs some microseconds.
+pub const GRAIN: u64 = 20_000;
 
 /// The largest size that becomes a constant.
 pub const SPECIALIZED_SIZE: u64 = 128;
@@ -110,10 +117,17 @@ pub struct Lowered {
 /// An internal error if an invariant of the entry does not hold.
 pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> {
     let mut lowerer = Lowerer::new(kernel, options);
-    lowerer.declare_workspaces();
-    lowerer.begin_result()?;
-    lowerer.stmt(&kernel.stmt, &Scope::default())?;
-    lowerer.finish_result()?;
+    lowerer.serial = lowerer.must_be_serial();
+    lowerer.estimate_work();
+    lowerer.declare_workspaces(None);
+    match &kernel.stmt {
+        Stmt::Forall(var, body) if lowerer.assembles_in_parts(*var) => lowerer.assemble_in_parts(*var, body)?,
+        stmt => {
+            lowerer.begin_result()?;
+            lowerer.stmt(stmt, &Scope::default())?;
+            lowerer.finish_result()?;
+        }
+    }
     Ok(Lowered { function: lowerer.b.finish(), interface: lowerer.interface })
 }
 
@@ -188,6 +202,22 @@ struct Lowerer<'k> {
     clear_at: Option<usize>,
     /// With how many threads the kernel is run, where it asks.
     threads: Option<ExprId>,
+    /// How many chunks the work of the kernel is worth, where loops are shared by threads.
+    worth: Option<ExprId>,
+    /// This place is inside a loop that threads share.
+    in_parallel: bool,
+    /// How many scalar iterations are worth handing to a thread.
+    grain: u64,
+    /// No loop is shared: the kernel does what threads cannot.
+    serial: bool,
+    /// Where additions to a tensor go instead of to its values.
+    redirects: FxHashMap<TensorId, parallel::Redirect>,
+    /// Workspaces that a chunk's own ones have taken the place of.
+    shadowed: Vec<(TensorId, Option<workspace::Workspace>)>,
+    /// What the chunk carries out.
+    carry: Option<parallel::Carry>,
+    /// The part of the result that is assembled here, where it is assembled in parts.
+    part: Option<segments::Part>,
 }
 
 /// Whether an assignment gave its result a value: always, or where a condition holds.
@@ -230,16 +260,11 @@ impl<'k> Lowerer<'k> {
                 for level in 0..tensor.order() {
                     let size = sizes[vars[&id][tensor.format.mode_order()[level]].index()];
                     if indices {
-                        let mut declare = |part| interface.bindings.push(Binding::Level(id, level, part));
-                        code.levels.push(level_code(
-                            &mut b,
-                            &tensor.name,
-                            &tensor.format,
-                            level,
-                            role,
-                            size,
-                            &mut declare,
-                        ));
+                        let mut array = |part, name: &str, width| {
+                            interface.bindings.push(Binding::Level(id, level, part));
+                            b.array_param(name, width, role)
+                        };
+                        code.levels.push(level_code(&tensor.name, &tensor.format, level, size, true, &mut array));
                     }
                 }
                 if role == ArrayRole::Input || options.phase.computes() {
@@ -274,6 +299,14 @@ impl<'k> Lowerer<'k> {
             reserved: false,
             clear_at: None,
             threads: None,
+            worth: None,
+            in_parallel: false,
+            grain: options.grain,
+            serial: false,
+            redirects: FxHashMap::default(),
+            shadowed: Vec::new(),
+            carry: None,
+            part: None,
         }
     }
 
@@ -301,6 +334,9 @@ impl<'k> Lowerer<'k> {
         if let Some(threads) = self.threads {
             return threads;
         }
+        if self.b.function().strict {
+            return self.b.int(parallel::STRICT_THREADS);
+        }
         let threads = self.b.scalar_param("threads");
         self.interface.bindings.push(Binding::Threads);
         self.threads = Some(threads);
@@ -326,7 +362,10 @@ impl<'k> Lowerer<'k> {
         }
         let tensor = &self.kernel.tensors[access.tensor];
         let var = access.vars[tensor.format.mode_order()[level]];
-        let coordinate = self.coordinate(var, scope)?;
+        let mut coordinate = self.coordinate(var, scope)?;
+        if let Some(part) = self.part.as_ref().filter(|part| part.tensor == access.tensor && level == 0) {
+            coordinate = self.b.sub(coordinate, part.first);
+        }
         let Position::One(parent) = self.position(access, level.checked_sub(1), scope)? else {
             return Err(Diagnostic::internal(format!("a dense level of `{}` under repeated coordinates", tensor.name)));
         };

@@ -260,6 +260,13 @@ impl Lowerer<'_> {
         let key = AccessKey::from(access);
         let originals = self.kernel.provenance.originals(coordinate);
         let levels = pos_levels(self.kernel, &key, &originals);
+        if let Some(carry) = self.carry.take() {
+            let outcome = self.carried_nests(&carry, interval, &mut |this, part| {
+                this.positions_nest(coordinate, access, part, body, &scope)
+            });
+            self.carry = Some(carry);
+            return outcome;
+        }
         let mut window = (self.b.define("low", interval.0), self.b.define("high", interval.1));
         for level in levels.clone().rev() {
             scope.windows.insert((key.clone(), level), window);
@@ -414,7 +421,7 @@ impl Lowerer<'_> {
     }
 
     /// The size of the strips that a relation makes.
-    fn strip(&mut self, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
+    pub(super) fn strip(&mut self, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
         match *relation {
             Relation::Split { size, .. } => Ok(self.b.int(i64::try_from(size).unwrap_or(i64::MAX))),
             Relation::Divide { parent, parts, .. } => {

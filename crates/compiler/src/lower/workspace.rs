@@ -14,9 +14,10 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
 use lacunar_notation::concrete::{Assign, Stmt};
-use lacunar_notation::{TensorId, WorkspaceKind};
+use lacunar_notation::{TensorId, VarId, WorkspaceKind};
 
 use super::compute::Presence;
+use super::parallel::filled_inside;
 use super::{Counter, INDEX, Lowerer, Scope, Written, workspace_kind};
 use crate::iterate::iterators::AccessKey;
 use crate::levels::list_levels;
@@ -47,11 +48,14 @@ pub(super) enum Workspace {
 }
 
 impl Lowerer<'_> {
-    /// Gives workspaces with arrays their memory, once for the kernel.
-    pub(super) fn declare_workspaces(&mut self) {
+    /// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once
+    /// for each chunk; with `None` the others, once for the kernel.
+    pub(super) fn declare_workspaces(&mut self, shared: Option<VarId>) {
         let mut used = Vec::new();
+        let here = self.filled_in_shared(&self.kernel.stmt);
         self.kernel.stmt.visit_assigns(&mut |assign| {
-            if !used.iter().any(|(tensor, _)| *tensor == assign.lhs.tensor) {
+            let place = here.iter().find(|(_, tensor)| *tensor == assign.lhs.tensor).map(|(var, _)| *var);
+            if place == shared && !used.iter().any(|(tensor, _)| *tensor == assign.lhs.tensor) {
                 used.push((assign.lhs.tensor, assign.lhs.vars.clone()));
             }
         });
@@ -96,6 +100,21 @@ impl Lowerer<'_> {
                 }
             };
             self.tensors[id.index()].workspace = Some(workspace);
+        }
+    }
+
+    /// The workspaces that are filled and read inside a loop that threads share, with its variable.
+    fn filled_in_shared(&self, stmt: &Stmt) -> Vec<(VarId, TensorId)> {
+        match stmt {
+            Stmt::Assign(_) => Vec::new(),
+            Stmt::Forall(var, body) if self.kernel.provenance.is_shared(*var) && !self.serial => {
+                filled_inside(body).into_iter().map(|tensor| (*var, tensor)).collect()
+            }
+            Stmt::Forall(_, body) => self.filled_in_shared(body),
+            Stmt::Sequence(stmts) => stmts.iter().flat_map(|stmt| self.filled_in_shared(stmt)).collect(),
+            Stmt::Where { consumer, producer } => {
+                [self.filled_in_shared(consumer), self.filled_in_shared(producer)].concat()
+            }
         }
     }
 
@@ -237,8 +256,7 @@ impl Lowerer<'_> {
             (WorkspaceKind::Dense, Some(Workspace::Dense { given, .. })) => {
                 let given = *given;
                 let at = self.value_position(&key, scope)?;
-                let values = self.values_of(tensor)?;
-                self.b.accumulate(values, at, BinaryOp::Add, value);
+                self.add_to(&key, at, value, scope)?;
                 self.set_given(given);
             }
             (WorkspaceKind::Marked, Some(Workspace::Marked { marks, list, count, .. })) => {
