@@ -23,8 +23,10 @@ use lacunar_formats::DType;
 use crate::build::Builder;
 use crate::ir::{ArrayId, ArrayRole, BinaryOp, Const, ExprId, Function, Param, Stmt, VarId};
 use crate::memory::{ArrayData, Memory};
+use crate::random::Rng;
 
 mod expr;
+mod loops;
 mod stmt;
 
 /// The length of all arrays that are not grown, a power of two.
@@ -43,6 +45,7 @@ pub fn function(seed: u64) -> (Function, Memory) {
         loops: 0,
         budget: 0,
         next_array: 0,
+        in_parallel: false,
     };
     generator.b.set_strict(generator.rng.chance(2));
     let mut memory = generator.parameters();
@@ -93,23 +96,7 @@ fn close(a: Const, b: Const, tolerance: f64) -> bool {
     near(a.re(), b.re()) && (!a.ty.is_complex() || near(a.im(), b.im()))
 }
 
-/// A generator of random numbers: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-struct Rng(u64);
-
 impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
-    }
-
     /// True once in `times`.
     fn chance(&mut self, times: u64) -> bool {
         self.below(times) == 0
@@ -160,6 +147,8 @@ struct Generator {
     /// How many statements are still to be made.
     budget: u64,
     next_array: u32,
+    /// Whether the statements to come stand in a parallel loop.
+    in_parallel: bool,
 }
 
 impl Generator {

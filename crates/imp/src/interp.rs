@@ -1,9 +1,10 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
-//! It executes [`crate::ir`]'s head comment word for word, in order, without reassociation; a back end that gives
+//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel loops:
+//! in an order of its own); a back end that gives
 //! another result (up to what a function that is not `strict` allows) is wrong. Beyond the meaning it reports what a
-//! kernel must never do: an index outside an array, an element read before it was written, a runtime function called
-//! without what it demands.
+//! kernel must never do: an index outside an array, an element read before it was written, iterations of parallel
+//! or vector loops that meet, a runtime function called without what it demands.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -26,12 +27,15 @@ use thiserror::Error;
 use crate::arith;
 use crate::ir::{ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, Param, Status, Stmt};
 use crate::memory::{ArrayData, Memory};
+use crate::random::Rng;
 use crate::verify::Verified;
 
+mod access;
 mod buffer;
 mod callee;
 mod parts;
 
+use access::{Sharing, Use};
 use buffer::Buffer;
 use parts::Parts;
 
@@ -42,11 +46,13 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// Bytes that one array of the kernel's own may take; more is `OutOfMemory`.
     pub array_bytes: usize,
+    /// What decides on the order in which the iterations of parallel loops run.
+    pub seed: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: None, array_bytes: 1 << 30 }
+        Limits { steps: None, array_bytes: 1 << 30, seed: 0 }
     }
 }
 
@@ -83,6 +89,16 @@ pub enum Fault {
         array: String,
         /// The index.
         index: usize,
+    },
+    /// Iterations of a parallel or vector loop meet at an element that one of them stores.
+    #[error("iterations of a {kind} loop conflict at element {index} of `{array}`")]
+    Conflict {
+        /// The array.
+        array: String,
+        /// The index.
+        index: usize,
+        /// The kind of the loop.
+        kind: &'static str,
     },
     /// A runtime function's demand is not met.
     #[error("{0}")]
@@ -176,6 +192,11 @@ struct Machine<'a> {
     buffers: Vec<Buffer>,
     /// By array; empty for those that are no lists of parts.
     parts: Vec<Parts>,
+    /// The parallel and vector loops that are running.
+    sharing: Vec<Sharing>,
+    /// By array: how many of these it comes from the inside of.
+    own_within: Vec<usize>,
+    order: Rng,
     limits: Limits,
     steps: u64,
 }
@@ -197,7 +218,9 @@ impl<'a> Machine<'a> {
             }
         }
         let parts = function.arrays.iter().map(|_| Parts::new()).collect();
-        Machine { function, vars, buffers, parts, limits, steps: 0 }
+        let own_within = vec![0; function.arrays.len()];
+        let order = Rng(limits.seed);
+        Machine { function, vars, buffers, parts, sharing: Vec::new(), own_within, order, limits, steps: 0 }
     }
 
     /// Gives the array parameters back.
@@ -238,19 +261,14 @@ impl<'a> Machine<'a> {
             Stmt::Define { var, value } | Stmt::Assign { var, value } => self.vars[var.index()] = self.eval(value),
             Stmt::Load { var, array, index } => self.vars[var.index()] = self.read(array, self.index(index))?,
             Stmt::Store { array, index, value, reduce } => {
-                let (index, mut value) = (self.index(index), self.eval(value));
+                let (place, mut value, mut what) = (self.index(index), self.eval(value), Use::Store);
                 if let Some(op) = reduce {
-                    value = arith::binary(op, self.read(array, index)?, value);
+                    value = arith::binary(op, self.get(array, place)?, value);
+                    what = Use::Update(op, index);
                 }
-                self.write(array, index, value)?;
+                self.put(array, place, value, what)?;
             }
-            Stmt::For { var, begin, end, kind: _, ref body } => {
-                for counter in self.index(begin)..self.index(end) {
-                    self.step(1)?;
-                    self.vars[var.index()] = Const::int(DType::I64, counter);
-                    self.block(body)?;
-                }
-            }
+            Stmt::For { .. } => self.for_loop(stmt)?,
             Stmt::While { cond, ref body } => {
                 while self.eval(cond).bits != 0 {
                     self.step(1)?;
@@ -275,8 +293,8 @@ impl<'a> Machine<'a> {
             }
             Stmt::Atomic { array, index, value, op } => {
                 let (index, value) = (self.index(index), self.eval(value));
-                let value = arith::binary(op, self.read(array, index)?, value);
-                self.write(array, index, value)?;
+                let value = arith::binary(op, self.get(array, index)?, value);
+                self.put(array, index, value, Use::Combine(op))?;
             }
             Stmt::Deposit { parts, slot, array, len } => {
                 self.deposit(parts, self.index(slot), array, self.index(len))?;
@@ -329,7 +347,14 @@ impl<'a> Machine<'a> {
         self.eval(expr).bits as i64
     }
 
-    fn read(&self, array: ArrayId, index: i64) -> Result<Const, Stop> {
+    fn read(&mut self, array: ArrayId, index: i64) -> Result<Const, Stop> {
+        let value = self.get(array, index)?;
+        // It is an index of the array.
+        self.note(array, index as usize, Use::Load)?;
+        Ok(value)
+    }
+
+    fn get(&self, array: ArrayId, index: i64) -> Result<Const, Stop> {
         let buffer = &self.buffers[array.index()];
         let place = usize::try_from(index).unwrap_or(usize::MAX);
         let Some(value) = buffer.data.get(place) else { return Err(self.out_of_bounds(array, index)) };
@@ -340,11 +365,16 @@ impl<'a> Machine<'a> {
     }
 
     fn write(&mut self, array: ArrayId, index: i64, value: Const) -> Result<(), Stop> {
+        self.put(array, index, value, Use::Store)
+    }
+
+    /// Writes an element as a part of a use of it.
+    fn put(&mut self, array: ArrayId, index: i64, value: Const, what: Use) -> Result<(), Stop> {
         let place = usize::try_from(index).unwrap_or(usize::MAX);
         if !self.buffers[array.index()].write(place, value) {
             return Err(self.out_of_bounds(array, index));
         }
-        Ok(())
+        self.note(array, place, what)
     }
 
     fn out_of_bounds(&self, array: ArrayId, index: i64) -> Stop {

@@ -355,11 +355,11 @@ impl<'a> Parser<'a> {
     }
 
     fn loop_kind(&mut self) -> Result<LoopKind, Diagnostic> {
-        let kinds: [(&str, fn(u32) -> LoopKind); 2] = [("vector", LoopKind::Vector), ("unroll", LoopKind::Unrolled)];
-        for (word, kind) in kinds {
-            if self.accept(word) {
-                return self.times().map(kind);
-            }
+        if self.accept("vector") {
+            return self.times().map(LoopKind::Vector);
+        }
+        if self.accept("unroll") {
+            return self.times().map(LoopKind::Unrolled);
         }
         Ok(if self.accept("parallel") { LoopKind::Parallel } else { LoopKind::Serial })
     }

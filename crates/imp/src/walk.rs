@@ -163,7 +163,13 @@ impl Rewriter {
         }
     }
 
-    fn expr(&mut self, function: &mut Function, id: ExprId, rule: &impl Fn(&mut Function, Expr) -> ExprId) -> ExprId {
+    /// Rewrites an expression.
+    pub(crate) fn expr(
+        &mut self,
+        function: &mut Function,
+        id: ExprId,
+        rule: &impl Fn(&mut Function, Expr) -> ExprId,
+    ) -> ExprId {
         if let Some(&done) = self.done.get(&id) {
             return done;
         }

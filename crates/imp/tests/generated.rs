@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lacunar_formats::DType;
-use lacunar_imp::{Expr, Limits, Stmt, generate, interpret_within, verify};
+use lacunar_imp::{Expr, Limits, LoopKind, Stmt, generate, interpret_within, verify};
 
 const SEEDS: u64 = 400;
 
@@ -56,7 +56,9 @@ fn everything_occurs() {
     }
     let kinds =
         ["define", "assign", "load", "store", "accumulate", "for", "while", "break", "if", "alloc", "grow", "fill"];
-    for kind in kinds.into_iter().chain(["lower_bound", "sort_marked", "sort_combine", "fail", "comment"]) {
+    let kinds = kinds.into_iter().chain(["parallel", "vector", "vector of a width", "unroll", "unroll so often"]);
+    let kinds = kinds.chain(["atomic", "deposit", "collect", "collect with lengths"]);
+    for kind in kinds.chain(["lower_bound", "sort_marked", "sort_combine", "fail", "comment"]) {
         assert!(seen.contains(kind), "{kind}");
     }
 }
@@ -69,7 +71,14 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
             Stmt::Load { .. } => "load",
             Stmt::Store { reduce: None, .. } => "store",
             Stmt::Store { .. } => "accumulate",
-            Stmt::For { .. } => "for",
+            Stmt::For { kind, .. } => match kind {
+                LoopKind::Serial => "for",
+                LoopKind::Parallel => "parallel",
+                LoopKind::Vector(0) => "vector",
+                LoopKind::Vector(_) => "vector of a width",
+                LoopKind::Unrolled(0) => "unroll",
+                LoopKind::Unrolled(_) => "unroll so often",
+            },
             Stmt::While { .. } => "while",
             Stmt::Break => "break",
             Stmt::If { .. } => "if",
@@ -78,7 +87,8 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
             Stmt::Fill { .. } => "fill",
             Stmt::Atomic { .. } => "atomic",
             Stmt::Deposit { .. } => "deposit",
-            Stmt::Collect { .. } => "collect",
+            Stmt::Collect { bias: None, .. } => "collect",
+            Stmt::Collect { .. } => "collect with lengths",
             Stmt::Call { callee, .. } => callee.name(),
             Stmt::Fail(_) => "fail",
             Stmt::Comment(_) => "comment",

@@ -133,6 +133,140 @@ fn faults() {
     ));
 }
 
+/// What a body leaves in an output array of four zeros.
+fn output(body: &str) -> Result<Vec<i64>, Fault> {
+    let arrays = "local w: i64[]; local v: u8[]; local whole: i64[]; local ends: u8[]; parts p: i64[]; parts q: u8[];";
+    let text = format!("kernel f(out y: i64[], n: i64) {{ {arrays} {body} }}");
+    let mut memory = Memory { arrays: vec![ArrayData::I64(vec![0; 4])], scalars: vec![4] };
+    match run(&text, &mut memory) {
+        Ok(None) => {}
+        Ok(Some(status)) => panic!("{status:?}"),
+        Err(error) => return Err(error.fault),
+    }
+    let ArrayData::I64(y) = &memory.arrays[0] else { panic!("another type") };
+    Ok(y.clone())
+}
+
+#[test]
+fn parallel_loops() {
+    let own = "for i in 0 .. n parallel { alloc w[1] = 0; w[0] += i; let x: i64 = w[0]; y[i] = x; }";
+    assert_eq!(output(own), Ok(vec![0, 1, 2, 3]));
+    let atomics = "for i in 0 .. n parallel { atomic y[0] += i; atomic y[1] max= i; atomic y[2] |= 1; y[3] += 0; }";
+    assert_eq!(output(&atomics.replace("y[3] += 0;", "")), Ok(vec![6, 3, 1, 0]));
+    let conflict = |index| Err(Fault::Conflict { array: "y".to_string(), index, kind: "parallel" });
+    assert_eq!(output(atomics), conflict(3));
+    assert_eq!(output("for i in 0 .. n parallel { y[1] = 5; }"), conflict(1));
+    assert_eq!(output("for i in 0 .. n parallel { if i == 2 { y[1] = 5; } let x: i64 = y[1]; }"), conflict(1));
+    assert_eq!(output("for i in 0 .. n parallel { atomic y[0] += 1; if i == 2 { let x: i64 = y[0]; } }"), conflict(0));
+    assert_eq!(
+        output("for i in 0 .. n parallel { if i < 2 { atomic y[0] += 1; } else { atomic y[0] max= 1; } }"),
+        conflict(0)
+    );
+    for nested in ["y[i] += j;", "y[j] = i;"] {
+        let text = format!("for i in 0 .. n parallel {{ for j in 0 .. 2 parallel {{ {nested} }} }}");
+        assert!(matches!(output(&text), Err(Fault::Conflict { .. })), "{text}");
+    }
+    assert_eq!(output("for i in 0 .. n parallel { y[i] = 1; let x: i64 = y[i]; y[i] += x; }"), Ok(vec![2; 4]));
+    // Two loops one after the other do not meet.
+    assert_eq!(output("for k in 0 .. 3 { for i in 0 .. n parallel { y[(i + k) % n] += 1; } }"), Ok(vec![3; 4]));
+    // An iteration's own array is new in every iteration, and gone after the loop.
+    let stale = "for i in 0 .. n parallel { if i == 0 { alloc w[1] = 0; } w[0] = 1; }";
+    assert!(matches!(output(stale), Err(Fault::OutOfBounds { .. })));
+    assert_eq!(
+        output("for i in 9223372036854775805 .. 9223372036854775807 parallel { atomic y[0] += 1; }"),
+        Ok(vec![2, 0, 0, 0])
+    );
+    assert_eq!(output("for i in 3 .. -3 parallel { y[0] = 1; }"), Ok(vec![0; 4]));
+}
+
+/// Which iteration runs first depends on the seed.
+#[test]
+fn parallel_loops_have_no_order() {
+    let text = "kernel f() { for i in 0 .. 8 parallel { if i < 4 { fail out_of_memory; } fail size_overflow; } }";
+    let function = verify(parse(text).unwrap()).unwrap();
+    let first = |seed| {
+        let limits = Limits { seed, ..Limits::default() };
+        interpret_within(&function, &mut Memory::default(), limits).unwrap()
+    };
+    let outcomes: Vec<_> = (0..20).map(first).collect();
+    assert!(outcomes.contains(&Some(Status::OutOfMemory)) && outcomes.contains(&Some(Status::SizeOverflow)));
+}
+
+#[test]
+fn vector_loops() {
+    let conflict = |index| Err(Fault::Conflict { array: "y".to_string(), index, kind: "vector" });
+    assert_eq!(output("for i in 0 .. 3 vector { let x: i64 = y[i]; y[i + 1] = x; }"), conflict(1));
+    assert_eq!(output("for i in 0 .. 3 vector { y[i] = 1; let x: i64 = y[i + 1]; }"), conflict(1));
+    assert_eq!(output("for i in 0 .. n vector { y[0] = i; }"), conflict(0));
+    assert_eq!(output("for i in 0 .. n vector { y[i % 2] += i; }"), conflict(0));
+    assert_eq!(output("for i in 0 .. n vector { y[0] -= i; }"), conflict(0));
+    assert_eq!(output("for i in 0 .. n vector { y[0] += i; let x: i64 = y[0]; }"), conflict(0));
+    assert_eq!(output("for i in 0 .. n vector { y[0] += i; y[n - 1] max= i; y[i % 2 + 1] += 0; }"), conflict(1));
+    assert_eq!(output("for i in 0 .. n vector { y[0] += i; y[n - 1] max= i; }"), Ok(vec![6, 0, 0, 3]));
+    assert_eq!(
+        output("var t: i64 = 1; for i in 0 .. n vector(2) { t = t * 3; y[i] = i; } y[0] = t;"),
+        Ok(vec![81, 1, 2, 3])
+    );
+    // In the loop around a reduction stores: two parallel iterations must not do so.
+    let around = "for k in 0 .. 2 parallel { for i in 0 .. n vector { y[0] += i; } }";
+    assert_eq!(output(around), Err(Fault::Conflict { array: "y".to_string(), index: 0, kind: "parallel" }));
+}
+
+#[test]
+fn parts() {
+    let loop_text = "alloc p[n]; alloc q[n];
+        for i in 0 .. n parallel {
+          for j in 0 .. i { grow w[(j + 1) * 1]; w[j] = 10 * i + j; }
+          deposit p[i] = w[.. i];
+          alloc v[1]; v[0] = u8(i); deposit q[i] = v[.. 1];
+        }";
+    let collected = "grow whole[1 * 1]; whole[0] = -1;
+        let shifted: i64 = collect ends[0 ..] = q + p;
+        let end: i64 = collect whole[1 ..] = p;
+        let none: i64 = collect whole[end ..] = p;";
+    let run = |rest: &str| output(&format!("{loop_text} {collected} {rest}"));
+    assert_eq!(run("y[0] = end; y[1] = none; y[2] = shifted;"), Ok(vec![7, 7, 4, 0]));
+    let elements = "for k in 0 .. 4 { let x: i64 = whole[k + from]; y[k] = x; }";
+    assert_eq!(run(&elements.replace("from", "0")), Ok(vec![-1, 10, 20, 21]));
+    assert_eq!(run(&elements.replace("from", "3")), Ok(vec![21, 30, 31, 32]));
+    // 0 parts before, then 0, 1 and 3 elements.
+    assert_eq!(run("for k in 0 .. 4 { let x: u8 = ends[k]; y[k] = i64(x); }"), Ok(vec![0, 1, 3, 6]));
+    assert_eq!(output("let end: i64 = collect whole[0 ..] = p; y[0] = end;"), Ok(vec![0; 4]));
+
+    let out = |array: &str, index, len| Err(Fault::OutOfBounds { array: array.to_string(), index, len });
+    let deposit = |text: &str| output(&format!("alloc p[2]; for i in 0 .. 2 parallel {{ alloc w[1] = 0; {text} }}"));
+    assert!(matches!(deposit("deposit p[i + 2] = w[.. 0];"), Err(Fault::OutOfBounds { .. })));
+    assert_eq!(deposit("if i == 1 { deposit p[-1] = w[.. 0]; }"), out("p", -1, 2));
+    assert_eq!(deposit("if i == 1 { deposit p[i] = w[.. 1]; w[0] = 1; }"), out("w", 0, 0));
+    for text in ["deposit p[0] = w[.. 0];", "deposit p[i] = w[.. 2];", "deposit p[i] = w[.. -1];"] {
+        assert!(matches!(deposit(text), Err(Fault::Precondition(_))), "{text}");
+    }
+    assert!(matches!(output("let e: i64 = collect whole[1 ..] = p;"), Err(Fault::Precondition(_))));
+    assert!(matches!(output("alloc q[1]; let e: i64 = collect ends[0 ..] = q + p;"), Err(Fault::Precondition(_))));
+    let unwritten = "alloc p[1]; for i in 0 .. 1 parallel { alloc w[1]; deposit p[0] = w[.. 1]; }
+        let e: i64 = collect whole[0 ..] = p; let x: i64 = whole[0];";
+    assert!(matches!(output(unwritten), Err(Fault::Undefined { .. })));
+
+    let status = |body: &str| {
+        let arrays = "local v: u8[]; local w: i64[]; local ends: u8[]; parts p: i64[]; parts q: u8[];";
+        self::run(&format!("kernel f() {{ {arrays} {body} }}"), &mut Memory::default())
+    };
+    let overflow = |value: u8| {
+        format!(
+            "alloc p[2]; alloc q[2];
+        for i in 0 .. 2 parallel {{
+          alloc w[6]; deposit p[i] = w[.. 6]; alloc v[1]; v[0] = {value}u8; deposit q[i] = v[.. 1];
+        }}
+        let e: i64 = collect ends[0 ..] = q + p;"
+        )
+    };
+    assert_eq!(status(&overflow(249)), Ok(None));
+    assert_eq!(status(&overflow(250)), Ok(Some(Status::SizeOverflow)));
+    assert_eq!(status("alloc p[-1];"), Ok(Some(Status::SizeOverflow)));
+    assert_eq!(status("alloc p[1000000000000];"), Ok(Some(Status::OutOfMemory)));
+    assert_eq!(status("for i in 0 .. 3 parallel { fail size_overflow; }"), Ok(Some(Status::SizeOverflow)));
+}
+
 #[test]
 fn runtime_functions() {
     let text = "kernel f(in a: u32[], out list: i64[], in marks: bool[], out v: f64[], out k0: i64[],

@@ -55,6 +55,117 @@ fn broken_texts() {
     }
 }
 
+/// A kernel with some arrays and variables around a body.
+fn with_arrays(body: &str) -> Function {
+    let arrays = "local w: f64[]; local v: f64[]; local k: i64[]; local b: bool[]; parts p: f64[]; parts q: i64[];";
+    let text = format!(
+        "kernel f(in a: f64[], in c: u32[], out y: f64[], grown g: f64[], n: i64) {{ {arrays} var t: f64 = 0.0; var s: i64 = 0; {body} }}"
+    );
+    parse(&text).unwrap_or_else(|error| panic!("{}", error.render(&text, "text", false)))
+}
+
+#[test]
+fn broken_parallel_loops() {
+    let cases = [
+        ("for i in 0 .. n parallel { t = 1.0; }", Rule::OuterVariable),
+        ("for i in 0 .. n parallel { var r: f64 = 0.0; for j in 0 .. n parallel { r = 1.0; } }", Rule::OuterVariable),
+        ("for i in 0 .. n parallel { grow g[1 * 1]; }", Rule::OuterMemory),
+        ("for i in 0 .. n parallel { alloc p[1]; }", Rule::OuterMemory),
+        ("for i in 0 .. n parallel { let e: i64 = collect w[0 ..] = p; }", Rule::OuterMemory),
+        ("alloc w[1]; for i in 0 .. n parallel { alloc w[1]; }", Rule::PrivateArray),
+        ("for i in 0 .. n parallel { grow w[1 * 1]; } w[0] = 1.0;", Rule::PrivateArray),
+        ("w[0] = 1.0; for i in 0 .. n parallel { grow w[1 * 1]; }", Rule::PrivateArray),
+        ("for i in 0 .. n parallel { alloc w[1]; for j in 0 .. n parallel { alloc w[1]; } }", Rule::PrivateArray),
+        ("for i in 0 .. n parallel { w[0] = 1.0; for j in 0 .. n parallel { alloc w[1]; } }", Rule::PrivateArray),
+        ("for i in 0 .. n parallel { alloc w[1]; } for j in 0 .. n parallel { w[0] = 1.0; }", Rule::PrivateArray),
+        ("for i in 0 .. n parallel { alloc w[1]; } let e: i64 = collect w[0 ..] = p;", Rule::PrivateArray),
+        ("alloc w[1]; for i in 0 .. n parallel { deposit p[i] = w[.. 1]; }", Rule::PrivateArray),
+        (
+            "for i in 0 .. n parallel { alloc w[1]; for j in 0 .. n parallel { deposit p[j] = w[.. 1]; } }",
+            Rule::PrivateArray,
+        ),
+        ("let x: f64 = p[0];", Rule::PartsUse),
+        ("p[0] = 1.0;", Rule::PartsUse),
+        ("grow p[1 * 1];", Rule::PartsUse),
+        ("fill p[0 .. 1] = 1.0;", Rule::PartsUse),
+        ("atomic p[0] += 1.0;", Rule::PartsUse),
+        ("sort_combine(1, p, k);", Rule::PartsUse),
+        ("alloc w[1]; deposit p[0] = w[.. 1];", Rule::DepositRole),
+        ("for i in 0 .. n parallel { deposit p[i] = y[.. 1]; }", Rule::DepositRole),
+        ("for i in 0 .. n parallel { alloc w[1]; deposit v[i] = w[.. 1]; }", Rule::DepositRole),
+        ("for i in 0 .. n parallel { alloc w[1]; deposit q[i] = w[.. 1]; }", Rule::TypesDiffer),
+        ("let e: i64 = collect y[0 ..] = p;", Rule::CollectRole),
+        ("let e: i64 = collect w[0 ..] = v;", Rule::CollectRole),
+        ("let e: i64 = collect w[0 ..] = q;", Rule::TypesDiffer),
+        ("let e: f64 = collect w[0 ..] = p;", Rule::TypesDiffer),
+        ("let e: i64 = collect w[0.0 ..] = p;", Rule::IndexType),
+        ("let e: i64 = collect w[0 ..] = p + q;", Rule::CollectBias),
+        ("let e: i64 = collect k[0 ..] = q + q;", Rule::CollectBias),
+        ("let e: i64 = collect k[0 ..] = q + v;", Rule::CollectBias),
+        ("atomic a[0] += 1.0;", Rule::InputWritten),
+        ("atomic y[0] *= 1.0;", Rule::AtomicOp),
+        ("atomic y[0] |= 1.0;", Rule::AtomicOp),
+        ("atomic y[0] += 1;", Rule::TypesDiffer),
+        ("atomic y[0u32] += 1.0;", Rule::IndexType),
+        ("while n == 0 { for i in 0 .. n parallel { break; } }", Rule::StrayBreak),
+    ];
+    for (body, rule) in cases {
+        assert_eq!(broken_rule(with_arrays(body)), rule, "{body}");
+    }
+}
+
+#[test]
+fn broken_vector_loops() {
+    let bodies = [
+        "while s < 1 { }",
+        "if n == 0 { fail size_overflow; }",
+        "let r: i64 = lower_bound(c, 0, 1, 2);",
+        "alloc w[1];",
+        "grow w[1 * 1];",
+        "atomic y[0] += 1.0;",
+        "for j in 0 .. n parallel { }",
+        "for j in 0 .. n { for l in 0 .. n vector { } }",
+        "let e: i64 = collect w[0 ..] = p;",
+    ];
+    for body in bodies {
+        assert_eq!(
+            broken_rule(with_arrays(&format!("for i in 0 .. n vector {{ {body} }}"))),
+            Rule::VectorBody,
+            "{body}"
+        );
+    }
+    let bodies = [
+        "t = 1.0;",
+        "t = t - 1.0;",
+        "t = 1.0 + t;",
+        "t = t + t;",
+        "t = t + 1.0; t = t * 2.0;",
+        "t = t + 1.0; y[i] = t;",
+        "t = t + f64(s); s = s + 1;",
+        "for j in 0 .. s { s = s + 1; }",
+        "if t < 1.0 { t = t + 1.0; }",
+    ];
+    for body in bodies {
+        let function = with_arrays(&format!("for i in 0 .. n vector(4) {{ {body} }}"));
+        assert_eq!(broken_rule(function), Rule::VectorReduction, "{body}");
+    }
+}
+
+#[test]
+fn good_loops() {
+    for body in [
+        "for i in 0 .. n parallel { alloc w[2]; for j in 0 .. n vector { w[j] += 1.0; } deposit p[i] = w[.. 1]; }",
+        "for i in 0 .. n parallel { for j in 0 .. n parallel { alloc w[2]; } var r: f64 = t; r = r + 1.0; }",
+        "for i in 0 .. n parallel { alloc w[2]; for j in 0 .. n parallel { atomic w[0] += 1.0; } }",
+        "for i in 0 .. n vector { t = t + 1.0; if i < 3 { t = t + 2.0; s = s | i; } var r: i64 = 0; r = 1 - r; }",
+        "for i in 0 .. n vector { for j in 0 .. n unroll { t = t max 2.0; } fill y[i .. i + 1] = 0.0; }",
+        "for i in 0 .. n unroll(3) { while s < 1 { break; } t = 1.0 - t; grow g[1 * 1]; }",
+    ] {
+        let body = body.replace("t max 2.0", "max(t, 2.0)");
+        verify(with_arrays(&body)).unwrap_or_else(|error| panic!("{body}: {error}"));
+    }
+}
+
 #[test]
 fn broken_names() {
     for (name, rule) in [("", Rule::NotAnIdentifier), ("a b", Rule::NotAnIdentifier), ("ä", Rule::NotAnIdentifier)] {

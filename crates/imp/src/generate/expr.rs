@@ -140,7 +140,7 @@ impl Generator {
     }
 
     /// A constant, or an element of an input array where one has been loaded.
-    fn number(&mut self, ty: DType) -> ExprId {
+    pub(super) fn number(&mut self, ty: DType) -> ExprId {
         let inputs: Vec<_> = self.inputs.iter().filter(|(_, elem)| *elem == ty).map(|(array, _)| *array).collect();
         match self.rng.pick(&inputs) {
             Some(array) if self.rng.chance(2) => {

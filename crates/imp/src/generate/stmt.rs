@@ -5,13 +5,13 @@ use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
 use crate::build::Builder;
-use crate::ir::{Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, ExprId, Status, Stmt, UnaryOp};
+use crate::ir::{Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, ExprId, LoopKind, Status, Stmt, UnaryOp};
 
 impl Generator {
     /// Adds a statement, or a few; blocks in it have blocks in them up to `depth`.
     pub(super) fn stmt(&mut self, depth: u32) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.below(24) {
+        match self.rng.below(28) {
             0..=3 => self.define(),
             4 | 5 => self.load(),
             6 | 7 => self.store(),
@@ -26,12 +26,14 @@ impl Generator {
             21 if self.loops < 2 => self.sort_combine(),
             22 if self.loops == 0 => self.append(),
             23 if self.loops == 0 => self.top_level(),
+            24 | 25 if self.loops < 2 => self.vector_loop(),
+            26 | 27 if depth > 0 && self.loops < 2 => self.parallel_loop(depth),
             _ => self.b.comment("a remark"),
         }
     }
 
     /// A few statements; what they define is forgotten.
-    fn statements(&mut self, depth: u32) {
+    pub(super) fn statements(&mut self, depth: u32) {
         let (known, writable) = (self.known.len(), self.writable.len());
         let (places, values) = (self.places.len(), self.values.len());
         for _ in 0..=self.rng.below(4) {
@@ -57,13 +59,13 @@ impl Generator {
     }
 
     /// Runs `build` with the builder at hand, where [`Builder`] wants to lend it.
-    fn lent(&mut self, b: &mut Builder, build: impl FnOnce(&mut Generator)) {
+    pub(super) fn lent(&mut self, b: &mut Builder, build: impl FnOnce(&mut Generator)) {
         std::mem::swap(b, &mut self.b);
         build(self);
         std::mem::swap(b, &mut self.b);
     }
 
-    fn learn(&mut self, expr: ExprId, worth: Worth) {
+    pub(super) fn learn(&mut self, expr: ExprId, worth: Worth) {
         self.known.push(Known { expr, ty: self.b.type_of(expr), mutable: None, worth });
     }
 
@@ -124,16 +126,30 @@ impl Generator {
     fn for_loop(&mut self, depth: u32) {
         let (begin, end) = (self.b.int(0), self.bound());
         let begin = if self.rng.chance(3) { self.index() } else { begin };
+        let kind = match self.rng.below(12) {
+            0 => LoopKind::Unrolled(0),
+            1 => LoopKind::Unrolled(1 + self.rng.below(8) as u32),
+            _ => LoopKind::Serial,
+        };
+        self.loop_of(kind, begin, end, |generator, i| {
+            let known = generator.known.len();
+            generator.learn(i, Worth::Exact);
+            generator.statements(depth - 1);
+            generator.known.truncate(known);
+        });
+    }
+
+    /// A loop of a kind, whose body `build` makes.
+    pub(super) fn loop_of(
+        &mut self,
+        kind: LoopKind,
+        begin: ExprId,
+        end: ExprId,
+        build: impl FnOnce(&mut Generator, ExprId),
+    ) {
         let mut b = std::mem::take(&mut self.b);
         self.loops += 1;
-        b.for_loop("i", begin, end, |b, i| {
-            self.lent(b, |generator| {
-                let known = generator.known.len();
-                generator.learn(i, Worth::Exact);
-                generator.statements(depth - 1);
-                generator.known.truncate(known);
-            });
-        });
+        b.for_loop_kind(kind, "i", begin, end, |b, i| self.lent(b, |generator| build(generator, i)));
         self.loops -= 1;
         self.b = b;
     }

@@ -2,8 +2,11 @@
 //!
 //! `sort_combine(3, v, k)` on `k = [7, 2, 7]`, `v = [1, 10, 100]` gives 2 and leaves `k = [2, 7]`, `v = [10, 101]`.
 
+use std::ops::Range;
+
 use lacunar_formats::DType;
 
+use super::access::Use;
 use super::{Fault, Machine, Stop};
 use crate::arith;
 use crate::ir::{Arg, ArrayId, BinaryOp, Callee, Const};
@@ -61,6 +64,7 @@ impl Machine<'_> {
         self.demand(coordinates.windows(2).all(|pair| pair[0] != pair[1]), || {
             "sort_marked of coordinates that are not distinct".into()
         })?;
+        self.note_all(marks, 0..size, Use::Load)?;
         let buffer = &self.buffers[marks.index()];
         let all_defined = buffer.all_defined(size);
         let marked =
@@ -110,10 +114,18 @@ impl Machine<'_> {
         for place in combined.len()..n {
             keys.iter().chain([&values]).for_each(|array| self.buffers[array.index()].forget(place));
         }
+        for &array in keys.iter().chain([&values]) {
+            self.note_all(array, combined.len()..n, Use::Store)?;
+        }
         Ok(combined.len() as i64)
     }
 
-    fn read_indices(&self, array: ArrayId, n: usize) -> Result<Vec<i64>, Stop> {
+    /// Notes the use of some elements.
+    fn note_all(&mut self, array: ArrayId, mut elements: Range<usize>, what: Use) -> Result<(), Stop> {
+        elements.try_for_each(|index| self.note(array, index, what))
+    }
+
+    fn read_indices(&mut self, array: ArrayId, n: usize) -> Result<Vec<i64>, Stop> {
         (0..n as i64).map(|k| Ok(self.read(array, k)?.bits as i64)).collect()
     }
 

@@ -18,11 +18,16 @@
 //! element exists (it stands in the body itself, before any `break`); and if the loop cannot fail halfway, with the
 //! element not yet stored. If that first access replaces the element, its old value is not loaded. Sums are made in the
 //! same order.
+//!
+//! A parallel loop does not assign to variables from outside: nothing is promoted across it. Inside of it, and of a vector
+//! loop, an element is promoted only if it is certain to be stored, for a store that did not happen before could meet a
+//! load in another iteration; and in a vector loop only if it is not the same element throughout, which would end a
+//! reduction. Across a vector loop an element is promoted that it only adds up, which makes the variable a reduction.
 
 use rustc_hash::FxHashSet;
 
 use crate::ir::{
-    Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, Stmt, Var, VarId,
+    Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, Var, VarId,
 };
 use crate::verify::{MAX_EXPR_DEPTH, MAX_NESTING, expr_depths};
 use crate::walk::{Changes, blocks, blocks_mut, visit};
@@ -37,7 +42,7 @@ pub fn promote_scalars(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let names = function.arrays.iter().map(|(_, array)| array.name.clone());
     let names = names.chain(function.vars.iter().map(|(_, var)| var.name.clone())).collect();
-    function.body = Promoter { function: &mut function, names }.block(body);
+    function.body = Promoter { function: &mut function, names, around: Vec::new() }.block(body);
     function
 }
 
@@ -56,6 +61,15 @@ struct Element {
 struct Promoter<'a> {
     function: &'a mut Function,
     names: FxHashSet<String>,
+    /// The parallel and vector loops around.
+    around: Vec<Shared>,
+}
+
+/// A loop whose iterations may meet.
+enum Shared {
+    Parallel,
+    /// With what changes in it.
+    Vector(Changes),
 }
 
 impl Promoter<'_> {
@@ -63,14 +77,36 @@ impl Promoter<'_> {
     fn block(&mut self, stmts: Block) -> Block {
         let mut kept = Block::with_capacity(stmts.len());
         for stmt in stmts {
-            let elements = elements(self.function, &stmt);
+            let mut elements = elements(self.function, &stmt);
+            elements.retain(|element| self.fits_around(&stmt, element));
             let mut stmt = if elements.is_empty() { stmt } else { self.promote(stmt, &elements) };
+            let inside = match stmt {
+                Stmt::For { kind: LoopKind::Parallel, .. } => Some(Shared::Parallel),
+                Stmt::For { kind: LoopKind::Vector(_), .. } => Some(Shared::Vector(Changes::of(self.function, &stmt))),
+                _ => None,
+            };
+            let shares = inside.is_some();
+            self.around.extend(inside);
             for inner in blocks_mut(&mut stmt) {
                 *inner = self.block(std::mem::take(inner));
+            }
+            if shares {
+                self.around.pop();
             }
             kept.push(stmt);
         }
         kept
+    }
+
+    /// Whether an element of a loop may be loaded before and stored after it, for the loops around.
+    fn fits_around(&self, stmt: &Stmt, element: &Element) -> bool {
+        let (Stmt::For { body, .. } | Stmt::While { body, .. }) = stmt else { return false };
+        let same_throughout = |shared: &Shared| match shared {
+            Shared::Parallel => false,
+            Shared::Vector(changes) => !changes.touch(self.function, element.index),
+        };
+        let stored = self.around.is_empty() || certain(body).any(|inner| stores(inner, element.array));
+        stored && !self.around.iter().any(same_throughout)
     }
 
     /// The loop with its elements in variables, in the branch that it runs at all.
@@ -137,6 +173,7 @@ fn elements(function: &Function, stmt: &Stmt) -> Vec<Element> {
         if !known
             && !changes.touch(function, index)
             && is_only_element(stmt, array, index)
+            && stays_reduction(stmt, array)
             && !precedes(body, inner, array)
         {
             let replaced_first = matches!(inner, Stmt::Store { reduce: None, .. });
@@ -158,7 +195,11 @@ fn certain(body: &Block) -> impl Iterator<Item = &Stmt> {
 fn may_fail(stmt: &Stmt) -> bool {
     matches!(
         stmt,
-        Stmt::Fail(_) | Stmt::Alloc { .. } | Stmt::Grow { .. } | Stmt::Call { callee: Callee::SortCombine, .. }
+        Stmt::Fail(_)
+            | Stmt::Alloc { .. }
+            | Stmt::Grow { .. }
+            | Stmt::Collect { .. }
+            | Stmt::Call { callee: Callee::SortCombine, .. }
     )
 }
 
@@ -169,6 +210,33 @@ fn access(stmt: &Stmt) -> Option<(ArrayId, ExprId)> {
     }
 }
 
+fn stores(stmt: &Stmt, array: ArrayId) -> bool {
+    matches!(*stmt, Stmt::Store { array: stored, .. } if stored == array)
+}
+
+/// Whether the loops in a statement, itself included, may assign to a variable where they use an array: parallel ones
+/// may not, vector ones may where they only combine with it by one associative operation.
+fn stays_reduction(stmt: &Stmt, array: ArrayId) -> bool {
+    let mut fits = true;
+    match stmt {
+        Stmt::For { kind: LoopKind::Parallel, .. } => {
+            visit(stmt, &mut |inner| fits &= access(inner).is_none_or(|(used, _)| used != array));
+        }
+        Stmt::For { kind: LoopKind::Vector(_), .. } => {
+            let mut op = None;
+            visit(stmt, &mut |inner| match *inner {
+                Stmt::Store { array: used, reduce, .. } if used == array => {
+                    fits &= reduce.is_some_and(|reduce| reduce.is_associative() && *op.get_or_insert(reduce) == reduce);
+                }
+                Stmt::Load { array: used, .. } => fits &= used != array,
+                _ => {}
+            });
+        }
+        _ => fits = blocks(stmt).flatten().all(|inner| stays_reduction(inner, array)),
+    }
+    fits
+}
+
 /// Whether a loop uses no other element of an array than this one, and stores it.
 fn is_only_element(stmt: &Stmt, array: ArrayId, index: ExprId) -> bool {
     let (mut only, mut stored) = (true, false);
@@ -177,9 +245,11 @@ fn is_only_element(stmt: &Stmt, array: ArrayId, index: ExprId) -> bool {
             if let Some((accessed, place)) = access(inner) {
                 only &= accessed != array || place == index;
             }
-            stored |= matches!(inner, Stmt::Store { array: accessed, .. } if *accessed == array);
+            stored |= stores(inner, array);
         }
-        Stmt::Fill { array: used, .. } => only &= *used != array,
+        Stmt::Fill { array: used, .. } | Stmt::Atomic { array: used, .. } | Stmt::Deposit { array: used, .. } => {
+            only &= *used != array;
+        }
         Stmt::Call { args, .. } => only &= !args.contains(&Arg::Array(array)),
         _ => {}
     });

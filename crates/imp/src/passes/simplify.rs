@@ -14,25 +14,41 @@
 use lacunar_formats::{DType, Kind};
 
 use crate::arith;
-use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, Stmt, UnaryOp};
+use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp};
+use crate::loops::combination;
 use crate::walk::{Rewriter, blocks_mut};
 
 /// Folds constants, applies identities and drops dead branches.
 pub fn simplify(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let mut rewriter = Rewriter::default();
-    function.body = block(&mut function, &mut rewriter, body);
+    function.body = block(&mut function, &mut rewriter, body, false);
     function
 }
 
-fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block) -> Block {
+/// Simplifies a block, which may be inside of a vector loop.
+fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block, in_vector: bool) -> Block {
     let mut kept = Block::with_capacity(stmts.len());
     for mut stmt in stmts {
-        rewriter.stmt(function, &mut stmt, &rule);
+        match stmt {
+            // It stays a reduction, though `v & 0` is 0.
+            Stmt::Assign { var, ref mut value } if in_vector => {
+                *value = match combination(function, var, *value) {
+                    Some((op, operand)) => {
+                        let operand = rewriter.expr(function, operand, &rule);
+                        let held = function.exprs.insert(Expr::Var(var));
+                        function.exprs.insert(Expr::Binary(op, held, operand))
+                    }
+                    None => rewriter.expr(function, *value, &rule),
+                };
+            }
+            _ => rewriter.stmt(function, &mut stmt, &rule),
+        }
+        let in_vector = in_vector || matches!(stmt, Stmt::For { kind: LoopKind::Vector(_), .. });
         match stmt {
             Stmt::If { cond, then, otherwise } if truth(function, cond).is_some() => {
                 let taken = if truth(function, cond) == Some(true) { then } else { otherwise };
-                kept.extend(block(function, rewriter, taken));
+                kept.extend(block(function, rewriter, taken, in_vector));
             }
             Stmt::While { cond, .. } if truth(function, cond) == Some(false) => {}
             Stmt::For { begin, end, .. } if is_empty(function, begin, end) => {}
@@ -44,7 +60,7 @@ fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block) -> Bloc
                     rewriter.values.insert(var, value);
                 }
                 for inner in blocks_mut(&mut stmt) {
-                    *inner = block(function, rewriter, std::mem::take(inner));
+                    *inner = block(function, rewriter, std::mem::take(inner), in_vector);
                 }
                 kept.push(stmt);
             }

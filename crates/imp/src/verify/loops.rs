@@ -14,7 +14,7 @@
 
 use super::{Loop, Rule, Verifier, VerifyError, error};
 use crate::ir::{Arg, ArrayId, ArrayRole, Block, ExprId, LoopKind, Stmt};
-use crate::vector;
+use crate::loops;
 
 /// Where an array is used.
 #[derive(Clone, Default)]
@@ -43,7 +43,7 @@ impl Verifier<'_> {
             self.parallel.pop();
         }
         done?;
-        let adds_up = !matches!(kind, LoopKind::Vector(_)) || vector::reductions(self.function, body).is_some();
+        let adds_up = !matches!(kind, LoopKind::Vector(_)) || loops::reductions(self.function, body).is_some();
         self.require(stmt, Rule::VectorReduction, adds_up)
     }
 

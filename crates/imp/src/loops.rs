@@ -1,18 +1,39 @@
-//! What the iterations of a vector loop add up: the variables from outside that its body combines with values.
+//! What back ends ask of loops that are not serial: the arrays that each iteration of a parallel loop has for itself, and
+//! what the iterations of a vector loop add up.
 //!
 //! ```
-//! use lacunar_imp::{BinaryOp, Stmt, parse, vector};
+//! use lacunar_imp::{BinaryOp, Stmt, loops, parse};
 //! let f = parse("kernel f(in a: f64[], n: i64) {
 //!   var t: f64 = 0.0;
 //!   for i in 0 .. n vector { let v: f64 = a[i]; t = t + v * v; }
 //! }").unwrap();
 //! let Stmt::For { body, .. } = &f.body[1] else { unreachable!() };
-//! let reductions = vector::reductions(&f, body).unwrap();
+//! let reductions = loops::reductions(&f, body).unwrap();
 //! assert_eq!((reductions.len(), reductions[0].op), (1, BinaryOp::Add));
 //! ```
 
-use crate::ir::{ArrayId, BinaryOp, Expr, ExprId, Function, Stmt, VarId};
-use crate::walk::{Changes, exprs, reads, visit};
+use crate::ir::{ArrayId, ArrayRole, BinaryOp, Expr, ExprId, Function, LoopKind, Stmt, VarId};
+use crate::walk::{Changes, blocks, exprs, reads, visit};
+
+/// The local arrays that each iteration of a parallel loop with this body has for itself: they get their memory in the
+/// body, and not in a parallel loop in it, whose iterations have arrays of their own.
+pub fn private_arrays(function: &Function, body: &[Stmt]) -> Vec<ArrayId> {
+    let mut found = Vec::new();
+    for stmt in body {
+        match *stmt {
+            Stmt::Alloc { array, .. } | Stmt::Grow { array, .. } | Stmt::Deposit { array, .. } => {
+                if function.arrays[array].role == ArrayRole::Local {
+                    found.push(array);
+                }
+            }
+            Stmt::For { kind: LoopKind::Parallel, .. } => {}
+            _ => blocks(stmt).for_each(|inner| found.extend(private_arrays(function, inner))),
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
 
 /// A variable from outside of a vector loop that its body uses in statements `var = var op e` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

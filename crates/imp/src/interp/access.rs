@@ -1,0 +1,236 @@
+//! What the iterations of parallel and vector loops do with the elements that they share, and whether they may.
+//!
+//! Each such loop that is running remembers for every element of an array from outside which iterations have loaded it,
+//! stored it and combined a value with it (`atomic`, or a reduction of a vector loop). Two iterations of which one stores
+//! what the other one uses are a [`Fault::Conflict`], whatever order they ran in:
+//!
+//! ```text
+//! for i in 0 .. 4 parallel {
+//!   y[i / 2] = i;             a conflict: iterations 0 and 1 store y[0]
+//! }
+//! ```
+
+use lacunar_formats::DType;
+use rustc_hash::FxHashMap;
+
+use super::buffer::Buffer;
+use super::{Fault, Flow, Machine, Stop};
+use crate::ir::{ArrayId, BinaryOp, Block, Const, ExprId, Function, LoopKind, Stmt, VarId};
+use crate::loops;
+use crate::memory::ArrayData;
+use crate::random::Rng;
+use crate::walk::Changes;
+
+/// A running loop whose iterations must not meet.
+pub(super) struct Sharing {
+    kind: LoopKind,
+    /// The counter of the iteration that runs.
+    iteration: i64,
+    uses: FxHashMap<(ArrayId, usize), Uses>,
+    /// What changes in the loop, if it is a vector loop.
+    changes: Option<Changes>,
+}
+
+/// What a statement does with an element.
+#[derive(Clone, Copy)]
+pub(super) enum Use {
+    Load,
+    Store,
+    /// A store with an operation at the place that an expression gives.
+    Update(BinaryOp, ExprId),
+    Combine(BinaryOp),
+}
+
+/// The iterations that have done something.
+#[derive(Clone, Copy, Default)]
+enum By {
+    #[default]
+    Nobody,
+    One(i64),
+    Several,
+}
+
+impl By {
+    fn others(self, iteration: i64) -> bool {
+        match self {
+            By::Nobody => false,
+            By::One(one) => one != iteration,
+            By::Several => true,
+        }
+    }
+
+    fn add(&mut self, iteration: i64) {
+        *self = match *self {
+            By::Nobody => By::One(iteration),
+            By::One(one) if one == iteration => By::One(one),
+            _ => By::Several,
+        };
+    }
+}
+
+/// What was done with an element.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    loaded: By,
+    stored: By,
+    combined: By,
+    /// The operation that it was combined by, if there is just one.
+    op: Option<BinaryOp>,
+}
+
+impl Uses {
+    /// Notes a use by an iteration; false if that is a conflict.
+    fn add(&mut self, what: Use, iteration: i64) -> bool {
+        let [loaded, stored, combined] = [self.loaded, self.stored, self.combined].map(|by| by.others(iteration));
+        match what {
+            Use::Load => {
+                self.loaded.add(iteration);
+                !stored && !combined
+            }
+            Use::Store | Use::Update(..) => {
+                self.stored.add(iteration);
+                !loaded && !stored && !combined
+            }
+            Use::Combine(op) => {
+                let first = matches!(self.combined, By::Nobody);
+                self.op = if first || self.op == Some(op) { Some(op) } else { None };
+                self.combined.add(iteration);
+                !loaded && !stored && (!combined || self.op.is_some())
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Runs a loop of any kind; `stmt` is the loop.
+    pub(super) fn for_loop(&mut self, stmt: &Stmt) -> Result<(), Stop> {
+        let Stmt::For { var, begin, end, kind, ref body } = *stmt else { return Ok(()) };
+        let (begin, end) = (self.index(begin), self.index(end));
+        match kind {
+            LoopKind::Serial | LoopKind::Unrolled(_) => {
+                (begin..end).try_for_each(|counter| self.iteration(var, counter, body).map(|_| ()))
+            }
+            LoopKind::Vector(_) => {
+                let changes = Some(Changes::of(self.function, stmt));
+                self.share(kind, changes, |machine| {
+                    (begin..end).try_for_each(|counter| machine.shared_iteration(var, counter, body))
+                })
+            }
+            LoopKind::Parallel => self.share(kind, None, |machine| machine.parallel_loop(var, begin, end, body)),
+        }
+    }
+
+    fn iteration(&mut self, var: VarId, counter: i64, body: &Block) -> Result<Flow, Stop> {
+        self.step(1)?;
+        self.vars[var.index()] = Const::int(DType::I64, counter);
+        self.block(body)
+    }
+
+    fn shared_iteration(&mut self, var: VarId, counter: i64, body: &Block) -> Result<(), Stop> {
+        if let Some(sharing) = self.sharing.last_mut() {
+            sharing.iteration = counter;
+        }
+        self.iteration(var, counter, body).map(|_| ())
+    }
+
+    fn share(
+        &mut self,
+        kind: LoopKind,
+        changes: Option<Changes>,
+        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.sharing.push(Sharing { kind, iteration: 0, uses: FxHashMap::default(), changes });
+        let done = run(self);
+        self.sharing.pop();
+        done
+    }
+
+    /// Runs the iterations in another order, each with arrays of its own.
+    fn parallel_loop(&mut self, var: VarId, begin: i64, end: i64, body: &Block) -> Result<(), Stop> {
+        let own = loops::private_arrays(self.function, body);
+        for array in &own {
+            self.own_within[array.index()] = self.sharing.len();
+        }
+        let count = if begin < end { end.wrapping_sub(begin) as u64 } else { 0 };
+        let order = Order::new(count, &mut self.order);
+        for number in 0..count {
+            self.clear(&own);
+            self.shared_iteration(var, begin.wrapping_add(order.place(number) as i64), body)?;
+        }
+        self.clear(&own);
+        Ok(())
+    }
+
+    fn clear(&mut self, arrays: &[ArrayId]) {
+        for &array in arrays {
+            self.buffers[array.index()] = Buffer::new(ArrayData::empty(self.function.arrays[array].elem));
+        }
+    }
+
+    /// Notes the use of an element in the loops that the array comes from outside of.
+    pub(super) fn note(&mut self, array: ArrayId, index: usize, what: Use) -> Result<(), Stop> {
+        let outermost = self.own_within[array.index()];
+        for sharing in self.sharing.iter_mut().skip(outermost) {
+            let what = sharing.meaning(self.function, what);
+            if !sharing.uses.entry((array, index)).or_default().add(what, sharing.iteration) {
+                let kind = if sharing.kind == LoopKind::Parallel { "parallel" } else { "vector" };
+                return Err(Fault::Conflict { array: self.name(array), index, kind }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sharing {
+    /// A store with an operation is a reduction if this is a vector loop throughout which the index is the same.
+    fn meaning(&self, function: &Function, what: Use) -> Use {
+        let Use::Update(op, index) = what else { return what };
+        let same_element = self.changes.as_ref().is_some_and(|changes| !changes.touch(function, index));
+        if same_element && op.is_associative() { Use::Combine(op) } else { Use::Store }
+    }
+}
+
+/// An order of the numbers below `count` that is not theirs: `number` comes `number * step + start`, modulo `count`.
+struct Order {
+    count: u64,
+    step: u64,
+    start: u64,
+}
+
+impl Order {
+    fn new(count: u64, random: &mut Rng) -> Order {
+        let (mut step, start) = (random.below(count), random.below(count));
+        // Numbers that share no factor with `count` reach all the others.
+        while gcd(step, count) > 1 {
+            step = (step + 1) % count;
+        }
+        Order { count, step, start }
+    }
+
+    fn place(&self, number: u64) -> u64 {
+        let sum = u128::from(number) * u128::from(self.step) + u128::from(self.start);
+        // The remainder is less than `count`.
+        (sum % u128::from(self.count.max(1))) as u64
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_has_each_number_once() {
+        for count in 0..40 {
+            let order = Order::new(count, &mut Rng(count));
+            let mut places: Vec<u64> = (0..count).map(|number| order.place(number)).collect();
+            places.sort_unstable();
+            assert_eq!(places, (0..count).collect::<Vec<u64>>());
+        }
+        let order = Order::new(u64::MAX, &mut Rng(1));
+        assert_ne!(order.place(0), order.place(1));
+    }
+}
