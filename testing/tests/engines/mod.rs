@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use lacunar::{Backend, DynTensor, Kernel, Options};
 use lacunar_notation::Tensor;
 use lacunar_runtime::coo::Coo;
+use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
 use lacunar_testing::instance::Instance;
 use lacunar_testing::runner::{Engine, Failure};
+
+/// Threads of every run: chunks are as many as that times a few, whatever the machine.
+const THREADS: usize = 3;
 
 /// A back end, and how many instances it runs: one in so many, chosen by its id.
 struct BackEnd {
@@ -48,7 +52,8 @@ impl Engine for BackEnd {
         // Sizes as constants, and as parameters: each on some engine.
         let specialize = self.backend == Backend::Llvm;
         let declarations = instance.declarations.clone();
-        let options = Options { declarations, specialize, ..Options::new() }.backend(self.backend);
+        // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
+        let options = Options { declarations, specialize, grain: 1, ..Options::new() }.backend(self.backend);
         let kernel = Kernel::compile(&instance.source, &options).map_err(|error| failure("compile", error))?;
         let declared: BTreeMap<&str, &Tensor> =
             kernel.program().tensors.iter().map(|(_, tensor)| (tensor.name.as_str(), tensor)).collect();
@@ -59,7 +64,7 @@ impl Engine for BackEnd {
             given.push((name.as_str(), tensor));
         }
         let given: Vec<(&str, &DynTensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let run = kernel.run_named(&given).map_err(|error| failure("run", error))?;
+        let run = with_threads(THREADS, || kernel.run_named(&given)).map_err(|error| failure("run", error))?;
         run.results.into_iter().map(|(name, tensor)| Ok((name, validated(tensor)?))).collect()
     }
 }

@@ -35,6 +35,7 @@ use super::space::Interval;
 use super::workspace::Workspace;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
+use crate::iterate::races::written_together;
 use crate::iterate::space::driver;
 use crate::levels::Position;
 
@@ -98,7 +99,7 @@ impl Lowerer<'_> {
         let mut scope = scope.clone();
         scope.started.extend(self.kernel.provenance.originals(var));
         let interval = self.range(var, &mut scope)?;
-        let added = self.added_to(var, body);
+        let added = written_together(self.kernel, var, body);
         let carried = added.iter().copied().find_map(|tensor| self.carry_depth(var, body, tensor).map(|d| (tensor, d)));
         let atomic = race == Race::Atomics;
         let carried = carried.filter(|_| !atomic && added.len() == 1);
@@ -270,29 +271,6 @@ impl Lowerer<'_> {
             met = self.b.mul(met, density);
         }
         self.b.binary(BinaryOp::Max, met, least)
-    }
-
-    /// The tensors from outside that several iterations of the loop over a variable may add to: results and workspaces
-    /// whose variables do not tell the iteration.
-    fn added_to(&self, var: VarId, body: &Stmt) -> Vec<TensorId> {
-        let originals = self.kernel.provenance.originals(var);
-        let inside = filled_inside(body);
-        let mut found = Vec::new();
-        body.visit_assigns(&mut |assign| {
-            let tensor = assign.lhs.tensor;
-            // A workspace may also be indexed by the loop's own variable, or by what it was split from.
-            let tells = originals.iter().all(|original| assign.lhs.vars.contains(original))
-                || assign
-                    .lhs
-                    .vars
-                    .iter()
-                    .any(|own| self.kernel.provenance.derives(var, *own) && !originals.contains(own))
-                || assign.lhs.vars.contains(&var);
-            if !tells && !inside.contains(&tensor) && !found.contains(&tensor) {
-                found.push(tensor);
-            }
-        });
-        found
     }
 
     /// How many outer levels of a dense result name the segments of positions that the loop over a variable cuts, if that
@@ -600,19 +578,5 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Workspaces that are filled and read inside a statement.
-pub(super) fn filled_inside(stmt: &Stmt) -> Vec<TensorId> {
-    match stmt {
-        Stmt::Assign(_) => Vec::new(),
-        Stmt::Forall(_, body) => filled_inside(body),
-        Stmt::Sequence(stmts) => stmts.iter().flat_map(filled_inside).collect(),
-        Stmt::Where { consumer, producer } => {
-            let read = consumer.reads();
-            let own = producer.writes().into_iter().filter(|tensor| read.contains(tensor));
-            own.chain(filled_inside(consumer)).chain(filled_inside(producer)).collect()
-        }
     }
 }

@@ -17,9 +17,9 @@ use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{TensorId, VarId, WorkspaceKind};
 
 use super::compute::Presence;
-use super::parallel::filled_inside;
 use super::{Counter, INDEX, Lowerer, Scope, Written, workspace_kind};
 use crate::iterate::iterators::AccessKey;
+use crate::iterate::races::filled_inside;
 use crate::levels::list_levels;
 
 /// The arrays and variables of a workspace.

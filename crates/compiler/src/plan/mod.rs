@@ -10,6 +10,7 @@
 //! Paper: Kjolstad et al. 2017, §4.2, requires the graph of storage orders to be acyclic and refuses the rest; Ahrens et al.,
 //! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.
 
+mod auto;
 mod cost;
 mod order;
 mod storage;
@@ -133,6 +134,9 @@ pub fn plan(program: &Program, statement: &Assignment, search: Search) -> Result
 
     concretize(&mut kernel, &lhs, op, &rhs, &choice.order);
     workspaces::choose(&mut kernel, &mut notes);
+    if search == Search::Cost {
+        auto::schedule(&mut kernel, &mut notes);
+    }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
     Ok(Plan { kernel, result, statement, conversions, convert_result, notes })
 }

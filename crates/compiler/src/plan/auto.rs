@@ -1,0 +1,130 @@
+//! The schedule that the planner chooses: which loops threads share.
+//!
+//! The outermost loop of every nest is shared where that is safe: it tells where the result is written, or what is written
+//! together is small and each chunk can have a copy of its own; a sparse result is assembled in parts by chunks of the
+//! loop over its first level.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      parallelize(i, cpu, none)
+//! a = A(i,j) * B(i,j)       parallelize(i, cpu, temporary)
+//! ```
+//!
+//! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
+
+use lacunar_base::Span;
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Tag;
+use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+
+use crate::iterate::races::written_together;
+
+/// The most elements that each chunk of a shared loop gets a copy of.
+const MOST_COPIED: u64 = 1 << 20;
+
+/// Adds what the planner chooses to a kernel; the commands that say it.
+pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Command> {
+    let mut chosen = Vec::new();
+    let sparse_result =
+        kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Result && !tensor.format.is_dense());
+    share(kernel, &kernel.stmt, sparse_result, &mut chosen);
+    // What is said of a variable holds for all its loops.
+    chosen.retain_mut(|(var, race)| match race_everywhere(kernel, &kernel.stmt, *var) {
+        Some(Race::None) => true,
+        Some(other) => {
+            *race = other;
+            true
+        }
+        None => false,
+    });
+    let mut commands = Vec::new();
+    for (var, race) in chosen {
+        kernel.provenance.tags.push((var, Tag::Parallel(Unit::CpuThread, race)));
+        let name = kernel.vars[var].name.clone();
+        notes.push(match race {
+            Race::Temporary => format!("threads share the loop over {name}; each chunk adds to a copy of its own"),
+            _ => format!("threads share the loop over {name}"),
+        });
+        let name = Name { text: name, span: Span::NONE };
+        commands.push(Command {
+            kind: CommandKind::Parallelize { var: name, unit: Unit::CpuThread, race },
+            span: Span::NONE,
+        });
+    }
+    commands
+}
+
+/// The outermost loops that can be shared, with what is done about races.
+fn share(kernel: &Kernel, stmt: &Stmt, sparse_result: bool, chosen: &mut Vec<(VarId, Race)>) {
+    match stmt {
+        Stmt::Assign(_) => {}
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| share(kernel, stmt, sparse_result, chosen)),
+        Stmt::Where { consumer, producer } => {
+            share(kernel, producer, sparse_result, chosen);
+            share(kernel, consumer, sparse_result, chosen);
+        }
+        Stmt::Forall(var, body) => {
+            if chosen.iter().any(|(known, _)| known == var) {
+                return;
+            }
+            let together = written_together(kernel, *var, body);
+            if sparse_result && body.writes().iter().any(|tensor| kernel.tensors[*tensor].role == Role::Result) {
+                // In parts, if this is the outermost loop of the kernel and over the result's first level.
+                let whole = matches!(&kernel.stmt, Stmt::Forall(outermost, _) if outermost == var);
+                if whole && together.is_empty() && first_level(kernel, body) == Some(*var) {
+                    chosen.push((*var, Race::None));
+                }
+            } else if together.is_empty() {
+                chosen.push((*var, Race::None));
+            } else if together.iter().all(|tensor| is_small(kernel, *tensor)) {
+                chosen.push((*var, Race::Temporary));
+            }
+        }
+    }
+}
+
+/// What has to be done about races in all loops over a variable; `None` if one of them cannot be shared.
+fn race_everywhere(kernel: &Kernel, stmt: &Stmt, var: VarId) -> Option<Race> {
+    match stmt {
+        Stmt::Assign(_) => Some(Race::None),
+        Stmt::Sequence(stmts) => {
+            stmts.iter().try_fold(Race::None, |race, stmt| Some(harder(race, race_everywhere(kernel, stmt, var)?)))
+        }
+        Stmt::Where { consumer, producer } => {
+            Some(harder(race_everywhere(kernel, consumer, var)?, race_everywhere(kernel, producer, var)?))
+        }
+        Stmt::Forall(own, body) if *own == var => {
+            let together = written_together(kernel, var, body);
+            match together.iter().all(|tensor| is_small(kernel, *tensor)) {
+                _ if together.is_empty() => Some(Race::None),
+                true => Some(Race::Temporary),
+                false => None,
+            }
+        }
+        Stmt::Forall(_, body) => race_everywhere(kernel, body, var),
+    }
+}
+
+fn harder(a: Race, b: Race) -> Race {
+    if a == Race::None { b } else { a }
+}
+
+/// The variable of the first level of the result.
+fn first_level(kernel: &Kernel, body: &Stmt) -> Option<VarId> {
+    let mut found = None;
+    body.visit_assigns(&mut |assign| {
+        let tensor = &kernel.tensors[assign.lhs.tensor];
+        if tensor.role == Role::Result {
+            found = tensor.format.mode_order().first().map(|&mode| assign.lhs.vars[mode]);
+        }
+    });
+    found
+}
+
+/// Whether every chunk can have a copy of a tensor.
+fn is_small(kernel: &Kernel, tensor: TensorId) -> bool {
+    let info = &kernel.tensors[tensor];
+    let listed = matches!(info.role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted));
+    let elements = info.dims.iter().try_fold(1u64, |product, size| product.checked_mul((*size)?));
+    !listed && elements.is_some_and(|elements| elements <= MOST_COPIED)
+}
