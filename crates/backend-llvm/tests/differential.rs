@@ -4,12 +4,16 @@
 
 mod common;
 
-use common::{run, set_pattern};
+use common::{Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{CompileOptions, Optimization, compile};
 use lacunar_imp::{Memory, Status, generate, interpret, verify};
+use lacunar_runtime::pool;
 
 /// How many functions; each is compiled three times.
 const FUNCTIONS: u64 = 200;
+/// On which runtime, with how many threads.
+const RUNS: [(Runtime, usize); 4] =
+    [(Runtime::Checking, 1), (Runtime::Checking, 2), (Runtime::Checking, 4), (Runtime::Real, 2)];
 /// Doubles can have been computed from singles, in another order than the interpreter's.
 const TOLERANCE: f64 = 1e-5;
 
@@ -35,13 +39,16 @@ fn random_functions_agree_with_the_interpreter() {
         for optimization in [Optimization::None, Optimization::Kernel, Optimization::Full] {
             let options = CompileOptions { optimization, ..CompileOptions::default() };
             let kernel = compile(&function, &options).unwrap();
-            let mut actual = memory.clone();
-            let status = run(&kernel, &function, &mut actual);
-            assert_eq!(status, outcome.map_or(0, Status::code), "seed {seed}, {optimization:?}:\n{text}");
-            if outcome.is_none() {
-                cut(&mut actual, &expected);
-                if let Err(difference) = generate::compare(&actual, &expected, TOLERANCE) {
-                    panic!("seed {seed}, {optimization:?}: {difference}\n{text}");
+            for (runtime, threads) in RUNS {
+                let mut actual = memory.clone();
+                let status = pool::with_threads(threads, || run_with(runtime, &kernel, &function, &mut actual));
+                let what = format!("seed {seed}, {optimization:?}, {threads} threads, {runtime:?}");
+                assert_eq!(status, outcome.map_or(0, Status::code), "{what}:\n{text}");
+                if outcome.is_none() {
+                    cut(&mut actual, &expected);
+                    if let Err(difference) = generate::compare(&actual, &expected, TOLERANCE) {
+                        panic!("{what}: {difference}\n{text}");
+                    }
                 }
             }
         }

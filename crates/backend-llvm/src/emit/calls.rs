@@ -6,9 +6,10 @@ use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
 use lacunar_imp::{Arg, ArrayId, Callee, ExprId, Status, VarId};
 
+use super::Emitter;
+use super::frame::Place;
 use super::runtime::RuntimeFn;
 use super::value::Value;
-use super::{Emitter, Place};
 use crate::LlvmError;
 
 const WRONG_ARGUMENTS: LlvmError = LlvmError::Malformed("a call has the wrong arguments");
@@ -30,7 +31,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             _ => return Err(WRONG_ARGUMENTS),
         };
         if let (Some(var), Some(value)) = (result, value) {
-            self.places[var.index()] = Some(Place::Value(Value::Int(value)));
+            self.frame.places[var.index()] = Some(Place::Value(Value::Int(value)));
         }
         Ok(())
     }
@@ -89,7 +90,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn sort_marked(&mut self, list: ArrayId, n: ExprId, marks: ArrayId, size: ExprId) -> Result<(), LlvmError> {
         let (n, size) = (self.eval_int(n)?, self.eval_int(size)?);
         let (list, marks) = (self.array_data(list)?, self.array_data(marks)?);
-        self.call_runtime(self.table, RuntimeFn::SortMarked, &[list.into(), n.into(), marks.into(), size.into()])?;
+        self.call_runtime(
+            self.frame.table,
+            RuntimeFn::SortMarked,
+            &[list.into(), n.into(), marks.into(), size.into()],
+        )?;
         Ok(())
     }
 
@@ -100,7 +105,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let dtype = self.context.i32_type().const_int(dtype_index(self.source.arrays[values].elem), false);
         let values = self.array_data(values)?;
         let args = [pointers.into(), count.into(), values.into(), dtype.into(), n.into()];
-        let left = self.call_runtime(self.table, RuntimeFn::SortCombine, &args)?.try_as_basic_value().basic();
+        let left = self.call_runtime(self.frame.table, RuntimeFn::SortCombine, &args)?.try_as_basic_value().basic();
         let left = left.ok_or(LlvmError::Malformed("a call gives a value"))?.into_int_value();
         let good = self.builder.build_int_compare(IntPredicate::SGE, left, self.index(0), "")?;
         self.fail_unless(good, Status::OutOfMemory)?;
@@ -112,7 +117,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let pointer = self.context.ptr_type(AddressSpace::default());
         let row = pointer.array_type(u32::try_from(keys.len()).map_err(|_| WRONG_ARGUMENTS)?);
         let here = self.current_block()?;
-        self.builder.position_before(&self.entry_end);
+        self.builder.position_before(&self.frame.entry_end);
         let pointers = self.builder.build_alloca(row, "keys")?;
         self.builder.position_at_end(here);
         for (index, key) in keys.iter().enumerate() {
@@ -125,7 +130,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 }
 
 /// The place of a type in [`DType::ALL`].
-fn dtype_index(ty: DType) -> u64 {
+pub(super) fn dtype_index(ty: DType) -> u64 {
     debug_assert_eq!(DType::ALL[ty as usize], ty, "types are declared in the order of the list");
     ty as u64
 }

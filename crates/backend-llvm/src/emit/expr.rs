@@ -6,8 +6,9 @@
 use inkwell::values::BasicValueEnum;
 use lacunar_imp::{Expr, ExprId, VarId};
 
+use super::Emitter;
+use super::frame::Place;
 use super::value::{self, Value};
-use super::{Emitter, Place};
 use crate::LlvmError;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -83,8 +84,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The value of a variable.
-    fn read(&self, var: VarId) -> Result<Value<'ctx>, LlvmError> {
-        match self.places[var.index()] {
+    pub(super) fn read(&self, var: VarId) -> Result<Value<'ctx>, LlvmError> {
+        match self.frame.places[var.index()] {
             Some(Place::Value(value)) => Ok(value),
             Some(Place::Slots(first, second)) => {
                 let ty = value::register_type(self.context, self.source.vars[var].ty);

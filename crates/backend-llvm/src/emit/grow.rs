@@ -17,7 +17,6 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue};
 use lacunar_imp::{ArrayId, Status};
 
 use super::Emitter;
-use super::memory::max_elements;
 use super::runtime::RuntimeFn;
 use crate::LlvmError;
 
@@ -38,13 +37,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.branch_likely(fits, done, slow)?;
 
         self.builder.position_at_end(slow);
-        let elem = self.source.arrays[array].elem;
+        let size = self.element_size(array);
         let args = [
-            self.table.into(),
+            self.frame.table.into(),
             header.into(),
             needed.into(),
-            self.index(elem.size() as i64).into(),
-            self.index(max_elements(elem)).into(),
+            self.index(size).into(),
+            self.index(i64::MAX / size).into(),
             self.context.bool_type().const_int(u64::from(zeroed), false).into(),
         ];
         let grow_array = self.grow_array()?;

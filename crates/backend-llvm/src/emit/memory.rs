@@ -6,7 +6,7 @@
 //! loops that do not grow the array.
 #![allow(unsafe_code)]
 
-use inkwell::types::{ArrayType, BasicType};
+use inkwell::types::{ArrayType, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
@@ -35,6 +35,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         } else {
             self.context.i64_type().as_basic_type_enum()
         };
+        self.load_word_as(word, ty)
+    }
+
+    /// Loads a value of a type from an argument word.
+    pub(super) fn load_word_as(&self, word: u64, ty: BasicTypeEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let value = self.builder.build_load(ty, self.word_address(word)?, "")?;
         self.mark_value(value, Scope::Words)?;
         Ok(value)
@@ -44,7 +49,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         // SAFETY: inkwell calls this unsafe because of indices out of bounds, which are undefined behavior of the *kernel*;
         // the caller passes as many words as the kernel has parameters.
         Ok(unsafe {
-            self.builder.build_in_bounds_gep(self.context.i64_type(), self.args, &[self.index(word as i64)], "")?
+            self.builder.build_in_bounds_gep(
+                self.context.i64_type(),
+                self.frame.args,
+                &[self.index(word as i64)],
+                "",
+            )?
         })
     }
 
@@ -64,45 +74,55 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(function.into_pointer_value())
     }
 
-    /// Makes the place of an array whose argument words start at `word`.
-    pub(super) fn array_place(&self, array: ArrayId, word: Option<u64>) -> Result<ArrayPlace<'ctx>, LlvmError> {
-        let role = self.source.arrays[array].role;
-        if matches!(role, ArrayRole::Input | ArrayRole::Output) {
-            let word = word.ok_or(LlvmError::Malformed("an input or output array is a parameter"))?;
-            return Ok(ArrayPlace::Fixed(self.load_word(word, true)?.into_pointer_value()));
-        }
-        if let Some(word) = word {
+    /// The place of an array whose argument words start at `word`.
+    pub(super) fn parameter(&self, array: ArrayId, word: u64) -> Result<ArrayPlace<'ctx>, LlvmError> {
+        if self.source.arrays[array].role == ArrayRole::Grown {
             return Ok(ArrayPlace::Growing(self.word_address(word)?));
         }
-        let words = [self.context.ptr_type(AddressSpace::default()).into(), self.context.i64_type().into()];
-        let header_type = self.context.struct_type(&words, false);
-        let header = self.builder.build_alloca(header_type, &self.source.arrays[array].name)?;
-        self.clear_header(header)?;
-        Ok(ArrayPlace::Growing(header))
+        Ok(ArrayPlace::Fixed(self.load_word(word, true)?.into_pointer_value()))
+    }
+
+    /// Makes the place of an array that belongs to the function being emitted.
+    pub(super) fn own_array(&mut self, array: ArrayId) -> Result<(), LlvmError> {
+        let name = &self.source.arrays[array].name;
+        let place = if let Some(len) = self.stack[array.index()] {
+            let data = self.source.arrays[array].elem;
+            let parts = if data.is_complex() { 2 * len } else { len };
+            let row = value::row_of(value::memory_type(self.context, data), parts);
+            let slots = self.builder.build_alloca(row, name)?;
+            if let Some(instruction) = slots.as_instruction() {
+                let aligned = instruction.set_alignment(STACK_ALIGNMENT);
+                aligned.map_err(|_| LlvmError::Malformed("an alignment is a power of two"))?;
+            }
+            ArrayPlace::Fixed(slots)
+        } else {
+            let words = [self.context.ptr_type(AddressSpace::default()).into(), self.context.i64_type().into()];
+            let header = self.builder.build_alloca(self.context.struct_type(&words, false), name)?;
+            self.clear_header(header)?;
+            self.frame.locals.push(array);
+            ArrayPlace::Growing(header)
+        };
+        self.frame.arrays[array.index()] = Some(place);
+        Ok(())
     }
 
     /// Makes a header that of an array without memory.
-    fn clear_header(&self, header: PointerValue<'ctx>) -> Result<(), LlvmError> {
+    pub(super) fn clear_header(&self, header: PointerValue<'ctx>) -> Result<(), LlvmError> {
         self.builder.build_store(header, self.context.ptr_type(AddressSpace::default()).const_null())?;
         self.builder.build_store(self.capacity_address(header)?, self.index(0))?;
         Ok(())
     }
 
-    /// Releases local arrays, at the end of the kernel.
+    /// Releases local arrays, at the end of the function.
     pub(super) fn release_locals(&self) -> Result<(), LlvmError> {
-        for (array, data) in self.source.arrays.iter() {
-            if data.role == ArrayRole::Local {
-                self.release(array)?;
-            }
-        }
-        Ok(())
+        self.frame.locals.iter().try_for_each(|&array| self.release(array))
     }
 
     /// The header of an array that can get memory.
     pub(super) fn header(&self, array: ArrayId) -> Result<PointerValue<'ctx>, LlvmError> {
-        match self.arrays[array.index()] {
-            ArrayPlace::Growing(header) => Ok(header),
-            ArrayPlace::Fixed(_) => Err(LlvmError::Malformed("memory for an array that cannot grow")),
+        match self.frame.arrays[array.index()] {
+            Some(ArrayPlace::Growing(header)) => Ok(header),
+            Some(ArrayPlace::Fixed(_)) | None => Err(LlvmError::Malformed("memory for an array that cannot grow")),
         }
     }
 
@@ -131,9 +151,10 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// The pointer to the first element of an array.
     pub(super) fn array_data(&self, array: ArrayId) -> Result<PointerValue<'ctx>, LlvmError> {
-        match self.arrays[array.index()] {
-            ArrayPlace::Fixed(data) => Ok(data),
-            ArrayPlace::Growing(header) => {
+        match self.frame.arrays[array.index()] {
+            None => Err(LlvmError::Malformed("an array is used outside of the loop that it belongs to")),
+            Some(ArrayPlace::Fixed(data)) => Ok(data),
+            Some(ArrayPlace::Growing(header)) => {
                 let ty = self.context.ptr_type(AddressSpace::default());
                 Ok(self.load_header(array, ty, header)?.into_pointer_value())
             }
@@ -141,7 +162,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The addresses of an element: of its parts, if complex.
-    fn element(
+    pub(super) fn element(
         &self,
         array: ArrayId,
         index: IntValue<'ctx>,
@@ -185,13 +206,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Stores an element.
     pub(super) fn store(&self, array: ArrayId, index: IntValue<'ctx>, value: Value<'ctx>) -> Result<(), LlvmError> {
         let (first, second) = self.element(array, index)?;
-        let value = match value {
-            Value::Int(bit) if self.source.arrays[array].elem == DType::Bool => {
-                Value::Int(self.builder.build_int_z_extend(bit, self.context.i8_type(), "")?)
-            }
-            value => value,
-        };
-        let (first_value, second_value) = value.parts();
+        let (first_value, second_value) = self.memory_value(array, value)?.parts();
         let places = [Some((first, first_value)), second.zip(second_value)];
         for (address, value) in places.into_iter().flatten() {
             let store = self.builder.build_store(address, value)?;
@@ -200,11 +215,25 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
-    /// Gives a local array memory for `len` elements.
+    /// A value as it is in memory.
+    pub(super) fn memory_value(&self, array: ArrayId, value: Value<'ctx>) -> Result<Value<'ctx>, LlvmError> {
+        Ok(match value {
+            Value::Int(bit) if self.source.arrays[array].elem == DType::Bool => {
+                Value::Int(self.builder.build_int_z_extend(bit, self.context.i8_type(), "")?)
+            }
+            value => value,
+        })
+    }
+
+    /// Gives a local array memory for `len` elements, or a list as many parts.
     pub(super) fn alloc(&mut self, array: ArrayId, len: IntValue<'ctx>, zeroed: bool) -> Result<(), LlvmError> {
+        if self.stack[array.index()].is_some() {
+            return if zeroed { self.clear_stack_array(array, len) } else { Ok(()) };
+        }
+        let zeroed = zeroed || self.source.arrays[array].role == ArrayRole::Parts;
         let header = self.header(array)?;
         // A negative number is a huge one here.
-        let limit = self.index(max_elements(self.source.arrays[array].elem));
+        let limit = self.index(i64::MAX / self.element_size(array));
         let sane = self.builder.build_int_compare(IntPredicate::ULE, len, limit, "")?;
         self.fail_unless(sane, Status::SizeOverflow)?;
 
@@ -212,7 +241,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.clear_header(header)?;
         let bytes = self.bytes(array, len)?;
         let flag = self.context.i32_type().const_int(u64::from(zeroed), false);
-        let call = self.call_runtime(self.table, RuntimeFn::Allocate, &[bytes.into(), flag.into()])?;
+        let call = self.call_runtime(self.frame.table, RuntimeFn::Allocate, &[bytes.into(), flag.into()])?;
         self.aliasing.mark_call(call, array)?;
         let data = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
         let data = data.into_pointer_value();
@@ -223,15 +252,35 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
+    /// Makes the first elements of an array on the stack zero.
+    fn clear_stack_array(&self, array: ArrayId, len: IntValue<'ctx>) -> Result<(), LlvmError> {
+        let zero = self.context.i8_type().const_zero();
+        self.builder
+            .build_memset(self.array_data(array)?, STACK_ALIGNMENT, zero, self.bytes(array, len)?)
+            .map_err(|_| LlvmError::Malformed("an alignment is a power of two"))?;
+        Ok(())
+    }
+
     fn release(&self, array: ArrayId) -> Result<(), LlvmError> {
-        let call = self.call_runtime(self.table, RuntimeFn::Release, &[self.array_data(array)?.into()])?;
+        let data = self.array_data(array)?.into();
+        let call = if self.source.arrays[array].role == ArrayRole::Parts {
+            let parts = self.load_capacity(array)?.into();
+            self.call_runtime(self.frame.table, RuntimeFn::ReleaseParts, &[data, parts])?
+        } else {
+            self.call_runtime(self.frame.table, RuntimeFn::Release, &[data])?
+        };
         self.aliasing.mark_call(call, array)
     }
 
-    /// The size in bytes of so many elements, at most [`max_elements`].
+    /// The size in bytes of so many elements, which fits.
     fn bytes(&self, array: ArrayId, count: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
-        let size = self.index(self.source.arrays[array].elem.size() as i64);
-        Ok(self.builder.build_int_mul(count, size, "")?)
+        Ok(self.builder.build_int_mul(count, self.index(self.element_size(array)), "")?)
+    }
+
+    /// The bytes of an element; of a list, of a part's header.
+    pub(super) fn element_size(&self, array: ArrayId) -> i64 {
+        let data = &self.source.arrays[array];
+        if data.role == ArrayRole::Parts { 16 } else { data.elem.size() as i64 }
     }
 
     /// The address of an element of an array on the stack.
@@ -253,7 +302,5 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// As many elements as memory can ever hold.
-pub(super) fn max_elements(elem: DType) -> i64 {
-    i64::MAX / elem.size() as i64
-}
+/// The alignment of arrays on the stack: that of all others.
+const STACK_ALIGNMENT: u32 = 64;

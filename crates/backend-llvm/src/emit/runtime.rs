@@ -7,11 +7,17 @@
 //!   void (*release)(void *memory);
 //!   void (*sort_marked)(int64_t *list, int64_t n, const uint8_t *marks, int64_t size);
 //!   int64_t (*sort_combine)(int64_t **keys, uint64_t nkeys, void *values, uint32_t dtype, int64_t n);
+//!   int32_t (*parallel)(int32_t (*body)(const void *context, int64_t i), const void *context, int64_t begin, int64_t end);
+//!   int64_t (*collect)(struct Header *array, int64_t at, struct Header *list, struct Header *bias, uint32_t dtype);
+//!   void (*release_parts)(struct Header *parts, uint64_t n);
+//!   void (*fill)(void *to, uint64_t count, const void *pattern, uint64_t pattern_bytes);
 //! };
+//! struct Header { void *data; uint64_t length; };
 //! ```
 //!
 //! `allocate` and `reallocate` give null where there is no memory; `reallocate` then leaves the old memory alone. `release`
-//! takes null. `sort_combine` gives the number of entries left, or a negative number where there is no memory.
+//! takes null. `sort_combine` gives the number of entries left, or a negative number where there is no memory. `parallel` gives 0
+//! or the status of an iteration that failed, `collect` the end or the negative of a status.
 
 use inkwell::AddressSpace;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
@@ -28,6 +34,10 @@ pub(super) enum RuntimeFn {
     Release = 2,
     SortMarked = 3,
     SortCombine = 4,
+    Parallel = 5,
+    Collect = 6,
+    ReleaseParts = 7,
+    Fill = 8,
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -53,6 +63,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             RuntimeFn::Release => self.context.void_type().fn_type(&[ptr], false),
             RuntimeFn::SortMarked => self.context.void_type().fn_type(&[ptr, long, ptr, long], false),
             RuntimeFn::SortCombine => self.context.i64_type().fn_type(&[ptr, long, ptr, int, long], false),
+            RuntimeFn::Parallel => self.context.i32_type().fn_type(&[ptr, ptr, long, long], false),
+            RuntimeFn::Collect => self.context.i64_type().fn_type(&[ptr, long, ptr, ptr, int], false),
+            RuntimeFn::ReleaseParts => self.context.void_type().fn_type(&[ptr, long], false),
+            RuntimeFn::Fill => self.context.void_type().fn_type(&[ptr, long, ptr, long], false),
         }
     }
 }

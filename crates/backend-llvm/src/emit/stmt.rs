@@ -5,11 +5,12 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, Stmt, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, VarId};
 
+use super::Emitter;
+use super::frame::Place;
 use super::hints::LoopHint;
 use super::value::Value;
-use super::{Emitter, Place};
 use crate::LlvmError;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -31,14 +32,14 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Load { var, array, index } => {
                 let index = self.eval_int(index)?;
                 let value = self.load(array, index, &self.source.vars[var].name)?;
-                self.places[var.index()] = Some(Place::Value(value));
+                self.frame.places[var.index()] = Some(Place::Value(value));
                 Ok(())
             }
             Stmt::Store { array, index, value, reduce } => self.store_stmt(array, index, value, reduce),
-            Stmt::For { var, begin, end, kind: _, ref body } => self.for_loop(var, begin, end, body),
+            Stmt::For { var, begin, end, kind, ref body } => self.for_loop(var, begin, end, kind, body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => {
-                let target = self.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a `while`"))?;
+                let target = self.frame.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a `while`"))?;
                 self.builder.build_unconditional_branch(*target)?;
                 Ok(())
             }
@@ -51,11 +52,22 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (count, block) = (self.eval_int(count)?, self.eval_int(block)?);
                 self.grow(array, count, block, zeroed)
             }
+            Stmt::Atomic { array, index, value, op } if self.frame.parallel => {
+                let (index, value) = (self.eval_int(index)?, self.eval(value)?);
+                self.atomic(array, index, value, op)
+            }
             Stmt::Atomic { array, index, value, op } => self.store_stmt(array, index, value, Some(op)),
-            Stmt::Deposit { .. } | Stmt::Collect { .. } => Err(LlvmError::Malformed("not yet")),
+            Stmt::Deposit { parts, slot, array, len } => {
+                let (slot, len) = (self.eval_int(slot)?, self.eval_int(len)?);
+                self.deposit(parts, slot, array, len)
+            }
+            Stmt::Collect { array, at, parts, bias, result } => {
+                let at = self.eval_int(at)?;
+                self.collect(array, at, parts, bias, result)
+            }
             Stmt::Fill { array, begin, end, value } => {
                 let (begin, end, value) = (self.eval_int(begin)?, self.eval_int(end)?, self.eval(value)?);
-                self.count(begin, end, "k", None, |emitter, k| emitter.store(array, k, value))
+                self.fill(array, begin, end, value)
             }
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.leave(Some(status)),
@@ -65,7 +77,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     fn assign(&mut self, var: VarId, value: ExprId) -> Result<(), LlvmError> {
         let value = self.eval(value)?;
-        match self.places[var.index()] {
+        match self.frame.places[var.index()] {
             Some(Place::Slots(first, second)) => {
                 let (first_value, second_value) = value.parts();
                 let slots = [Some((first, first_value)), second.zip(second_value)];
@@ -73,7 +85,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     self.builder.build_store(slot, value)?;
                 }
             }
-            Some(Place::Value(_)) | None => self.places[var.index()] = Some(Place::Value(value)),
+            Some(Place::Value(_)) | None => self.frame.places[var.index()] = Some(Place::Value(value)),
         }
         Ok(())
     }
@@ -96,18 +108,31 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.store(array, index, value)
     }
 
-    fn for_loop(&mut self, var: VarId, begin: ExprId, end: ExprId, body: &Block) -> Result<(), LlvmError> {
+    fn for_loop(
+        &mut self,
+        var: VarId,
+        begin: ExprId,
+        end: ExprId,
+        kind: LoopKind,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
         let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
+        let hint = match kind {
+            LoopKind::Parallel => return self.parallel_loop(var, begin, end, body),
+            LoopKind::Serial => LoopHint::for_body(self.source, body, self.vectors),
+            LoopKind::Vector(_) if self.source.strict => None,
+            LoopKind::Vector(width) => Some(LoopHint::vector(self.source, body, width, self.vectors)),
+            LoopKind::Unrolled(times) => Some(LoopHint::unrolled(times)),
+        };
         let name = &self.source.vars[var].name;
-        let hint = LoopHint::for_body(self.source, body, self.masked_vectors);
         self.count(begin, end, name, hint, |emitter, counter| {
-            emitter.places[var.index()] = Some(Place::Value(Value::Int(counter)));
+            emitter.frame.places[var.index()] = Some(Place::Value(Value::Int(counter)));
             emitter.block(body)
         })
     }
 
     /// A loop whose counter takes `begin, begin + 1, ..` below `end`.
-    fn count(
+    pub(super) fn count(
         &mut self,
         begin: IntValue<'ctx>,
         end: IntValue<'ctx>,
@@ -144,9 +169,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.build_conditional_branch(first, inside, after)?;
 
         self.builder.position_at_end(inside);
-        self.breaks.push(after);
+        self.frame.breaks.push(after);
         self.block(body)?;
-        self.breaks.pop();
+        self.frame.breaks.pop();
         if !self.terminated() {
             self.begin_statement();
             let again = self.eval_int(cond)?;

@@ -5,7 +5,7 @@
 //! complex number two reals in a row.
 
 use inkwell::context::Context;
-use inkwell::types::{BasicType, BasicTypeEnum, FloatType, IntType};
+use inkwell::types::{ArrayType, BasicType, BasicTypeEnum, FloatType, IntType};
 use inkwell::values::{BasicValue, BasicValueEnum, FloatValue, IntValue};
 use lacunar_formats::DType;
 use lacunar_imp::Const;
@@ -95,6 +95,14 @@ pub(super) fn register_type(context: &Context, ty: DType) -> BasicTypeEnum<'_> {
 /// The LLVM type of a value in memory; of one part, if complex.
 pub(super) fn memory_type(context: &Context, ty: DType) -> BasicTypeEnum<'_> {
     if ty == DType::Bool { context.i8_type().as_basic_type_enum() } else { register_type(context, ty) }
+}
+
+/// So many of a memory type in a row.
+pub(super) fn row_of(ty: BasicTypeEnum<'_>, len: u32) -> ArrayType<'_> {
+    match ty {
+        BasicTypeEnum::FloatType(ty) => ty.array_type(len),
+        other => other.into_int_type().array_type(len),
+    }
 }
 
 /// A constant.

@@ -1,31 +1,40 @@
 //! Runs compiled kernels on the memory that the reference interpreter takes, with a runtime table of its own that counts
 //! what is allocated, fills what is not zeroed with a pattern, and can be told to run out of memory.
 //!
-//! The table's state is per thread: a kernel runs on the thread that called it.
+//! The table's state belongs to one run at a time: runs wait for each other. A run's own threads share it.
 // Not every test file uses everything.
 #![allow(unsafe_code, dead_code, clippy::unwrap_used)]
 
 use std::alloc::Layout;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lacunar_backend_llvm::{CompileOptions, JitKernel, compile};
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayData, ArrayRole, BinaryOp, Const, Function, Memory, Param, Verified, arith};
+use lacunar_runtime::{Header, abi, pool};
 use num_complex::Complex;
 
 thread_local! {
-    /// Size by address of what is allocated.
-    static LIVE: RefCell<HashMap<usize, usize>> = RefCell::default();
-    /// How many more allocations succeed.
+    /// How many allocations succeed in the next runs of this thread.
     static BUDGET: Cell<usize> = const { Cell::new(usize::MAX) };
     /// The byte that memory is filled with that is not asked to be zero.
     static PATTERN: Cell<u8> = const { Cell::new(0xA5) };
 }
 
-/// Lets this many allocations succeed and all later ones fail, on this thread.
+/// Held by the run that the following belongs to.
+static RUN: Mutex<()> = Mutex::new(());
+/// Size by address of what is allocated.
+static LIVE: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
+/// How many more allocations succeed.
+static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+static FILLER: AtomicUsize = AtomicUsize::new(0);
+
+/// Lets this many allocations of a run succeed and all later ones fail.
 pub fn set_budget(allocations: usize) {
     BUDGET.set(allocations);
 }
@@ -35,21 +44,29 @@ pub fn set_pattern(byte: u8) {
     PATTERN.set(byte);
 }
 
+fn with_live<R>(f: impl FnOnce(&mut HashMap<usize, usize>) -> R) -> R {
+    f(LIVE.lock().unwrap().get_or_insert_default())
+}
+
+/// Whether one more allocation may succeed.
+fn spend() -> bool {
+    LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+}
+
 fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes.max(1), 64).unwrap()
 }
 
 extern "C" fn allocate(bytes: u64, zeroed: u32) -> *mut c_void {
-    if BUDGET.get() == 0 || bytes > 1 << 32 {
+    if bytes > 1 << 32 || !spend() {
         return ptr::null_mut();
     }
-    BUDGET.set(BUDGET.get() - 1);
     let bytes = bytes as usize;
     // SAFETY: the layout has at least one byte, and the block as many as are written.
     unsafe {
         let block = std::alloc::alloc(layout(bytes));
-        block.write_bytes(if zeroed != 0 { 0 } else { PATTERN.get() }, bytes);
-        LIVE.with_borrow_mut(|live| live.insert(block as usize, bytes));
+        block.write_bytes(if zeroed != 0 { 0 } else { FILLER.load(Ordering::Relaxed) as u8 }, bytes);
+        with_live(|live| live.insert(block as usize, bytes));
         block.cast()
     }
 }
@@ -77,7 +94,7 @@ extern "C" fn release(block: *mut c_void) {
     if block.is_null() {
         return;
     }
-    let bytes = LIVE.with_borrow_mut(|live| live.remove(&(block as usize))).expect("released memory was allocated");
+    let bytes = with_live(|live| live.remove(&(block as usize))).expect("released memory was allocated");
     // SAFETY: the block was allocated with this layout and is released once.
     unsafe { std::alloc::dealloc(block.cast(), layout(bytes)) }
 }
@@ -88,7 +105,7 @@ extern "C" fn sort_marked(list: *mut i64, n: i64, _marks: *const u8, _size: i64)
 }
 
 extern "C" fn sort_combine(keys: *const *mut i64, nkeys: u64, values: *mut c_void, dtype: u32, n: i64) -> i64 {
-    if BUDGET.get() == 0 {
+    if LEFT.load(Ordering::Relaxed) == 0 {
         return -1;
     }
     let len = n as usize;
@@ -117,6 +134,58 @@ extern "C" fn sort_combine(keys: *const *mut i64, nkeys: u64, values: *mut c_voi
     left.len() as i64
 }
 
+extern "C" fn release_parts(data: *mut u8, len: u64) {
+    for part in parts(data, len) {
+        release(part.data.cast());
+    }
+    release(data.cast());
+}
+
+/// The parts of a list.
+fn parts<'a>(data: *mut u8, len: u64) -> &'a mut [Header] {
+    let data = if data.is_null() { ptr::dangling_mut() } else { data.cast() };
+    // SAFETY: a kernel passes the headers of a list.
+    unsafe { std::slice::from_raw_parts_mut(data, len as usize) }
+}
+
+/// By definition: element after element.
+extern "C" fn collect(array: *mut Header, at: i64, list: *const Header, bias: *const Header, dtype: u32) -> i64 {
+    let dtype = DType::ALL[dtype as usize];
+    // SAFETY: a kernel passes headers, and they are not used elsewhere.
+    let (array, list) = unsafe { (&mut *array, parts((*list).data, (*list).len)) };
+    // SAFETY: as above.
+    let bias = (!bias.is_null()).then(|| unsafe { parts((*bias).data, (*bias).len) });
+    let end = at + list.iter().map(|part| part.len as i64).sum::<i64>();
+    let size = dtype.size() as u64;
+    if end as u64 > array.len {
+        let grown = reallocate(array.data.cast(), array.len * size, end as u64 * size, u64::MAX);
+        if grown.is_null() {
+            return -1;
+        }
+        *array = Header { data: grown.cast(), len: end as u64 };
+    }
+    let (mut to, mut offset) = (at as usize * size as usize, 0);
+    for (number, part) in list.iter_mut().enumerate() {
+        let values = copy_out(dtype, part.data.cast(), part.len as usize);
+        let sums: Vec<Const> = (0..values.len())
+            .map(|k| match values.get(k).unwrap() {
+                value if offset == 0 => value,
+                value => arith::binary(BinaryOp::Add, value, Const::int(dtype, offset)),
+            })
+            .collect();
+        if (0..values.len()).any(|k| offset != 0 && sums[k].bits < values.get(k).unwrap().bits) {
+            return -2;
+        }
+        // SAFETY: the array has room for all parts.
+        copy_in(&ArrayData::from_values(dtype, &sums).unwrap(), unsafe { array.data.add(to) }.cast());
+        to += sums.len() * size as usize;
+        release(part.data.cast());
+        *part = Header { data: ptr::null_mut(), len: 0 };
+        offset += bias.as_ref().map_or(0, |bias| bias[number].len as i64);
+    }
+    end
+}
+
 /// The runtime table, in the order of the interface.
 #[repr(C)]
 struct Table {
@@ -125,9 +194,32 @@ struct Table {
     release: extern "C" fn(*mut c_void),
     sort_marked: extern "C" fn(*mut i64, i64, *const u8, i64),
     sort_combine: extern "C" fn(*const *mut i64, u64, *mut c_void, u32, i64) -> i64,
+    parallel: unsafe extern "C" fn(pool::Body, *const c_void, i64, i64) -> i32,
+    collect: extern "C" fn(*mut Header, i64, *const Header, *const Header, u32) -> i64,
+    release_parts: extern "C" fn(*mut u8, u64),
+    fill: unsafe extern "C" fn(*mut u8, u64, *const u8, u64),
 }
 
-static TABLE: Table = Table { allocate, reallocate, release, sort_marked, sort_combine };
+static TABLE: Table = Table {
+    allocate,
+    reallocate,
+    release,
+    sort_marked,
+    sort_combine,
+    parallel: pool::parallel,
+    collect,
+    release_parts,
+    fill: abi::TABLE.fill,
+};
+
+/// Whose table a run gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Runtime {
+    /// The one above.
+    Checking,
+    /// The product's.
+    Real,
+}
 
 macro_rules! by_type {
     ($($variant:ident $ty:ty),* $(,)?) => {
@@ -166,7 +258,19 @@ by_type! {
 ///
 /// Panics if the kernel leaves memory behind other than its grown arrays.
 pub fn run(kernel: &JitKernel, function: &Function, memory: &mut Memory) -> i32 {
-    let mut words = vec![ptr::from_ref(&TABLE) as u64];
+    run_with(Runtime::Checking, kernel, function, memory)
+}
+
+/// [`run`] with a choice of the table.
+pub fn run_with(runtime: Runtime, kernel: &JitKernel, function: &Function, memory: &mut Memory) -> i32 {
+    let running = RUN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    LEFT.store(BUDGET.get(), Ordering::Relaxed);
+    FILLER.store(PATTERN.get().into(), Ordering::Relaxed);
+    let table = match runtime {
+        Runtime::Checking => ptr::from_ref(&TABLE) as u64,
+        Runtime::Real => ptr::from_ref(&abi::TABLE) as u64,
+    };
+    let mut words = vec![table];
     let (mut arrays, mut scalars) = (memory.arrays.iter_mut(), memory.scalars.iter());
     for &param in &function.params {
         match param {
@@ -195,11 +299,19 @@ pub fn run(kernel: &JitKernel, function: &Function, memory: &mut Memory) -> i32 
         if array.role == ArrayRole::Grown {
             let (block, len) = (words[word] as *mut c_void, words[word + 1] as usize);
             *data = copy_out(array.elem, block, len);
-            release(block);
+            match runtime {
+                Runtime::Checking => release(block),
+                // SAFETY: the block is the kernel's, and released once.
+                Runtime::Real => unsafe { (abi::TABLE.release)(block.cast()) },
+            }
         }
         word += 2;
     }
-    LIVE.with_borrow(|live| assert!(live.is_empty(), "{} blocks are left behind", live.len()));
+    with_live(|live| {
+        let left = std::mem::take(live).len();
+        assert!(left == 0, "{left} blocks are left behind");
+    });
+    drop(running);
     status
 }
 

@@ -1,0 +1,75 @@
+//! Fills: a loop in line, and for large ranges the runtime with all threads.
+
+use inkwell::IntPredicate;
+use inkwell::values::{IntValue, PointerValue};
+use lacunar_imp::ArrayId;
+
+use super::Emitter;
+use super::runtime::RuntimeFn;
+use super::value::{self, Value};
+use crate::LlvmError;
+
+/// From so many bytes on the runtime fills: half a level-2 cache of today.
+const LARGE: i64 = 1 << 20;
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Writes a value to elements `begin .. end`.
+    pub(super) fn fill(
+        &mut self,
+        array: ArrayId,
+        begin: IntValue<'ctx>,
+        end: IntValue<'ctx>,
+        value: Value<'ctx>,
+    ) -> Result<(), LlvmError> {
+        let size = self.element_size(array);
+        let constant = |bound: IntValue<'ctx>| bound.get_sign_extended_constant();
+        let known = constant(begin).zip(constant(end)).map(|(begin, end)| end.saturating_sub(begin));
+        if known.is_some_and(|count| count < LARGE / size) || self.stack[array.index()].is_some() {
+            return self.fill_in_line(array, begin, end, value);
+        }
+        let count = self.builder.build_int_sub(end, begin, "")?;
+        let large = self.builder.build_int_compare(IntPredicate::SGE, count, self.index(LARGE / size), "")?;
+        let (slow, fast, done) = (self.new_block("fill_large"), self.new_block("fill"), self.new_block("filled"));
+        self.branch_likely(large, slow, fast)?;
+
+        self.builder.position_at_end(slow);
+        let pattern = self.pattern(array, value)?;
+        let (first, _) = self.element(array, begin)?;
+        let args = [first.into(), count.into(), pattern.into(), self.index(size).into()];
+        let call = self.call_runtime(self.frame.table, RuntimeFn::Fill, &args)?;
+        self.aliasing.mark_call(call, array)?;
+        self.builder.build_unconditional_branch(done)?;
+
+        self.builder.position_at_end(fast);
+        self.fill_in_line(array, begin, end, value)?;
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(done);
+        Ok(())
+    }
+
+    fn fill_in_line(
+        &mut self,
+        array: ArrayId,
+        begin: IntValue<'ctx>,
+        end: IntValue<'ctx>,
+        value: Value<'ctx>,
+    ) -> Result<(), LlvmError> {
+        self.count(begin, end, "k", None, |emitter, k| emitter.store(array, k, value))
+    }
+
+    /// A value as an element in memory, on the stack.
+    fn pattern(&mut self, array: ArrayId, value: Value<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
+        let part = value::memory_type(self.context, self.source.arrays[array].elem);
+        let (first, second) = self.memory_value(array, value)?.parts();
+        let row = value::row_of(part, if second.is_some() { 2 } else { 1 });
+        let here = self.current_block()?;
+        self.builder.position_before(&self.frame.entry_end);
+        let pattern = self.builder.build_alloca(row, "pattern")?;
+        self.builder.position_at_end(here);
+        for (index, value) in (0..).zip([Some(first), second].into_iter().flatten()) {
+            let slot = self.slot_address(row, pattern, index)?;
+            self.builder.build_store(slot, value)?;
+        }
+        Ok(pattern)
+    }
+}
