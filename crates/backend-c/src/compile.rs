@@ -7,6 +7,8 @@
 //! - `-ffp-contract=fast` (strict: `off`): a product and a sum may be one instruction.
 //! - `-fno-math-errno -fno-trapping-math`: nobody asks for `errno` or traps; results are the same.
 //! - `-fcx-limited-range` (strict too): products and quotients of complex numbers by the textbook formulas.
+//! - `-fopenmp`, if a kernel has directives for it. A compiler that refuses it gets the source without, and the loops are
+//!   serial.
 //! - `-fassociative-math -fno-signed-zeros`, only with [`CcOptions::reassociate`]: sums may be taken apart, so that loops
 //!   over them become vector code. `-0.0` may become `0.0`, and `(a + b) - a` becomes `b` even where `a` is infinite:
 //!   hence not the default.
@@ -94,20 +96,30 @@ pub fn compile_shared(source: &CSource, options: &CcOptions, dir: &Path) -> Resu
     for (path, text) in [(&header_path, &source.header), (&source_path, &source.source)] {
         std::fs::write(path, text).map_err(|source| CcError::Write { path: path.clone(), source })?;
     }
-    let mut words = compiler(options).into_iter();
-    let program = words.next().unwrap_or_else(|| OsString::from("cc"));
-    let mut command = Command::new(&program);
-    command.args(words).args(flags(source.strict, options)).args(["-fPIC", "-shared", "-o"]);
-    command.arg(&library_path).arg(&source_path).args(&options.flags).arg("-lm");
-    let output = command
-        .output()
-        .map_err(|source| CcError::NotStarted { compiler: program.to_string_lossy().into_owned(), source })?;
+    let compile = |openmp: &[&str]| {
+        let mut words = compiler(options).into_iter();
+        let mut command = Command::new(words.next().unwrap_or_else(|| OsString::from("cc")));
+        command.args(words).args(flags(source.strict, options)).args(openmp).args(["-fPIC", "-shared", "-o"]);
+        command.arg(&library_path).arg(&source_path).args(&options.flags).arg("-lm");
+        run(command)
+    };
+    let done = match compile(if source.openmp { &["-fopenmp"] } else { &[] }) {
+        Err(CcError::Failed { .. }) if source.openmp => compile(&[]),
+        done => done,
+    };
+    done.map(|()| library_path.clone())
+}
+
+fn run(mut command: Command) -> Result<(), CcError> {
+    let output = command.output().map_err(|source| CcError::NotStarted {
+        compiler: command.get_program().to_string_lossy().into_owned(),
+        source,
+    })?;
     if output.status.success() {
-        Ok(library_path)
-    } else {
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(CcError::Failed { command: format!("{command:?}"), message })
+        return Ok(());
     }
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(CcError::Failed { command: format!("{command:?}"), message })
 }
 
 fn compiler(options: &CcOptions) -> Vec<OsString> {

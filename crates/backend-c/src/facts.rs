@@ -18,7 +18,9 @@
 //! ```
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{Arg, ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, Stmt, UnaryOp, VarId};
+use lacunar_imp::{
+    Arg, ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, VarId, loops,
+};
 
 use crate::known::known_values;
 use crate::types::integer_value;
@@ -35,6 +37,7 @@ pub struct Facts {
     live: Vec<bool>,
     used: Vec<bool>,
     grown: Vec<bool>,
+    private: Vec<bool>,
     value_expr: Vec<bool>,
     value_array: Vec<bool>,
 }
@@ -52,6 +55,7 @@ impl Facts {
             live: vec![false; function.vars.len()],
             used: vec![false; function.arrays.len()],
             grown: vec![false; function.arrays.len()],
+            private: vec![false; function.arrays.len()],
             value_expr: Vec::new(),
             value_array: Vec::new(),
         };
@@ -111,7 +115,12 @@ impl Facts {
         self.used[array.index()]
     }
 
-    /// Whether the array's capacity has to be known: a statement grows it.
+    /// Whether each iteration of a parallel loop has an array of its own under this name.
+    pub fn is_private(&self, array: ArrayId) -> bool {
+        self.private[array.index()]
+    }
+
+    /// Whether the array's capacity has to be known: a statement grows it, or it is a list of parts.
     pub fn is_grown(&self, array: ArrayId) -> bool {
         self.grown[array.index()]
     }
@@ -167,14 +176,32 @@ impl Facts {
                 pending.extend(&definitions[var.index()]);
             }
         }
-        visit(&function.body, &mut |stmt| self.note_arrays(stmt));
+        visit(&function.body, &mut |stmt| self.note_arrays(function, stmt));
     }
 
-    fn note_arrays(&mut self, stmt: &Stmt) {
+    fn note_arrays(&mut self, function: &Function, stmt: &Stmt) {
         match stmt {
             Stmt::Load { var, array, .. } if self.is_live(*var) => self.used[array.index()] = true,
-            Stmt::Store { array, .. } | Stmt::Fill { array, .. } | Stmt::Alloc { array, .. } => {
+            Stmt::Store { array, .. } | Stmt::Fill { array, .. } | Stmt::Atomic { array, .. } => {
                 self.used[array.index()] = true;
+            }
+            Stmt::Alloc { array, .. } => {
+                self.used[array.index()] = true;
+                self.grown[array.index()] |= function.arrays[*array].role == ArrayRole::Parts;
+            }
+            Stmt::Deposit { parts, array, .. } => {
+                self.used[array.index()] = true;
+                self.used[parts.index()] = true;
+                self.grown[parts.index()] = true;
+            }
+            Stmt::Collect { array, parts, bias, .. } => {
+                for array in [array, parts].into_iter().chain(bias) {
+                    self.used[array.index()] = true;
+                    self.grown[array.index()] = true;
+                }
+            }
+            Stmt::For { kind: LoopKind::Parallel, body, .. } => {
+                loops::private_arrays(function, body).iter().for_each(|array| self.private[array.index()] = true);
             }
             Stmt::Grow { array, .. } => {
                 self.used[array.index()] = true;
@@ -212,13 +239,15 @@ impl Facts {
         visit(&function.body, &mut |stmt| match *stmt {
             Stmt::Define { var, value } | Stmt::Assign { var, value } => successors[value.index()].push(var_node(var)),
             Stmt::Load { var, array, .. } => successors[array_node(array)].push(var_node(var)),
-            Stmt::Store { array, value, .. } | Stmt::Fill { array, value, .. } => {
+            Stmt::Store { array, value, .. } | Stmt::Fill { array, value, .. } | Stmt::Atomic { array, value, .. } => {
                 successors[value.index()].push(array_node(array));
             }
+            Stmt::Deposit { parts, array, .. } => successors[array_node(array)].push(array_node(parts)),
+            Stmt::Collect { array, parts, .. } => successors[array_node(parts)].push(array_node(array)),
             _ => {}
         });
         for (id, array) in function.arrays.iter() {
-            if array.elem == DType::I64 && array.role != ArrayRole::Local {
+            if array.elem == DType::I64 && array.role.is_parameter() {
                 pending.push(array_node(id));
             }
         }
@@ -305,6 +334,9 @@ fn effect_operands(stmt: &Stmt) -> Vec<ExprId> {
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
         Stmt::Alloc { len, .. } => vec![len],
         Stmt::Grow { count, block, .. } => vec![count, block],
+        Stmt::Atomic { index, value, .. } => vec![index, value],
+        Stmt::Deposit { slot, len, .. } => vec![slot, len],
+        Stmt::Collect { at, .. } => vec![at],
         Stmt::Fill { begin, end, value, .. } => vec![begin, end, value],
         Stmt::Call { ref args, .. } if !is_pure(stmt) => args.iter().filter_map(scalar).collect(),
         _ => Vec::new(),

@@ -1,8 +1,7 @@
 //! The functions in C that a kernel needs because C has no operator for what the IR means.
 //!
 //! Each [`Helper`] is one C function (or a few) with its text; a printed file holds those that its kernels use and no
-//! others, so that a compiler has nothing to warn of. The texts are templates: `{T}` stands for the element type, `{t}`
-//! for its name in the IR, `{U}` for the unsigned type that arithmetic wraps in, `{f}` for the suffix of `math.h`.
+//! others, so that a compiler has nothing to warn of.
 //!
 //! `Helper::Max(DType::F32)` is
 //!
@@ -17,9 +16,22 @@ use lacunar_formats::{DType, Kind};
 
 use crate::types::{c_type, integer_range, wrapping_type};
 
+mod text;
+
+use text::{
+    ABS, ALLOCATE, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE,
+    MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS, POW, POW_NEGATIVE, RELEASE,
+    RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER,
+    TO_INTEGER, WRAPPING,
+};
+
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Helper {
+    /// A directive for OpenMP, if that is on.
+    Omp,
+    /// A directive for GCC and its like.
+    Gnu,
     /// A complex number from its parts.
     Make(DType),
     /// `-a`, wrapping.
@@ -60,6 +72,16 @@ pub enum Helper {
     Grow,
     /// A list of marked coordinates, sorted.
     SortMarked,
+    /// An array that a parallel iteration has made.
+    Part,
+    /// A list of parts given back.
+    ReleaseParts,
+    /// Parts put behind each other.
+    PlaceParts,
+    /// Parts moved to an array.
+    JoinParts,
+    /// Parts moved to an array, with lengths added.
+    JoinShifted(DType),
     /// The order of entries by their keys.
     SortOrder,
     /// Entries sorted, equal ones added up.
@@ -70,6 +92,8 @@ impl Helper {
     /// The name of the C function.
     pub fn name(self) -> String {
         match self {
+            Helper::Omp => "LACUNAR_OMP".to_string(),
+            Helper::Gnu => "LACUNAR_GNU".to_string(),
             Helper::Make(ty) => format!("lac_make_{ty}"),
             Helper::Neg(ty) => format!("lac_neg_{ty}"),
             Helper::Add(ty) => format!("lac_add_{ty}"),
@@ -90,6 +114,11 @@ impl Helper {
             Helper::Elements => "lac_elements".to_string(),
             Helper::Grow => "lac_grow".to_string(),
             Helper::SortMarked => "lac_sort_marked".to_string(),
+            Helper::Part => "lac_part".to_string(),
+            Helper::ReleaseParts => "lac_release_parts".to_string(),
+            Helper::PlaceParts => "lac_place_parts".to_string(),
+            Helper::JoinParts => "lac_join_parts".to_string(),
+            Helper::JoinShifted(ty) => format!("lac_join_shifted_{ty}"),
             Helper::SortOrder => "lac_sort_order".to_string(),
             Helper::SortCombine(ty) => format!("lac_sort_combine_{ty}"),
         }
@@ -100,6 +129,9 @@ impl Helper {
         match self {
             Helper::Allocate => vec![Helper::Memory, Helper::Release],
             Helper::Grow => vec![Helper::Memory],
+            Helper::ReleaseParts => vec![Helper::Part, Helper::Release],
+            Helper::PlaceParts => vec![Helper::Part],
+            Helper::JoinParts | Helper::JoinShifted(_) => vec![Helper::Omp, Helper::Part, Helper::Release],
             Helper::Pow(ty) if wraps_by_function(ty) => vec![Helper::Mul(ty)],
             Helper::Abs(ty) => vec![Helper::Neg(ty)],
             Helper::Div(ty) if ty.kind() == Kind::Signed => vec![Helper::Neg(ty)],
@@ -113,6 +145,8 @@ impl Helper {
     fn text(self) -> String {
         let name = self.name();
         match self {
+            Helper::Omp => OMP.to_string(),
+            Helper::Gnu => GNU.to_string(),
             Helper::Make(ty) => MAKE.replace("{part}", c_type(ty.part())).replace("{T}", c_type(ty)),
             Helper::Neg(ty) => binary_wrap(NEG, ty),
             Helper::Add(ty) => binary_wrap(WRAPPING, ty).replace("{op}", "+"),
@@ -140,6 +174,11 @@ impl Helper {
             Helper::Elements => ELEMENTS.to_string(),
             Helper::Grow => GROW.to_string(),
             Helper::SortMarked => SORT_MARKED.to_string(),
+            Helper::Part => PART.to_string(),
+            Helper::ReleaseParts => RELEASE_PARTS.to_string(),
+            Helper::PlaceParts => PLACE_PARTS.to_string(),
+            Helper::JoinParts => JOIN_PARTS.to_string(),
+            Helper::JoinShifted(ty) => typed(JOIN_SHIFTED, ty).replace("{sum}", &shifted_sum(ty)),
             Helper::SortOrder => SORT_ORDER.to_string(),
             Helper::SortCombine(ty) => {
                 let sum = if ty == DType::Bool {
@@ -164,6 +203,7 @@ impl Helper {
             Helper::Allocate => &["stdlib.h"],
             Helper::Grow => &["stdlib.h", "string.h"],
             Helper::SortCombine(_) => &["stdlib.h", "string.h"],
+            Helper::JoinParts => &["string.h"],
             _ => &[],
         }
     }
@@ -228,9 +268,27 @@ fn binary_wrap(text: &str, ty: DType) -> String {
     text.replace("{U}", wrapping_type(ty)).replace("{T}", c_type(ty))
 }
 
+/// The statements that add `shift`, which is not negative, to `from[k]`, and note whether the sum fits.
+fn shifted_sum(ty: DType) -> String {
+    let (sum, fits) = match ty {
+        DType::U64 => ("const uint64_t sum = from[k] + (uint64_t)others[c].before", "sum >= from[k]".to_string()),
+        DType::I64 => (
+            "const int64_t sum = (int64_t)((uint64_t)from[k] + (uint64_t)others[c].before)",
+            "sum >= from[k]".to_string(),
+        ),
+        _ => ("const int64_t sum = from[k] + others[c].before", format!("sum <= {}_MAX", macro_type(ty))),
+    };
+    format!("{sum};\n            fits = fits && {fits};")
+}
+
+/// The type's name in the macros of `stdint.h`: `INT32`.
+fn macro_type(ty: DType) -> String {
+    c_type(ty).trim_end_matches("_t").to_uppercase()
+}
+
 fn to_integer(ty: DType) -> String {
     let (least, greatest) = integer_range(ty);
-    let macro_type = c_type(ty).trim_end_matches("_t").to_uppercase();
+    let macro_type = macro_type(ty);
     let least_name = if least == 0 { "0".to_string() } else { format!("{macro_type}_MIN") };
     // One past the greatest value is a power of two, hence a double, where the greatest value may not be.
     typed(TO_INTEGER, ty)
@@ -239,340 +297,3 @@ fn to_integer(ty: DType) -> String {
         .replace("{LEAST}", &least_name)
         .replace("{GREATEST}", &format!("{macro_type}_MAX"))
 }
-
-const MAKE: &str = "\
-/* A complex number from its parts, each as it is: re + im * I would turn an infinite part into NaN. */
-static inline {T} {name}({part} re, {part} im)
-{
-    const {part} parts[2] = {re, im};
-    {T} z;
-    memcpy(&z, parts, sizeof z);
-    return z;
-}
-";
-
-const NEG: &str = "\
-static inline {T} {name}({T} a) { return ({T})(0u - ({U})a); }
-";
-
-const WRAPPING: &str = "\
-static inline {T} {name}({T} a, {T} b) { return ({T})(({U})a {op} ({U})b); }
-";
-
-const DIV_SIGNED: &str = "\
-/* a / b, truncated; 0 if b is 0; wraps around if the quotient does not fit. */
-static inline {T} {name}({T} a, {T} b)
-{
-    if (b == 0) {
-        return 0;
-    }
-    return b == -1 ? lac_neg_{t}(a) : ({T})(a / b);
-}
-";
-
-const DIV_UNSIGNED: &str = "\
-/* a / b; 0 if b is 0. */
-static inline {T} {name}({T} a, {T} b) { return b == 0 ? 0 : ({T})(a / b); }
-";
-
-const REM_SIGNED: &str = "\
-/* a % b with the sign of a; 0 if b is 0. */
-static inline {T} {name}({T} a, {T} b) { return b == 0 || b == -1 ? 0 : ({T})(a % b); }
-";
-
-const REM_UNSIGNED: &str = "\
-/* a % b; 0 if b is 0. */
-static inline {T} {name}({T} a, {T} b) { return b == 0 ? 0 : ({T})(a % b); }
-";
-
-const POW_NEGATIVE: &str = "    if (n < 0) {
-        const {T} odd = n % 2 != 0;
-        return a == 1 ? 1 : a == -1 ? ({T})(1 - 2 * odd) : 0;
-    }
-";
-
-const POW: &str = "\
-/* a to the power of n by repeated multiplication, wrapping around. */
-static inline {T} {name}({T} a, {T} n)
-{
-{negative}    {T} result = 1;
-    while (n != 0) {
-        if (n % 2 != 0) {
-            result = {result * a};
-        }
-        a = {a * a};
-        n = ({T})(n / 2);
-    }
-    return result;
-}
-";
-
-const ABS: &str = "\
-static inline {T} {name}({T} a) { return a < 0 ? lac_neg_{t}(a) : a; }
-";
-
-const SIGN_REAL: &str = "\
-/* -1, 0 or 1; NaN stays. */
-static inline {T} {name}({T} a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
-";
-
-const SIGN_INTEGER: &str = "\
-/* -1, 0 or 1. */
-static inline {T} {name}({T} a) { return a > 0 ? 1 : a == 0 ? 0 : ({T})-1; }
-";
-
-const MIN_REAL: &str = "\
-/* The smaller of two numbers; NaN if either is. */
-static inline {T} {name}({T} a, {T} b) { return a < b || a != a ? a : b; }
-";
-
-const MAX_REAL: &str = "\
-/* The larger of two numbers; NaN if either is. */
-static inline {T} {name}({T} a, {T} b) { return a > b || a != a ? a : b; }
-";
-
-const MIN_INTEGER: &str = "\
-static inline {T} {name}({T} a, {T} b) { return a < b ? a : b; }
-";
-
-const MAX_INTEGER: &str = "\
-static inline {T} {name}({T} a, {T} b) { return a > b ? a : b; }
-";
-
-const TO_INTEGER: &str = "\
-/* A real number as an integer: truncated, at most the nearest that fits, 0 for NaN. */
-static inline {T} {name}(double a)
-{
-    if (a != a) {
-        return 0;
-    }
-    return a <= {least} ? {LEAST} : a >= {beyond} ? {GREATEST} : ({T})a;
-}
-";
-
-const LOWER_BOUND: &str = "\
-/* The first p of begin .. end with a[p] >= key, or end; a ascends. */
-static inline int64_t {name}(const {T} *a, int64_t begin, int64_t end, int64_t key)
-{
-    while (begin < end) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (key > 0 && a[middle] < (uint64_t)key) {
-            begin = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return begin;
-}
-";
-
-const MEMORY: &str = "\
-/* The memory of an array: where it starts, how many elements there is room for, and whether it could be had. */
-struct lac_memory {
-    void *start;
-    uint64_t capacity;
-    int32_t status;
-};
-";
-
-const RELEASE: &str = "\
-static inline void {name}(const struct lacunar_runtime *runtime, void *memory)
-{
-    if (memory == NULL) {
-        return;
-    }
-    if (runtime != NULL) {
-        runtime->release(memory);
-    } else {
-        free(memory);
-    }
-}
-";
-
-const ALLOCATE: &str = "\
-/* Memory for len elements of size bytes each, in place of the old memory. */
-static inline struct lac_memory {name}(const struct lacunar_runtime *runtime, void *old, int64_t len,
-                                             uint64_t size, bool zeroed)
-{
-    struct lac_memory memory = {NULL, 0, LACUNAR_OUT_OF_MEMORY};
-    lac_release(runtime, old);
-    if (len < 0 || (uint64_t)len > UINT64_MAX / size) {
-        memory.status = LACUNAR_SIZE_OVERFLOW;
-        return memory;
-    }
-    const uint64_t bytes = len == 0 ? size : (uint64_t)len * size;
-    if (runtime != NULL) {
-        memory.start = runtime->allocate(bytes, zeroed);
-    } else {
-        memory.start = zeroed ? calloc(bytes, 1) : malloc(bytes);
-    }
-    if (memory.start != NULL) {
-        memory.capacity = (uint64_t)len;
-        memory.status = LACUNAR_OK;
-    }
-    return memory;
-}
-";
-
-const ELEMENTS: &str = "\
-/* count * block, or UINT64_MAX if that is negative or does not fit. */
-static inline uint64_t {name}(int64_t count, int64_t block)
-{
-    const bool small = (uint64_t)(count | block) <= UINT32_MAX / 2;
-    if (!small && (count < 0 || block < 0 || (block > 0 && count > INT64_MAX / block))) {
-        return UINT64_MAX;
-    }
-    return (uint64_t)count * (uint64_t)block;
-}
-";
-
-const GROW: &str = "\
-/* Room for as many elements of size bytes each as are needed, and for twice as many as before, with the old ones kept
-   and, if zeroed, the new ones zero. If that fails, the old memory stays. */
-static inline struct lac_memory {name}(const struct lacunar_runtime *runtime, void *old, uint64_t capacity,
-                                         uint64_t needed, uint64_t size, bool zeroed)
-{
-    struct lac_memory memory = {old, capacity, LACUNAR_OUT_OF_MEMORY};
-    const uint64_t wanted = capacity > needed / 2 ? 2 * capacity : needed;
-    if (needed > INT64_MAX || wanted > UINT64_MAX / size) {
-        memory.status = LACUNAR_SIZE_OVERFLOW;
-        return memory;
-    }
-    const uint64_t kept = capacity * size;
-    void *start;
-    if (runtime != NULL) {
-        start = runtime->reallocate(old, kept, wanted * size, zeroed ? kept : UINT64_MAX);
-    } else {
-        start = realloc(old, wanted * size);
-        if (start != NULL && zeroed) {
-            memset((char *)start + kept, 0, wanted * size - kept);
-        }
-    }
-    if (start != NULL) {
-        memory.start = start;
-        memory.capacity = wanted;
-        memory.status = LACUNAR_OK;
-    }
-    return memory;
-}
-";
-
-const SORT_MARKED: &str = "\
-static inline int lac_compare_i64(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts list[0 .. n], the n coordinates k below size with marks[k]; reads the marks off if they are not many more. */
-static inline void {name}(const struct lacunar_runtime *runtime, int64_t *list, int64_t n, const bool *marks,
-                                   int64_t size)
-{
-    if (runtime != NULL) {
-        runtime->sort_marked(list, n, (const uint8_t *)marks, size);
-    } else if (n > size / 32) {
-        int64_t found = 0;
-        for (int64_t k = 0; k < size && found < n; k++) {
-            if (marks[k]) {
-                list[found] = k;
-                found++;
-            }
-        }
-    } else if (n > 1) {
-        qsort(list, (size_t)n, sizeof *list, lac_compare_i64);
-    }
-}
-";
-
-const SORT_ORDER: &str = "\
-/* Compares entries a and b by their keys, the first key first: below, at or above 0. */
-static inline int lac_compare_keys(int64_t *const *keys, uint64_t nkeys, int64_t a, int64_t b)
-{
-    for (uint64_t k = 0; k < nkeys; k++) {
-        if (keys[k][a] != keys[k][b]) {
-            return keys[k][a] < keys[k][b] ? -1 : 1;
-        }
-    }
-    return 0;
-}
-
-/* The entries 0 .. n in the order of their keys, equal ones as they were: merges runs of doubling length. The result is
-   in one of the two arrays given; the other one is spare. */
-static inline int64_t *lac_sort_order(int64_t *const *keys, uint64_t nkeys, int64_t n, int64_t *order, int64_t *spare)
-{
-    for (int64_t k = 0; k < n; k++) {
-        order[k] = k;
-    }
-    for (int64_t width = 1; width < n; width *= 2) {
-        for (int64_t low = 0; low < n; low += 2 * width) {
-            const int64_t middle = width < n - low ? low + width : n;
-            const int64_t high = 2 * width < n - low ? low + 2 * width : n;
-            int64_t a = low;
-            int64_t b = middle;
-            for (int64_t k = low; k < high; k++) {
-                if (b == high || (a < middle && lac_compare_keys(keys, nkeys, order[a], order[b]) <= 0)) {
-                    spare[k] = order[a];
-                    a++;
-                } else {
-                    spare[k] = order[b];
-                    b++;
-                }
-            }
-        }
-        int64_t *const sorted = spare;
-        spare = order;
-        order = sorted;
-    }
-    return order;
-}
-";
-
-const SORT_COMBINE: &str = "\
-/* Sorts n entries by their keys and adds up the values of equal keys; how many entries are left, or -1 without memory. */
-static inline int64_t {name}(const struct lacunar_runtime *runtime, int64_t **keys, uint64_t nkeys,
-                                         {T} *values, int64_t n)
-{
-    if (runtime != NULL) {
-        return runtime->sort_combine(keys, nkeys, values, {number}, n);
-    }
-    if (n <= 0) {
-        return 0;
-    }
-    if (n > INT64_MAX / 16) {
-        return -1;
-    }
-    int64_t *const orders = malloc((size_t)n * 2 * sizeof *orders);
-    {T} *const totals = malloc((size_t)n * sizeof *totals);
-    if (orders == NULL || totals == NULL) {
-        free(orders);
-        free(totals);
-        return -1;
-    }
-    const int64_t *const order = lac_sort_order(keys, nkeys, n, orders, orders + n);
-    int64_t *const first = order == orders ? orders + n : orders;
-    int64_t count = 0;
-    for (int64_t k = 0; k < n; k++) {
-        const {T} value = values[order[k]];
-        if (k > 0 && lac_compare_keys(keys, nkeys, order[k - 1], order[k]) == 0) {
-            const {T} total = totals[count - 1];
-            totals[count - 1] = {sum};
-        } else {
-            totals[count] = value;
-            first[count] = order[k];
-            count++;
-        }
-    }
-    memcpy(values, totals, (size_t)count * sizeof *totals);
-    int64_t *const key = first == orders ? orders + n : orders;
-    for (uint64_t k = 0; k < nkeys; k++) {
-        for (int64_t e = 0; e < count; e++) {
-            key[e] = keys[k][first[e]];
-        }
-        memcpy(keys[k], key, (size_t)count * sizeof *key);
-    }
-    free(orders);
-    free(totals);
-    return count;
-}
-";

@@ -21,7 +21,7 @@ use lacunar_imp::{
 use rustc_hash::FxHashMap;
 
 use crate::expr::{Binding, Text};
-use crate::facts::{Facts, shared_subexpressions, visit};
+use crate::facts::{Facts, shared_subexpressions};
 use crate::helpers::{Helper, Helpers};
 use crate::interface::Names;
 use crate::namer::Namer;
@@ -35,19 +35,36 @@ pub(crate) struct KernelPrinter<'f> {
     /// Subexpressions of the statement being printed that have a variable of their own.
     pub(crate) temporaries: FxHashMap<ExprId, String>,
     names: &'f Names,
-    namer: Namer,
+    pub(crate) namer: Namer,
     remarks: bool,
-    indent: usize,
-    out: String,
-    uses_runtime: bool,
-    uses_memory: bool,
-    jumps: bool,
+    pub(crate) indent: usize,
+    pub(crate) out: String,
+    pub(crate) uses_runtime: bool,
+    pub(crate) scope: Scope,
+    /// How many parallel loops there are around the statement being printed.
+    pub(crate) parallel: usize,
+    /// Whether there are directives for OpenMP.
+    pub(crate) directives: bool,
+}
+
+/// What can fail and has a way out: the function, or the body of a parallel loop.
+pub(crate) struct Scope {
+    /// The variable that takes the status of a failure.
+    pub(crate) status: String,
+    /// The variable that takes what an allocation gives.
+    pub(crate) memory: String,
+    /// The label of the way out.
+    pub(crate) exit: String,
+    pub(crate) uses_memory: bool,
+    pub(crate) jumps: bool,
 }
 
 /// The text of a kernel's function and the helpers that it calls.
 pub(crate) struct KernelText {
     pub(crate) text: String,
     pub(crate) helpers: Helpers,
+    /// Whether it has directives for OpenMP.
+    pub(crate) directives: bool,
 }
 
 /// Prints the definition of a kernel's function. `names` are its names in C, `remarks` whether to print comments.
@@ -63,8 +80,9 @@ pub(crate) fn print_kernel(function: &Function, names: &Names, remarks: bool) ->
         indent: 1,
         out: String::new(),
         uses_runtime: false,
-        uses_memory: false,
-        jumps: false,
+        scope: Scope::of_function(),
+        parallel: 0,
+        directives: false,
     };
     printer.block(&function.body);
     let body = std::mem::take(&mut printer.out);
@@ -74,11 +92,18 @@ pub(crate) fn print_kernel(function: &Function, names: &Names, remarks: bool) ->
     let symbol = &names.symbol;
     let space = if printer.out.is_empty() { "" } else { "\n" };
     let text = format!("int32_t {symbol}(struct {symbol}_args *args)\n{{\n{}{space}{body}{epilogue}}}\n", printer.out);
-    KernelText { text, helpers: printer.helpers }
+    KernelText { text, helpers: printer.helpers, directives: printer.directives }
+}
+
+impl Scope {
+    fn of_function() -> Scope {
+        let [status, memory, exit] = ["status", "memory", "cleanup"].map(String::from);
+        Scope { status, memory, exit, uses_memory: false, jumps: false }
+    }
 }
 
 impl KernelPrinter<'_> {
-    fn line(&mut self, text: impl Display) {
+    pub(crate) fn line(&mut self, text: impl Display) {
         for _ in 0..self.indent {
             self.out.push_str("    ");
         }
@@ -87,7 +112,7 @@ impl KernelPrinter<'_> {
     }
 
     /// A line that opens a block, the block's content, and its end.
-    fn braces(&mut self, head: impl Display, content: impl FnOnce(&mut Self)) {
+    pub(crate) fn braces(&mut self, head: impl Display, content: impl FnOnce(&mut Self)) {
         self.line(format_args!("{head} {{"));
         self.indent += 1;
         content(self);
@@ -99,11 +124,11 @@ impl KernelPrinter<'_> {
         self.names.vars[var.index()].clone()
     }
 
-    fn array_name(&self, array: ArrayId) -> String {
+    pub(crate) fn array_name(&self, array: ArrayId) -> String {
         self.names.arrays[array.index()].clone()
     }
 
-    fn capacity_name(&self, array: ArrayId) -> String {
+    pub(crate) fn capacity_name(&self, array: ArrayId) -> String {
         self.names.capacities[array.index()].clone()
     }
 
@@ -111,13 +136,18 @@ impl KernelPrinter<'_> {
 
     /// Arrays whose memory the kernel has to hand back or release.
     fn owned(&self, role: ArrayRole) -> Vec<ArrayId> {
-        let arrays = self.function.arrays.iter();
-        arrays.filter(|(id, array)| array.role == role && self.facts.is_used(*id)).map(|(id, _)| id).collect()
+        let arrays = self.function.arrays.iter().filter(|(_, array)| array.role == role);
+        arrays.map(|(id, _)| id).filter(|&id| self.facts.is_used(id) && !self.facts.is_private(id)).collect()
+    }
+
+    /// Arrays and lists of parts that the kernel releases at its end.
+    fn released(&self) -> Vec<ArrayId> {
+        [self.owned(ArrayRole::Local), self.owned(ArrayRole::Parts)].concat()
     }
 
     fn has_cleanup(&self) -> bool {
         let grown = self.owned(ArrayRole::Grown).iter().any(|&array| self.facts.is_grown(array));
-        grown || !self.owned(ArrayRole::Local).is_empty()
+        grown || !self.released().is_empty()
     }
 
     fn prologue(&mut self) {
@@ -131,20 +161,13 @@ impl KernelPrinter<'_> {
         if !unpacked {
             self.line("(void)args;");
         }
-        for array in self.owned(ArrayRole::Local) {
-            self.line(format_args!(
-                "{} *restrict {} = NULL;",
-                c_type(self.function.arrays[array].elem),
-                self.array_name(array)
-            ));
-            if self.facts.is_grown(array) {
-                self.line(format_args!("uint64_t {} = 0;", self.capacity_name(array)));
-            }
+        for array in self.released() {
+            self.declare_array(array);
         }
-        if self.uses_memory {
+        if self.scope.uses_memory {
             self.line("struct lac_memory memory;");
         }
-        if self.jumps {
+        if self.scope.jumps {
             self.line("int32_t status = LACUNAR_OK;");
         }
     }
@@ -171,7 +194,7 @@ impl KernelPrinter<'_> {
     }
 
     fn epilogue(&mut self) {
-        if self.jumps {
+        if self.scope.jumps {
             self.out.push_str("\ncleanup:\n");
         }
         for array in self.owned(ArrayRole::Grown) {
@@ -182,13 +205,10 @@ impl KernelPrinter<'_> {
             self.line(format_args!("args->{name} = {name};"));
             self.line(format_args!("args->{capacity} = {capacity};"));
         }
-        for array in self.owned(ArrayRole::Local) {
-            self.uses_runtime = true;
-            let release = self.helpers.name(Helper::Release);
-            let name = self.array_name(array);
-            self.line(format_args!("{release}(runtime, {name});"));
+        for array in self.released() {
+            self.release_array(array);
         }
-        self.line(if self.jumps { "return status;" } else { "return LACUNAR_OK;" });
+        self.line(if self.scope.jumps { "return status;" } else { "return LACUNAR_OK;" });
     }
 
     fn fail(&mut self, status: Status) {
@@ -196,25 +216,30 @@ impl KernelPrinter<'_> {
             Status::OutOfMemory => "LACUNAR_OUT_OF_MEMORY",
             Status::SizeOverflow => "LACUNAR_SIZE_OVERFLOW",
         };
-        if self.has_cleanup() {
-            self.jumps = true;
-            self.line(format_args!("status = {name};"));
-            self.line("goto cleanup;");
+        if self.parallel > 0 || self.has_cleanup() {
+            self.line(format!("{} = {name};", self.scope.status));
+            self.jump();
         } else {
             self.line(format_args!("return {name};"));
         }
     }
 
+    /// Leaves by the way out, with the status that has been noted.
+    pub(crate) fn jump(&mut self) {
+        self.scope.jumps = true;
+        self.line(format!("goto {};", self.scope.exit));
+    }
+
     // Statements.
 
-    fn block(&mut self, block: &Block) {
+    pub(crate) fn block(&mut self, block: &Block) {
         for stmt in block {
             self.stmt(stmt);
         }
     }
 
     /// Gives the large or deep common parts of a statement's expressions variables, printed before it.
-    fn name_shared(&mut self, roots: &[ExprId]) {
+    pub(crate) fn name_shared(&mut self, roots: &[ExprId]) {
         self.temporaries.clear();
         for expr in shared_subexpressions(self.function, &self.facts, roots) {
             let value = self.expr(expr);
@@ -250,17 +275,21 @@ impl KernelPrinter<'_> {
                 self.define(var, &format!("{array}[{index}]"));
             }
             Stmt::Store { array, index, value, reduce } => self.store(array, index, value, reduce),
-            Stmt::For { var, begin, end, ref body, .. } => self.for_loop(var, begin, end, body),
+            Stmt::For { var, begin, end, kind, ref body } => self.for_loop(stmt, kind, (var, begin, end), body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => self.line("break;"),
             Stmt::If { cond, ref then, ref otherwise } => {
                 self.name_shared(&[cond]);
                 self.branch(cond, then, otherwise);
             }
+            Stmt::Alloc { array, len, .. } if self.function.arrays[array].role == ArrayRole::Parts => {
+                self.alloc_parts(array, len);
+            }
             Stmt::Alloc { array, len, zeroed } => self.alloc(array, len, zeroed),
             Stmt::Grow { array, count, block, zeroed } => self.grow(array, count, block, zeroed),
-            Stmt::Atomic { array, index, value, op } => self.store(array, index, value, Some(op)),
-            Stmt::Deposit { .. } | Stmt::Collect { .. } => {}
+            Stmt::Atomic { array, index, value, op } => self.atomic(array, index, value, op),
+            Stmt::Deposit { parts, slot, array, len } => self.deposit(parts, slot, array, len),
+            Stmt::Collect { array, at, parts, bias, result } => self.collect(array, at, parts, bias, result),
             Stmt::Fill { array, begin, end, value } => self.fill(array, begin, end, value),
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.fail(status),
@@ -268,14 +297,14 @@ impl KernelPrinter<'_> {
         }
     }
 
-    fn define(&mut self, var: VarId, value: &str) {
+    pub(crate) fn define(&mut self, var: VarId, value: &str) {
         let declared = &self.function.vars[var];
         let qualifier = if declared.mutable { "" } else { "const " };
         let (ty, name) = (c_type(declared.ty), self.var_name(var));
         self.line(format_args!("{qualifier}{ty} {name} = {value};"));
     }
 
-    fn store(&mut self, array: ArrayId, index: ExprId, value: ExprId, reduce: Option<BinaryOp>) {
+    pub(crate) fn store(&mut self, array: ArrayId, index: ExprId, value: ExprId, reduce: Option<BinaryOp>) {
         self.name_shared(&[index, value]);
         let element = format!("{}[{}]", self.array_name(array), self.index(index));
         let value = self.expr(value);
@@ -297,41 +326,6 @@ impl KernelPrinter<'_> {
         } else {
             self.line(format_args!("{place} = {};", combined.text));
         }
-    }
-
-    fn for_loop(&mut self, var: VarId, begin: ExprId, end: ExprId, body: &Block) {
-        self.name_shared(&[begin, end]);
-        let name = self.var_name(var);
-        let (begin, mut bound) = (self.bound(begin), self.bound(end));
-        // The bound is evaluated once, and what it reads may change. The smallest integer as a bound would make
-        // compilers warn of a comparison that always fails.
-        if self.changes(body, end) || self.as_int(end) == Some(i64::MIN) {
-            let once = self.namer.unique(&format!("{name}_end"));
-            self.line(format_args!("const int64_t {once} = {};", bound.text));
-            bound = Text::primary(once);
-        }
-        let bound = bound.at_least(Binding::Sum);
-        let head = format!("for (int64_t {name} = {}; {name} < {bound}; {name}++)", begin.text);
-        self.braces(head, |printer| printer.block(body));
-    }
-
-    /// Whether a block may change the value of an expression: it assigns to a variable that the expression reads.
-    fn changes(&self, block: &Block, expr: ExprId) -> bool {
-        // Only expressions that a reader can take in at a glance are looked through.
-        if !self.facts.reads_mutable(expr) || self.facts.tree_size(expr) > 8 {
-            return self.facts.reads_mutable(expr);
-        }
-        let mut read = Vec::new();
-        let mut pending = vec![expr];
-        while let Some(expr) = pending.pop() {
-            pending.extend(self.facts.printed_operands(self.function, expr));
-            if let Expr::Var(var) = self.function.exprs[expr] {
-                read.push(var);
-            }
-        }
-        let mut assigned = false;
-        visit(block, &mut |stmt| assigned |= matches!(stmt, Stmt::Assign { var, .. } if read.contains(var)));
-        assigned
     }
 
     fn while_loop(&mut self, cond: ExprId, body: &Block) {
@@ -382,48 +376,6 @@ impl KernelPrinter<'_> {
             }
         }
         self.line("}");
-    }
-
-    // Memory.
-
-    fn alloc(&mut self, array: ArrayId, len: ExprId, zeroed: bool) {
-        self.name_shared(&[len]);
-        let (name, len) = (self.array_name(array), self.expr(len));
-        let allocate = self.helpers.name(Helper::Allocate);
-        self.line(format_args!("memory = {allocate}(runtime, {name}, {}, sizeof *{name}, {zeroed});", len.text));
-        self.take_memory(array);
-    }
-
-    fn grow(&mut self, array: ArrayId, count: ExprId, block: ExprId, zeroed: bool) {
-        self.name_shared(&[count, block]);
-        let (name, capacity) = (self.array_name(array), self.capacity_name(array));
-        // A negative count is a very large unsigned one, which `lac_grow` refuses as it refuses every overflow.
-        let needed = if self.as_int(block) == Some(1) {
-            format!("(uint64_t){}", self.expr(count).at_least(Binding::Prefix))
-        } else {
-            let elements = self.helpers.name(Helper::Elements);
-            format!("{elements}({}, {})", self.expr(count).text, self.expr(block).text)
-        };
-        let grow = self.helpers.name(Helper::Grow);
-        self.braces(format_args!("if ({needed} > {capacity})"), |printer| {
-            printer.line(format_args!(
-                "memory = {grow}(runtime, {name}, {capacity}, {needed}, sizeof *{name}, {zeroed});"
-            ));
-            printer.take_memory(array);
-        });
-    }
-
-    /// Takes over what an allocation gave. A failed one leaves no memory or the old one, which is taken as well.
-    fn take_memory(&mut self, array: ArrayId) {
-        (self.uses_runtime, self.uses_memory, self.jumps) = (true, true, true);
-        let name = self.array_name(array);
-        self.line(format_args!("{name} = memory.start;"));
-        if self.facts.is_grown(array) {
-            let capacity = self.capacity_name(array);
-            self.line(format_args!("{capacity} = memory.capacity;"));
-        }
-        self.line("status = memory.status;");
-        self.braces("if (status != LACUNAR_OK)", |printer| printer.line("goto cleanup;"));
     }
 
     fn fill(&mut self, array: ArrayId, begin: ExprId, end: ExprId, value: ExprId) {
@@ -483,7 +435,7 @@ impl KernelPrinter<'_> {
         }
     }
 
-    fn as_int(&self, expr: ExprId) -> Option<i64> {
+    pub(crate) fn as_int(&self, expr: ExprId) -> Option<i64> {
         self.facts.known(expr).filter(|value| value.ty == DType::I64).map(|value| value.bits as i64)
     }
 

@@ -13,6 +13,13 @@
 //! | complex arithmetic | C99's operators; `-fcx-limited-range` makes them the textbook formulas, as in the other back ends |
 //! | `Grow`, `Alloc` | `realloc` and `malloc`, or the functions of the runtime's table |
 //! | failure | `goto cleanup`, which hands back grown arrays and releases local ones |
+//! | parallel loop | `omp parallel for`; arrays of its own are declared in its body |
+//! | vector loop | `omp simd` with the reductions that OpenMP does as the IR does; otherwise a plain loop |
+//! | unrolled loop | `GCC unroll` |
+//! | `Atomic` | `omp atomic`, or `omp critical` for what that can't do |
+//! | `Deposit`, `Collect` | a list of pointers; the elements are copied behind each other |
+//!
+//! OpenMP is not necessary: without it (`-fopenmp`) the loops are serial.
 //!
 //! Unless a function is strict, contraction (`-ffp-contract=fast`) is allowed; reassociation is left to
 //! [`CcOptions::reassociate`], because C compilers then also ignore the sign of zero and lose NaN in `(a + b) - a`.
@@ -42,6 +49,8 @@ mod helpers;
 mod interface;
 mod kernel;
 mod known;
+mod loops;
+mod memory;
 pub mod namer;
 mod print;
 mod types;

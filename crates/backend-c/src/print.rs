@@ -42,6 +42,8 @@ pub struct CSource {
     pub source: String,
     /// Whether any of the kernels forbids contraction and reassociation.
     pub strict: bool,
+    /// Whether any of the kernels has directives for OpenMP.
+    pub openmp: bool,
 }
 
 impl CSource {
@@ -78,10 +80,11 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
     let wanted = options.file_name.clone().or_else(|| symbols.first().cloned()).unwrap_or_default();
     let file_name = file_name(&wanted);
     let mut helpers = Helpers::default();
-    let mut kernels = String::new();
+    let (mut kernels, mut openmp) = (String::new(), false);
     for (function, names) in functions.iter().zip(&names) {
         let kernel = print_kernel(function, names, options.comments);
         helpers.merge(kernel.helpers);
+        openmp |= kernel.directives;
         kernels.push('\n');
         kernels.push_str(&kernel.text);
     }
@@ -90,7 +93,7 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
     let includes = if includes.is_empty() { includes } else { format!("\n{includes}") };
     let source = format!("{}{includes}\n{}{}", include_line(&file_name), helpers.text(), kernels.trim_start());
     let strict = functions.iter().any(|function| function.strict);
-    CSource { symbols, file_name, header, source, strict }
+    CSource { symbols, file_name, header, source, strict, openmp }
 }
 
 fn header(file_name: &str, functions: &[&Function], names: &[Names], comments: bool) -> String {

@@ -49,14 +49,29 @@ fn random_functions_optimized() {
 }
 
 #[test]
+fn random_functions_on_threads() {
+    let flags = ["-O2", "-fwrapv", "-fcx-limited-range", "-ffp-contract=fast", "-fno-trapping-math", "-fopenmp"];
+    if compiles_with(&flags, "random_functions_on_threads") {
+        check(SEEDS + 15..2 * SEEDS, &flags);
+    }
+}
+
+#[test]
 fn random_functions_under_sanitizers() {
     let sanitizers = ["-O1", "-fwrapv", "-fcx-limited-range", "-fsanitize=address,undefined", "-fno-sanitize-recover"];
+    if compiles_with(&sanitizers, "random_functions_under_sanitizers") {
+        check(SEEDS..SEEDS + 15, &sanitizers);
+    }
+}
+
+/// Whether the C compiler takes some flags; says that a test is skipped if not.
+fn compiles_with(flags: &[&str], test: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let probe = folder.path().join("probe.c");
     std::fs::write(&probe, "int main(void) { return 0; }\n").expect("the probe is written");
-    if let Err(message) = common::cc(&probe, &folder.path().join("probe"), &sanitizers) {
-        eprintln!("SKIPPED random_functions_under_sanitizers: the C compiler has no sanitizers: {message}");
-        return;
+    let done = common::cc(&probe, &folder.path().join("probe"), flags);
+    if let Err(message) = &done {
+        eprintln!("SKIPPED {test}: the C compiler does not take {flags:?}: {message}");
     }
-    check(SEEDS..SEEDS + 15, &sanitizers);
+    done.is_ok()
 }
