@@ -213,6 +213,11 @@ impl Provenance {
         })
     }
 
+    /// Whether threads share the loop over a variable.
+    pub fn is_shared(&self, var: VarId) -> bool {
+        matches!(self.parallel(var), Some((Unit::CpuThread, _)))
+    }
+
     /// How often the body of the loop over a variable is repeated.
     pub fn unroll(&self, var: VarId) -> Option<u32> {
         self.tags(var).find_map(|tag| match tag {
