@@ -57,7 +57,8 @@ pub(crate) const SHARED: &str = "\
 /* What a kernel returns. */
 enum { LACUNAR_OK = 0, LACUNAR_OUT_OF_MEMORY = 1, LACUNAR_SIZE_OVERFLOW = 2 };
 
-/* Functions that a kernel calls in place of its own, which are built on malloc. */
+/* Functions that a kernel calls in place of its own, which are built on malloc; if it has parallel loops, on several
+   threads at the same time. */
 struct lacunar_runtime {
     /* Memory of so many bytes (at least 1), zero if asked for; NULL if there is none. */
     void *(*allocate)(uint64_t bytes, uint32_t zeroed);
@@ -97,8 +98,8 @@ pub(crate) fn declarations(function: &Function, names: &Names) -> String {
     text + &format!("}};\n\nint32_t {symbol}(struct {symbol}_args *args);\n")
 }
 
-/// The comment that explains a kernel: arguments, a call, what it returns.
-pub(crate) fn explanation(function: &Function, names: &Names) -> String {
+/// The comment that explains a kernel, which may have directives for OpenMP: arguments, a call, what it returns.
+pub(crate) fn explanation(function: &Function, names: &Names, openmp: bool) -> String {
     let symbol = &names.symbol;
     let mut text =
         format!("/*\n * {symbol}: a kernel made by Lacunar.\n *\n * Arguments, fields of struct {symbol}_args:\n");
@@ -138,9 +139,10 @@ pub(crate) fn explanation(function: &Function, names: &Names) -> String {
         }
     }
     let flags = if function.strict { "-std=c99 -O2 -ffp-contract=off" } else { "-std=c99 -O3" };
+    let threads = if openmp { " and -fopenmp, or without for one thread" } else { "" };
     text.push_str(&format!(
         "}};\n *   int32_t status = {symbol}(&args);\n *\n \
-         * Returns LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW. Compile with {flags}; add -fwrapv for\n \
+         * Returns LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW. Compile with {flags}{threads}; add -fwrapv for\n \
          * arithmetic on indices that wraps around as that on values does (it can't overflow unless a size is wrong).\n \
          */\n"
     ));

@@ -32,6 +32,8 @@ use crate::kernel::{KernelPrinter, Scope};
 
 /// The greatest number that GCC takes for the times that a loop is unrolled.
 const MOST_UNROLLED: i64 = 65534;
+/// The longest loop that is unrolled as a whole, lest it be more text than it is worth.
+const LONGEST_UNROLLED: i64 = 256;
 
 impl KernelPrinter<'_> {
     /// Prints the loop `stmt`: counter, bounds and body are its own.
@@ -109,7 +111,7 @@ impl KernelPrinter<'_> {
 
     /// The directive before a loop to be unrolled, so many times or, if that is 0, as often as it has iterations.
     fn unroll(&mut self, times: u32, count: Option<i64>) {
-        let times = if times > 0 { Some(i64::from(times)) } else { count.filter(|&count| count <= MOST_UNROLLED) };
+        let times = if times > 0 { Some(i64::from(times)) } else { count.filter(|&count| count <= LONGEST_UNROLLED) };
         if let Some(times) = times.filter(|&times| times > 1) {
             let gnu = self.helpers.name(Helper::Gnu);
             self.line(format_args!("{gnu}(GCC unroll {})", times.min(MOST_UNROLLED)));
@@ -214,13 +216,21 @@ impl KernelPrinter<'_> {
 
     /// Sets an element of type `Bool` to `decisive` if the value is that, which decides the result.
     fn atomic_flag(&mut self, array: ArrayId, index: ExprId, value: ExprId, decisive: bool) {
+        let known = self.facts.known(value).map(|value| value.bits != 0);
         self.name_shared(&[index, value]);
         let (element, value) = (format!("{}[{}]", self.array_name(array), self.index(index)), self.expr(value));
-        let cond = if decisive { value.text } else { format!("!{}", value.at_least(Binding::Prefix)) };
-        self.braces(format_args!("if ({cond})"), |printer| {
+        let set = |printer: &mut Self| {
             printer.directive("omp atomic write");
             printer.line(format_args!("{element} = {decisive};"));
-        });
+        };
+        match known {
+            Some(known) if known == decisive => set(self),
+            Some(_) => {}
+            None => {
+                let cond = if decisive { value.text } else { format!("!{}", value.at_least(Binding::Prefix)) };
+                self.braces(format_args!("if ({cond})"), set);
+            }
+        }
     }
 
     fn braces_only(&mut self, content: impl FnOnce(&mut Self)) {

@@ -80,23 +80,23 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
     let wanted = options.file_name.clone().or_else(|| symbols.first().cloned()).unwrap_or_default();
     let file_name = file_name(&wanted);
     let mut helpers = Helpers::default();
-    let (mut kernels, mut openmp) = (String::new(), false);
+    let (mut kernels, mut openmp) = (String::new(), Vec::new());
     for (function, names) in functions.iter().zip(&names) {
         let kernel = print_kernel(function, names, options.comments);
         helpers.merge(kernel.helpers);
-        openmp |= kernel.directives;
+        openmp.push(kernel.directives);
         kernels.push('\n');
         kernels.push_str(&kernel.text);
     }
-    let header = header(&file_name, &functions, &names, options.comments);
+    let header = header(&file_name, &functions, &names, &openmp, options.comments);
     let includes: String = helpers.includes().iter().map(|name| format!("#include <{name}>\n")).collect();
     let includes = if includes.is_empty() { includes } else { format!("\n{includes}") };
     let source = format!("{}{includes}\n{}{}", include_line(&file_name), helpers.text(), kernels.trim_start());
     let strict = functions.iter().any(|function| function.strict);
-    CSource { symbols, file_name, header, source, strict, openmp }
+    CSource { symbols, file_name, header, source, strict, openmp: openmp.contains(&true) }
 }
 
-fn header(file_name: &str, functions: &[&Function], names: &[Names], comments: bool) -> String {
+fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[bool], comments: bool) -> String {
     let guard = format!("LACUNAR_{}_H", guard_name(file_name));
     let mut includes = BTreeSet::from(["stdbool.h", "stddef.h", "stdint.h"]);
     if functions.iter().any(|function| has_complex(function)) {
@@ -106,8 +106,9 @@ fn header(file_name: &str, functions: &[&Function], names: &[Names], comments: b
     let kernels: String = functions
         .iter()
         .zip(names)
-        .map(|(function, names)| {
-            let explanation = if comments { explanation(function, names) } else { String::new() };
+        .zip(openmp)
+        .map(|((function, names), &openmp)| {
+            let explanation = if comments { explanation(function, names, openmp) } else { String::new() };
             format!("\n{explanation}{}", declarations(function, names))
         })
         .collect();

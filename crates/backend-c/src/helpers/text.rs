@@ -411,7 +411,7 @@ pub(super) const JOIN_SHIFTED: &str = "\
 /* Moves the elements of parts to an array from its element at on, adding to those of each part the number of elements
    in the parts before the same one of another list. A sum that does not fit is a failure. */
 static inline int32_t {name}(const struct lacunar_runtime *runtime, struct lac_part *parts,
-                                             uint64_t count, const struct lac_part *others, {T} *array, int64_t at)
+                                           uint64_t count, const struct lac_part *others, {T} *array, int64_t at)
 {
     int32_t status = LACUNAR_OK;
     LACUNAR_OMP(omp parallel for schedule(dynamic, 1) reduction(max: status)

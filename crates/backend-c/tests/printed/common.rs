@@ -174,6 +174,72 @@ pub fn doubled() -> Verified<Function> {
     verified(b.finish())
 }
 
+/// The entries of a CSR matrix that are not zero, by chunks of rows on threads: each makes its coordinates, values and
+/// ends of rows, which are put behind each other; on the way entries are counted by column, and the largest is found.
+pub fn chunks() -> Verified<Function> {
+    let text = "kernel chunks(in A_pos: u32[], in A_crd: u32[], in A_vals: f64[], grown C_pos: u32[], grown C_crd: u32[],
+        grown C_vals: f64[], out count: i64[], out most: f64[], out seen: bool[], out total: c128[], m: i64, size: i64) {
+      local ends: u32[];
+      local crd: u32[];
+      local vals: f64[];
+      parts C_pos_parts: u32[];
+      parts C_crd_parts: u32[];
+      parts C_vals_parts: f64[];
+      let chunks: i64 = (m + size - 1) / size;
+      alloc C_pos_parts[chunks];
+      alloc C_crd_parts[chunks];
+      alloc C_vals_parts[chunks];
+      for c in 0 .. chunks parallel {
+        let first: i64 = c * size;
+        let last: i64 = min(first + size, m);
+        var n: i64 = 0;
+        alloc ends[last - first];
+        for i in first .. last {
+          let begin: u32 = A_pos[i];
+          let end: u32 = A_pos[i + 1];
+          for p in i64(begin) .. i64(end) {
+            let j: u32 = A_crd[p];
+            let v: f64 = A_vals[p];
+            if v != 0.0 {
+              grow crd[(n + 1) * 1];
+              grow vals[(n + 1) * 1];
+              crd[n] = j;
+              vals[n] = v;
+              n = n + 1;
+              atomic count[i64(j)] += 1;
+              atomic most[0] max= v;
+              atomic seen[i64(j)] |= true;
+              atomic total[0] += c128(v);
+            }
+            if v < 0.0 {
+              fail size_overflow;
+            }
+          }
+          ends[i - first] = u32(n);
+        }
+        var sum: f64 = 0.0;
+        for q in 0 .. n vector(8) {
+          let w: f64 = vals[q];
+          sum = sum + w;
+        }
+        for r in 0 .. 4 unroll {
+          if sum > 1000.0 {
+            fail size_overflow;
+          }
+        }
+        deposit C_pos_parts[c] = ends[.. last - first];
+        deposit C_crd_parts[c] = crd[.. n];
+        deposit C_vals_parts[c] = vals[.. n];
+      }
+      grow C_pos[1 * 1];
+      C_pos[0] = 0u32;
+      let rows: i64 = collect C_pos[1 ..] = C_pos_parts + C_crd_parts;
+      let stored: i64 = collect C_crd[0 ..] = C_crd_parts;
+      let stored_2: i64 = collect C_vals[0 ..] = C_vals_parts;
+    }";
+    verified(lacunar_imp::parse(text).expect("the text is well-formed"))
+}
+
 /// Runs the C compiler as strictly as a reader of the printed files might, and gives what it complains of.
 pub fn cc(source: &Path, output: &Path, flags: &[&str]) -> Result<(), String> {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());

@@ -39,6 +39,13 @@ fn names_and_remarks() {
 }
 
 #[test]
+fn loops_on_threads() {
+    let source = printed(&common::chunks());
+    assert!(source.openmp && !printed(&common::rowsum()).openmp);
+    insta::assert_snapshot!(own_text(&source));
+}
+
+#[test]
 fn text_is_not_longer_than_the_function() {
     let source = printed(&common::doubled()).source;
     assert!(source.contains("const uint64_t shared = v + v + (v + v) + (v + v + (v + v));"), "{source}");
@@ -60,7 +67,10 @@ fn without_comments() {
 #[test]
 fn no_warnings_at_any_level() {
     let kernels =
-        [common::rowsum(), common::compress(), common::distinct(), common::combine(DType::F32), common::awkward()];
+        [common::rowsum(), common::compress(), common::distinct(), common::combine(DType::F32), common::awkward()]
+            .into_iter()
+            .chain([common::chunks()]);
+    let kernels: Vec<_> = kernels.collect();
     let one_file = print_all(&kernels, &COptions::default()).single_file();
     let folder = tempfile::tempdir().expect("a folder for the test");
     let path = folder.path().join("kernels.c");

@@ -4,7 +4,7 @@ use crate::common;
 use crate::common::run;
 use lacunar_backend_c::{COptions, CcError, CcOptions, compile_shared, print};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayData, Function, Memory, Status, Verified};
+use lacunar_imp::{ArrayData, Const, Function, Memory, Status, Verified};
 
 const FLAGS: [&str; 2] = ["-O2", "-fwrapv"];
 
@@ -97,6 +97,47 @@ fn large_and_deep_expressions() {
     assert_eq!((status, &left[0]), (0, &ArrayData::U64(vec![first, deep])));
 }
 
+/// Five rows in chunks of two, on one thread and on as many as there are.
+#[test]
+fn chunks_of_rows_come_together() {
+    let none = ArrayData::empty;
+    let arrays = |last: f64| {
+        vec![
+            ArrayData::U32(vec![0, 2, 2, 5, 6, 7]),
+            ArrayData::U32(vec![0, 1, 1, 2, 0, 2, 1]),
+            ArrayData::F64(vec![1.0, 2.5, 3.0, 0.0, 4.0, 5.0, last]),
+            none(DType::U32),
+            none(DType::U32),
+            none(DType::F64),
+            ArrayData::I64(vec![0; 3]),
+            ArrayData::F64(vec![0.5]),
+            ArrayData::Bool(vec![false; 3]),
+            ArrayData::from_values(DType::C128, &[Const::zero(DType::C128)]).expect("memory for an element"),
+        ]
+    };
+    let kernel = common::chunks();
+    let source = print(&kernel, &COptions::default());
+    for flags in [&FLAGS[..], &["-O2", "-fwrapv", "-fopenmp"]] {
+        let run_with = |last| {
+            let memory = Memory { arrays: arrays(last), scalars: vec![5, 2] };
+            run(&source, &[(&*kernel, &memory)], flags).remove(0)
+        };
+        let (status, left) = run_with(8.5);
+        assert_eq!(status, 0);
+        let first = |number: usize, n: usize| (0..n).filter_map(|k| left.arrays[number].get(k)).collect::<Vec<Const>>();
+        let indices =
+            |values: &[i64]| values.iter().map(|&value| Const::int(DType::U32, value)).collect::<Vec<Const>>();
+        assert_eq!(first(3, 6), indices(&[0, 2, 2, 4, 5, 6]));
+        assert_eq!(first(4, 6), indices(&[0, 1, 1, 0, 2, 1]));
+        assert_eq!(first(5, 6), [1.0, 2.5, 3.0, 4.0, 5.0, 8.5].map(|value| Const::real(DType::F64, value)));
+        assert_eq!(left.arrays[6], ArrayData::I64(vec![2, 3, 1]));
+        assert_eq!(left.arrays[7], ArrayData::F64(vec![8.5]));
+        assert_eq!(left.arrays[8], ArrayData::Bool(vec![true; 3]));
+        assert_eq!(left.arrays[9].get(0), Some(Const::complex(DType::C128, 24.0, 0.0)));
+        assert_eq!(run_with(-1.0).0, Status::SizeOverflow.code());
+    }
+}
+
 #[test]
 fn a_shared_library_is_made() {
     let folder = tempfile::tempdir().expect("a folder for the test");
@@ -105,6 +146,12 @@ fn a_shared_library_is_made() {
     assert!(library.starts_with(folder.path()) && library.is_file());
     let reassociating = CcOptions { reassociate: true, optimization: 9, ..CcOptions::default() };
     compile_shared(&source, &reassociating, folder.path()).expect("the kernel compiles once more");
+    let threads = print(&common::chunks(), &COptions::default());
+    compile_shared(&threads, &CcOptions::default(), folder.path()).expect("a kernel with parallel loops compiles");
+    let script = "case \"$*\" in *-fopenmp*) exit 1;; esac; exec cc \"$@\"";
+    let compiler = ["sh", "-c", script, "cc"].map(Into::into).to_vec();
+    let without = CcOptions { compiler, ..CcOptions::default() };
+    compile_shared(&threads, &without, folder.path()).expect("it compiles without OpenMP");
 }
 
 #[test]

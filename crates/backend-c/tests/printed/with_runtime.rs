@@ -73,7 +73,9 @@ int main(void)
 {
     const uint64_t a[] = {5, 1, 5};
     const int32_t x[] = {1, 2, 0, 3, 4};
-    for (refused = 1; refused < 12; refused++) {
+    const uint32_t pos[] = {0, 2, 2, 3}, crd[] = {0, 1, 1};
+    const double vals[] = {1, 2, 3};
+    for (refused = 1; refused < 24; refused++) {
         int64_t y[2] = {-1, -1};
         struct distinct_args first = {&table, a, 3, y, 2, 3, 6};
         requests = 0;
@@ -101,7 +103,22 @@ int main(void)
         struct combine_args third = {&table, rows, 1, cols, 1, values, 1, left, 1, 1};
         requests = 0;
         printf(" | %d", (int)combine(&third));
-        printf(" %d\n", (int)left[0]);
+        printf(" %d", (int)left[0]);
+
+        int64_t counts[2] = {0, 0};
+        double most[1] = {0};
+        bool seen[2] = {false, false};
+        double complex total[1] = {0};
+        struct chunks_args fourth = {&table, pos, 4, crd, 3, vals, 3, NULL, 0, NULL, 0, NULL, 0,
+                                     counts, 2, most, 1, seen, 2, total, 1, 3, 2};
+        requests = 0;
+        blocks = 0;
+        printf(" | %d", (int)chunks(&fourth));
+        const int kept = (fourth.C_pos != NULL) + (fourth.C_crd != NULL) + (fourth.C_vals != NULL);
+        printf(" %d\n", blocks == kept);
+        free(fourth.C_pos);
+        free(fourth.C_crd);
+        free(fourth.C_vals);
     }
     return 0;
 }
@@ -109,7 +126,8 @@ int main(void)
 
 #[test]
 fn every_refused_request_is_reported_and_nothing_leaks() {
-    let kernels = [common::distinct(), common::compress(), common::combine(lacunar_formats::DType::F32)];
+    let kernels =
+        [common::distinct(), common::compress(), common::combine(lacunar_formats::DType::F32), common::chunks()];
     let source = print_all(&kernels, &COptions::default()).single_file();
     let folder = tempfile::tempdir().expect("a folder for the test");
     let (path, program) = (folder.path().join("program.c"), folder.path().join("program"));
@@ -118,7 +136,7 @@ fn every_refused_request_is_reported_and_nothing_leaks() {
     let output = Command::new(&program).output().expect("the program starts");
     let text = String::from_utf8(output.stdout).expect("the program prints text");
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 11, "{text}");
+    assert_eq!(lines.len(), 23, "{text}");
     for (number, line) in (1..).zip(&lines) {
         // `distinct` makes 2 requests; `compress` grows each array to 1 (2), 2 (4) and 4 (8) entries, 6 in all.
         let distinct = if number <= 2 { "1 0" } else { "0 0" };
@@ -127,6 +145,10 @@ fn every_refused_request_is_reported_and_nothing_leaks() {
         let values = if number <= 2 { "0" } else { "1" };
         // One entry, two keys, and `F32` is the tenth type.
         let combine = if number == 1 { "1 0" } else { "0 129" };
-        assert_eq!(*line, format!("{distinct} | {compress} {values} | {combine}"), "request {number} refused");
+        // Three lists of parts; for two chunks the ends of rows, and coordinates and values that grow to 2 and 1; in the
+        // end three arrays, the first of which grows twice.
+        let chunks = if number <= 3 + (1 + 4) + (1 + 2) + 4 { "1 1" } else { "0 1" };
+        let expected = format!("{distinct} | {compress} {values} | {combine} | {chunks}");
+        assert_eq!(*line, expected, "request {number} refused");
     }
 }
