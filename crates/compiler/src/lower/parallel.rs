@@ -37,7 +37,7 @@ use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::races::written_together;
 use crate::iterate::space::driver;
-use crate::levels::Position;
+use crate::levels::{Part, Position};
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
@@ -121,7 +121,7 @@ impl Lowerer<'_> {
             }
         }
         let mut outcome = Ok(());
-        self.in_chunks(var, interval, chunks, |this, chunk, part| {
+        self.in_chunks(var, interval, chunks, body, |this, chunk, part| {
             outcome = this.chunk(var, chunk, part, body, &scope, &copies, carry.as_ref());
         });
         outcome?;
@@ -135,31 +135,79 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `for c in 0 .. chunks parallel`, with the part of the interval that chunk `c` has.
+    /// `for c in 0 .. chunks parallel`, with the part of the interval that chunk `c` has: equally many stored coordinates
+    /// where rows of a tensor are shared out, else equally many values of the variable.
     pub(super) fn in_chunks(
         &mut self,
         var: VarId,
         (low, high): Interval,
         chunks: ExprId,
+        body: &Stmt,
         build: impl FnOnce(&mut Self, ExprId, Interval),
     ) {
         let length = self.b.sub(high, low);
+        let (zero, one) = (self.b.int(0), self.b.int(1));
         // The strips of a loop that was divided for threads are chunks already.
         let ready = chunks == length;
-        let step = if ready { self.b.int(1) } else { self.ceil_div(length, chunks) };
-        let step = self.b.define("step", step);
-        let zero = self.b.int(0);
+        let rows = if ready { None } else { self.rows(var, body) };
+        let step = if ready || rows.is_some() { one } else { self.ceil_div(length, chunks) };
+        let step = if step == one { one } else { self.b.define("step", step) };
         let name = if ready { self.var_name(var) } else { "chunk".to_string() };
         self.in_parallel = true;
         self.in_for_kind(&name, zero, chunks, LoopKind::Parallel, |this, chunk| {
-            let begin = this.b.mul(chunk, step);
-            let begin = this.b.add(low, begin);
-            let end = this.b.add(begin, step);
-            let end = this.b.binary(BinaryOp::Min, end, high);
-            let part = (this.b.define("first", begin), this.b.define("last", end));
+            let next = this.b.add(chunk, one);
+            let part = match rows {
+                Some((positions, stored)) => {
+                    // Chunk c begins with the first row that begins at c / chunks of what is stored, or behind.
+                    let mut row = |this: &mut Self, chunk: ExprId| {
+                        let share = this.b.mul(chunk, stored);
+                        let share = this.b.binary(BinaryOp::Div, share, chunks);
+                        this.b.lower_bound(positions, low, high, share)
+                    };
+                    let (begin, end) = (row(this, chunk), row(this, next));
+                    let is_last = this.b.compare(CompareOp::Eq, next, chunks);
+                    (begin, this.b.select(is_last, high, end))
+                }
+                None => {
+                    let begin = this.b.mul(chunk, step);
+                    let begin = this.b.add(low, begin);
+                    let end = this.b.add(begin, step);
+                    (begin, this.b.binary(BinaryOp::Min, end, high))
+                }
+            };
+            let part = (this.b.define("first", part.0), this.b.define("last", part.1));
             build(this, chunk, part);
         });
         self.in_parallel = false;
+    }
+
+    /// Where the rows over whose numbers a loop runs begin in the storage of one of its operands, and how many coordinates
+    /// these store together: of the operand with the most.
+    fn rows(&mut self, var: VarId, body: &Stmt) -> Option<(ArrayId, ExprId)> {
+        if !self.kernel.provenance.is_plain(var) {
+            return None;
+        }
+        let mut found: Option<AccessKey> = None;
+        let stored = |key: &AccessKey| self.kernel.tensors[key.tensor].nnz.unwrap_or(0);
+        body.visit_assigns(&mut |assign| {
+            for key in assign.rhs.accesses().into_iter().map(AccessKey::from) {
+                let tensor = &self.kernel.tensors[key.tensor];
+                let rows = tensor.role == Role::Input
+                    && tensor.order() > 1
+                    && level_var(self.kernel, &key, 0) == var
+                    && tensor.format.levels()[0].properties().full
+                    && self.tensors[key.tensor.index()]
+                        .levels
+                        .get(1)
+                        .is_some_and(|code| code.array(Part::Positions).is_some());
+                if rows && found.as_ref().is_none_or(|known| stored(known) < stored(&key)) {
+                    found = Some(key);
+                }
+            }
+        });
+        let key = found?;
+        let positions = self.tensors[key.tensor.index()].levels.get(1)?.array(Part::Positions)?;
+        Some((positions, self.count_positions(&key, 1)?))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a chunk is described by all of these")]

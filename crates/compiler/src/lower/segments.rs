@@ -71,7 +71,7 @@ impl Lowerer<'_> {
         let lists = self.declare_lists(tensor, chunks, whole.values.is_some());
         let mut outcome = Ok(());
         let mut groups = Vec::new();
-        self.in_chunks(var, interval, chunks, |this, chunk, part| {
+        self.in_chunks(var, interval, chunks, body, |this, chunk, part| {
             outcome = this.part_of_result(var, chunk, part, body, &scope, &lists, &mut groups);
         });
         outcome?;
