@@ -5,6 +5,7 @@
 //! ---- flags
 //! -f A:csr
 //! inputs A, y            (the tensors that are given; without this line any may be)
+//! -s split(i,i0,i1,32)   (the message is that of the schedule)
 //! ---- repeat 1000       (the program as many times over; for those that are too long)
 //! ---- error
 //! error[E0203]: ...
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use lacunar_base::Diagnostic;
-use lacunar_front::{Declarations, check, options};
+use lacunar_front::{Declarations, check, options, schedule};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -48,6 +49,7 @@ fn main() {
 struct Case {
     source: String,
     declarations: Declarations,
+    schedule: Option<String>,
     /// What is wrong with flags.
     flag_errors: String,
     expected: Option<String>,
@@ -57,7 +59,13 @@ struct Case {
 
 fn golden(path: &Path, code: &str) -> Result<(), Failed> {
     let case = read(&fs::read_to_string(path)?)?;
-    let found = if case.flag_errors.is_empty() {
+    let found = if let Some(schedule) = &case.schedule {
+        let Ok(program) = check(&case.source, &case.declarations) else {
+            return Err("the program is wrong, not its schedule".into());
+        };
+        let errors = schedule::check(schedule, &program).err().unwrap_or_default();
+        errors.iter().map(|error| error.render(schedule, "-s", false)).collect()
+    } else if case.flag_errors.is_empty() {
         let errors = check(&case.source, &case.declarations).err().unwrap_or_default();
         errors.iter().map(|error| error.render(&case.source, "program", false)).collect()
     } else {
@@ -123,6 +131,10 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
         "-i" => options::input(value).map(|(name, _)| declarations.input(name)),
         "-g" => options::generator(value).map(|(name, _)| declarations.input(name)),
         "-o" => options::output(value).map(|_| declarations),
+        "-s" => {
+            case.schedule = Some(value.to_string());
+            Ok(declarations)
+        }
         "inputs" => Ok(value.split(',').fold(declarations, |declarations, name| declarations.input(name.trim()))),
         other => return Err(format!("unknown flag `{other}`").into()),
     };
@@ -137,14 +149,14 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
 /// way around.
 fn codes(root: &Path, names: &[String]) -> Result<(), Failed> {
     let mut used = BTreeSet::new();
-    for file in ["einsum/error.rs", "options/error.rs", "words.rs"] {
+    for file in ["einsum/error.rs", "options/error.rs", "schedule/error.rs", "words.rs"] {
         let text = fs::read_to_string(root.join("crates/front/src").join(file))?;
         used.extend(text.split('"').filter(|word| is_code(word)).map(str::to_string));
     }
     let docs = fs::read_to_string(root.join("docs/errors.md"))?;
     let headings = docs.lines().filter_map(|line| line.strip_prefix("### "));
     // E9000 and codes of later stages are documented there, too.
-    let of_front = |code: &&str| ("E0100".."E0800").contains(code);
+    let of_front = |code: &&str| ("E0100".."E0800").contains(code) || ("E0900".."E0930").contains(code);
     let documented: BTreeSet<String> =
         headings.filter_map(|line| line.split(':').next()).filter(of_front).map(str::to_string).collect();
     let tested: BTreeSet<String> = names.iter().filter_map(|name| name.split('-').next()).map(str::to_string).collect();

@@ -7,7 +7,7 @@
 pub mod concrete;
 pub mod index;
 pub mod ops;
-mod print;
+pub mod print;
 pub mod provenance;
 pub mod schedule;
 

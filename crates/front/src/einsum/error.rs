@@ -11,7 +11,7 @@ use crate::words;
 
 /// A mistake in a program.
 #[derive(Clone, Debug)]
-pub(super) enum Error {
+pub(crate) enum Error {
     // Syntax.
     Character { span: Span, found: char },
     Expected { span: Span, expected: &'static str, found: String },
@@ -65,7 +65,7 @@ pub(super) enum Error {
 
 /// Where a size comes from.
 #[derive(Clone, Debug)]
-pub(super) struct SizeUse {
+pub(crate) struct SizeUse {
     /// The access, or the variable.
     pub span: Span,
     /// The size.
@@ -120,8 +120,8 @@ impl Error {
             Error::NoStatement => Diagnostic::error("E0106", "there is no statement")
                 .hint("write one, for example `y(i) = A(i,j) * x(j)`"),
             Error::TooLong { length } => {
-                Diagnostic::error("E0107", format!("the program has {length} bytes; at most {MAX_SOURCE} are read"))
-                    .hint("split it into several programs")
+                Diagnostic::error("E0107", format!("the text has {length} bytes; at most {MAX_SOURCE} are read"))
+                    .hint("make it shorter, or split it into several programs")
             }
             Error::Trailing { span, found } => {
                 Diagnostic::error("E0108", format!("unexpected {found} after the statement"))

@@ -13,14 +13,14 @@ pub(super) const MAX_SOURCE: usize = 64 * 1024;
 
 /// A token and its place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
+pub(crate) struct Token {
     pub kind: TokenKind,
     pub span: Span,
 }
 
 /// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum TokenKind {
+pub(crate) enum TokenKind {
     /// A name; its text is the span's.
     Word,
     /// A number.

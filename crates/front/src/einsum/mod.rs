@@ -25,5 +25,9 @@ mod parser;
 
 pub use ast::{Ast, BinaryOp, Expr, ExprKind, Name, Number, Statement};
 pub use check::check;
+pub(crate) use check::{Meaning, expression, meaning};
 pub use declarations::Declarations;
+pub(crate) use error::Error;
+pub(crate) use lexer::TokenKind;
 pub use parser::parse;
+pub(crate) use parser::{MAX_ERRORS, Parser};

@@ -16,7 +16,7 @@ use super::error::Error;
 use super::lexer::{Token, TokenKind, lex};
 
 /// No more mistakes than this are reported.
-const MAX_ERRORS: usize = 20;
+pub(crate) const MAX_ERRORS: usize = 20;
 
 /// Signs of other languages that could stand between operands.
 const OTHER_OPERATORS: &[&str] =
@@ -24,15 +24,14 @@ const OTHER_OPERATORS: &[&str] =
 
 /// Reads a program. The tree holds the statements that are well formed, the diagnostics say what is wrong with others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
-    let (tokens, lexed) = lex(source);
-    let (bad, errors) = lexed.into_iter().unzip();
-    let mut parser = Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, bad, errors };
+    let mut parser = Parser::new(source);
     let ast = if matches!(parser.errors[..], [Error::TooLong { .. }]) { Ast::default() } else { parser.program() };
     parser.errors.truncate(MAX_ERRORS);
     (ast, parser.errors.into_iter().map(Error::into_diagnostic).collect())
 }
 
-struct Parser<'a> {
+/// Reads expressions; also those inside other languages.
+pub(crate) struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token>,
     at: usize,
@@ -45,7 +44,19 @@ struct Parser<'a> {
     errors: Vec<Error>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    /// At the beginning of a text.
+    pub fn new(source: &'a str) -> Parser<'a> {
+        let (tokens, lexed) = lex(source);
+        let (bad, errors) = lexed.into_iter().unzip();
+        Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, bad, errors }
+    }
+
+    /// What is wrong with characters and numbers; known from the beginning.
+    pub fn take_errors(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.errors)
+    }
+
     fn program(&mut self) -> Ast {
         let mut statements = Vec::new();
         loop {
@@ -70,20 +81,33 @@ impl Parser<'_> {
     /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. What follows from a
     /// mistake in the same statement that the lexer has noted is not another one.
     fn recover(&mut self, start: Span, error: Error) {
-        let reached = self.peek().span;
-        if !self.bad.iter().any(|bad| start.start <= bad.start && bad.end <= reached.end) {
+        if !self.is_told(start) {
             self.errors.push(error);
         }
-        self.open.clear();
-        self.depth = 0;
+        self.give_up();
         while !self.at_end() {
             self.advance();
         }
     }
 
+    /// Whether the lexer has noted a mistake between `start` and the next token.
+    pub fn is_told(&mut self, start: Span) -> bool {
+        let reached = self.peek().span;
+        self.bad.iter().any(|bad| start.start <= bad.start && bad.end <= reached.end)
+    }
+
+    /// Forgets what was being read, after a mistake. Returns how many parentheses and brackets were open.
+    pub fn give_up(&mut self) -> usize {
+        let open = self.open.len();
+        self.open.clear();
+        self.depth = 0;
+        open
+    }
+
     // Tokens.
 
-    fn peek(&mut self) -> Token {
+    /// The next token.
+    pub fn peek(&mut self) -> Token {
         while !self.open.is_empty() && self.tokens[self.at].kind == TokenKind::Newline {
             self.at += 1;
         }
@@ -91,7 +115,7 @@ impl Parser<'_> {
     }
 
     /// Takes the next token; the end stays.
-    fn advance(&mut self) -> Token {
+    pub fn advance(&mut self) -> Token {
         let token = self.peek();
         if token.kind != TokenKind::End {
             self.at += 1;
@@ -99,12 +123,13 @@ impl Parser<'_> {
         token
     }
 
-    fn at_sign(&mut self, sign: &'static str) -> bool {
+    /// Whether a sign is next.
+    pub fn at_sign(&mut self, sign: &'static str) -> bool {
         self.peek().kind == TokenKind::Sign(sign)
     }
 
     /// Takes one of some signs if it is next.
-    fn take_sign(&mut self, signs: &[&'static str]) -> Option<(&'static str, Span)> {
+    pub fn take_sign(&mut self, signs: &[&'static str]) -> Option<(&'static str, Span)> {
         match self.peek() {
             Token { kind: TokenKind::Sign(sign), span } if signs.contains(&sign) => {
                 self.at += 1;
@@ -125,12 +150,13 @@ impl Parser<'_> {
         }
     }
 
-    fn text(&self, span: Span) -> &str {
+    /// What stands at a place.
+    pub fn text(&self, span: Span) -> &str {
         &self.source[span.range()]
     }
 
     /// How a message names the next token.
-    fn found(&mut self) -> String {
+    pub fn found(&mut self) -> String {
         let token = self.peek();
         match token.kind {
             TokenKind::End => "the end of the text".to_string(),
@@ -140,7 +166,7 @@ impl Parser<'_> {
     }
 
     /// The mistake of the next token where `expected` should be.
-    fn unexpected(&mut self, expected: &'static str) -> Error {
+    pub fn unexpected(&mut self, expected: &'static str) -> Error {
         let token = self.peek();
         match token.kind {
             TokenKind::Sign(sign) if OTHER_OPERATORS.contains(&sign) => Error::Operator { span: token.span, sign },
@@ -196,7 +222,8 @@ impl Parser<'_> {
 
     // Expressions.
 
-    fn expression(&mut self) -> Result<Expr, Error> {
+    /// Reads an expression.
+    pub fn expression(&mut self) -> Result<Expr, Error> {
         let mut left = self.term()?;
         while let Some((sign, _)) = self.take_sign(&["+", "-"]) {
             self.skip_newlines();
@@ -322,13 +349,13 @@ impl Parser<'_> {
     }
 
     /// Takes an opening parenthesis or bracket.
-    fn open(&mut self) {
+    pub fn open(&mut self) {
         let token = self.advance();
         self.open.push(token);
     }
 
     /// Takes the closing sign of what was opened last.
-    fn close(&mut self, sign: &'static str, expected: &'static str) -> Result<Span, Error> {
+    pub fn close(&mut self, sign: &'static str, expected: &'static str) -> Result<Span, Error> {
         if let Some((_, span)) = self.take_sign(&[sign]) {
             self.open.pop();
             return Ok(span);

@@ -16,12 +16,14 @@ mod types;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Format;
-use lacunar_notation::{Access, Assignment, IndexVar, Program, Tensor};
+use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Tensor};
 
+use super::ast;
 use super::declarations::Declarations;
 use super::error::Error;
 use super::parser::parse;
 use names::Names;
+pub(crate) use names::{Meaning, meaning};
 
 /// Reads a program and checks it against what is declared.
 ///
@@ -57,14 +59,18 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
 }
 
+/// Checks an expression of which all tensors and variables are those of a checked program.
+pub(crate) fn expression(program: &Program, expr: &ast::Expr) -> Result<Expr, Vec<Error>> {
+    let tensors = program.tensors.iter();
+    let declarations = tensors.fold(Declarations::new(), |known, (_, tensor)| known.dtype(&tensor.name, tensor.dtype));
+    let names = names::resolve_expression(Names::of(program), &declarations, expr)?;
+    let mut errors = Vec::new();
+    let typed = types::Typer::new(&names, &declarations, &mut errors).expression(expr);
+    typed.ok_or(errors)
+}
+
 /// Adds the typed statements.
-fn assign(
-    program: &mut Program,
-    ast: &super::ast::Ast,
-    names: &Names,
-    declarations: &Declarations,
-    errors: &mut Vec<Error>,
-) {
+fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &Declarations, errors: &mut Vec<Error>) {
     let mut typer = types::Typer::new(names, declarations, errors);
     for statement in &ast.statements {
         let target = names.tensor(&statement.name.text);

@@ -7,7 +7,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, Function, Role, TensorId, VarId};
+use lacunar_notation::{AssignOp, Function, Program, Role, Tensor, TensorId, VarId};
 
 use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
@@ -15,6 +15,7 @@ use super::super::error::Error;
 use crate::words;
 
 /// The tensors and variables of a program. A tensor's or variable's place in its map is its handle's index.
+#[derive(Default)]
 pub(super) struct Names {
     pub tensors: IndexMap<String, Entry>,
     pub vars: IndexMap<String, Span>,
@@ -31,7 +32,7 @@ pub(super) struct Entry {
 
 /// What `name(...)` is.
 #[derive(Clone, Copy)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     Access,
     Function(Function),
     Cast(DType),
@@ -39,7 +40,7 @@ pub(super) enum Meaning {
 }
 
 /// What `name(...)` or `name[...]` is, by its name.
-pub(super) fn meaning(name: &str, brackets: bool) -> Meaning {
+pub(crate) fn meaning(name: &str, brackets: bool) -> Meaning {
     if brackets {
         Meaning::Access
     } else if name == "sum" {
@@ -55,16 +56,8 @@ pub(super) fn meaning(name: &str, brackets: bool) -> Meaning {
 
 /// Resolves all names.
 pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, Vec<Error>> {
-    let names = Names { tensors: IndexMap::new(), vars: IndexMap::new(), accesses: Vec::new() };
-    let mut resolver = Resolver {
-        names,
-        declarations,
-        targets: ast.statements.iter().map(|statement| statement.name.text.as_str()).collect(),
-        undeclared: IndexSet::new(),
-        assigned: IndexMap::new(),
-        bound: Vec::new(),
-        errors: Vec::new(),
-    };
+    let mut resolver = Resolver::new(Names::default(), declarations);
+    resolver.targets = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
     for statement in &ast.statements {
         resolver.statement(statement);
     }
@@ -73,7 +66,26 @@ pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, V
     if resolver.errors.is_empty() { Ok(resolver.names) } else { Err(resolver.errors) }
 }
 
+/// Resolves an expression whose names are known.
+pub(super) fn resolve_expression(names: Names, declarations: &Declarations, expr: &Expr) -> Result<Names, Vec<Error>> {
+    let mut resolver = Resolver::new(names, declarations);
+    resolver.expr(expr);
+    if resolver.errors.is_empty() { Ok(resolver.names) } else { Err(resolver.errors) }
+}
+
 impl Names {
+    /// Those of a checked program; its places are of another text and so left out.
+    pub fn of(program: &Program) -> Names {
+        let tensor = |tensor: &Tensor| {
+            (tensor.name.clone(), Entry { order: tensor.order(), span: Span::NONE, role: tensor.role })
+        };
+        Names {
+            tensors: program.tensors.iter().map(|(_, declared)| tensor(declared)).collect(),
+            vars: program.vars.iter().map(|(_, var)| (var.name.clone(), Span::NONE)).collect(),
+            accesses: Vec::new(),
+        }
+    }
+
     /// The handle of a tensor of the program.
     pub fn tensor(&self, name: &str) -> TensorId {
         TensorId::from_index(self.tensors.get_index_of(name).unwrap_or_default())
@@ -112,7 +124,19 @@ struct Resolver<'a> {
     errors: Vec<Error>,
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
+    fn new(names: Names, declarations: &'a Declarations) -> Resolver<'a> {
+        Resolver {
+            names,
+            declarations,
+            targets: IndexSet::new(),
+            undeclared: IndexSet::new(),
+            assigned: IndexMap::new(),
+            bound: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
     fn statement(&mut self, statement: &Statement) {
         let Statement { name, indices, lhs_span, .. } = statement;
         self.bound.clear();

@@ -79,6 +79,12 @@ impl<'a> Typer<'a> {
         None
     }
 
+    /// An expression that stands alone. `None` after a mistake.
+    pub fn expression(&mut self, expr: &ast::Expr) -> Option<Expr> {
+        let value = self.expr(expr)?;
+        self.settle_alone(value)
+    }
+
     fn expr(&mut self, expr: &ast::Expr) -> Option<Value> {
         let span = expr.span;
         match &expr.kind {

@@ -1,6 +1,15 @@
-//! Printers: index notation and concrete notation as text.
+//! Printers: index notation, concrete notation and schedules as text.
 //!
-//! The text of a statement of index notation is one that `front` reads back to the same statement.
+//! The text of a statement of index notation, or of a schedule, is one that `front` reads back to the same. Concrete
+//! notation that a schedule has transformed shows what is said of loops, and the relations of their variables, as
+//! Senanayake et al. 2020 do:
+//!
+//! ```text
+//! suchthat(forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))), cpu, none), split(i, i0, i1, 32))
+//! ```
+
+mod provenance;
+mod schedule;
 
 use std::fmt::{self, Display, Write};
 
@@ -9,6 +18,8 @@ use lacunar_base::Arena;
 use crate::concrete::{Kernel, Stmt};
 use crate::index::{Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor};
 use crate::ops::{BinaryFn, Function, UnaryFn};
+use crate::provenance::Provenance;
+pub use provenance::{Edge, Node, ProvenanceGraph};
 
 /// Names for printing: the tensors and variables of a program or a kernel.
 #[derive(Clone, Copy)]
@@ -44,24 +55,34 @@ impl Program {
     }
 }
 
-/// The statement indented, then a line for each tensor.
+/// The statement indented, the relations of its variables, then a line for each tensor.
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Names { tensors: &self.tensors, vars: &self.vars };
         let mut text = String::new();
-        names.stmt(&mut text, &self.stmt, 0);
+        names.stmt(&mut text, &self.provenance, &self.stmt, 0);
         f.write_str(&text)?;
+        for (place, relation) in self.provenance.relations.iter().enumerate() {
+            let word = if place == 0 { "such that" } else { "and" };
+            writeln!(f, "{word} {}", names.relation(relation))?;
+        }
         write_tensors(f, &self.tensors)
     }
 }
 
 impl Kernel {
-    /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`.
+    /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, those relations
+    /// of its variables whose loops are all in the statement.
     pub fn stmt_text(&self) -> String {
         let names = Names { tensors: &self.tensors, vars: &self.vars };
         let mut text = String::new();
-        names.inline(&mut text, &self.stmt);
-        text
+        names.inline(&mut text, &self.provenance, &self.stmt);
+        let relations = provenance::closed(&self.provenance, &self.stmt);
+        if relations.is_empty() {
+            return text;
+        }
+        let relations: Vec<String> = relations.into_iter().map(|relation| names.relation(relation)).collect();
+        format!("suchthat({text}, {})", relations.join(" and "))
     }
 
     /// An expression of the kernel as text.
@@ -77,7 +98,7 @@ fn write_tensors(f: &mut fmt::Formatter<'_>, tensors: &Arena<Tensor>) -> fmt::Re
         let role = match tensor.role {
             Role::Input => "input".to_string(),
             Role::Result => "result".to_string(),
-            Role::Workspace(kind) => format!("{kind:?} workspace").to_lowercase(),
+            Role::Workspace(kind) => format!("{} workspace", kind.name()),
         };
         write!(f, "{}: {} {} {role}", tensor.name, tensor.dtype, tensor.format)?;
         if tensor.order() > 0 && tensor.dims.iter().all(Option::is_some) {
@@ -103,7 +124,7 @@ fn precedence(expr: &Expr) -> u8 {
 
 // Writing to a `String` cannot fail, so the results of `write!` carry nothing.
 impl Names<'_> {
-    fn stmt(self, text: &mut String, stmt: &Stmt, depth: usize) {
+    fn stmt(self, text: &mut String, provenance: &Provenance, stmt: &Stmt, depth: usize) {
         let indent = "  ".repeat(depth);
         match stmt {
             Stmt::Assign(assign) => {
@@ -112,32 +133,38 @@ impl Names<'_> {
                 text.push('\n');
             }
             Stmt::Forall(var, body) => {
-                let _ = writeln!(text, "{indent}forall {}", self.vars[*var].name);
-                self.stmt(text, body, depth + 1);
+                let tags = provenance::tags(provenance, *var);
+                let tags = if tags.is_empty() { tags } else { format!(" ({tags})") };
+                let _ = writeln!(text, "{indent}forall {}{tags}", self.vars[*var].name);
+                self.stmt(text, provenance, body, depth + 1);
             }
             Stmt::Where { consumer, producer } => {
                 let _ = writeln!(text, "{indent}where");
-                self.stmt(text, producer, depth + 1);
+                self.stmt(text, provenance, producer, depth + 1);
                 let _ = writeln!(text, "{indent}do");
-                self.stmt(text, consumer, depth + 1);
+                self.stmt(text, provenance, consumer, depth + 1);
             }
-            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.stmt(text, stmt, depth)),
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.stmt(text, provenance, stmt, depth)),
         }
     }
 
-    fn inline(self, text: &mut String, stmt: &Stmt) {
+    fn inline(self, text: &mut String, provenance: &Provenance, stmt: &Stmt) {
         match stmt {
             Stmt::Assign(assign) => self.assign(text, &assign.lhs, assign.op, &assign.rhs),
             Stmt::Forall(var, body) => {
                 let _ = write!(text, "forall({}, ", self.vars[*var].name);
-                self.inline(text, body);
+                self.inline(text, provenance, body);
+                let tags = provenance::tags(provenance, *var);
+                if !tags.is_empty() {
+                    let _ = write!(text, ", {tags}");
+                }
                 text.push(')');
             }
             Stmt::Where { consumer, producer } => {
                 text.push_str("where(");
-                self.inline(text, consumer);
+                self.inline(text, provenance, consumer);
                 text.push_str(", ");
-                self.inline(text, producer);
+                self.inline(text, provenance, producer);
                 text.push(')');
             }
             Stmt::Sequence(stmts) => {
@@ -146,7 +173,7 @@ impl Names<'_> {
                     if place > 0 {
                         text.push_str(", ");
                     }
-                    self.inline(text, stmt);
+                    self.inline(text, provenance, stmt);
                 }
                 text.push(')');
             }

@@ -1,0 +1,33 @@
+//! The language of schedules: `split(i, i0, i1, 32), parallelize(i0, cpu)`.
+//!
+//! ```text
+//! schedule := [command] ((',' | ';' | newline) [command])*      comments: # and // to the end of the line
+//! command  := [statement ':'] name '(' [argument (',' argument)*] ')'
+//! argument := expression | number 'threads' | '{' [name (',' name)*] '}' | '[' [name (',' name)*] ']'
+//! ```
+//!
+//! `statement` is the result of one, or its number from 1; it is needed where several statements have the variables that the
+//! command names. Names of commands and of what they take (`cpu`, `atomics`, ...) may be written in capitals or not, and
+//! in taco's spelling (`CPUThread`). What each command means stands in `docs/schedules.md`.
+//!
+//! In reading order: `parser` (text to calls), `ast`, `forms` (what each command takes), `scope` (which variables there
+//! are after each command), `resolve` (names of the program), and `error`, the words of every mistake. Whether a
+//! transformation is legal is the compiler's question; here it is whether it has a meaning.
+//!
+//! ```
+//! use lacunar_front::{Declarations, check, schedule};
+//! let program = check("y(i) = A(i,j) * x(j)", &Declarations::new()).unwrap();
+//! let schedules = schedule::check("split(i,i0,i1,32), parallelize(i0, CPUThread, NoRaces)", &program).unwrap();
+//! assert_eq!(program.schedule_text(&schedules[0]), "split(i, i0, i1, 32), parallelize(i0, cpu, none)");
+//! ```
+
+mod ast;
+mod error;
+mod forms;
+mod parser;
+mod resolve;
+mod scope;
+
+pub use ast::{Argument, Ast, Call};
+pub use parser::parse;
+pub use resolve::check;

@@ -1,0 +1,94 @@
+//! Schedules as text, in the language that `front` reads them in.
+//!
+//! ```text
+//! split(i, i0, i1, 32), reorder(i0, j, i1), parallelize(i0, cpu, none)
+//! ```
+//!
+//! What is left out is what the language takes it for: a `parallelize` without a third argument is `auto`, an `unroll`
+//! without a number is of every iteration, a list of one variable has no braces.
+
+use super::Names;
+use crate::concrete::Kernel;
+use crate::index::{Program, WorkspaceKind};
+use crate::schedule::{CommandKind, Name, Race, Schedule};
+
+impl Program {
+    /// A schedule of one of the statements as text.
+    pub fn schedule_text(&self, schedule: &Schedule) -> String {
+        Names { tensors: &self.tensors, vars: &self.vars }.schedule(schedule)
+    }
+}
+
+impl Kernel {
+    /// A schedule of the kernel as text.
+    pub fn schedule_text(&self, schedule: &Schedule) -> String {
+        Names { tensors: &self.tensors, vars: &self.vars }.schedule(schedule)
+    }
+}
+
+impl WorkspaceKind {
+    /// Its name in a schedule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WorkspaceKind::Scalar => "scalar",
+            WorkspaceKind::Dense => "dense",
+            WorkspaceKind::Marked => "marked",
+            WorkspaceKind::Sorted => "sorted",
+        }
+    }
+}
+
+impl Names<'_> {
+    fn schedule(self, schedule: &Schedule) -> String {
+        let commands: Vec<String> = schedule.commands.iter().map(|command| self.command(&command.kind)).collect();
+        commands.join(", ")
+    }
+
+    fn command(self, kind: &CommandKind) -> String {
+        match kind {
+            CommandKind::Reorder(vars) => format!("reorder({})", list(vars)),
+            CommandKind::Fuse { outer, inner, fused } => format!("fuse({outer}, {inner}, {fused})"),
+            CommandKind::Split { var, outer, inner, size } => format!("split({var}, {outer}, {inner}, {size})"),
+            CommandKind::Divide { var, outer, inner, parts } => format!("divide({var}, {outer}, {inner}, {parts})"),
+            CommandKind::Pos { var, position, access } => {
+                let mut text = format!("pos({var}, {position}, ");
+                self.access(&mut text, access);
+                text + ")"
+            }
+            CommandKind::Coord { position, coordinate } => format!("coord({position}, {coordinate})"),
+            CommandKind::Parallelize { var, unit, race: Race::Auto } => format!("parallelize({var}, {})", unit.name()),
+            CommandKind::Parallelize { var, unit, race } => {
+                format!("parallelize({var}, {}, {})", unit.name(), race.name())
+            }
+            CommandKind::Unroll { var, times: 0 } => format!("unroll({var})"),
+            CommandKind::Unroll { var, times } => format!("unroll({var}, {times})"),
+            CommandKind::Bound { var, bounded, size, kind } => {
+                format!("bound({var}, {bounded}, {size}, {})", kind.name())
+            }
+            CommandKind::Precompute { expr, vars, into, kind } => {
+                let mut text = "precompute(".to_string();
+                self.expr(&mut text, expr, 0);
+                text += &format!(", {}, {}", braced(vars), braced(into));
+                if let Some(kind) = kind {
+                    text += &format!(", {}", kind.name());
+                }
+                text + ")"
+            }
+            CommandKind::Assemble { tensor, how } => {
+                format!("assemble({}, {})", self.tensors[*tensor].name, how.name())
+            }
+            CommandKind::Mergeby { var, strategy } => format!("mergeby({var}, {})", strategy.name()),
+        }
+    }
+}
+
+fn list(names: &[Name]) -> String {
+    names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn braced(names: &[Name]) -> String {
+    match names {
+        [name] => name.text.clone(),
+        names => format!("{{{}}}", list(names)),
+    }
+}
