@@ -128,9 +128,13 @@ impl Writer<'_> {
             return self.nest(lhs, op, rhs, &lhs.vars);
         }
         let outer = self.sorted(&lhs.vars);
-        let first = scattered.iter().map(|term| self.first_summed(term)).min().unwrap_or(0);
+        let first = scattered.iter().chain(&kept).map(|term| self.first_summed(term)).min().unwrap_or(0);
         let shared = outer.iter().take_while(|var| self.rank(**var) < first).count();
         let (shared, inner) = outer.split_at(shared);
+        // A sparse result is walked through once: the terms meet inside the loops over what is not in its blocks.
+        if !inner.iter().all(|var| is_in_block(self.kernel, lhs, *var)) {
+            return self.nest(lhs, op, rhs, &lhs.vars);
+        }
         let mut stmts = Vec::new();
         if let Some(sum) = kept.into_iter().reduce(add) {
             stmts.push(self.nest(lhs, op, &sum, inner));

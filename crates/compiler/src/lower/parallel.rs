@@ -159,7 +159,7 @@ impl Lowerer<'_> {
             let part = match rows {
                 Some((positions, stored)) => {
                     // Chunk c begins with the first row that begins at c / chunks of what is stored, or behind.
-                    let mut row = |this: &mut Self, chunk: ExprId| {
+                    let row = |this: &mut Self, chunk: ExprId| {
                         let share = this.b.mul(chunk, stored);
                         let share = this.b.binary(BinaryOp::Div, share, chunks);
                         this.b.lower_bound(positions, low, high, share)

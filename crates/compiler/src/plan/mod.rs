@@ -18,7 +18,7 @@ mod workspaces;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
-use lacunar_notation::concrete::{Kernel, Stmt, verify};
+use lacunar_notation::concrete::{Kernel, verify};
 use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId,
 };
