@@ -35,6 +35,7 @@ mod runtime;
 mod stack;
 mod stmt;
 mod value;
+mod vector;
 
 use inkwell::AddressSpace;
 use inkwell::builder::Builder;

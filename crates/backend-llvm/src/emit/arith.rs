@@ -58,8 +58,10 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<Value<'ctx>, LlvmError> {
         let builder = &self.builder;
         Ok(Value::Int(match ty.kind() {
-            Kind::Bool | Kind::Unsigned => builder.build_int_compare(unsigned_predicate(op), a.int()?, b.int()?, "")?,
-            Kind::Signed => builder.build_int_compare(signed_predicate(op), a.int()?, b.int()?, "")?,
+            Kind::Bool | Kind::Unsigned => {
+                builder.build_int_compare(int_predicate(op, false), a.int()?, b.int()?, "")?
+            }
+            Kind::Signed => builder.build_int_compare(int_predicate(op, true), a.int()?, b.int()?, "")?,
             Kind::Real => builder.build_float_compare(real_predicate(op), a.real()?, b.real()?, "")?,
             Kind::Complex => {
                 let ((a_re, a_im), (b_re, b_im)) = (a.complex()?, b.complex()?);
@@ -252,6 +254,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
+/// The predicate of a comparison of integers.
+pub(super) fn int_predicate(op: CompareOp, signed: bool) -> IntPredicate {
+    if signed { signed_predicate(op) } else { unsigned_predicate(op) }
+}
+
 fn unsigned_predicate(op: CompareOp) -> IntPredicate {
     match op {
         CompareOp::Eq => IntPredicate::EQ,
@@ -275,7 +282,7 @@ fn signed_predicate(op: CompareOp) -> IntPredicate {
 }
 
 /// Comparisons with NaN are false, except that NaN is unequal to everything.
-fn real_predicate(op: CompareOp) -> FloatPredicate {
+pub(super) fn real_predicate(op: CompareOp) -> FloatPredicate {
     match op {
         CompareOp::Eq => FloatPredicate::OEQ,
         CompareOp::Ne => FloatPredicate::UNE,

@@ -118,6 +118,11 @@ impl LoopHint {
         LoopHint { unroll: Some(times), ..LoopHint::default() }
     }
 
+    /// The hint for what is left over of a vector loop: a few iterations.
+    pub(super) fn scalar() -> LoopHint {
+        LoopHint { width: 1, interleave: 1, ..LoopHint::default() }
+    }
+
     /// Puts the hint on the branch back to the start of a loop.
     pub(super) fn set<'ctx>(self, context: impl AsContextRef<'ctx>, latch: InstructionValue<'ctx>) {
         let context = context.as_ctx_ref();

@@ -5,7 +5,7 @@
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, InstructionValue};
 use lacunar_imp::UnaryOp;
 
 use super::Emitter;
@@ -56,9 +56,23 @@ impl<'ctx> Emitter<'ctx, '_> {
         types: &[BasicTypeEnum<'ctx>],
         args: &[BasicMetadataValueEnum<'ctx>],
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        self.call_function(self.declare_intrinsic(name, types)?, args)
+    }
+
+    /// An intrinsic that gives no value; gives the call.
+    pub(super) fn intrinsic_effect(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'ctx>],
+        args: &[BasicMetadataValueEnum<'ctx>],
+    ) -> Result<Option<InstructionValue<'ctx>>, LlvmError> {
+        let call = self.builder.build_call(self.declare_intrinsic(name, types)?, args, "")?;
+        Ok(call.try_as_basic_value().instruction())
+    }
+
+    fn declare_intrinsic(&self, name: &str, types: &[BasicTypeEnum<'ctx>]) -> Result<FunctionValue<'ctx>, LlvmError> {
         let function = Intrinsic::find(name).and_then(|intrinsic| intrinsic.get_declaration(self.module, types));
-        let function = function.ok_or(LlvmError::Malformed("LLVM lacks an intrinsic"))?;
-        self.call_function(function, args)
+        function.ok_or(LlvmError::Malformed("LLVM lacks an intrinsic"))
     }
 
     /// A function of the C library on reals of one type; for `f32` its name gets an `f`.

@@ -117,6 +117,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         body: &Block,
     ) -> Result<(), LlvmError> {
         let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
+        if let LoopKind::Vector(width) = kind
+            && self.vector_loop(var, (begin, end), width, body)?
+        {
+            return Ok(());
+        }
         let hint = match kind {
             LoopKind::Parallel => return self.parallel_loop(var, begin, end, body),
             LoopKind::Serial => LoopHint::for_body(self.source, body, self.vectors),

@@ -1,0 +1,402 @@
+//! Vector loops, written out: several neighboring iterations at once, each value of the body a vector with a lane for each.
+//!
+//! What a loop may contain is in `vector/plan.rs`; other loops are left to LLVM's vectorizer. Values that are the same in all
+//! lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and stored as one
+//! vector; any other is gathered and scattered. A branch becomes a mask.
+//!
+//! A loop of constant length becomes straight code, so that a small array that it walks over becomes a few registers.
+//! Otherwise the loop has two parts; where the processor has no masks, the second one is scalar:
+//!
+//! ```text
+//! while counter + 4 * width <= end { four copies, each with sums of its own; counter += 4 * width }
+//! while counter < end              { one vector under the mask `lane < end - counter`; counter += width }
+//! ```
+//!
+//! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
+
+mod lanes;
+mod memory;
+mod plan;
+
+use inkwell::IntPredicate;
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
+use lacunar_imp::{BinaryOp, Block, Expr, Reduction, Stmt, VarId};
+
+use self::lanes::Lanes;
+use self::plan::Plan;
+use super::Emitter;
+use super::frame::Place;
+use super::hints::LoopHint;
+use super::value::Value;
+use crate::LlvmError;
+
+/// Copies of the body that run at once: so many sums hide the latency of an addition.
+const COPIES_OF_SUMS: u32 = 4;
+/// Copies where nothing is summed up: they share the overhead of the loop.
+const COPIES: u32 = 2;
+/// Loops of constant length up to so many vectors become straight code.
+const STRAIGHT: i64 = 32;
+
+/// The vector loop being emitted.
+struct VectorLoop<'ctx, 'p> {
+    plan: &'p Plan,
+    /// Lanes of a vector.
+    width: u32,
+    /// The first lane's counter.
+    counter: IntValue<'ctx>,
+    /// The lanes that run; all if there is none.
+    mask: Option<VectorValue<'ctx>>,
+    /// Whether the mask depends on a branch, rather than on the end of the loop only.
+    branched: bool,
+    /// By variable that the body declares.
+    lanes: Vec<(VarId, Lanes<'ctx>)>,
+    /// By reduction of the plan: where its sums in this copy are.
+    sums: &'p [PointerValue<'ctx>],
+}
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Emits a vector loop if it is of the kind described above; `false` if not.
+    pub(super) fn vector_loop(
+        &mut self,
+        counter: VarId,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
+        body: &Block,
+    ) -> Result<bool, LlvmError> {
+        let Some(plan) = Plan::of(self.source, counter, body) else { return Ok(false) };
+        if self.source.strict && !plan.reductions.is_empty() || plan.branches && !self.vectors.masked {
+            return Ok(false);
+        }
+        let width = if width == 0 { (self.vectors.bytes / plan.widest.max(1)) as u32 } else { width };
+        let width = width.clamp(2, 64).next_power_of_two();
+        let known = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
+        match known.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
+            Some((_, count)) if count <= 0 => {}
+            Some((begin, count)) if count <= STRAIGHT * i64::from(width) && plan.reductions.is_empty() => {
+                self.straight(&plan, begin, count, width, body)?;
+            }
+            _ => self.long_loop(&plan, (begin, end), width, body)?,
+        }
+        Ok(true)
+    }
+
+    /// A loop of constant length without reductions: vectors, then shorter and shorter ones.
+    fn straight(&mut self, plan: &Plan, begin: i64, count: i64, mut width: u32, body: &Block) -> Result<(), LlvmError> {
+        let mut done = 0;
+        while done < count {
+            while i64::from(width) > count - done {
+                width /= 2;
+            }
+            let counter = self.index(begin.wrapping_add(done));
+            if width == 1 {
+                self.scalar_iteration(plan.counter, counter, body)?;
+            } else {
+                self.vector_iteration(plan, width, counter, None, &[], body)?;
+            }
+            done += i64::from(width);
+        }
+        Ok(())
+    }
+
+    /// A loop in two parts.
+    fn long_loop(
+        &mut self,
+        plan: &Plan,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let copies = if plan.reductions.is_empty() { COPIES } else { COPIES_OF_SUMS };
+        let mut sums = Vec::new();
+        for _ in 0..copies {
+            let row: Result<Vec<_>, LlvmError> =
+                plan.reductions.iter().map(|reduction| self.start_sums(reduction, width)).collect();
+            sums.push(row?);
+        }
+        let step = self.index(i64::from(copies * width));
+        let last = self.builder.build_int_sub(end, step, "")?;
+        // A difference that wraps around is that of a loop which is too short.
+        let before_end = self.builder.build_int_compare(IntPredicate::SLE, last, end, "")?;
+        let enters = self.builder.build_int_compare(IntPredicate::SLE, begin, last, "")?;
+        let enters = self.builder.build_and(before_end, enters, "")?;
+        let rest = self.stepped(begin, enters, step, |emitter, counter, next| {
+            for (copy, sums) in (0..).zip(&sums) {
+                let offset = emitter.index(copy * i64::from(width));
+                let counter = emitter.builder.build_int_nsw_add(counter, offset, "")?;
+                emitter.vector_iteration(plan, width, counter, None, sums, body)?;
+            }
+            Ok(emitter.builder.build_int_compare(IntPredicate::SLE, next, last, "")?)
+        })?;
+        let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
+        if self.vectors.masked {
+            let step = self.index(i64::from(width));
+            let first = sums.first().map_or(&[][..], Vec::as_slice);
+            self.stepped(rest, any, step, |emitter, counter, next| {
+                let mask = emitter.lanes_below(width, counter, end)?;
+                emitter.vector_iteration(plan, width, counter, Some(mask), first, body)?;
+                let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
+                // `next` may have wrapped around.
+                let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
+                Ok(emitter.builder.build_and(more, ascends, "")?)
+            })?;
+            return self.finish_sums(plan, width, &sums);
+        }
+        self.finish_sums(plan, width, &sums)?;
+        let hint = LoopHint::scalar();
+        self.count(rest, end, "k", Some(hint), |emitter, counter| emitter.scalar_iteration(plan.counter, counter, body))
+    }
+
+    /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. Gives the counter
+    /// behind it.
+    fn stepped(
+        &mut self,
+        begin: IntValue<'ctx>,
+        enters: IntValue<'ctx>,
+        step: IntValue<'ctx>,
+        body: impl FnOnce(&mut Self, IntValue<'ctx>, IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError>,
+    ) -> Result<IntValue<'ctx>, LlvmError> {
+        let before = self.current_block()?;
+        let (inside, after) = (self.new_block("vectors"), self.new_block("end_vectors"));
+        self.builder.build_conditional_branch(enters, inside, after)?;
+        self.builder.position_at_end(inside);
+        let long = self.context.i64_type();
+        let counter = self.builder.build_phi(long, "k")?;
+        let value = counter.as_basic_value().into_int_value();
+        let next = self.builder.build_int_add(value, step, "next")?;
+        let more = body(self, value, next)?;
+        let latch = self.current_block()?;
+        counter.add_incoming(&[(&begin, before), (&next, latch)]);
+        self.builder.build_conditional_branch(more, inside, after)?;
+        self.builder.position_at_end(after);
+        let reached = self.builder.build_phi(long, "k")?;
+        reached.add_incoming(&[(&begin, before), (&next, latch)]);
+        Ok(reached.as_basic_value().into_int_value())
+    }
+
+    /// One iteration as the serial loop would run it.
+    fn scalar_iteration(&mut self, var: VarId, counter: IntValue<'ctx>, body: &Block) -> Result<(), LlvmError> {
+        self.frame.places[var.index()] = Some(Place::Value(Value::Int(counter)));
+        self.block(body)
+    }
+
+    /// `width` iterations at once, those of the mask.
+    fn vector_iteration(
+        &mut self,
+        plan: &Plan,
+        width: u32,
+        counter: IntValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+        sums: &[PointerValue<'ctx>],
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        // Invariant expressions and the first lane's indices are evaluated as scalars.
+        self.frame.places[plan.counter.index()] = Some(Place::Value(Value::Int(counter)));
+        let mut state = VectorLoop { plan, width, counter, mask, branched: false, lanes: Vec::new(), sums };
+        self.vector_block(&mut state, body)
+    }
+
+    fn vector_block(&mut self, state: &mut VectorLoop<'ctx, '_>, block: &Block) -> Result<(), LlvmError> {
+        for stmt in block {
+            self.begin_statement();
+            self.vector_stmt(state, stmt)?;
+        }
+        Ok(())
+    }
+
+    fn vector_stmt(&mut self, state: &mut VectorLoop<'ctx, '_>, stmt: &Stmt) -> Result<(), LlvmError> {
+        match *stmt {
+            Stmt::Define { var, value } => {
+                let value = self.lanes(state, value)?;
+                state.set(var, value);
+                Ok(())
+            }
+            Stmt::Assign { var, value } => match state.plan.reductions.iter().position(|r| r.var == var) {
+                Some(number) => self.add_to_sums(state, number, value),
+                None => {
+                    let new = self.lanes(state, value)?;
+                    let old = state.get(var)?;
+                    let kept = self.under_mask(state, new, old, self.source.vars[var].ty)?;
+                    state.set(var, kept);
+                    Ok(())
+                }
+            },
+            Stmt::Load { var, array, index } => {
+                let value = self.load_lanes(state, array, index)?;
+                state.set(var, value);
+                Ok(())
+            }
+            Stmt::Store { array, index, value, reduce } => {
+                let value = self.lanes(state, value)?;
+                let elem = self.source.arrays[array].elem;
+                let value = match reduce {
+                    Some(op) => {
+                        let old = self.load_lanes(state, array, index)?;
+                        self.binary_lanes(state, op, elem, old, value)?
+                    }
+                    None => value,
+                };
+                self.store_lanes(state, array, index, value)
+            }
+            Stmt::If { cond, ref then, ref otherwise } => {
+                let cond = self.lanes(state, cond)?;
+                let cond = self.spread(cond, lacunar_formats::DType::Bool, state.width)?;
+                let (outer, branched) = (state.mask, std::mem::replace(&mut state.branched, true));
+                let opposite = self.builder.build_not(cond, "")?;
+                for (block, cond) in [(then, cond), (otherwise, opposite)] {
+                    state.mask = Some(match outer {
+                        Some(mask) => self.builder.build_and(mask, cond, "")?,
+                        None => cond,
+                    });
+                    self.vector_block(state, block)?;
+                }
+                (state.mask, state.branched) = (outer, branched);
+                Ok(())
+            }
+            Stmt::Comment(_) => Ok(()),
+            _ => Err(LlvmError::Malformed("a statement that a plan does not admit")),
+        }
+    }
+
+    /// `v = v op e`.
+    fn add_to_sums(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        number: usize,
+        value: lacunar_imp::ExprId,
+    ) -> Result<(), LlvmError> {
+        let Reduction { var, op } = state.plan.reductions[number];
+        let Expr::Binary(_, _, operand) = self.source.exprs[value] else {
+            return Err(LlvmError::Malformed("a reduction combines"));
+        };
+        let ty = self.source.vars[var].ty;
+        let operand = self.lanes(state, operand)?;
+        let vector = self.vector_type(ty, state.width)?;
+        let old = Lanes::Varying(self.builder.build_load(vector, state.sums[number], "sums")?.into_vector_value());
+        let new = self.binary_lanes(state, op, ty, old, operand)?;
+        let new = self.under_mask(state, new, old, ty)?;
+        let new = self.spread(new, ty, state.width)?;
+        self.builder.build_store(state.sums[number], new)?;
+        Ok(())
+    }
+
+    /// The new value in the lanes that run, the old one in others.
+    fn under_mask(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        new: Lanes<'ctx>,
+        old: Lanes<'ctx>,
+        ty: lacunar_formats::DType,
+    ) -> Result<Lanes<'ctx>, LlvmError> {
+        let Some(mask) = state.mask else { return Ok(new) };
+        let (new, old) = (self.spread(new, ty, state.width)?, self.spread(old, ty, state.width)?);
+        Ok(Lanes::Varying(self.builder.build_select(mask, new, old, "")?.into_vector_value()))
+    }
+
+    /// Room for the sums of a reduction in one copy, with what they start from: the identity, or, where combining a value
+    /// twice does not matter, the variable's value.
+    fn start_sums(&mut self, reduction: &Reduction, width: u32) -> Result<PointerValue<'ctx>, LlvmError> {
+        let ty = self.source.vars[reduction.var].ty;
+        let start = match self.identity(reduction.op, ty) {
+            Some(identity) => identity,
+            None => self.read(reduction.var)?,
+        };
+        let start = self.spread(Lanes::Uniform(start), ty, width)?;
+        let here = self.current_block()?;
+        self.builder.position_before(&self.frame.entry_end);
+        let place = self.builder.build_alloca(start.get_type(), "sums")?;
+        self.builder.position_at_end(here);
+        self.builder.build_store(place, start)?;
+        Ok(place)
+    }
+
+    /// Combines the sums of all copies and lanes, and the variables with them.
+    fn finish_sums(&mut self, plan: &Plan, width: u32, sums: &[Vec<PointerValue<'ctx>>]) -> Result<(), LlvmError> {
+        for (number, &Reduction { var, op }) in plan.reductions.iter().enumerate() {
+            let ty = self.source.vars[var].ty;
+            let vector = self.vector_type(ty, width)?;
+            let mut loaded = Vec::new();
+            for copy in sums {
+                loaded.push(self.builder.build_load(vector, copy[number], "sums")?.into_vector_value());
+            }
+            // In pairs, so that additions do not wait for each other.
+            while loaded.len() > 1 {
+                let mut half = Vec::new();
+                for pair in loaded.chunks(2) {
+                    half.push(match *pair {
+                        [a, b] => self.combine_vectors(op, ty, a, b)?,
+                        _ => pair[0],
+                    });
+                }
+                loaded = half;
+            }
+            let Some(&all) = loaded.first() else { continue };
+            let total = self.reduce_vector(op, ty, all)?;
+            let total = match self.identity(op, ty) {
+                Some(_) => {
+                    let old = self.read(var)?;
+                    self.binary(op, ty, old, total)?
+                }
+                None => total,
+            };
+            if let (Some(Place::Slots(slot, _)), (value, _)) = (self.frame.places[var.index()], total.parts()) {
+                self.builder.build_store(slot, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value that changes no other, for operations that are not idempotent.
+    fn identity(&self, op: BinaryOp, ty: lacunar_formats::DType) -> Option<Value<'ctx>> {
+        use lacunar_imp::Const;
+        let one = || if ty.is_float() { Const::real(ty, 1.0) } else { Const::int(ty, 1) };
+        let zero = || if ty.is_float() { Const::real(ty, -0.0) } else { Const::zero(ty) };
+        let constant = match op {
+            _ if ty == lacunar_formats::DType::Bool && op != BinaryOp::Xor => return None,
+            BinaryOp::Add | BinaryOp::Xor => zero(),
+            BinaryOp::Mul => one(),
+            _ => return None,
+        };
+        Some(super::value::constant(self.context, constant))
+    }
+
+    /// The mask of the lanes whose counters are below `end`, where the first one's is.
+    fn lanes_below(
+        &self,
+        width: u32,
+        counter: IntValue<'ctx>,
+        end: IntValue<'ctx>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        // Fewer than `width` are left for certain if the number, taken as unsigned, is that small.
+        let left = self.builder.build_int_sub(end, counter, "")?;
+        let left = self.splat(left.into(), width)?;
+        Ok(self.builder.build_int_compare(IntPredicate::ULT, self.iota(width), left, "mask")?)
+    }
+
+    /// `0, 1, ..` in the lanes.
+    fn iota(&self, width: u32) -> VectorValue<'ctx> {
+        let lanes: Vec<IntValue> = (0..width).map(|lane| self.index(lane.into())).collect();
+        inkwell::types::VectorType::const_vector(&lanes)
+    }
+
+    /// The same in all lanes.
+    fn splat(&self, value: BasicValueEnum<'ctx>, width: u32) -> Result<VectorValue<'ctx>, LlvmError> {
+        let vector = lanes::vector_of(value.get_type(), width)?;
+        let one = self.builder.build_insert_element(vector.get_undef(), value, self.index(0), "")?;
+        let places = self.context.i32_type().vec_type(width).const_zero();
+        Ok(self.builder.build_shuffle_vector(one, vector.get_undef(), places, "")?)
+    }
+}
+
+impl<'ctx> VectorLoop<'ctx, '_> {
+    fn set(&mut self, var: VarId, value: Lanes<'ctx>) {
+        match self.lanes.iter_mut().find(|(known, _)| *known == var) {
+            Some((_, old)) => *old = value,
+            None => self.lanes.push((var, value)),
+        }
+    }
+
+    fn get(&self, var: VarId) -> Result<Lanes<'ctx>, LlvmError> {
+        let found = self.lanes.iter().find(|(known, _)| *known == var).map(|&(_, value)| value);
+        found.ok_or(LlvmError::Malformed("a variable is read before its definition"))
+    }
+}

@@ -1,0 +1,136 @@
+//! Which vector loops are written out, and what is known of them before.
+//!
+//! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
+//! operations that vectors have. It stores at indices that vary.
+
+use lacunar_formats::{DType, Kind};
+use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, Reduction, Stmt, UnaryOp, VarId, loops};
+
+/// What is known of a vector loop.
+pub(super) struct Plan {
+    pub(super) counter: VarId,
+    /// The variables from outside that it combines with values.
+    pub(super) reductions: Vec<Reduction>,
+    /// The bytes of the widest element.
+    pub(super) widest: usize,
+    /// Whether there are branches.
+    pub(super) branches: bool,
+    /// By variable: whether the body declares it, or it is the counter.
+    pub(super) inner: Vec<bool>,
+}
+
+impl Plan {
+    /// The plan of a loop, if it is of the kind that is written out.
+    pub(super) fn of(function: &Function, counter: VarId, body: &Block) -> Option<Plan> {
+        let reductions = loops::reductions(function, body)?;
+        let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
+        let inner = vec![false; function.vars.len()];
+        let mut plan = Plan { counter, reductions, widest, branches: false, inner };
+        plan.inner[counter.index()] = true;
+        plan.admits(function, body).then_some(plan)
+    }
+
+    fn admits(&mut self, function: &Function, block: &Block) -> bool {
+        block.iter().all(|stmt| match *stmt {
+            Stmt::Define { var, value } => {
+                self.inner[var.index()] = true;
+                simple(function, value)
+            }
+            Stmt::Assign { var, value } => {
+                let ours = self.inner[var.index()] || self.reductions.iter().any(|r| r.var == var && reduces(r.op));
+                ours && simple(function, value)
+            }
+            Stmt::Load { var, array, index } => {
+                self.inner[var.index()] = true;
+                self.widest = self.widest.max(function.arrays[array].elem.size());
+                !function.arrays[array].elem.is_complex() && simple(function, index)
+            }
+            Stmt::Store { array, index, value, reduce } => {
+                let elem = function.arrays[array].elem;
+                self.widest = self.widest.max(elem.size());
+                let combines = reduce.is_none_or(|op| binary(op, elem));
+                let fits = !elem.is_complex() && combines && simple(function, index) && simple(function, value);
+                fits && self.varies(function, index)
+            }
+            Stmt::If { cond, ref then, ref otherwise } => {
+                self.branches = true;
+                simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
+            }
+            Stmt::Comment(_) => true,
+            _ => false,
+        })
+    }
+
+    /// Whether an expression can differ between iterations.
+    pub(super) fn varies(&self, function: &Function, expr: ExprId) -> bool {
+        any(function, expr, &mut |expr| matches!(*expr, Expr::Var(var) if self.inner[var.index()]))
+    }
+
+    /// By how much an expression grows from one iteration to the next, where that is known: 0 if it stays.
+    pub(super) fn stride(&self, function: &Function, expr: ExprId) -> Option<i64> {
+        match function.exprs[expr] {
+            Expr::Var(var) if var == self.counter => Some(1),
+            Expr::Binary(BinaryOp::Add, a, b) => self.stride(function, a)?.checked_add(self.stride(function, b)?),
+            Expr::Binary(BinaryOp::Sub, a, b) => self.stride(function, a)?.checked_sub(self.stride(function, b)?),
+            _ => (!self.varies(function, expr)).then_some(0),
+        }
+    }
+}
+
+/// Whether an expression or one below it passes a test.
+fn any(function: &Function, root: ExprId, test: &mut impl FnMut(&Expr) -> bool) -> bool {
+    let (mut pending, mut seen) = (vec![root], vec![false; function.exprs.len()]);
+    while let Some(expr) = pending.pop() {
+        if !std::mem::replace(&mut seen[expr.index()], true) {
+            let found = &function.exprs[expr];
+            if test(found) {
+                return true;
+            }
+            pending.extend(found.operands());
+        }
+    }
+    false
+}
+
+/// Whether an expression has nothing in it but what vectors can do.
+fn simple(function: &Function, root: ExprId) -> bool {
+    !any(function, root, &mut |expr| !match *expr {
+        Expr::Const(constant) => !constant.ty.is_complex(),
+        Expr::Var(var) => !function.vars[var].ty.is_complex(),
+        Expr::Unary(op, a) => unary(op, function.type_of(a)),
+        Expr::Binary(op, a, _) => binary(op, function.type_of(a)),
+        Expr::Compare(_, a, _) => !function.type_of(a).is_complex(),
+        Expr::Select(_, a, _) => !function.type_of(a).is_complex(),
+        Expr::Cast(to, a) => !to.is_complex() && !function.type_of(a).is_complex(),
+    })
+}
+
+fn unary(op: UnaryOp, ty: DType) -> bool {
+    match ty.kind() {
+        Kind::Bool => op == UnaryOp::Not,
+        Kind::Signed | Kind::Unsigned => op == UnaryOp::Neg,
+        Kind::Real => {
+            matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil)
+        }
+        Kind::Complex => false,
+    }
+}
+
+fn binary(op: BinaryOp, ty: DType) -> bool {
+    match ty.kind() {
+        Kind::Bool => true,
+        Kind::Signed | Kind::Unsigned => !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow),
+        Kind::Real => {
+            matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Min | BinaryOp::Max)
+        }
+        Kind::Complex => false,
+    }
+}
+
+/// Whether the lanes of a vector can be combined by an operation.
+fn reduces(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor
+    )
+}
