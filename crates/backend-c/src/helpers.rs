@@ -13,13 +13,14 @@
 use std::collections::BTreeSet;
 
 use lacunar_formats::{DType, Kind};
+use lacunar_imp::BinaryOp;
 
 use crate::types::{c_type, integer_range, wrapping_type};
 
 mod text;
 
 use text::{
-    ABS, ALLOCATE, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE,
+    ABS, ALLOCATE, ATOMIC, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE,
     MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS, POW, POW_NEGATIVE, RELEASE,
     RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER,
     TO_INTEGER, WRAPPING,
@@ -56,6 +57,8 @@ pub enum Helper {
     Min(DType),
     /// The larger.
     Max(DType),
+    /// An element combined with a value, indivisibly.
+    Atomic(BinaryOp, DType),
     /// A real number to an integer, saturating.
     ToInteger(DType),
     /// The first element not below a key.
@@ -106,6 +109,7 @@ impl Helper {
             Helper::Sign(ty) => format!("lac_sign_{ty}"),
             Helper::Min(ty) => format!("lac_min_{ty}"),
             Helper::Max(ty) => format!("lac_max_{ty}"),
+            Helper::Atomic(op, ty) => format!("lac_atomic_{}_{ty}", word(op)),
             Helper::ToInteger(ty) => format!("lac_to_{ty}"),
             Helper::LowerBound(ty) => format!("lac_lower_bound_{ty}"),
             Helper::Memory => "lac_memory".to_string(),
@@ -127,6 +131,10 @@ impl Helper {
     /// The helpers whose functions this one's call.
     fn calls(self) -> Vec<Helper> {
         match self {
+            Helper::Atomic(BinaryOp::Min, ty) => vec![Helper::Omp, Helper::Min(ty)],
+            Helper::Atomic(BinaryOp::Max, ty) => vec![Helper::Omp, Helper::Max(ty)],
+            Helper::Atomic(BinaryOp::Add, ty) => vec![Helper::Omp, Helper::Add(ty)],
+            Helper::Atomic(..) => vec![Helper::Omp],
             Helper::Allocate => vec![Helper::Memory, Helper::Release],
             Helper::Grow => vec![Helper::Memory],
             Helper::ReleaseParts => vec![Helper::Part, Helper::Release],
@@ -166,6 +174,7 @@ impl Helper {
             Helper::Sign(ty) => typed(if ty.is_real() { SIGN_REAL } else { SIGN_INTEGER }, ty),
             Helper::Min(ty) => typed(if ty.is_real() { MIN_REAL } else { MIN_INTEGER }, ty),
             Helper::Max(ty) => typed(if ty.is_real() { MAX_REAL } else { MAX_INTEGER }, ty),
+            Helper::Atomic(op, ty) => typed(ATOMIC, ty).replace("{combined}", &combined(op, ty)),
             Helper::ToInteger(ty) => to_integer(ty),
             Helper::LowerBound(ty) => typed(LOWER_BOUND, ty),
             Helper::Memory => MEMORY.to_string(),
@@ -279,6 +288,26 @@ fn shifted_sum(ty: DType) -> String {
         _ => ("const int64_t sum = from[k] + others[c].before", format!("sum <= {}_MAX", macro_type(ty))),
     };
     format!("{sum};\n            fits = fits && {fits};")
+}
+
+/// What an atomic operation is called in a helper's name.
+fn word(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "add",
+        BinaryOp::And => "and",
+        BinaryOp::Or => "or",
+        BinaryOp::Xor => "xor",
+        other => other.name(),
+    }
+}
+
+/// `a` combined with `b`, for the operations and types that a [`Helper::Atomic`] is for.
+fn combined(op: BinaryOp, ty: DType) -> String {
+    match op {
+        BinaryOp::Xor if ty == DType::Bool => "a != b".to_string(),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => format!("({})(a {} b)", c_type(ty), op.name()),
+        _ => format!("lac_{}_{ty}(a, b)", word(op)),
+    }
 }
 
 /// The type's name in the macros of `stdint.h`: `INT32`.

@@ -113,7 +113,7 @@ impl KernelPrinter<'_> {
 
     /// A line that opens a block, the block's content, and its end.
     pub(crate) fn braces(&mut self, head: impl Display, content: impl FnOnce(&mut Self)) {
-        self.line(format_args!("{head} {{"));
+        self.line(format!("{head} {{").trim_start());
         self.indent += 1;
         content(self);
         self.indent -= 1;

@@ -1,8 +1,8 @@
 //! C99 back end: kernels as readable, self-contained C, and the system's compiler to run them.
 //!
 //! [`print()`] takes a verified function and gives a header and a source file that depend on nothing but C's library.
-//! They compile without warnings under `-std=c99 -Wall -Wextra`. [`compile_shared`] runs the system's C compiler on them.
-//! What the IR means is written in `lacunar_imp::ir`; this is how C says it:
+//! They compile without warnings under `-std=c99 -Wall -Wextra`. [`compile_shared`] runs the system's C compiler on
+//! them. What the IR means is written in `lacunar_imp::ir`; this is how C says it:
 //!
 //! | IR | C |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | parallel loop | `omp parallel for`; arrays of its own are declared in its body |
 //! | vector loop | `omp simd` with the reductions that OpenMP does as the IR does; otherwise a plain loop |
 //! | unrolled loop | `GCC unroll` |
-//! | `Atomic` | `omp atomic`, or `omp critical` for what that can't do |
+//! | `Atomic` | `omp atomic`; GCC's compare and exchange, or else `omp critical`, for what that can't do |
 //! | `Deposit`, `Collect` | a list of pointers; the elements are copied behind each other |
 //!
 //! OpenMP is not necessary: without it (`-fopenmp`) the loops are serial.

@@ -1,8 +1,8 @@
 //! Counted loops of every kind, and what their iterations do together.
 //!
-//! Directives are written `LACUNAR_OMP(omp ...)`, which is a pragma where the compiler has OpenMP and nothing elsewhere: the
-//! loops are then serial, and right. An iteration of a parallel loop can't leave the function: it notes a failure, jumps
-//! to its end, and the others do nothing from then on.
+//! Directives are written `LACUNAR_OMP(omp ...)`, which is a pragma where the compiler has OpenMP and nothing
+//! elsewhere: the loops are then serial, and right. An iteration of a parallel loop can't leave the function: it notes
+//! a failure, jumps to its end, and the others do nothing from then on.
 //!
 //! ```text
 //! for c in 0 .. n parallel {        LACUNAR_OMP(omp parallel for schedule(dynamic, 1))
@@ -29,6 +29,7 @@ use crate::expr::{Binding, Text};
 use crate::facts::visit;
 use crate::helpers::Helper;
 use crate::kernel::{KernelPrinter, Scope};
+use crate::types::c_type;
 
 /// The greatest number that GCC takes for the times that a loop is unrolled.
 const MOST_UNROLLED: i64 = 65534;
@@ -196,12 +197,16 @@ impl KernelPrinter<'_> {
         if let (DType::Bool, Some(decisive)) = (ty, decisive(op)) {
             return self.atomic_flag(array, index, value, decisive);
         }
-        if !has_atomic(op, ty) {
-            self.directive("omp critical(lacunar_atomic)");
-            return self.braces_only(|printer| printer.store(array, index, value, Some(op)));
-        }
         self.name_shared(&[index, value]);
         let (element, value) = (format!("{}[{}]", self.array_name(array), self.index(index)), self.expr(value));
+        if ty.is_complex() {
+            return self.atomic_parts(&element, &value, ty);
+        }
+        if !has_atomic(op, ty) {
+            let combine = self.helpers.name(Helper::Atomic(op, ty));
+            self.directives = true;
+            return self.line(format_args!("{combine}(&{element}, {});", value.text));
+        }
         let operator = op.name();
         self.directive("omp atomic");
         if ty.kind() == Kind::Signed && op == BinaryOp::Add {
@@ -223,22 +228,25 @@ impl KernelPrinter<'_> {
             printer.directive("omp atomic write");
             printer.line(format_args!("{element} = {decisive};"));
         };
-        match known {
-            Some(known) if known == decisive => set(self),
-            Some(_) => {}
-            None => {
-                let cond = if decisive { value.text } else { format!("!{}", value.at_least(Binding::Prefix)) };
-                self.braces(format_args!("if ({cond})"), set);
-            }
+        if known == Some(decisive) {
+            return set(self);
         }
+        let cond = if decisive { value.text } else { format!("!{}", value.at_least(Binding::Prefix)) };
+        self.braces(format_args!("if ({cond})"), set);
     }
 
-    fn braces_only(&mut self, content: impl FnOnce(&mut Self)) {
-        self.line("{");
-        self.indent += 1;
-        content(self);
-        self.indent -= 1;
-        self.line("}");
+    /// Adds to both parts of a complex element.
+    fn atomic_parts(&mut self, element: &str, value: &Text, ty: DType) {
+        self.helpers.include("complex.h");
+        let (part, suffix) = (c_type(ty.part()), if ty == DType::C64 { "f" } else { "" });
+        let term = self.namer.unique("term");
+        self.braces("", |printer| {
+            printer.line(format_args!("const {} {term} = {};", c_type(ty), value.text));
+            for (number, function) in ["creal", "cimag"].into_iter().enumerate() {
+                printer.directive("omp atomic");
+                printer.line(format_args!("(({part} *)&{element})[{number}] += {function}{suffix}({term});"));
+            }
+        });
     }
 }
 
@@ -270,8 +278,8 @@ fn decisive(op: BinaryOp) -> Option<bool> {
     }
 }
 
-/// Whether OpenMP can combine an element with a value indivisibly: C has an operator that does it, on the type itself and
-/// not on an `int`.
+/// Whether OpenMP can combine an element with a value indivisibly: C has an operator that does it, on the type itself
+/// and not on an `int`.
 fn has_atomic(op: BinaryOp, ty: DType) -> bool {
     match op {
         BinaryOp::Add => ty.is_real() || (ty.is_integer() && ty.size() >= 4),

@@ -1,4 +1,5 @@
-//! Memory of arrays and lists of parts: allocation, growth, release, and how the parts of a parallel loop become one array.
+//! Memory of arrays and lists of parts: allocation, growth, release, and how the parts of a parallel loop become one
+//! array.
 //!
 //! ```text
 //! deposit p[c] = w[.. n];           p[c] = (struct lac_part){w, n, 0};

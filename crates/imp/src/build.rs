@@ -469,7 +469,8 @@ impl Builder {
         self.push(Stmt::Deposit { parts, slot, array, len });
     }
 
-    /// Appends the parts of a list to an array from `at` on, with the lengths before each in `bias` added; gives the end.
+    /// Appends the parts of a list to an array from `at` on, with the lengths before each in `bias` added; gives the
+    /// end.
     pub fn collect(&mut self, name: &str, array: ArrayId, at: ExprId, parts: ArrayId, bias: Option<ArrayId>) -> ExprId {
         let result = self.new_var(name, DType::I64, false);
         self.push(Stmt::Collect { array, at, parts, bias, result });

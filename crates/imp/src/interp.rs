@@ -1,7 +1,7 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
-//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel loops:
-//! in an order of its own); a back end that gives
+//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel
+//! loops: in an order of its own); a back end that gives
 //! another result (up to what a function that is not `strict` allows) is wrong. Beyond the meaning it reports what a
 //! kernel must never do: an index outside an array, an element read before it was written, iterations of parallel
 //! or vector loops that meet, a runtime function called without what it demands.

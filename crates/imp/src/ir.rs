@@ -40,25 +40,26 @@
 //! - *Serial*: one iteration after the other, in order.
 //! - *Parallel*: iterations in any order, at the same time on several threads; each is meant to be a large piece of
 //!   work. A variable declared outside is read and not assigned to. A local array that is allocated, grown or deposited
-//!   in the body is the iteration's own: it is used nowhere else, has no memory when the iteration begins, and is released
-//!   when it ends (unless it was deposited). Other arrays and lists of parts are neither allocated, grown nor collected
-//!   inside. No iteration may store an element of an array from outside that another one loads or stores, except that
-//!   several may combine with the same element by [`Stmt::Atomic`] of one operation, which none of them loads or stores
-//!   otherwise. If one fails, the kernel ends with its status; others may have run or not. A parallel loop inside another
-//!   runs serially.
-//! - *Vector*: as serial, but a back end may run up to `width` neighboring iterations (0: as many as suit the machine) at
-//!   once, statement by statement. No iteration may store or assign what another one loads, stores, reads or assigns,
-//!   except for reductions: a variable declared outside that the body uses in statements `v = v op e` of one associative
-//!   `op` only, or an element at an index that is the same throughout, combined with by stores of one associative `op` and
-//!   not loaded. These may be reassociated, unless the function is `strict`: then the loop is serial.
-//! - *Unrolled*: as serial; a hint to repeat the body `times` for each turn of the loop (0: for every iteration, where the
-//!   bounds are constants).
+//!   in the body is the iteration's own: it is used nowhere else, has no memory when the iteration begins, and is
+//!   released when it ends (unless it was deposited). Other arrays and lists of parts are neither allocated, grown nor
+//!   collected inside. No iteration may store an element of an array from outside that another one loads or stores,
+//!   except that several may combine with the same element by [`Stmt::Atomic`] of one operation, which none of them
+//!   loads or stores otherwise. If one fails, the kernel ends with its status; others may have run or not. A parallel
+//!   loop inside another runs serially.
+//! - *Vector*: as serial, but a back end may run up to `width` neighboring iterations (0: as many as suit the machine)
+//!   at once, statement by statement. No iteration may store or assign what another one loads, stores, reads or
+//!   assigns, except for reductions: a variable declared outside that the body uses in statements `v = v op e` of one
+//!   associative `op` only, or an element at an index that is the same throughout, combined with by stores of one
+//!   associative `op` and not loaded. These may be reassociated, unless the function is `strict`: then the loop is
+//!   serial.
+//! - *Unrolled*: as serial; a hint to repeat the body `times` for each turn of the loop (0: for every iteration, where
+//!   the bounds are constants).
 //!
 //! **Parts.** An array of role `Parts` is a list of arrays, one for each iteration of a parallel loop whose results are
 //! to stand one behind the other. [`Stmt::Alloc`] makes it a list of `len` empty parts; in the loop [`Stmt::Deposit`]
-//! hands an iteration's own array over as one of them; after it [`Stmt::Collect`] appends all parts, in order, to a grown
-//! or local array. So that positions that count from the beginning of their part become positions of the whole, `Collect`
-//! can add to each element the number of elements that the parts before it have in another list.
+//! hands an iteration's own array over as one of them; after it [`Stmt::Collect`] appends all parts, in order, to a
+//! grown or local array. So that positions that count from the beginning of their part become positions of the whole,
+//! `Collect` can add to each element the number of elements that the parts before it have in another list.
 //!
 //! ```text
 //! alloc C_crd_parts[n];
@@ -152,8 +153,8 @@ pub enum ArrayRole {
     Grown,
     /// Allocated by the kernel and released at its end.
     Local,
-    /// Allocated by the kernel and released at its end: a list of arrays, filled by the iterations of a parallel loop. It
-    /// is used by [`Stmt::Alloc`], [`Stmt::Deposit`] and [`Stmt::Collect`] only. Printed `parts`.
+    /// Allocated by the kernel and released at its end: a list of arrays, filled by the iterations of a parallel loop.
+    /// It is used by [`Stmt::Alloc`], [`Stmt::Deposit`] and [`Stmt::Collect`] only. Printed `parts`.
     Parts,
 }
 
@@ -260,7 +261,7 @@ pub enum UnaryOp {
 }
 
 /// Operations on two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BinaryOp {
     /// Sum; or.
     Add,
@@ -448,8 +449,9 @@ pub enum Stmt {
         /// How many elements it has; at most its capacity.
         len: ExprId,
     },
-    /// Grows an array as far as needed and puts all parts of a list into it, in order, from `at` on. The list has no parts
-    /// afterwards. `result` is one past the last element written, or `at`. `let n: i64 = collect a[at ..] = p + q;`
+    /// Grows an array as far as needed and puts all parts of a list into it, in order, from `at` on. The list has no
+    /// parts afterwards. `result` is one past the last element written, or `at`.
+    /// `let n: i64 = collect a[at ..] = p + q;`
     Collect {
         /// The array, `Grown` or `Local`.
         array: ArrayId,
@@ -457,9 +459,9 @@ pub enum Stmt {
         at: ExprId,
         /// The list, of the array's element type.
         parts: ArrayId,
-        /// To each element of part `c`, an integer, the number of elements in the parts before part `c` of this other list
-        /// is added; it has as many parts, and has not been collected yet. A sum that does not fit the element type is a
-        /// `SizeOverflow`.
+        /// To each element of part `c`, an integer, the number of elements in the parts before part `c` of this other
+        /// list is added; it has as many parts, and has not been collected yet. A sum that does not fit the element
+        /// type is a `SizeOverflow`.
         bias: Option<ArrayId>,
         /// The immutable variable, of type `I64`, that takes the end.
         result: VarId,

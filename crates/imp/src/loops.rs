@@ -1,5 +1,5 @@
-//! What back ends ask of loops that are not serial: the arrays that each iteration of a parallel loop has for itself, and
-//! what the iterations of a vector loop add up.
+//! What back ends ask of loops that are not serial: the arrays that each iteration of a parallel loop has for itself,
+//! and what the iterations of a vector loop add up.
 //!
 //! ```
 //! use lacunar_imp::{BinaryOp, Stmt, loops, parse};

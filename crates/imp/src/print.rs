@@ -3,9 +3,9 @@
 //! Definitions carry their types. A constant shows its type unless it is `i64` (`3`), `f64` (`3.0`) or `bool` (`true`):
 //! `3u32`, `3.0f32`, `c128(1.0, -2.0)`, `f64.inf`, `-f32.inf`, `f64.nan`, and a NaN with other bits
 //! `f64.bits(0x7ff8000000000001)`. Symbols bind as in C; `-(3)` is the negation of 3 and `-3` the constant. Local
-//! arrays and lists of parts are declared at the start of the body. A loop that is not serial says so behind its bounds:
-//! `parallel`, `vector`, `vector(8)`, `unroll`, `unroll(4)`. A parameter array that is known to have `n` elements at least shows
-//! `f64[n ..]`.
+//! arrays and lists of parts are declared at the start of the body. A loop that is not serial says so behind its
+//! bounds: `parallel`, `vector`, `vector(8)`, `unroll`, `unroll(4)`. A parameter array that is known to have `n`
+//! elements at least shows `f64[n ..]`.
 //!
 //! ```text
 //! kernel rowsum(in A_pos: u32[], in A_vals: f64[], out y_vals: f64[], m: i64) {

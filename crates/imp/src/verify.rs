@@ -17,13 +17,14 @@
 //! stands in a `while`, not across a `for`. A call passes what its callee takes. Blocks nest no deeper than
 //! [`MAX_NESTING`].
 //!
-//! *Parallel loops.* A variable from outside is not assigned to. A local array that gets memory in the loop is used in it
-//! only, and gets memory nowhere else; other arrays and lists get none. Lists of parts are allocated and collected outside
-//! of parallel loops; in them a local array of the innermost loop is deposited. Operations of `atomic` are those of
-//! [`BinaryOp::is_atomic`].
+//! *Parallel loops.* A variable from outside is not assigned to. A local array that gets memory in the loop is used in
+//! it only, and gets memory nowhere else; other arrays and lists get none. Lists of parts are allocated and collected
+//! outside of parallel loops; in them a local array of the innermost loop is deposited. Operations of `atomic` are
+//! those of [`BinaryOp::is_atomic`].
 //!
-//! *Vector loops.* There is no `while`, `break`, call, failure, memory, `atomic`, parallel or vector loop inside. A variable
-//! from outside that is assigned to is used in `v = v op e` only, with one operation of [`BinaryOp::is_associative`].
+//! *Vector loops.* There is no `while`, `break`, call, failure, memory, `atomic`, parallel or vector loop inside. A
+//! variable from outside that is assigned to is used in `v = v op e` only, with one operation of
+//! [`BinaryOp::is_associative`].
 //!
 //! ```
 //! use lacunar_imp::{Builder, verify};

@@ -58,9 +58,8 @@ fn broken_texts() {
 /// A kernel with some arrays and variables around a body.
 fn with_arrays(body: &str) -> Function {
     let arrays = "local w: f64[]; local v: f64[]; local k: i64[]; local b: bool[]; parts p: f64[]; parts q: i64[];";
-    let text = format!(
-        "kernel f(in a: f64[], in c: u32[], out y: f64[], grown g: f64[], n: i64) {{ {arrays} var t: f64 = 0.0; var s: i64 = 0; {body} }}"
-    );
+    let params = "in a: f64[], in c: u32[], out y: f64[], grown g: f64[], n: i64";
+    let text = format!("kernel f({params}) {{ {arrays} var t: f64 = 0.0; var s: i64 = 0; {body} }}");
     parse(&text).unwrap_or_else(|error| panic!("{}", error.render(&text, "text", false)))
 }
 

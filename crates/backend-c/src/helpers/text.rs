@@ -1,8 +1,8 @@
 //! The templates of the helpers' texts.
 //!
 //! `{name}` stands for the function's name, `{T}` for the element type, `{t}` for its name in the IR, `{U}` for the
-//! unsigned type that arithmetic wraps in, `{f}` for the suffix of `math.h`; what else is in braces is explained where it
-//! is put in. `typed("{T} x", DType::F32)` is `float x`.
+//! unsigned type that arithmetic wraps in, `{f}` for the suffix of `math.h`; what else is in braces is explained where
+//! it is put in. `typed("{T} x", DType::F32)` is `float x`.
 
 pub(super) const MAKE: &str = "\
 /* A complex number from its parts, each as it is: re + im * I would turn an infinite part into NaN. */
@@ -431,5 +431,26 @@ static inline int32_t {name}(const struct lacunar_runtime *runtime, struct lac_p
         parts[c].start = NULL;
     }
     return status;
+}
+";
+
+pub(super) const ATOMIC: &str = "\
+/* Combines a number with b; other threads come before or after. */
+static inline void {name}({T} *number, {T} b)
+{
+#ifdef __GNUC__
+    {T} a;
+    {T} combined;
+    __atomic_load(number, &a, __ATOMIC_RELAXED);
+    do {
+        combined = {combined};
+    } while (!__atomic_compare_exchange(number, &a, &combined, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+#else
+    LACUNAR_OMP(omp critical({name}))
+    {
+        const {T} a = *number;
+        *number = {combined};
+    }
+#endif
 }
 ";

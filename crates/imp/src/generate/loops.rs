@@ -1,9 +1,9 @@
 //! Random parallel and vector loops, whose iterations meet only where they may.
 //!
-//! In a parallel loop all statements work on arrays of the iteration's own; outside it stores one element of an array of
-//! its own and combines, by `atomic`, with elements of another one, and deposits an array of its own. In a vector loop
-//! each iteration stores one element of an array, and all add up a variable and an element. What is added up in any order
-//! are small multiples of 1/8, whose sums are exact.
+//! In a parallel loop all statements work on arrays of the iteration's own; outside it stores one element of an array
+//! of its own and combines, by `atomic`, with elements of another one, and deposits an array of its own. In a vector
+//! loop each iteration stores one element of an array, and all add up a variable and an element. What is added up in
+//! any order are small multiples of 1/8, whose sums are exact.
 
 use lacunar_formats::DType;
 

@@ -1,8 +1,8 @@
 //! What the iterations of parallel and vector loops do with the elements that they share, and whether they may.
 //!
 //! Each such loop that is running remembers for every element of an array from outside which iterations have loaded it,
-//! stored it and combined a value with it (`atomic`, or a reduction of a vector loop). Two iterations of which one stores
-//! what the other one uses are a [`Fault::Conflict`], whatever order they ran in:
+//! stored it and combined a value with it (`atomic`, or a reduction of a vector loop). Two iterations of which one
+//! stores what the other one uses are a [`Fault::Conflict`], whatever order they ran in:
 //!
 //! ```text
 //! for i in 0 .. 4 parallel {

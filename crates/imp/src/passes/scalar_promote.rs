@@ -19,10 +19,11 @@
 //! element not yet stored. If that first access replaces the element, its old value is not loaded. Sums are made in the
 //! same order.
 //!
-//! A parallel loop does not assign to variables from outside: nothing is promoted across it. Inside of it, and of a vector
-//! loop, an element is promoted only if it is certain to be stored, for a store that did not happen before could meet a
-//! load in another iteration; and in a vector loop only if it is not the same element throughout, which would end a
-//! reduction. Across a vector loop an element is promoted that it only adds up, which makes the variable a reduction.
+//! A parallel loop does not assign to variables from outside: nothing is promoted across it. Inside of it, and of a
+//! vector loop, an element is promoted only if it is certain to be stored, for a store that did not happen before could
+//! meet a load in another iteration; and in a vector loop only if it is not the same element throughout, which would
+//! end a reduction. Across a vector loop an element is promoted that it only adds up, which makes the variable a
+//! reduction.
 
 use rustc_hash::FxHashSet;
 

@@ -1,8 +1,8 @@
 //! The promises about loops that are not serial, and about lists of parts.
 //!
-//! *Memory.* A local array belongs to the parallel loop that its memory comes from (the innermost one around its `alloc`,
-//! `grow` and `deposit`), or to the function. It is mentioned in that loop only: the loops around all mentions of it have
-//! the owner in common.
+//! *Memory.* A local array belongs to the parallel loop that its memory comes from (the innermost one around its
+//! `alloc`, `grow` and `deposit`), or to the function. It is mentioned in that loop only: the loops around all mentions
+//! of it have the owner in common.
 //!
 //! ```text
 //! for c in 0 .. n parallel {      w belongs to the loop
