@@ -10,6 +10,7 @@
 //!                                                           forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
 //! ```
 //!
+//! A workspace that is known to fit the registers is kept there while the sum is formed, and stored once.
 //! Where the result is dense (or has dense innermost levels, and the sum is inside the others) no workspace is needed for a sum that is added to it: its producer adds into the result
 //! (the second line with a dense `C` is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split
 //! into its additive terms for that.
@@ -17,7 +18,7 @@
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
 
-use lacunar_formats::Format;
+use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
@@ -153,12 +154,25 @@ impl Writer<'_> {
             return false;
         }
         let (free, first) = (term.free_vars(), self.first_summed(term));
+        let inner: Vec<VarId> = lhs.vars.iter().copied().filter(|var| self.rank(*var) > first).collect();
+        if fits_registers(self.kernel, &inner, term.dtype) {
+            return false;
+        }
         term.dtype == self.kernel.tensors[lhs.tensor].dtype
             && lhs.vars.iter().all(|var| free.contains(var))
             && lhs.vars.iter().any(|var| self.rank(*var) > first)
             && lhs.vars.iter().all(|var| self.rank(*var) < first || is_in_block(self.kernel, lhs, *var))
     }
 }
+
+/// Whether an array over variables is known to be so small that it can be kept in registers while a sum is formed in it.
+pub(crate) fn fits_registers(kernel: &Kernel, vars: &[VarId], dtype: DType) -> bool {
+    let elements = vars.iter().try_fold(1u64, |product, var| product.checked_mul(kernel.vars[*var].size?));
+    elements.is_some_and(|elements| (2..=REGISTER_BYTES / dtype.size() as u64).contains(&elements))
+}
+
+/// Half of what 32 vector registers of 64 bytes hold.
+const REGISTER_BYTES: u64 = 1024;
 
 /// Whether a variable of a result is stored in dense levels only, from its own to the innermost: all its values have a
 /// place as soon as the coordinates of the levels above have one.

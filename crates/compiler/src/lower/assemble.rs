@@ -105,9 +105,7 @@ impl Lowerer<'_> {
         }
         let innermost = groups.len().wrapping_sub(1);
         self.appended = Some(Appended { access, groups });
-        // A part of a result would be given room for all of it.
-        let whole = self.phase.assembles() && self.part.is_none();
-        if let Some(most) = whole.then(|| self.most_results()).flatten() {
+        if let Some(most) = self.phase.assembles().then(|| self.most_results()).flatten() {
             self.reserve(innermost, most);
         }
         Ok(())
@@ -167,9 +165,25 @@ impl Lowerer<'_> {
                 let levels = self.kernel.tensors[access.tensor].format.levels();
                 let sparse = |level: usize| !levels[level].properties().full;
                 let stored = sparse(deepest) && (1..deepest).all(sparse);
-                stored.then(|| self.count_positions(&key, deepest)).flatten()
+                stored.then(|| self.count_here(&key, deepest)).flatten()
             }
         }
+    }
+
+    /// The number of positions of a level of an operand that belong to what is assembled here: all of them, or those of
+    /// the rows of a part. `None` where the part says nothing of them.
+    fn count_here(&mut self, access: &AccessKey, level: usize) -> Option<ExprId> {
+        let Some(part) = self.part.clone() else { return self.count_positions(access, level) };
+        let result = self.result()?;
+        let rows = self.level_var(access, 0) == self.level_var(&result, 0)
+            && self.tensors[result.tensor.index()].levels.len() > 1;
+        let dense = |tensor: TensorId| self.kernel.tensors[tensor].format.levels()[0].properties().full;
+        if !rows || level == 0 || !dense(access.tensor) || !dense(result.tensor) {
+            return None;
+        }
+        let end = self.b.add(part.first, part.len);
+        let (begin, end) = self.descend(access, 1..=level, (part.first, end)).ok()?;
+        Some(self.b.sub(end, begin))
     }
 
     /// The number of positions of a level of an operand.

@@ -17,6 +17,8 @@ use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
+use crate::concretize::fits_registers;
+use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::races::written_together;
 
 /// The most elements that each chunk of a shared loop gets a copy of.
@@ -39,19 +41,58 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
     });
     let mut commands = Vec::new();
     for (var, race) in chosen {
-        kernel.provenance.tags.push((var, Tag::Parallel(Unit::CpuThread, race)));
-        let name = kernel.vars[var].name.clone();
+        let name = &kernel.vars[var].name;
         notes.push(match race {
             Race::Temporary => format!("threads share the loop over {name}; each chunk adds to a copy of its own"),
             _ => format!("threads share the loop over {name}"),
         });
-        let name = Name { text: name, span: Span::NONE };
-        commands.push(Command {
-            kind: CommandKind::Parallelize { var: name, unit: Unit::CpuThread, race },
-            span: Span::NONE,
-        });
+        commands.push(parallelize(kernel, var, Unit::CpuThread, race));
+    }
+    for var in in_registers(kernel, &kernel.stmt) {
+        if kernel.provenance.parallel(var).is_none() {
+            notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
+            commands.push(parallelize(kernel, var, Unit::CpuVector, Race::Ignore));
+        }
     }
     commands
+}
+
+/// Tags a loop; the command that says so.
+fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Command {
+    kernel.provenance.tags.push((var, Tag::Parallel(unit, race)));
+    let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+    Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE }
+}
+
+/// The variables of workspaces that fit the registers, whose loops are innermost and dense.
+fn in_registers(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
+    let mut found = Vec::new();
+    let workspace = |tensor: TensorId| kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Dense);
+    stmt.visit_assigns(&mut |assign| {
+        if let (true, &[var]) = (workspace(assign.lhs.tensor), assign.lhs.vars.as_slice())
+            && fits_registers(kernel, &[var], kernel.tensors[assign.lhs.tensor].dtype)
+            && !found.contains(&var)
+            && innermost_and_dense(kernel, stmt, var)
+        {
+            found.push(var);
+        }
+    });
+    found
+}
+
+fn innermost_and_dense(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| innermost_and_dense(kernel, stmt, var)),
+        Stmt::Where { consumer, producer } => {
+            innermost_and_dense(kernel, consumer, var) && innermost_and_dense(kernel, producer, var)
+        }
+        Stmt::Forall(own, body) if *own == var => {
+            matches!(**body, Stmt::Assign(_))
+                && Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.points == [Point::ALL])
+        }
+        Stmt::Forall(_, body) => innermost_and_dense(kernel, body, var),
+    }
 }
 
 /// The outermost loops that can be shared, with what is done about races.

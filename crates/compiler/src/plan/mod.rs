@@ -19,6 +19,7 @@ mod workspaces;
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, verify};
+use lacunar_notation::schedule::Schedule;
 use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId,
 };
@@ -41,6 +42,8 @@ pub struct Plan {
     pub convert_result: Option<Format>,
     /// What was chosen and why, for people.
     pub notes: Vec<String>,
+    /// The schedule that was given, or chosen: given, it makes the same kernel.
+    pub schedule: Schedule,
 }
 
 /// A tensor of a kernel that is another tensor in other storage, or its value before the statement.
@@ -66,7 +69,12 @@ pub enum Search {
 ///
 /// # Errors
 /// An internal error if the plan violates the invariants of concrete notation.
-pub fn plan(program: &Program, statement: &Assignment, search: Search) -> Result<Plan, Diagnostic> {
+pub fn plan(
+    program: &Program,
+    statement: &Assignment,
+    search: Search,
+    given: Option<&Schedule>,
+) -> Result<Plan, Diagnostic> {
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let result = statement.lhs.tensor;
     for tensor in program.tensors.handles() {
@@ -134,11 +142,12 @@ pub fn plan(program: &Program, statement: &Assignment, search: Search) -> Result
 
     concretize(&mut kernel, &lhs, op, &rhs, &choice.order);
     workspaces::choose(&mut kernel, &mut notes);
-    if search == Search::Cost {
-        auto::schedule(&mut kernel, &mut notes);
+    let mut schedule = given.cloned().unwrap_or_default();
+    if search == Search::Cost && given.is_none() {
+        schedule.commands.extend(auto::schedule(&mut kernel, &mut notes));
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
-    Ok(Plan { kernel, result, statement, conversions, convert_result, notes })
+    Ok(Plan { kernel, result, statement, conversions, convert_result, notes, schedule })
 }
 
 /// A tensor of the kernel for what the result held before.
