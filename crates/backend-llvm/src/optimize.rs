@@ -10,13 +10,14 @@ use crate::{CompileOptions, LlvmError, Optimization};
 /// The passes that matter for kernels. Loops arrive rotated, with 64-bit counters and alias scopes, so most of what
 /// `default<O3>` does before it vectorizes is not needed; there are no calls to inline. Loops of known length are unrolled
 /// after they are vectorized, and loads and stores then moved out of the loop around them: so a row of a result
-/// with a few columns stays in registers while a sparse row is walked.
+/// with a few columns stays in registers while a sparse row is walked. Loops that ask for it are unrolled in part.
 ///
 /// `instcombine` must not check that it has reached a fixpoint: that check ends the process.
 const KERNEL_PASSES: &str = "function(\
     sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
     loop-mssa(licm),loop(loop-idiom,loop-deletion),early-cse,\
-    loop-vectorize,loop(loop-unroll-full),slp-vectorizer,instcombine<no-verify-fixpoint>,\
+    loop-vectorize,loop(loop-unroll-full),\
+    loop-unroll<no-partial;no-peeling;no-runtime;no-upperbound;no-profile-peeling>,slp-vectorizer,instcombine<no-verify-fixpoint>,\
     early-cse<memssa>,simplifycfg,loop-mssa(licm),simplifycfg)";
 
 /// Runs the passes that the options ask for.

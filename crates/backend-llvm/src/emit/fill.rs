@@ -5,6 +5,7 @@ use inkwell::values::{IntValue, PointerValue};
 use lacunar_imp::ArrayId;
 
 use super::Emitter;
+use super::alias::Scope;
 use super::runtime::RuntimeFn;
 use super::value::{self, Value};
 use crate::LlvmError;
@@ -24,6 +25,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let size = self.element_size(array);
         let constant = |bound: IntValue<'ctx>| bound.get_sign_extended_constant();
         let known = constant(begin).zip(constant(end)).map(|(begin, end)| end.saturating_sub(begin));
+        if let (true, Some(begin), Some(count)) = (self.stack[array.index()].is_some(), constant(begin), known) {
+            return self.fill_straight(array, begin, count, value);
+        }
         if known.is_some_and(|count| count < LARGE / size) || self.stack[array.index()].is_some() {
             return self.fill_in_line(array, begin, end, value);
         }
@@ -44,6 +48,31 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.fill_in_line(array, begin, end, value)?;
         self.builder.build_unconditional_branch(done)?;
         self.builder.position_at_end(done);
+        Ok(())
+    }
+
+    /// Fills a part of an array on the stack in vectors without a loop, so that it can become registers.
+    fn fill_straight(&mut self, array: ArrayId, begin: i64, count: i64, value: Value<'ctx>) -> Result<(), LlvmError> {
+        let (mut done, mut width) = (0, (self.vectors.bytes as i64 / self.element_size(array)).max(1));
+        if self.source.arrays[array].elem.is_complex() {
+            width = 1;
+        }
+        while done < count {
+            while width > count - done {
+                width /= 2;
+            }
+            let index = self.index(begin.wrapping_add(done));
+            if width == 1 {
+                self.store(array, index, value)?;
+            } else {
+                let (first, _) = self.element(array, index)?;
+                let (element, _) = self.memory_value(array, value)?.parts();
+                let store = self.builder.build_store(first, self.splat(element, width as u32)?)?;
+                self.align(store, self.source.arrays[array].elem)?;
+                self.aliasing.mark(store, Scope::Elements(array))?;
+            }
+            done += width;
+        }
         Ok(())
     }
 

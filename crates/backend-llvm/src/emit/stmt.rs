@@ -13,6 +13,9 @@ use super::hints::LoopHint;
 use super::value::Value;
 use crate::LlvmError;
 
+/// Loops of constant length up to so many iterations are repeated here, if they ask for it; longer ones by LLVM, if at all.
+const REPEATED: i64 = 64;
+
 impl<'ctx> Emitter<'ctx, '_> {
     /// Emits statements in order, up to one that control does not come back from.
     pub(super) fn block(&mut self, block: &Block) -> Result<(), LlvmError> {
@@ -121,6 +124,12 @@ impl<'ctx> Emitter<'ctx, '_> {
             && self.vector_loop(var, (begin, end), width, body)?
         {
             return Ok(());
+        }
+        let known = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
+        if let (LoopKind::Unrolled(0), Some((first, last))) = (kind, known)
+            && last.saturating_sub(first) <= REPEATED
+        {
+            return (first..last).try_for_each(|k| self.scalar_iteration(var, self.index(k), body));
         }
         let hint = match kind {
             LoopKind::Parallel => return self.parallel_loop(var, begin, end, body),

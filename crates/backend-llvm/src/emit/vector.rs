@@ -174,7 +174,12 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// One iteration as the serial loop would run it.
-    fn scalar_iteration(&mut self, var: VarId, counter: IntValue<'ctx>, body: &Block) -> Result<(), LlvmError> {
+    pub(super) fn scalar_iteration(
+        &mut self,
+        var: VarId,
+        counter: IntValue<'ctx>,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
         self.frame.places[var.index()] = Some(Place::Value(Value::Int(counter)));
         self.block(body)
     }
@@ -379,7 +384,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The same in all lanes.
-    fn splat(&self, value: BasicValueEnum<'ctx>, width: u32) -> Result<VectorValue<'ctx>, LlvmError> {
+    pub(super) fn splat(&self, value: BasicValueEnum<'ctx>, width: u32) -> Result<VectorValue<'ctx>, LlvmError> {
         let vector = lanes::vector_of(value.get_type(), width)?;
         let one = self.builder.build_insert_element(vector.get_undef(), value, self.index(0), "")?;
         let places = self.context.i32_type().vec_type(width).const_zero();

@@ -146,7 +146,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Says that an access to a vector is aligned as its elements are.
-    fn align(&self, access: inkwell::values::InstructionValue<'ctx>, elem: DType) -> Result<(), LlvmError> {
+    pub(in super::super) fn align(
+        &self,
+        access: inkwell::values::InstructionValue<'ctx>,
+        elem: DType,
+    ) -> Result<(), LlvmError> {
         let aligned = access.set_alignment(elem.size() as u32);
         aligned.map_err(|_| LlvmError::Malformed("an alignment is a power of two"))
     }
