@@ -1,4 +1,4 @@
-//! Kernels that were compiled before, by program, formats, types, sizes and back end.
+//! Kernels that were compiled before, by program, schedule, formats, types, sizes and back end.
 //!
 //! Finding one costs a hash and a comparison of the key. The number of values of a tensor takes part by its magnitude
 //! only (a power of 4): it guides the plan and does not change what is right.
@@ -21,6 +21,7 @@ const CAPACITY: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     source: String,
+    schedule: String,
     formats: Vec<(String, Format)>,
     given: Vec<Given>,
     backend: Backend,
@@ -47,12 +48,14 @@ pub(crate) fn kernel(
     source: &str,
     given: &[(&str, &Tensor)],
     formats: &[(&str, Format)],
+    schedule: &str,
 ) -> Result<Arc<Kernel>, Error> {
     static CACHE: OnceLock<Mutex<Cache>> = OnceLock::new();
     let cache = CACHE.get_or_init(Mutex::default);
     let backend = Backend::default();
     let key = Key {
         source: source.to_string(),
+        schedule: schedule.to_string(),
         formats: formats.iter().map(|(name, format)| ((*name).to_string(), format.clone())).collect(),
         given: given.iter().map(|(name, tensor)| describe(name, tensor)).collect(),
         backend,
@@ -62,7 +65,7 @@ pub(crate) fn kernel(
     if let Some(kernel) = known {
         return Ok(kernel);
     }
-    let mut options = Options::new().backend(backend);
+    let mut options = Options::new().backend(backend).schedule(schedule);
     for (name, tensor) in given {
         options = options.tensor(name, tensor);
     }

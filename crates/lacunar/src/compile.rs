@@ -5,7 +5,7 @@
 //! ```
 
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
-use lacunar_base::{Diagnostic, Trace};
+use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered};
 use lacunar_compiler::plan::{Plan, plan};
 use lacunar_imp::{Function, Verified, passes, verify};
@@ -50,9 +50,11 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 8] = [
+    pub const ALL: [Stage; 10] = [
         Stage("notation"),
+        Stage("schedule"),
         Stage("concrete"),
+        Stage("provenance"),
         Stage("graph"),
         Stage("lattice"),
         Stage("imp"),
@@ -98,12 +100,27 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
     let mut program = trace
         .time("check", || lacunar_front::check(source, &options.declarations))
         .map_err(|diagnostics| Error::program(source, diagnostics))?;
+    let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
+    let schedules = trace
+        .time("check", || lacunar_front::schedule::check(options.schedule.text(), &program))
+        .map_err(scheduling)?;
     fit_widths(&mut program);
     trace.print("notation", || program.to_string());
     let mut steps = Vec::new();
-    for (number, statement) in program.statements.iter().enumerate() {
-        let plan = trace.time("plan", || plan(&program, statement, options.search)).map_err(fault)?;
+    for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
+        let given = (!schedule.commands.is_empty()).then_some(schedule);
+        let plan = trace.time("plan", || plan(&program, statement, options.search, given));
+        // No statement is refused; what the user can have done wrong is the schedule.
+        let plan = plan.map_err(|diagnostic| match diagnostic.category {
+            Category::User => scheduling(vec![diagnostic]),
+            _ => fault(diagnostic),
+        })?;
+        trace.print("schedule", || match commands(&program, number, &plan) {
+            commands if commands.is_empty() => "# the loops as they are\n".to_string(),
+            commands => commands.join("\n") + "\n",
+        });
         trace.print("concrete", || plan.kernel.to_string());
+        trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
         let lowering = lower::Options {
@@ -127,6 +144,17 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
         steps.push(Step { plan, interface, function, code });
     }
     Ok(Compiled { program, steps, trace })
+}
+
+/// The commands of a statement's schedule as text: with the statement before each, where there are several statements.
+pub(crate) fn commands(program: &Program, number: usize, plan: &Plan) -> Vec<String> {
+    let result = program.statements[number].lhs.tensor;
+    let prefix = match program.statements.iter().filter(|other| other.lhs.tensor == result).count() {
+        _ if program.statements.len() == 1 => String::new(),
+        1 => format!("{}: ", program.tensors[result].name),
+        _ => format!("{}: ", number + 1),
+    };
+    plan.schedule.commands.iter().map(|command| prefix.clone() + &plan.kernel.command_text(command)).collect()
 }
 
 /// Index arrays of results: wide enough for their dimensions, and for as many values as the operands may have.

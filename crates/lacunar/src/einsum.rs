@@ -11,12 +11,17 @@ pub fn declare(tensor: &impl AsRef<DynTensor>) -> &DynTensor {
     tensor.as_ref()
 }
 
-/// Evaluates a program on tensors given by name; `formats` are those of results. Gives the result of the last statement.
+/// Evaluates a program, with its loops as the schedule says, on tensors given by name; `formats` are those of results. Gives the result of the last statement.
 ///
 /// # Errors
 /// Mistakes in the program with their places, tensors that do not fit, memory that is refused.
-pub fn einsum(source: &str, given: &[(&str, &DynTensor)], formats: &[(&str, Format)]) -> Result<DynTensor, Error> {
-    let kernel = cache::kernel(source, given, formats)?;
+pub fn einsum(
+    source: &str,
+    schedule: &str,
+    given: &[(&str, &DynTensor)],
+    formats: &[(&str, Format)],
+) -> Result<DynTensor, Error> {
+    let kernel = cache::kernel(source, given, formats, schedule)?;
     let last = kernel.program().statements.last().map(|statement| statement.lhs.tensor);
     let name = last.map(|tensor| kernel.program().tensors[tensor].name.clone()).unwrap_or_default();
     let run = kernel.run_named(given)?;

@@ -18,6 +18,14 @@ pub enum Error {
         /// What is wrong; at least one.
         diagnostics: Vec<Diagnostic>,
     },
+    /// Mistakes in a schedule, with their places.
+    #[error("{}", diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Schedule {
+        /// The schedule's text.
+        source_text: String,
+        /// What is wrong; at least one.
+        diagnostics: Vec<Diagnostic>,
+    },
     /// A file that can't be read or written, or is malformed.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -44,7 +52,7 @@ impl Error {
     /// Who has to act.
     pub fn category(&self) -> Category {
         match self {
-            Error::Program { diagnostics, .. } => {
+            Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {
                 diagnostics.first().map_or(Category::Internal, |diagnostic| diagnostic.category)
             }
             Error::Io(_) => Category::File,
@@ -59,10 +67,12 @@ impl Error {
 
     /// The error as text, with the program's text underlined where it has places.
     pub fn render(&self, color: bool) -> String {
+        let rendered = |text: &str, name: &str, diagnostics: &[Diagnostic]| {
+            diagnostics.iter().map(|diagnostic| diagnostic.render(text, name, color)).collect()
+        };
         match self {
-            Error::Program { source_text, diagnostics } => {
-                diagnostics.iter().map(|diagnostic| diagnostic.render(source_text, "expression", color)).collect()
-            }
+            Error::Program { source_text, diagnostics } => rendered(source_text, "expression", diagnostics),
+            Error::Schedule { source_text, diagnostics } => rendered(source_text, "schedule", diagnostics),
             other => format!("error: {other}\n"),
         }
     }

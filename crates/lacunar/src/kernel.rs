@@ -17,14 +17,16 @@ use std::time::Duration;
 
 use lacunar_base::Trace;
 use lacunar_compiler::lower::Phase;
+use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
-use lacunar_runtime::{Element, Tensor as DynTensor};
+use lacunar_runtime::{Element, Tensor as DynTensor, pool};
 
 use crate::bind::Slot;
-use crate::compile::{Backend, Compiled, Step, compile};
+use crate::compile::{Backend, Compiled, Step, commands, compile};
 use crate::error::Error;
-use crate::evaluate::evaluate;
+use crate::evaluate::{Times, evaluate};
 use crate::options::Options;
+use crate::schedule::{Schedule, Unit};
 use crate::tensor::Tensor;
 
 /// A compiled program.
@@ -32,6 +34,7 @@ use crate::tensor::Tensor;
 pub struct Kernel {
     compiled: Compiled,
     phase: Phase,
+    threads: Option<usize>,
 }
 
 /// What a run gave.
@@ -51,7 +54,7 @@ impl Kernel {
     /// # Errors
     /// Every mistake in the program, with its place; or the back end's failure.
     pub fn compile(source: &str, options: &Options) -> Result<Kernel, Error> {
-        Ok(Kernel { compiled: compile(source, options)?, phase: options.phase })
+        Ok(Kernel { compiled: compile(source, options)?, phase: options.phase, threads: options.threads })
     }
 
     /// The checked program.
@@ -80,6 +83,21 @@ impl Kernel {
         self.steps().iter().flat_map(|step| step.plan.notes.clone()).collect()
     }
 
+    /// The commands that transformed the loops, of all statements: as given, or as chosen.
+    pub fn schedule(&self) -> Schedule {
+        let steps = self.steps().iter().enumerate();
+        let all = steps.flat_map(|(number, step)| commands(self.program(), number, &step.plan));
+        Schedule::from(all.collect::<Vec<_>>().join(", "))
+    }
+
+    /// How many threads a run of the kernel may use: 1, where no loop is shared out among threads.
+    pub fn threads(&self) -> usize {
+        let shared = self.steps().iter().any(|step| {
+            step.plan.kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(Unit::CpuThread, _)))
+        });
+        if shared { self.threads.unwrap_or_else(pool::threads) } else { 1 }
+    }
+
     /// The back end that made the code.
     pub fn backend(&self) -> Option<Backend> {
         self.steps().first().map(|step| step.code.backend())
@@ -99,6 +117,14 @@ impl Kernel {
         self.program().tensors.iter().filter(move |(_, tensor)| tensor.role == role)
     }
 
+    fn evaluate(&self, slots: &mut [Slot<'_>]) -> Result<Times, Error> {
+        let mut run = || evaluate(self.program(), self.steps(), self.phase, slots);
+        match self.threads {
+            Some(threads) => pool::with_threads(threads, run),
+            None => run(),
+        }
+    }
+
     /// Runs the program on tensors given by name, results with values to add to included.
     ///
     /// # Errors
@@ -110,7 +136,7 @@ impl Kernel {
             let (id, _) = found.ok_or_else(|| Error::Argument(format!("the program has no tensor `{name}`")))?;
             slots[id.index()] = Slot::Borrowed(tensor);
         }
-        let times = evaluate(self.program(), self.steps(), self.phase, &mut slots)?;
+        let times = self.evaluate(&mut slots)?;
         let mut results = Vec::new();
         for (id, declared) in self.declared(Role::Result) {
             if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
@@ -145,7 +171,7 @@ impl Kernel {
             slots[id.index()] = Slot::Borrowed(tensor);
         }
         slots[id.index()] = Slot::Owned(result.take());
-        let outcome = evaluate(self.program(), self.steps(), self.phase, &mut slots);
+        let outcome = self.evaluate(&mut slots);
         if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
             *result = Tensor::try_from(tensor)?;
         }

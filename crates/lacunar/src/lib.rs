@@ -17,6 +17,7 @@
 //!
 //! - [`einsum!`] evaluates; its kernels are cached.
 //! - [`Kernel`] compiles once, to be run many times.
+//! - [`Schedule`] transforms the loops of a kernel.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without.
 //!
 //! Sizes, coordinates and positions count elements; times are in milliseconds.
@@ -33,6 +34,7 @@ mod interpret;
 mod kernel;
 mod launch;
 mod options;
+mod schedule;
 mod tensor;
 
 pub use compile::{Backend, Stage, Step};
@@ -48,4 +50,5 @@ pub use lacunar_macros::einsum;
 pub use lacunar_runtime::io;
 pub use lacunar_runtime::{Coo, Element, StorageError, Tensor as DynTensor};
 pub use options::Options;
+pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use tensor::Tensor;

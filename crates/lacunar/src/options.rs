@@ -13,6 +13,7 @@ use lacunar_front::Declarations;
 use lacunar_runtime::Tensor;
 
 use crate::compile::Backend;
+use crate::schedule::Schedule;
 
 /// What is known of a program's tensors, and how its kernels are made.
 #[derive(Clone, Debug)]
@@ -21,8 +22,13 @@ pub struct Options {
     pub declarations: Declarations,
     /// What turns the imperative IR into something that runs.
     pub backend: Backend,
-    /// Who chooses the order of loops.
+    /// Who chooses what the schedule leaves open.
     pub search: Search,
+    /// Transformations of the loops.
+    pub schedule: Schedule,
+    /// How many threads a run may use; unless given, the environment variable `LACUNAR_THREADS` says it, or else it is the
+    /// number of processors.
+    pub threads: Option<usize>,
     /// Whether results are assembled, computed, or both.
     pub phase: Phase,
     /// Sums are not reassociated, products and sums not contracted.
@@ -41,6 +47,8 @@ impl Default for Options {
             declarations: Declarations::default(),
             backend: Backend::default(),
             search: Search::default(),
+            schedule: Schedule::default(),
+            threads: None,
             phase: Phase::Fused,
             strict: false,
             specialize: true,
@@ -90,6 +98,18 @@ impl Options {
     /// Chooses the back end.
     pub fn backend(mut self, backend: Backend) -> Options {
         self.backend = backend;
+        self
+    }
+
+    /// Transforms the loops: by commands as text, or by a [`Schedule`].
+    pub fn schedule(mut self, schedule: impl Into<Schedule>) -> Options {
+        self.schedule = schedule.into();
+        self
+    }
+
+    /// Limits the number of threads of a run.
+    pub fn threads(mut self, threads: usize) -> Options {
+        self.threads = Some(threads);
         self
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)
 //! einsum!("C(i,k) = A(i,j) * B(j,k)", A = &a, B = &b, C: Format::csr())
+//! einsum!("y(i) = A(i,j) * x(j)", "split(i, i0, i1, 64), parallelize(i0, cpu)", A = &a, x = &x)
 //! ```
 
 use proc_macro::TokenStream;
@@ -11,9 +12,10 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, LitStr, Token, parse_macro_input};
 
-/// The arguments: a program, tensors, and formats of results.
+/// The arguments: a program, a schedule, tensors, and formats of results.
 struct Einsum {
     source: LitStr,
+    schedule: Option<LitStr>,
     arguments: Punctuated<Argument, Token![,]>,
 }
 
@@ -27,11 +29,20 @@ struct Argument {
 impl Parse for Einsum {
     fn parse(input: ParseStream) -> syn::Result<Einsum> {
         let source = input.parse()?;
+        let mut einsum = Einsum { source, schedule: None, arguments: Punctuated::new() };
         if input.is_empty() {
-            return Ok(Einsum { source, arguments: Punctuated::new() });
+            return Ok(einsum);
         }
         input.parse::<Token![,]>()?;
-        Ok(Einsum { source, arguments: Punctuated::parse_terminated(input)? })
+        if input.peek(LitStr) {
+            einsum.schedule = Some(input.parse()?);
+            if input.is_empty() {
+                return Ok(einsum);
+            }
+            input.parse::<Token![,]>()?;
+        }
+        einsum.arguments = Punctuated::parse_terminated(input)?;
+        Ok(einsum)
     }
 }
 
@@ -50,17 +61,22 @@ impl Parse for Argument {
 
 /// Evaluates a program of index notation on tensors: `einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?`.
 ///
-/// Each tensor that is read is given as `name = tensor`; the format of a result may be given as `name: format`. Gives
-/// the result of the last statement, as `Result<DynTensor, Error>`. A program that does not parse is a compile error
-/// with the same message that the command prints.
+/// Each tensor that is read is given as `name = tensor`; the format of a result may be given as `name: format`. A second
+/// text is a schedule. Gives the result of the last statement, as `Result<DynTensor, Error>`. A program or a schedule that
+/// does not parse is a compile error with the same message that the command prints.
 #[proc_macro]
 pub fn einsum(input: TokenStream) -> TokenStream {
-    let Einsum { source, arguments } = parse_macro_input!(input as Einsum);
-    let text = source.value();
-    let (_, diagnostics) = lacunar_front::parse(&text);
-    if !diagnostics.is_empty() {
-        let message: String = diagnostics.iter().map(|error| error.render(&text, "expression", false)).collect();
-        return syn::Error::new(source.span(), message).to_compile_error().into();
+    let Einsum { source, schedule, arguments } = parse_macro_input!(input as Einsum);
+    let schedule = schedule.unwrap_or_else(|| LitStr::new("", source.span()));
+    for (literal, name, diagnostics) in [
+        (&source, "expression", lacunar_front::parse(&source.value()).1),
+        (&schedule, "schedule", lacunar_front::schedule::parse(&schedule.value()).1),
+    ] {
+        if !diagnostics.is_empty() {
+            let text = literal.value();
+            let message: String = diagnostics.iter().map(|error| error.render(&text, name, false)).collect();
+            return syn::Error::new(literal.span(), message).to_compile_error().into();
+        }
     }
     let given = arguments.iter().filter(|argument| !argument.is_format).map(|argument| {
         let (name, value) = (argument.name.to_string(), &argument.value);
@@ -70,5 +86,5 @@ pub fn einsum(input: TokenStream) -> TokenStream {
         let (name, value) = (argument.name.to_string(), &argument.value);
         quote! { (#name, #value) }
     });
-    quote! { ::lacunar::evaluate_einsum(#source, &[#(#given),*], &[#(#formats),*]) }.into()
+    quote! { ::lacunar::evaluate_einsum(#source, #schedule, &[#(#given),*], &[#(#formats),*]) }.into()
 }

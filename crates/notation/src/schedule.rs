@@ -237,6 +237,12 @@ pub enum Merge {
     Bitmap,
 }
 
+impl From<u64> for Parts {
+    fn from(count: u64) -> Parts {
+        Parts::Count(count)
+    }
+}
+
 impl Unit {
     /// Its name in a schedule.
     pub const fn name(self) -> &'static str {

@@ -10,19 +10,21 @@
 use super::Names;
 use crate::concrete::Kernel;
 use crate::index::{Program, WorkspaceKind};
-use crate::schedule::{CommandKind, Name, Race, Schedule};
+use crate::schedule::{Command, CommandKind, Name, Race, Schedule};
 
 impl Program {
     /// A schedule of one of the statements as text.
     pub fn schedule_text(&self, schedule: &Schedule) -> String {
-        Names { tensors: &self.tensors, vars: &self.vars }.schedule(schedule)
+        let names = Names { tensors: &self.tensors, vars: &self.vars };
+        let commands: Vec<String> = schedule.commands.iter().map(|command| names.command(&command.kind)).collect();
+        commands.join(", ")
     }
 }
 
 impl Kernel {
-    /// A schedule of the kernel as text.
-    pub fn schedule_text(&self, schedule: &Schedule) -> String {
-        Names { tensors: &self.tensors, vars: &self.vars }.schedule(schedule)
+    /// A command of the kernel's schedule as text.
+    pub fn command_text(&self, command: &Command) -> String {
+        Names { tensors: &self.tensors, vars: &self.vars }.command(&command.kind)
     }
 }
 
@@ -39,11 +41,6 @@ impl WorkspaceKind {
 }
 
 impl Names<'_> {
-    fn schedule(self, schedule: &Schedule) -> String {
-        let commands: Vec<String> = schedule.commands.iter().map(|command| self.command(&command.kind)).collect();
-        commands.join(", ")
-    }
-
     fn command(self, kind: &CommandKind) -> String {
         match kind {
             CommandKind::Reorder(vars) => format!("reorder({})", list(vars)),
