@@ -193,6 +193,27 @@ fn loops_of_constant_length_are_straight_code() {
 }
 
 #[test]
+fn short_loops_inside_are_repeated() {
+    let text = "kernel blocks(in a: f64[], out y: f64[], out z: f64[], b: i64, e: i64) {
+      var t: f64 = 0.0;
+      for k in b .. e vector {
+        var s: f64 = 0.0;
+        for r in 0 .. 3 unroll {
+          let v: f64 = a[r * 100 + k];
+          s = s + v * f64(r + 1);
+          if v > 3.0 { z[k] += f64(r); }
+          t = t + v;
+        }
+        y[k] = s;
+      }
+      y[99] = t;
+    }";
+    check(text, &[numbers(DType::F64, 300), numbers(DType::F64, 100), numbers(DType::F64, 100)], &LENGTHS);
+    let ir = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+    assert!(ir.contains("reduce.fadd") && !ir.contains("gather"), "{ir}");
+}
+
+#[test]
 fn an_accumulated_row_stays_in_registers() {
     let text = "kernel tile(in a: f64[], in b: f64[], out y: f64[], p: i64, q: i64) {
       local acc: f64[];
@@ -202,7 +223,9 @@ fn an_accumulated_row_stays_in_registers() {
         let s: f64 = a[r];
         for k in 0 .. 32 vector { let v: f64 = b[r * 32 + k]; acc[k] += s * v; }
       }
-      for k_2 in 0 .. 32 vector { let v_2: f64 = acc[k_2]; y[k_2] = v_2; }
+      var t: f64 = 0.0;
+      for k_2 in 0 .. 32 vector { let v_2: f64 = acc[k_2]; y[k_2] = v_2; t = t + v_2; }
+      y[32] = t;
     }";
     for options in processors() {
         let ir = llvm_ir(&function(text), &options).unwrap();

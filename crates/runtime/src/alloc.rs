@@ -333,6 +333,29 @@ mod tests {
     }
 
     #[test]
+    fn threads_allocate_and_release_large_blocks_at_once() {
+        std::thread::scope(|scope| {
+            for thread in 0..4u8 {
+                scope.spawn(move || {
+                    for round in 0..20usize {
+                        let bytes = LARGE + round * 100_000;
+                        let block = allocate(bytes, round % 3 == 0).unwrap();
+                        // SAFETY: the accesses are within the block, which is released once.
+                        unsafe {
+                            assert!(round % 3 != 0 || (*block.as_ptr() == 0 && *block.as_ptr().add(bytes - 1) == 0));
+                            let ends = [block.as_ptr(), block.as_ptr().add(bytes - 1)];
+                            ends.into_iter().for_each(|end| end.write(thread));
+                            std::thread::yield_now();
+                            assert!(ends.into_iter().all(|end| end.read() == thread));
+                            release(block);
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
     fn what_cannot_be_had_is_none() {
         assert!(allocate(usize::MAX, false).is_none());
         assert!(allocate(usize::MAX / 2, true).is_none());

@@ -29,7 +29,7 @@ use inkwell::values::{AsValueRef, InstructionValue};
 use lacunar_imp::{Block, ExprId, Function, Stmt, VarId};
 
 /// The bytes of a vector in a loop that gathers.
-const GATHER_BYTES: usize = 32;
+pub(super) const GATHER_BYTES: usize = 32;
 
 /// What the processor's vectors can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use self::lanes::Lanes;
 use self::plan::Plan;
 use super::Emitter;
 use super::frame::Place;
-use super::hints::LoopHint;
+use super::hints::{GATHER_BYTES, LoopHint};
 use super::value::Value;
 use crate::LlvmError;
 
@@ -67,13 +67,18 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.source.strict && !plan.reductions.is_empty() || plan.branches && !self.vectors.masked {
             return Ok(false);
         }
-        let width = if width == 0 { (self.vectors.bytes / plan.widest.max(1)) as u32 } else { width };
+        let bytes = if plan.gathers { self.vectors.bytes.min(GATHER_BYTES) } else { self.vectors.bytes };
+        let width = if width == 0 { (bytes / plan.widest.max(1)) as u32 } else { width };
         let width = width.clamp(2, 64).next_power_of_two();
         let known = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
         match known.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
             Some((_, count)) if count <= 0 => {}
-            Some((begin, count)) if count <= STRAIGHT * i64::from(width) && plan.reductions.is_empty() => {
-                self.straight(&plan, begin, count, width, body)?;
+            Some((begin, count)) if count <= STRAIGHT * i64::from(width) => {
+                if plan.reductions.is_empty() {
+                    self.straight(&plan, begin, count, width, body)?;
+                } else {
+                    self.straight_sums(&plan, begin, count, width, body)?;
+                }
             }
             _ => self.long_loop(&plan, (begin, end), width, body)?,
         }
@@ -98,6 +103,43 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
+    /// A loop of constant length with reductions: vectors, then single iterations.
+    fn straight_sums(
+        &mut self,
+        plan: &Plan,
+        begin: i64,
+        count: i64,
+        width: u32,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let step = i64::from(width);
+        let vectors = count / step;
+        if vectors > 0 {
+            let sums = self.start_copies(plan, width, vectors.min(i64::from(COPIES_OF_SUMS)))?;
+            for (vector, sums) in (0..vectors).zip(sums.iter().cycle()) {
+                let counter = self.index(begin.wrapping_add(vector * step));
+                self.vector_iteration(plan, width, counter, None, sums, body)?;
+            }
+            self.join_sums(plan, width, &sums)?;
+            self.finish_sums(plan, width, &sums[0])?;
+        }
+        (vectors * step..count).try_for_each(|done| {
+            let counter = self.index(begin.wrapping_add(done));
+            self.scalar_iteration(plan.counter, counter, body)
+        })
+    }
+
+    /// Room for the sums of so many copies.
+    fn start_copies(
+        &mut self,
+        plan: &Plan,
+        width: u32,
+        copies: i64,
+    ) -> Result<Vec<Vec<PointerValue<'ctx>>>, LlvmError> {
+        let mut row = || plan.reductions.iter().map(|reduction| self.start_sums(reduction, width)).collect();
+        (0..copies).map(|_| row()).collect()
+    }
+
     /// A loop in two parts.
     fn long_loop(
         &mut self,
@@ -107,56 +149,64 @@ impl<'ctx> Emitter<'ctx, '_> {
         body: &Block,
     ) -> Result<(), LlvmError> {
         let copies = if plan.reductions.is_empty() { COPIES } else { COPIES_OF_SUMS };
-        let mut sums = Vec::new();
-        for _ in 0..copies {
-            let row: Result<Vec<_>, LlvmError> =
-                plan.reductions.iter().map(|reduction| self.start_sums(reduction, width)).collect();
-            sums.push(row?);
-        }
+        let sums = self.start_copies(plan, width, copies.into())?;
         let step = self.index(i64::from(copies * width));
         let last = self.builder.build_int_sub(end, step, "")?;
         // A difference that wraps around is that of a loop which is too short.
         let before_end = self.builder.build_int_compare(IntPredicate::SLE, last, end, "")?;
         let enters = self.builder.build_int_compare(IntPredicate::SLE, begin, last, "")?;
         let enters = self.builder.build_and(before_end, enters, "")?;
-        let rest = self.stepped(begin, enters, step, |emitter, counter, next| {
-            for (copy, sums) in (0..).zip(&sums) {
-                let offset = emitter.index(copy * i64::from(width));
-                let counter = emitter.builder.build_int_nsw_add(counter, offset, "")?;
-                emitter.vector_iteration(plan, width, counter, None, sums, body)?;
-            }
-            Ok(emitter.builder.build_int_compare(IntPredicate::SLE, next, last, "")?)
-        })?;
+        let rest = self.stepped(
+            begin,
+            enters,
+            step,
+            |emitter, counter, next| {
+                for (copy, sums) in (0..).zip(&sums) {
+                    let offset = emitter.index(copy * i64::from(width));
+                    let counter = emitter.builder.build_int_nsw_add(counter, offset, "")?;
+                    emitter.vector_iteration(plan, width, counter, None, sums, body)?;
+                }
+                Ok(emitter.builder.build_int_compare(IntPredicate::SLE, next, last, "")?)
+            },
+            |emitter| emitter.join_sums(plan, width, &sums),
+        )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
         if self.vectors.masked {
             let step = self.index(i64::from(width));
-            let first = sums.first().map_or(&[][..], Vec::as_slice);
-            self.stepped(rest, any, step, |emitter, counter, next| {
-                let mask = emitter.lanes_below(width, counter, end)?;
-                emitter.vector_iteration(plan, width, counter, Some(mask), first, body)?;
-                let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
-                // `next` may have wrapped around.
-                let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
-                Ok(emitter.builder.build_and(more, ascends, "")?)
-            })?;
-            return self.finish_sums(plan, width, &sums);
+            self.stepped(
+                rest,
+                any,
+                step,
+                |emitter, counter, next| {
+                    let mask = emitter.lanes_below(width, counter, end)?;
+                    emitter.vector_iteration(plan, width, counter, Some(mask), &sums[0], body)?;
+                    let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
+                    // `next` may have wrapped around.
+                    let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
+                    Ok(emitter.builder.build_and(more, ascends, "")?)
+                },
+                |_| Ok(()),
+            )?;
+            return self.finish_sums(plan, width, &sums[0]);
         }
-        self.finish_sums(plan, width, &sums)?;
+        self.finish_sums(plan, width, &sums[0])?;
         let hint = LoopHint::scalar();
         self.count(rest, end, "k", Some(hint), |emitter, counter| emitter.scalar_iteration(plan.counter, counter, body))
     }
 
-    /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. Gives the counter
-    /// behind it.
+    /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. What `done`
+    /// emits runs after a loop that was entered. Gives the counter behind it.
     fn stepped(
         &mut self,
         begin: IntValue<'ctx>,
         enters: IntValue<'ctx>,
         step: IntValue<'ctx>,
         body: impl FnOnce(&mut Self, IntValue<'ctx>, IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError>,
+        done: impl FnOnce(&mut Self) -> Result<(), LlvmError>,
     ) -> Result<IntValue<'ctx>, LlvmError> {
         let before = self.current_block()?;
-        let (inside, after) = (self.new_block("vectors"), self.new_block("end_vectors"));
+        let (inside, ran) = (self.new_block("vectors"), self.new_block("ran_vectors"));
+        let after = self.new_block("end_vectors");
         self.builder.build_conditional_branch(enters, inside, after)?;
         self.builder.position_at_end(inside);
         let long = self.context.i64_type();
@@ -166,10 +216,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         let more = body(self, value, next)?;
         let latch = self.current_block()?;
         counter.add_incoming(&[(&begin, before), (&next, latch)]);
-        self.builder.build_conditional_branch(more, inside, after)?;
+        self.builder.build_conditional_branch(more, inside, ran)?;
+        self.builder.position_at_end(ran);
+        done(self)?;
+        let ran = self.current_block()?;
+        self.builder.build_unconditional_branch(after)?;
         self.builder.position_at_end(after);
         let reached = self.builder.build_phi(long, "k")?;
-        reached.add_incoming(&[(&begin, before), (&next, latch)]);
+        reached.add_incoming(&[(&begin, before), (&next, ran)]);
         Ok(reached.as_basic_value().into_int_value())
     }
 
@@ -257,6 +311,15 @@ impl<'ctx> Emitter<'ctx, '_> {
                 (state.mask, state.branched) = (outer, branched);
                 Ok(())
             }
+            Stmt::For { var, begin, end, ref body, .. } => {
+                let repeats = plan::repeats(self.source, begin, end);
+                let repeats = repeats.ok_or(LlvmError::Malformed("a loop that a plan does not admit"))?;
+                for k in repeats {
+                    self.frame.places[var.index()] = Some(Place::Value(Value::Int(self.index(k))));
+                    self.vector_block(state, body)?;
+                }
+                Ok(())
+            }
             Stmt::Comment(_) => Ok(()),
             _ => Err(LlvmError::Malformed("a statement that a plan does not admit")),
         }
@@ -314,8 +377,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(place)
     }
 
-    /// Combines the sums of all copies and lanes, and the variables with them.
-    fn finish_sums(&mut self, plan: &Plan, width: u32, sums: &[Vec<PointerValue<'ctx>>]) -> Result<(), LlvmError> {
+    /// Combines the sums of all copies in the first one.
+    fn join_sums(&mut self, plan: &Plan, width: u32, sums: &[Vec<PointerValue<'ctx>>]) -> Result<(), LlvmError> {
         for (number, &Reduction { var, op }) in plan.reductions.iter().enumerate() {
             let ty = self.source.vars[var].ty;
             let vector = self.vector_type(ty, width)?;
@@ -334,7 +397,16 @@ impl<'ctx> Emitter<'ctx, '_> {
                 }
                 loaded = half;
             }
-            let Some(&all) = loaded.first() else { continue };
+            self.builder.build_store(sums[0][number], loaded[0])?;
+        }
+        Ok(())
+    }
+
+    /// Combines the variables with the sums of all lanes.
+    fn finish_sums(&mut self, plan: &Plan, width: u32, sums: &[PointerValue<'ctx>]) -> Result<(), LlvmError> {
+        for (&Reduction { var, op }, &place) in plan.reductions.iter().zip(sums) {
+            let ty = self.source.vars[var].ty;
+            let all = self.builder.build_load(self.vector_type(ty, width)?, place, "sums")?.into_vector_value();
             let total = self.reduce_vector(op, ty, all)?;
             let total = match self.identity(op, ty) {
                 Some(_) => {

@@ -1,10 +1,15 @@
 //! Which vector loops are written out, and what is known of them before.
 //!
 //! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
-//! operations that vectors have. It stores at indices that vary.
+//! operations that vectors have, and of short loops of constant length, which are repeated. It stores at indices that vary.
+
+use std::ops::Range;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, Reduction, Stmt, UnaryOp, VarId, loops};
+use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops};
+
+/// Loops in the body are repeated up to so often.
+const REPEATS: i64 = 16;
 
 /// What is known of a vector loop.
 pub(super) struct Plan {
@@ -13,6 +18,8 @@ pub(super) struct Plan {
     pub(super) reductions: Vec<Reduction>,
     /// The bytes of the widest element.
     pub(super) widest: usize,
+    /// Whether it loads elements that are no neighbors.
+    pub(super) gathers: bool,
     /// Whether there are branches.
     pub(super) branches: bool,
     /// By variable: whether the body declares it, or it is the counter.
@@ -25,7 +32,7 @@ impl Plan {
         let reductions = loops::reductions(function, body)?;
         let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
         let inner = vec![false; function.vars.len()];
-        let mut plan = Plan { counter, reductions, widest, branches: false, inner };
+        let mut plan = Plan { counter, reductions, widest, gathers: false, branches: false, inner };
         plan.inner[counter.index()] = true;
         plan.admits(function, body).then_some(plan)
     }
@@ -43,6 +50,7 @@ impl Plan {
             Stmt::Load { var, array, index } => {
                 self.inner[var.index()] = true;
                 self.widest = self.widest.max(function.arrays[array].elem.size());
+                self.gathers |= self.stride(function, index).is_none_or(|stride| !matches!(stride, 0 | 1));
                 !function.arrays[array].elem.is_complex() && simple(function, index)
             }
             Stmt::Store { array, index, value, reduce } => {
@@ -55,6 +63,9 @@ impl Plan {
             Stmt::If { cond, ref then, ref otherwise } => {
                 self.branches = true;
                 simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
+            }
+            Stmt::For { begin, end, kind: LoopKind::Serial | LoopKind::Unrolled(_), ref body, .. } => {
+                repeats(function, begin, end).is_some() && self.admits(function, body)
             }
             Stmt::Comment(_) => true,
             _ => false,
@@ -75,6 +86,16 @@ impl Plan {
             _ => (!self.varies(function, expr)).then_some(0),
         }
     }
+}
+
+/// The iterations of a loop in the body, if they are few and known.
+pub(super) fn repeats(function: &Function, begin: ExprId, end: ExprId) -> Option<Range<i64>> {
+    let constant = |expr: ExprId| match function.exprs[expr] {
+        Expr::Const(constant) => Some(constant.bits as i64),
+        _ => None,
+    };
+    let range = constant(begin)?..constant(end)?;
+    (range.end.saturating_sub(range.start) <= REPEATS).then_some(range)
 }
 
 /// Whether an expression or one below it passes a test.
