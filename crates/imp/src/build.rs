@@ -23,6 +23,7 @@ use crate::ir::{
     Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param,
     Status, Stmt, UnaryOp, Var, VarId,
 };
+use crate::loops::may_be_vector;
 use crate::verify::is_c_keyword;
 
 impl Const {
@@ -352,10 +353,13 @@ impl Builder {
         self.var(var)
     }
 
-    /// Closes the loop that was opened last.
+    /// Closes the loop that was opened last. A vector loop whose body turned out not to be one for vectors becomes serial.
     pub fn end_for(&mut self) {
         let body = self.end_block();
-        if let Some(OpenLoop { var, begin, end, kind }) = self.loops.pop() {
+        if let Some(OpenLoop { var, begin, end, mut kind }) = self.loops.pop() {
+            if matches!(kind, LoopKind::Vector(_)) && !may_be_vector(&self.function, &body) {
+                kind = LoopKind::Serial;
+            }
             self.push(Stmt::For { var, begin, end, kind, body });
         }
     }

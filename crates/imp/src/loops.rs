@@ -75,6 +75,37 @@ pub fn reductions(function: &Function, body: &[Stmt]) -> Option<Vec<Reduction>> 
     (!read_otherwise).then_some(reductions)
 }
 
+/// Whether a loop with this body may be a vector loop, as far as its statements and variables tell: what its iterations do to
+/// arrays is the caller's to know.
+pub fn may_be_vector(function: &Function, body: &[Stmt]) -> bool {
+    let mut fits = reductions(function, body).is_some();
+    body.iter().for_each(|stmt| visit(stmt, &mut |inner| fits &= may_be_in_vector(inner)));
+    fits
+}
+
+/// Whether a statement may stand in a vector loop. (The blocks in it are looked at apart.)
+pub(crate) fn may_be_in_vector(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Define { .. }
+        | Stmt::Assign { .. }
+        | Stmt::Load { .. }
+        | Stmt::Store { .. }
+        | Stmt::If { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Comment(_) => true,
+        Stmt::For { kind, .. } => matches!(kind, LoopKind::Serial | LoopKind::Unrolled(_)),
+        Stmt::While { .. }
+        | Stmt::Break
+        | Stmt::Alloc { .. }
+        | Stmt::Grow { .. }
+        | Stmt::Atomic { .. }
+        | Stmt::Deposit { .. }
+        | Stmt::Collect { .. }
+        | Stmt::Call { .. }
+        | Stmt::Fail(_) => false,
+    }
+}
+
 /// Assignments in a body to variables that it does not declare.
 fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, ExprId)> {
     let (mut declared, mut assigned) = (rustc_hash::FxHashSet::default(), Vec::new());

@@ -14,12 +14,14 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
 use lacunar_notation::concrete::{Assign, Stmt};
-use lacunar_notation::{TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
 
 use super::compute::Presence;
 use super::{Counter, INDEX, Lowerer, Scope, Written, workspace_kind};
 use crate::iterate::iterators::AccessKey;
+use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::races::filled_inside;
+use crate::iterate::space::original_loops;
 use crate::levels::list_levels;
 
 /// The arrays and variables of a workspace.
@@ -128,7 +130,8 @@ impl Lowerer<'_> {
         let read = consumer.reads();
         let filled: Vec<TensorId> = producer.writes().into_iter().filter(|tensor| read.contains(tensor)).collect();
         for &tensor in &filled {
-            self.empty_workspace(tensor);
+            let certain = self.is_certain(&original_loops(self.kernel, producer), tensor, scope);
+            self.empty_workspace(tensor, certain);
         }
         self.stmt(producer, scope)?;
         for &tensor in &filled {
@@ -141,8 +144,30 @@ impl Lowerer<'_> {
         Ok(written)
     }
 
-    /// Before the producer: nothing is in the workspace.
-    fn empty_workspace(&mut self, tensor: TensorId) {
+    /// Whether a producer gives a workspace something whatever the operands hold: in loops over dimensions that are not
+    /// empty, of values that are there.
+    fn is_certain(&self, producer: &Stmt, tensor: TensorId, scope: &Scope) -> bool {
+        match producer {
+            Stmt::Assign(assign) => {
+                let there = |access: &&Access| {
+                    let role = self.kernel.tensors[access.tensor].role;
+                    !scope.uncertain.contains_key(&AccessKey::from(*access)) && !matches!(role, Role::Workspace(_))
+                };
+                assign.lhs.tensor == tensor && assign.rhs.accesses().iter().all(there)
+            }
+            Stmt::Forall(var, body) => {
+                let whole = self.kernel.provenance.is_plain(*var);
+                let some = whole && self.b.as_const(self.size(*var)).is_some_and(|size| size.bits > 0);
+                let all = |lattice: Lattice| lattice.points == [Point::ALL];
+                some && Lattice::build(self.kernel, body, *var).is_ok_and(all) && self.is_certain(body, tensor, scope)
+            }
+            Stmt::Where { .. } => false,
+            Stmt::Sequence(stmts) => stmts.iter().any(|stmt| self.is_certain(stmt, tensor, scope)),
+        }
+    }
+
+    /// Before the producer: nothing is in the workspace. `certain` says that something will be.
+    fn empty_workspace(&mut self, tensor: TensorId, certain: bool) {
         let info = &self.kernel.tensors[tensor];
         let zero = self.b.constant(Const::zero(info.dtype));
         let none = self.b.int(0);
@@ -151,7 +176,7 @@ impl Lowerer<'_> {
             (Some(Workspace::Dense { len, .. }), Some(array)) => {
                 let len = *len;
                 self.b.push(lacunar_imp::Stmt::Fill { array, begin: none, end: len, value: zero });
-                let given = self.declare_given(&info.name);
+                let given = if certain { None } else { self.declare_given(&info.name) };
                 self.tensors[tensor.index()].workspace = Some(Workspace::Dense { len, given });
             }
             (Some(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. }), _) => {
@@ -160,7 +185,7 @@ impl Lowerer<'_> {
             }
             (Some(Workspace::Pending | Workspace::Scalar { .. }), _) => {
                 let value = self.b.declare(&info.name, zero);
-                let given = self.declare_given(&info.name);
+                let given = if certain { None } else { self.declare_given(&info.name) };
                 self.tensors[tensor.index()].workspace = Some(Workspace::Scalar { value, given });
             }
             _ => {}

@@ -18,6 +18,7 @@ use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::fits_registers;
+use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::races::written_together;
 
@@ -64,18 +65,24 @@ fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Comma
     Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE }
 }
 
-/// The variables of workspaces that fit the registers, whose loops are innermost and dense.
+/// The variables whose loops are innermost and dense, so short that all their values fit the registers, and walk through
+/// memory.
 fn in_registers(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     let mut found = Vec::new();
-    let workspace = |tensor: TensorId| kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Dense);
+    let mut walks = Vec::new();
     stmt.visit_assigns(&mut |assign| {
-        if let (true, &[var]) = (workspace(assign.lhs.tensor), assign.lhs.vars.as_slice())
-            && fits_registers(kernel, &[var], kernel.tensors[assign.lhs.tensor].dtype)
-            && !found.contains(&var)
-            && innermost_and_dense(kernel, stmt, var)
-        {
-            found.push(var);
+        let accesses = assign.rhs.accesses().into_iter().chain([&assign.lhs]);
+        walks.extend(accesses.map(AccessKey::from));
+        for &var in assign.rhs.free_vars().iter().chain(&assign.lhs.vars) {
+            if !found.contains(&var) && fits_registers(kernel, &[var], assign.rhs.dtype) {
+                found.push(var);
+            }
         }
+    });
+    let last = |key: &AccessKey| key.vars.len().checked_sub(1).map(|last| level_var(kernel, key, last));
+    found.retain(|var| {
+        walks.iter().all(|key| !key.vars.contains(var) || last(key) == Some(*var))
+            && innermost_and_dense(kernel, stmt, *var)
     });
     found
 }

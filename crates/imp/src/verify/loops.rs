@@ -50,7 +50,7 @@ impl Verifier<'_> {
     /// What a statement must keep to for the loops around it, and the arrays in it.
     pub(super) fn place(&mut self, stmt: &Stmt) -> Result<(), VerifyError> {
         let in_vector = self.loops.iter().any(|outer| matches!(outer, Loop::For(LoopKind::Vector(_))));
-        self.require(stmt, Rule::VectorBody, !in_vector || fits_vector(stmt))?;
+        self.require(stmt, Rule::VectorBody, !in_vector || loops::may_be_in_vector(stmt))?;
         for array in mentioned(stmt) {
             let role = self.array(stmt, array)?.role;
             let list = role == ArrayRole::Parts;
@@ -136,28 +136,6 @@ impl Verifier<'_> {
 }
 
 /// Whether a statement may stand in a vector loop.
-fn fits_vector(stmt: &Stmt) -> bool {
-    match stmt {
-        Stmt::Define { .. }
-        | Stmt::Assign { .. }
-        | Stmt::Load { .. }
-        | Stmt::Store { .. }
-        | Stmt::If { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Comment(_) => true,
-        Stmt::For { kind, .. } => matches!(kind, LoopKind::Serial | LoopKind::Unrolled(_)),
-        Stmt::While { .. }
-        | Stmt::Break
-        | Stmt::Alloc { .. }
-        | Stmt::Grow { .. }
-        | Stmt::Atomic { .. }
-        | Stmt::Deposit { .. }
-        | Stmt::Collect { .. }
-        | Stmt::Call { .. }
-        | Stmt::Fail(_) => false,
-    }
-}
-
 fn takes_parts(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Alloc { .. } | Stmt::Deposit { .. } | Stmt::Collect { .. })
 }
