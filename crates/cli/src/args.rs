@@ -37,7 +37,8 @@ Examples:
   lacunar run 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -o y:y.tns
   lacunar run 'y(i) = alpha * A(i,j) * x(j)' -i A:matrix.mtx -i alpha=2.5 -g x:ones --time 100
   lacunar run 'C(i,j) = A(i,j) + B(i,j)' -g 'A:sparse(0.01)' -g 'B:sparse(0.01)' -d A:1000,1000 --check
-  lacunar run 'y(i) = A(i,j) * x(j)' -f=A:ds -t=A:float -i=A:matrix.mtx -g=x:d";
+  lacunar run 'y(i) = A(i,j) * x(j)' -f=A:ds -t=A:float -i=A:matrix.mtx -g=x:d
+  lacunar run 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -s 'split(i,i0,i1,64), parallelize(i0,cpu,none)'";
 
 /// Lacunar: a compiler for tensors with gaps.
 #[derive(Debug, Parser)]
@@ -100,17 +101,18 @@ pub struct ProgramArgs {
     #[arg(short = 'o', value_name = "NAME:FILE")]
     pub outputs: Vec<String>,
 
-    /// Schedule: auto (the planner's choice) or none (the plain loop nest)
-    #[arg(short = 's', value_name = "SCHEDULE", default_value = "auto")]
-    pub schedule: String,
+    /// Schedule: commands such as split(i,i0,i1,32), parallelize(i0,cpu) (several flags add up); or auto (the planner's
+    /// choice), or none (the plain loop nest)
+    #[arg(short = 's', value_name = "SCHEDULE")]
+    pub schedules: Vec<String>,
 
     /// Structure of a tensor (not available yet)
     #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
     pub structures: Vec<String>,
 
-    /// Threads that a kernel may use (kernels use one so far)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: u32,
+    /// Threads that a kernel may use; unless given, as many as LACUNAR_THREADS says, or as there are processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Option<u32>,
 
     /// What makes the code: llvm, c, interp (the reference interpreter), cuda
     #[arg(long, value_name = "BACKEND")]
@@ -124,7 +126,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// Print a stage: notation concrete graph lattice imp c llvm asm, or all
+    /// Print a stage: notation schedule concrete provenance graph lattice imp c llvm asm, or all
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,
 

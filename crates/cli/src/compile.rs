@@ -29,7 +29,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         }
     }
     if args.explain && !args.json {
-        text += &report::explanation(&kernel, args);
+        text += &report::explanation(&kernel, &request);
     }
     output::print(text.as_bytes())
 }

@@ -38,9 +38,7 @@ pub fn to_folder(kernel: &Kernel, stages: &[Stage], folder: &Path) -> Result<Vec
     for stage in stages {
         let Some(text) = kernel.text(stage.0) else { continue };
         let mut files = vec![(file_name(stage.0), text)];
-        if stage.0 == "graph" {
-            files.extend(drawings(kernel));
-        }
+        files.extend(drawings(kernel, *stage));
         for (name, text) in files {
             let path = folder.join(name);
             output::replace(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
@@ -50,20 +48,25 @@ pub fn to_folder(kernel: &Kernel, stages: &[Stage], folder: &Path) -> Result<Vec
     Ok(written)
 }
 
-/// The iteration graph of each statement as SVG.
-fn drawings(kernel: &Kernel) -> Vec<(String, String)> {
+/// The iteration graph, or the provenance of the variables, of each statement as SVG; nothing for other stages.
+fn drawings(kernel: &Kernel, stage: Stage) -> Vec<(String, String)> {
     let steps = kernel.steps();
     let drawing = |(number, step): (usize, &lacunar::Step)| {
-        let name = if steps.len() == 1 { "graph.svg".to_string() } else { format!("graph-{}.svg", number + 1) };
         let title = kernel.program().statement_text(&kernel.program().statements[number]);
-        (name, plot::graph(&graph(&step.plan.kernel), &title).to_svg())
+        let drawing = match stage.0 {
+            "graph" => plot::graph(&graph(&step.plan.kernel), &title),
+            "provenance" => plot::provenance(&step.plan.kernel.provenance_graph(), &title),
+            _ => return None,
+        };
+        let place = if steps.len() == 1 { String::new() } else { format!("-{}", number + 1) };
+        Some((format!("{}{place}.svg", stage.0), drawing.to_svg()))
     };
-    steps.iter().enumerate().map(drawing).collect()
+    steps.iter().enumerate().filter_map(drawing).collect()
 }
 
 fn file_name(stage: &str) -> String {
     match stage {
-        "graph" => "graph.dot".to_string(),
+        "graph" | "provenance" => format!("{stage}.dot"),
         "c" => "kernel.c".to_string(),
         "llvm" => "kernel.ll".to_string(),
         "asm" => "kernel.s".to_string(),

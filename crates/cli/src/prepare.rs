@@ -71,6 +71,8 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         declarations,
         backend: request.backend,
         search: request.search,
+        schedule: request.schedule.as_str().into(),
+        threads: args.threads.map(|threads| threads as usize),
         strict: args.strict,
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()

@@ -92,6 +92,9 @@ impl Program {
     pub fn failure(&self, error: Error) -> Failure {
         match error {
             Error::Program { diagnostics, .. } => self.mistakes(diagnostics),
+            Error::Schedule { source_text, diagnostics } => {
+                Failure::Text { text: source_text, origin: "-s".to_string(), diagnostics }
+            }
             other => Failure::Library(other),
         }
     }

@@ -43,9 +43,9 @@ pub struct Outcome<'a> {
 struct Json<'a> {
     expression: String,
     formats: serde_json::Map<String, serde_json::Value>,
-    schedule: &'static str,
+    schedule: String,
     backend: &'static str,
-    threads: u32,
+    threads: usize,
     inputs: Vec<JsonTensor<'a>>,
     result: Option<JsonResult<'a>>,
     plan_ms: f64,
@@ -105,9 +105,9 @@ impl Outcome<'_> {
         let object = Json {
             expression: expression(self.kernel),
             formats: formats(self.kernel),
-            schedule: schedule(self.request),
+            schedule: schedule(self.kernel, self.request),
             backend: self.request.backend.name(),
-            threads: 1,
+            threads: self.kernel.threads(),
             inputs: inputs.collect(),
             result,
             plan_ms,
@@ -218,9 +218,9 @@ pub fn compiled_json(
     let mut object = serde_json::json!({
         "expression": expression(kernel),
         "formats": formats(kernel),
-        "schedule": schedule(request),
+        "schedule": schedule(kernel, request),
         "backend": request.backend.name(),
-        "threads": 1,
+        "threads": kernel.threads(),
         "plan_ms": plan_ms,
         "compile_ms": compile_ms,
         "stages": texts,
@@ -232,11 +232,9 @@ pub fn compiled_json(
 }
 
 /// What the planner chose and why.
-pub fn explanation(kernel: &Kernel, args: &ProgramArgs) -> String {
-    let mut rows: Vec<Vec<String>> = kernel.explain().into_iter().map(|note| vec![note]).collect();
-    if args.threads > 1 {
-        rows.push(vec![format!("kernels are serial so far: 1 thread is used, not {}", args.threads)]);
-    }
+pub fn explanation(kernel: &Kernel, request: &Request) -> String {
+    let mut rows = vec![vec![format!("schedule {}", schedule(kernel, request))]];
+    rows.extend(kernel.explain().into_iter().map(|note| vec![note]));
     let mut text = String::new();
     section(&mut text, "explanation", &rows);
     text
@@ -261,10 +259,13 @@ fn formats(kernel: &Kernel) -> serde_json::Map<String, serde_json::Value> {
     tensors.map(|(_, tensor)| (tensor.name.clone(), tensor.format.to_string().into())).collect()
 }
 
-fn schedule(request: &Request) -> &'static str {
+/// The commands that transformed the loops, given or chosen; where there are none, the word for that.
+fn schedule(kernel: &Kernel, request: &Request) -> String {
+    let schedule = kernel.schedule();
     match request.search {
-        Search::Cost => "auto",
-        Search::Plain => "none",
+        _ if !schedule.is_empty() => schedule.to_string(),
+        Search::Cost => "auto".to_string(),
+        Search::Plain => "none".to_string(),
     }
 }
 

@@ -51,8 +51,10 @@ pub struct Request {
     pub outputs: Vec<(String, String)>,
     /// Stages to print, in order of the pipeline.
     pub stages: Vec<Stage>,
-    /// Who chooses the order of loops.
+    /// Who chooses what the schedule leaves open.
     pub search: Search,
+    /// Transformations of the loops, as text.
+    pub schedule: String,
     /// What makes the code.
     pub backend: Backend,
 }
@@ -63,12 +65,14 @@ impl Request {
     /// # Errors
     /// The first mistake in a flag's value, or what is asked for is not available yet.
     pub fn new(args: &ProgramArgs) -> Result<Request, Failure> {
+        let (search, schedule) = schedule(&args.schedules);
         let mut request = Request {
             declarations: Declarations::new(),
             givens: IndexMap::new(),
             outputs: Vec::new(),
             stages: Vec::new(),
-            search: search(&args.schedule)?,
+            search,
+            schedule,
             backend: args.backend.as_deref().map_or(Ok(Backend::default()), backend)?,
         };
         for value in &args.formats {
@@ -148,17 +152,21 @@ fn not_yet(what: &str) -> Diagnostic {
     Diagnostic::error("E1001", format!("{what} not available yet"))
 }
 
-fn search(schedule: &str) -> Result<Search, Failure> {
-    match schedule.trim() {
-        "auto" => Ok(Search::Cost),
-        "none" => Ok(Search::Plain),
-        _ => {
-            let diagnostic = not_yet("schedules are")
-                .label(Span::new(0, schedule.len()), "a schedule")
-                .hint("use `auto`, the planner's choice, or `none`, the plain loop nest");
-            Err(Failure::text(schedule, "-s", diagnostic))
-        }
+/// The values of `-s` together. `auto` and `none` begin anew.
+fn schedule(values: &[String]) -> (Search, String) {
+    let (mut search, mut commands) = (Search::default(), Vec::new());
+    for value in values {
+        search = match value.trim() {
+            "auto" => Search::Cost,
+            "none" => Search::Plain,
+            _ => {
+                commands.push(value.as_str());
+                continue;
+            }
+        };
+        commands.clear();
     }
+    (search, commands.join(", "))
 }
 
 fn backend(name: &str) -> Result<Backend, Failure> {
@@ -188,7 +196,7 @@ fn stages(words: &[String]) -> Result<Vec<Stage>, Failure> {
     let names: Vec<&str> = Stage::ALL.iter().map(|stage| stage.0).collect();
     for word in words {
         let place = Span::new(0, word.len());
-        if matches!(word.as_str(), "cuda" | "ptx" | "schedule" | "provenance") {
+        if matches!(word.as_str(), "cuda" | "ptx") {
             let diagnostic = not_yet(&format!("the stage `{word}` is"))
                 .label(place, "a stage to come")
                 .hint(format!("stages: {} all", names.join(" ")));

@@ -35,7 +35,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         None => emit::text(&kernel, &stages),
     };
     if args.explain {
-        aside += &report::explanation(&kernel, args);
+        aside += &report::explanation(&kernel, &request);
     }
     let tensor = |name: &str| {
         let results = last.results.iter().map(|(name, tensor)| (name.as_str(), tensor));

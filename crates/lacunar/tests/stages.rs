@@ -3,7 +3,7 @@
 //! ```text
 //! # What the case shows.
 //! y(i) = A(i,j) * x(j)
-//! -f A:csr                   the command's flags, one a line; also -d, -t, --assemble, --compute, --strict
+//! -f A:csr                   the command's flags, one a line; also -d, -t, -s, --assemble, --compute, --strict
 //! == concrete ==
 //! forall(i, ...
 //! ```
@@ -132,6 +132,7 @@ fn flag(mut options: Options, line: &str) -> Result<Options, Failed> {
         }
         "--assemble" => Ok(options.phase(Phase::Assemble)),
         "--compute" => Ok(options.phase(Phase::Compute)),
+        "-s" => Ok(options.schedule(value)),
         "--strict" => {
             options.strict = true;
             Ok(options)
@@ -148,7 +149,7 @@ fn stages_are_shown(folder: &Path) -> Result<(), Failed> {
     }
     let portable = Stage::ALL.iter().filter(|stage| !["llvm", "asm"].contains(&stage.0));
     let blocks = portable.map(|stage| format!("\n== {} ==\n", stage.0));
-    let flags = ["-f", "-t", "-d", "--assemble", "--compute", "--strict"].map(|flag| format!("\n{flag}"));
+    let flags = ["-f", "-t", "-d", "-s", "--assemble", "--compute", "--strict"].map(|flag| format!("\n{flag}"));
     match blocks.chain(flags).find(|line| !all.contains(line)) {
         Some(line) => Err(format!("no file of tests/stages has the line `{}`", line.trim()).into()),
         None => Ok(()),

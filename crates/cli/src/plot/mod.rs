@@ -1,11 +1,13 @@
-//! Pictures: where the entries of a tensor are ([`spy`]), and how the levels of tensors nest in loops ([`graph`]).
+//! Pictures: where the entries of a tensor are ([`spy`]), how the levels of tensors nest in loops ([`graph`]), and how the
+//! variables of loops derive from each other ([`provenance`](provenance())).
 //!
-//! Both give a [`Drawing`], a list of shapes and texts, which is written as SVG or as PNG; nothing here reads or writes
+//! All give a [`Drawing`], a list of shapes and texts, which is written as SVG or as PNG; nothing here reads or writes
 //! a file. No input makes a picture larger than its options say.
 //!
 //! ```text
 //! Coo -> bins -> panel, ticks, words, color -> spy   \
 //!                          IterationGraph   -> graph -> Drawing -> to_svg(), to_png()
+//!                          ProvenanceGraph  -> provenance /
 //! ```
 
 mod bins;
@@ -14,6 +16,7 @@ mod drawing;
 mod font;
 mod graph;
 mod panel;
+mod provenance;
 mod raster;
 mod spy;
 mod svg;
@@ -22,5 +25,6 @@ mod words;
 
 pub use drawing::Drawing;
 pub use graph::graph;
+pub use provenance::provenance;
 pub use raster::PngError;
 pub use spy::{PlotError, PlotOptions, Slices, spy};

@@ -26,6 +26,41 @@ fn taco_spelling_means_the_same() {
     assert_eq!(folder.succeed(line), PRODUCT);
     folder.succeed("run 'y(i) = A(i,j) * x(j)' -i=A:a.mtx -g=x:d -o=y:y.tns");
     assert_eq!(folder.read("y.tns"), "1 4.0\n2 9.0\n3 10.0\n");
+    let scheduled = format!("{SPMV} -o y:- -s=\"parallelize(i,CPUThread,NoRaces)\" --threads 2");
+    assert_eq!(folder.succeed(&scheduled), PRODUCT);
+}
+
+#[test]
+fn schedules_are_shown_as_they_are_given() {
+    let folder = Folder::new();
+    let schedule = |flags: &str| {
+        let json: Value = serde_json::from_str(&folder.succeed(&format!("{SPMV} --json {flags}"))).unwrap();
+        (json["schedule"].as_str().unwrap().to_string(), json["threads"].as_u64().unwrap())
+    };
+    assert_eq!(schedule("-s none"), ("none".to_string(), 1));
+    let text = "parallelize(i, cpu, none)";
+    assert_eq!(schedule("-s 'parallelize(i,CPUThread,NoRaces)' --threads 2"), (text.to_string(), 2));
+    // Several flags add up, after the last that begins anew.
+    let text = "parallelize(i, cpu, none), unroll(j, 2)";
+    let flags = "-s 'unroll(i,8)' -s none -s 'parallelize(i,cpu,none)' -s='unroll(j,2)' --threads 1";
+    assert_eq!(schedule(flags), (text.to_string(), 1));
+    let chosen = schedule("").0;
+    assert_eq!(schedule(&format!("-s '{chosen}'")).0, chosen);
+
+    let two = "compile 'y(i) = A(i,j) * x(j); z(i) = 2 * y(i)' -s 'y: unroll(i,2), unroll(j,4); z: unroll(i,3)'";
+    let text = folder.succeed(&format!("{two} --emit schedule"));
+    assert_eq!(text, "y: unroll(i, 2)\ny: unroll(j, 4)\n\nz: unroll(i, 3)\n");
+    assert!(folder.succeed(&format!("{two} --explain")).contains("schedule y: unroll(i, 2), y: unroll(j, 4), z: "));
+    let output = folder.run("compile 'y(i) = A(i,j) * x(j)' -s 'unroll(i,2)' -s 'parallelize(i,cpus)'");
+    assert!(output.err.contains("-s:1:29") && output.err.contains("did you mean `cpu`?"), "{}", output.err);
+}
+
+#[test]
+fn provenance_is_drawn() {
+    let folder = Folder::new();
+    folder.succeed("compile 'y(i) = x(i)' -s 'unroll(i,4)' --emit provenance --emit-to stages");
+    assert!(folder.read("stages/provenance.dot").starts_with("digraph provenance {"));
+    assert!(folder.read("stages/provenance.svg").contains("<svg"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::concrete::{Kernel, Stmt};
 use crate::index::{Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor};
 use crate::ops::{BinaryFn, Function, UnaryFn};
 use crate::provenance::Provenance;
-pub use provenance::{Edge, Node, ProvenanceGraph};
+pub use provenance::{Node, ProvenanceGraph, Step};
 
 /// Names for printing: the tensors and variables of a program or a kernel.
 #[derive(Clone, Copy)]

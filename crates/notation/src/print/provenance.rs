@@ -17,8 +17,8 @@ use crate::provenance::{Provenance, Relation, Tag};
 pub struct ProvenanceGraph {
     /// The variables, before those that derive from them.
     pub nodes: Vec<Node>,
-    /// From each variable to those that derive from it.
-    pub edges: Vec<Edge>,
+    /// The relations, in the order in which they were made.
+    pub steps: Vec<Step>,
 }
 
 /// A variable.
@@ -34,15 +34,15 @@ pub struct Node {
     pub tags: String,
 }
 
-/// One variable derives from another.
+/// One or two variables become one or two others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// The node of the variable.
-    pub from: usize,
-    /// The node of the one that derives from it.
-    pub to: usize,
+pub struct Step {
     /// How: `split 32`.
     pub label: String,
+    /// The nodes of the variables.
+    pub parents: Vec<usize>,
+    /// The nodes of what they become.
+    pub children: Vec<usize>,
 }
 
 impl ProvenanceGraph {
@@ -58,8 +58,10 @@ impl ProvenanceGraph {
             let _ = writeln!(text, "  \"{name}\" [label=\"{label}\"{shape}{rings}];");
         }
         let name = |node: usize| self.nodes.get(node).map_or("", |node| node.name.as_str());
-        for Edge { from, to, label } in &self.edges {
-            let _ = writeln!(text, "  \"{}\" -> \"{}\" [label=\"{label}\"];", name(*from), name(*to));
+        for Step { label, parents, children } in &self.steps {
+            for (from, to) in parents.iter().flat_map(|from| children.iter().map(move |to| (from, to))) {
+                let _ = writeln!(text, "  \"{}\" -> \"{}\" [label=\"{label}\"];", name(*from), name(*to));
+            }
         }
         text.push_str("}\n");
         text
@@ -83,19 +85,16 @@ impl Kernel {
             is_leaf: loops.contains(&var),
             tags: tags(&self.provenance, var),
         };
-        let mut edges = Vec::new();
-        for relation in &self.provenance.relations {
-            let label = names.label(relation);
-            for parent in relation.parents() {
-                for child in relation.children() {
-                    let place = |var| vars.iter().position(|other| *other == var);
-                    if let (Some(from), Some(to)) = (place(parent), place(child)) {
-                        edges.push(Edge { from, to, label: label.clone() });
-                    }
-                }
-            }
-        }
-        ProvenanceGraph { nodes: vars.iter().map(node).collect(), edges }
+        let places = |of: Vec<VarId>| -> Vec<usize> {
+            of.into_iter().filter_map(|var| vars.iter().position(|other| *other == var)).collect()
+        };
+        let step = |relation: &Relation| Step {
+            label: names.label(relation),
+            parents: places(relation.parents()),
+            children: places(relation.children()),
+        };
+        let steps = self.provenance.relations.iter().map(step).collect();
+        ProvenanceGraph { nodes: vars.iter().map(node).collect(), steps }
     }
 }
 

@@ -1,0 +1,81 @@
+//! Schedules in the interface: commands as methods and as text, their mistakes, and that results do not change.
+
+use lacunar::{
+    Assembly, Backend, BoundKind, Category, Error, Format, Kernel, Merge, Options, Parts, Race, Schedule, Tensor, Unit,
+    WorkspaceKind, einsum,
+};
+use lacunar_front::{Declarations, check, schedule};
+
+#[test]
+fn every_method_is_a_command_of_the_language() {
+    let builder = Schedule::new()
+        .split("i", "i0", "i1", 32)
+        .divide("i1", "i2", "i3", 4)
+        .divide("i2", "i4", "i5", Parts::PerThread(2))
+        .reorder(["i0", "i4", "i5", "i3", "j"])
+        .fuse("i3", "j", "f")
+        .pos("f", "p", "A(i,j)")
+        .coord("p", "c")
+        .bound("c", "b", 16, BoundKind::MaxConstraint)
+        .precompute("A(i,j) * x(j)", ["b"], ["bw"])
+        .precompute_into("x(j)", ["i0", "b"], ["i0", "bv"], WorkspaceKind::Dense)
+        .mergeby("b", Merge::Gallop)
+        .assemble("y", Assembly::Insert)
+        .unroll("i5", 4)
+        .unroll("i4", 0)
+        .parallelize("i0", Unit::CpuThread, Race::Temporary)
+        .of("y", "parallelize(bw, vector)");
+    let program = check("y(i) = A(i,j) * x(j)", &Declarations::new()).expect("a program");
+    let schedules = schedule::check(builder.text(), &program).expect("a schedule");
+    let expected = "split(i, i0, i1, 32), divide(i1, i2, i3, 4), divide(i2, i4, i5, 2 threads), \
+                    reorder(i0, i4, i5, i3, j), fuse(i3, j, f), pos(f, p, A(i,j)), coord(p, c), \
+                    bound(c, b, 16, maxconstraint), precompute(A(i,j) * x(j), b, bw), \
+                    precompute(x(j), {i0, b}, {i0, bv}, dense), mergeby(b, gallop), assemble(y, insert), \
+                    unroll(i5, 4), unroll(i4), parallelize(i0, cpu, temporary), parallelize(bw, vector)";
+    assert_eq!(program.schedule_text(&schedules[0]), expected);
+}
+
+fn matrix() -> Result<Tensor<f64>, Error> {
+    Tensor::from_entries(&[2, 3], &[(&[0, 2], 5.0), (&[1, 0], 6.0)], Format::csr())
+}
+
+#[test]
+fn a_schedule_does_not_change_the_result() -> Result<(), Error> {
+    let (a, x) = (matrix()?, Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?);
+    let shared = Schedule::new().parallelize("i", Unit::CpuThread, Race::None);
+    for schedule in [Schedule::new(), shared, Schedule::from("unroll(j, 2)")] {
+        let options = Options::new().format("A", Format::csr()).backend(Backend::Interpreter);
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options.schedule(schedule.clone()).threads(2))?;
+        if !schedule.is_empty() {
+            assert_eq!(kernel.schedule(), schedule);
+        }
+        let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
+        kernel.run(&mut y, &[a.as_dyn(), x.as_dyn()])?;
+        assert_eq!(y.to_dense()?, [15.0, 6.0]);
+    }
+    let y = einsum!("y(i) = A(i,j) * x(j)", "parallelize(i, cpu, none)", A = &a, x = &x)?;
+    assert_eq!(y.to_dense::<f64>()?, [15.0, 6.0]);
+    // The same program with another schedule is another kernel.
+    let wrong = einsum!("y(i) = A(i,j) * x(j)", "parallelize(k, cpu, none)", A = &a, x = &x);
+    assert!(matches!(wrong, Err(Error::Schedule { .. })));
+    Ok(())
+}
+
+#[test]
+fn mistakes_are_shown_in_the_schedule() {
+    let options = Options::new().schedule("unroll(i, 2), split(k, k0, k1, 8)");
+    let error = Kernel::compile("y(i) = A(i,j) * x(j)", &options).expect_err("no `k`");
+    assert_eq!(error.category(), Category::User);
+    let text = error.render(false);
+    assert!(text.contains("error[E0906]") && text.contains("schedule:1:21"), "{text}");
+}
+
+#[test]
+fn threads_are_counted_where_loops_are_shared() -> Result<(), Error> {
+    let threads = |schedule: &str| -> Result<usize, Error> {
+        let options = Options::new().backend(Backend::Interpreter).schedule(schedule).threads(3);
+        Ok(Kernel::compile("y(i) = A(i,j) * x(j)", &options)?.threads())
+    };
+    assert_eq!((threads("parallelize(i, cpu, none)")?, threads("unroll(i, 2)")?), (3, 1));
+    Ok(())
+}
