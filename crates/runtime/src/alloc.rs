@@ -3,9 +3,9 @@
 //! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 4 MiB or more is mapped fresh from the
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
 //! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is
-//! released by its pointer alone, whether Rust or a kernel allocated it. The last large blocks that were released are kept
-//! for a while and given out again where the content does not matter: a kernel that runs again and again does not
-//! pay for fresh pages each time.
+//! released by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
+//! are kept for a while and given out again where the content does not matter: a kernel that runs again and again does
+//! not pay for fresh pages each time.
 //!
 //! Layout:
 //!
@@ -41,11 +41,20 @@ struct Header {
 
 const HEADER: usize = size_of::<Header>();
 
+/// Blocks from this size on are kept for a while after they were released: smaller ones the Rust allocator keeps.
+const KEPT: usize = 256 << 10;
+
 /// A block of at least `bytes` bytes, all zero if `zeroed`, else of any content.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
+    if bytes >= KEPT
+        && !zeroed
+        && let Some(block) = kept::reuse(bytes)
+    {
+        return Some(block);
+    }
     #[cfg(target_os = "linux")]
     if bytes >= LARGE {
-        return mapped::allocate(bytes, zeroed);
+        return mapped::allocate(bytes);
     }
     let total = bytes.max(1).checked_next_multiple_of(ALIGNMENT)?.checked_add(HEADER)?;
     let layout = Layout::from_size_align(total, ALIGNMENT).ok()?;
@@ -99,15 +108,14 @@ pub unsafe fn grow(block: NonNull<u8>, used: usize, bytes: usize, zero_from: usi
 /// # Safety
 /// `block` came from this module and is not used afterwards.
 pub unsafe fn release(block: NonNull<u8>) {
-    // SAFETY: every block has a header before it.
-    let header = unsafe { *header_of(block) };
-    #[cfg(target_os = "linux")]
-    if header.mapped {
-        mapped::release(block, header);
-        return;
+    // SAFETY: passed on.
+    unsafe {
+        if capacity(block) >= KEPT {
+            kept::keep(block);
+        } else {
+            discard(block);
+        }
     }
-    // SAFETY: the layout is the one `allocate` used, which was valid.
-    unsafe { std::alloc::dealloc(header.base, Layout::from_size_align_unchecked(header.total, ALIGNMENT)) };
 }
 
 /// Gives a block back to the system at once: for scratch memory, which nobody will ask for again in that size.
@@ -116,16 +124,14 @@ pub unsafe fn release(block: NonNull<u8>) {
 /// As for [`release`].
 pub unsafe fn discard(block: NonNull<u8>) {
     // SAFETY: every block has a header before it.
+    let header = unsafe { *header_of(block) };
     #[cfg(target_os = "linux")]
-    unsafe {
-        let header = *header_of(block);
-        if header.mapped {
-            mapped::unmap(header.base, header.total);
-            return;
-        }
+    if header.mapped {
+        mapped::unmap(header.base, header.total);
+        return;
     }
-    // SAFETY: passed on.
-    unsafe { release(block) };
+    // SAFETY: the layout is the one `allocate` used, which was valid.
+    unsafe { std::alloc::dealloc(header.base, Layout::from_size_align_unchecked(header.total, ALIGNMENT)) };
 }
 
 /// How many bytes the block can hold.
@@ -159,62 +165,72 @@ unsafe fn remap(_block: NonNull<u8>, _bytes: usize) -> Option<NonNull<u8>> {
     None
 }
 
+mod kept {
+    //! Blocks that were released and wait for somebody who needs one of their size.
+
+    use super::{capacity, discard};
+    use std::ptr::NonNull;
+    use std::sync::{Mutex, PoisonError};
+
+    /// How many bytes, and how many blocks, are kept: some for each thread.
+    const BYTES: usize = 512 << 20;
+    const BLOCKS: usize = 256;
+
+    /// A block that nobody uses.
+    struct Kept {
+        block: NonNull<u8>,
+        capacity: usize,
+    }
+
+    // SAFETY: a kept block is owned by the list alone.
+    unsafe impl Send for Kept {}
+
+    /// Released blocks, the oldest first. The list is locked for a search through it, never while the system is at work.
+    static LIST: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+    /// Keeps a block for later, and gives those back that are too many.
+    ///
+    /// # Safety
+    /// The block came from this module and is not used afterwards.
+    pub(super) unsafe fn keep(block: NonNull<u8>) {
+        // SAFETY: passed on.
+        let capacity = unsafe { capacity(block) };
+        let mut surplus = Vec::new();
+        {
+            // A panic elsewhere cannot have left the list half-changed: it is only pushed to and removed from.
+            let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
+            list.push(Kept { block, capacity });
+            let mut bytes: usize = list.iter().map(|kept| kept.capacity).sum();
+            while bytes > BYTES || list.len() > BLOCKS {
+                let oldest = list.remove(0);
+                bytes -= oldest.capacity;
+                surplus.push(oldest);
+            }
+        }
+        // SAFETY: nobody has used them since they were released.
+        surplus.into_iter().for_each(|kept| unsafe { discard(kept.block) });
+    }
+
+    /// The smallest kept block that holds `bytes`, if it is not more than twice as large.
+    pub(super) fn reuse(bytes: usize) -> Option<NonNull<u8>> {
+        let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |kept: &Kept| kept.capacity >= bytes && kept.capacity / 2 <= bytes;
+        let best = list.iter().enumerate().filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.capacity);
+        let (index, _) = best?;
+        Some(list.remove(index).block)
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod mapped {
     //! Blocks of whole pages. A fresh mapping reads as zero.
 
     use super::{HEADER, Header, header_of};
     use std::ptr::NonNull;
-    use std::sync::{Mutex, PoisonError};
 
     const HUGE: usize = 2 << 20;
 
-    /// How many bytes, and how many blocks, are kept after they were released: a few for each thread.
-    const KEPT_BYTES: usize = 512 << 20;
-    const KEPT_BLOCKS: usize = 64;
-
-    /// A block that nobody uses.
-    struct Kept {
-        block: NonNull<u8>,
-        header: Header,
-    }
-
-    // SAFETY: a kept block is owned by the list alone.
-    unsafe impl Send for Kept {}
-
-    /// Released blocks, the oldest first. The list is locked for a search through it, never while the system maps.
-    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
-
-    /// Keeps a block for later, and unmaps those that are too many.
-    pub(super) fn release(block: NonNull<u8>, header: Header) {
-        let mut unmapped = Vec::new();
-        {
-            // A panic elsewhere cannot have left the list half-changed: it is only pushed to and removed from.
-            let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.push(Kept { block, header });
-            let mut bytes: usize = kept.iter().map(|kept| kept.header.total).sum();
-            while bytes > KEPT_BYTES || kept.len() > KEPT_BLOCKS {
-                let oldest = kept.remove(0);
-                bytes -= oldest.header.total;
-                unmapped.push(oldest);
-            }
-        }
-        unmapped.into_iter().for_each(|kept| unmap(kept.header.base, kept.header.total));
-    }
-
-    /// The smallest kept block that holds `bytes`, if it is not more than twice as large.
-    fn reuse(bytes: usize) -> Option<NonNull<u8>> {
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |kept: &Kept| kept.header.capacity >= bytes && kept.header.capacity / 2 <= bytes;
-        let best = kept.iter().enumerate().filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.header.capacity);
-        let (index, _) = best?;
-        Some(kept.remove(index).block)
-    }
-
-    pub(super) fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
-        if let Some(block) = (!zeroed).then(|| reuse(bytes)).flatten() {
-            return Some(block);
-        }
+    pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
         let page = page_size();
         let data = map_aligned(page, bytes.checked_next_multiple_of(page)?)?;
         write_header(data, page, bytes.checked_next_multiple_of(page)?);
