@@ -37,7 +37,7 @@ use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::races::written_together;
 use crate::iterate::space::driver;
-use crate::levels::{Part, Position};
+use crate::levels::Position;
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
             added.clone()
         };
         let few = !copied.is_empty();
-        let chunks = self.chunks(var, interval, few)?;
+        let chunks = self.chunks(var, interval, body, few);
         let copies = copied.iter().map(|tensor| self.declare_copies(*tensor, chunks)).collect::<Result<Vec<_>, _>>()?;
         let carry = match carried {
             Some((tensor, depth)) => Some(self.declare_carry(tensor, depth, chunks)?),
@@ -120,11 +120,9 @@ impl Lowerer<'_> {
                 self.redirects.insert(tensor, Redirect::Atomic);
             }
         }
-        let mut outcome = Ok(());
         self.in_chunks(var, interval, chunks, body, |this, chunk, part| {
-            outcome = this.chunk(var, chunk, part, body, &scope, &copies, carry.as_ref());
-        });
-        outcome?;
+            this.chunk(var, chunk, part, body, &scope, &copies, carry.as_ref())
+        })?;
         self.redirects.clear();
         for copies in &copies {
             self.add_copies(copies, chunks)?;
@@ -135,79 +133,108 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `for c in 0 .. chunks parallel`, with the part of the interval that chunk `c` has: equally many stored coordinates
-    /// where rows of a tensor are shared out, else equally many values of the variable.
+    /// `for c in 0 .. chunks parallel`, with the part of the interval that chunk `c` has: equally many stored values where
+    /// the loop is over the first level of a tensor, else equally many values of the variable.
     pub(super) fn in_chunks(
         &mut self,
         var: VarId,
         (low, high): Interval,
         chunks: ExprId,
         body: &Stmt,
-        build: impl FnOnce(&mut Self, ExprId, Interval),
-    ) {
+        build: impl FnOnce(&mut Self, ExprId, Interval) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
         let length = self.b.sub(high, low);
         let (zero, one) = (self.b.int(0), self.b.int(1));
         // The strips of a loop that was divided for threads are chunks already.
         let ready = chunks == length;
-        let rows = if ready { None } else { self.rows(var, body) };
-        let step = if ready || rows.is_some() { one } else { self.ceil_div(length, chunks) };
+        let balanced = if ready { None } else { self.balanced_by(var, body) };
+        let stored = match &balanced {
+            Some((key, deepest)) => self.count_positions(key, *deepest),
+            None => None,
+        };
+        let step = if ready || stored.is_some() { one } else { self.ceil_div(length, chunks) };
         let step = if step == one { one } else { self.b.define("step", step) };
         let name = if ready { self.var_name(var) } else { "chunk".to_string() };
+        let mut outcome = Ok(());
         self.in_parallel = true;
         self.in_for_kind(&name, zero, chunks, LoopKind::Parallel, |this, chunk| {
-            let next = this.b.add(chunk, one);
-            let part = match rows {
-                Some((positions, stored)) => {
-                    // Chunk c begins with the first row that begins at c / chunks of what is stored, or behind.
-                    let row = |this: &mut Self, chunk: ExprId| {
-                        let share = this.b.mul(chunk, stored);
-                        let share = this.b.binary(BinaryOp::Div, share, chunks);
-                        this.b.lower_bound(positions, low, high, share)
-                    };
-                    let (begin, end) = (row(this, chunk), row(this, next));
-                    let is_last = this.b.compare(CompareOp::Eq, next, chunks);
-                    (begin, this.b.select(is_last, high, end))
+            let part = match (&balanced, stored) {
+                (Some((key, deepest)), Some(stored)) => {
+                    let next = this.b.add(chunk, one);
+                    let begin = this.first_of(key, *deepest, stored, chunk, chunks, low);
+                    begin.and_then(|begin| Ok((begin, this.first_of(key, *deepest, stored, next, chunks, high)?)))
                 }
-                None => {
+                _ => {
                     let begin = this.b.mul(chunk, step);
                     let begin = this.b.add(low, begin);
                     let end = this.b.add(begin, step);
-                    (begin, this.b.binary(BinaryOp::Min, end, high))
+                    Ok((begin, this.b.binary(BinaryOp::Min, end, high)))
                 }
             };
-            let part = (this.b.define("first", part.0), this.b.define("last", part.1));
-            build(this, chunk, part);
+            outcome = part.and_then(|(begin, end)| {
+                let part = (this.b.define("first", begin), this.b.define("last", end));
+                build(this, chunk, part)
+            });
         });
         self.in_parallel = false;
+        outcome
     }
 
-    /// Where the rows over whose numbers a loop runs begin in the storage of one of its operands, and how many coordinates
-    /// these store together: of the operand with the most.
-    fn rows(&mut self, var: VarId, body: &Stmt) -> Option<(ArrayId, ExprId)> {
+    /// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level.
+    fn balanced_by(&self, var: VarId, body: &Stmt) -> Option<(AccessKey, usize)> {
         if !self.kernel.provenance.is_plain(var) {
             return None;
         }
-        let mut found: Option<AccessKey> = None;
-        let stored = |key: &AccessKey| self.kernel.tensors[key.tensor].nnz.unwrap_or(0);
+        let mut found: Option<(AccessKey, usize)> = None;
+        let values = |key: &AccessKey| self.kernel.tensors[key.tensor].nnz.unwrap_or(0);
         body.visit_assigns(&mut |assign| {
             for key in assign.rhs.accesses().into_iter().map(AccessKey::from) {
-                let tensor = &self.kernel.tensors[key.tensor];
-                let rows = tensor.role == Role::Input
-                    && tensor.order() > 1
-                    && level_var(self.kernel, &key, 0) == var
-                    && tensor.format.levels()[0].properties().full
-                    && self.tensors[key.tensor.index()]
-                        .levels
-                        .get(1)
-                        .is_some_and(|code| code.array(Part::Positions).is_some());
-                if rows && found.as_ref().is_none_or(|known| stored(known) < stored(&key)) {
-                    found = Some(key);
+                let first = self.kernel.tensors[key.tensor].role == Role::Input
+                    && !key.vars.is_empty()
+                    && level_var(self.kernel, &key, 0) == var;
+                let deepest = sparse_levels(self.kernel, key.tensor).last().map(|(level, _)| level);
+                if let (true, Some(deepest)) = (first, deepest)
+                    && found.as_ref().is_none_or(|(known, _)| values(known) < values(&key))
+                {
+                    found = Some((key, deepest));
                 }
             }
         });
-        let key = found?;
-        let positions = self.tensors[key.tensor.index()].levels.get(1)?.array(Part::Positions)?;
-        Some((positions, self.count_positions(&key, 1)?))
+        found
+    }
+
+    /// The first coordinate of a chunk: that under which value number `chunk * stored / chunks` of an operand is stored. For the
+    /// first chunk, and for the one behind the last, it is `edge`.
+    fn first_of(
+        &mut self,
+        key: &AccessKey,
+        deepest: usize,
+        stored: ExprId,
+        chunk: ExprId,
+        chunks: ExprId,
+        edge: ExprId,
+    ) -> Result<ExprId, Diagnostic> {
+        let zero = self.b.int(0);
+        let first = self.b.declare("bound", edge);
+        let after = self.b.compare(CompareOp::Gt, chunk, zero);
+        let before = self.b.compare(CompareOp::Lt, chunk, chunks);
+        let inside = self.b.and(after, before);
+        self.b.begin_block();
+        let share = self.b.mul(chunk, stored);
+        let mut position = self.b.binary(BinaryOp::Div, share, chunks);
+        let mut outcome = Ok(());
+        for level in (1..=deepest).rev() {
+            match self.ancestor(key, level, position) {
+                Ok(above) => position = above,
+                Err(error) => outcome = Err(error),
+            }
+        }
+        let code = &self.tensors[key.tensor.index()].levels[0];
+        let coordinate = code.coordinate(&mut self.b, "bound_at", position);
+        self.b.assign(first, coordinate);
+        let then = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::If { cond: inside, then, otherwise: Vec::new() });
+        outcome.map(|()| self.b.var(first))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a chunk is described by all of these")]
@@ -239,12 +266,12 @@ impl Lowerer<'_> {
     }
 
     /// How many chunks the loop over an interval of a variable's values is cut into.
-    pub(super) fn chunks(&mut self, var: VarId, (low, high): Interval, few: bool) -> Result<ExprId, Diagnostic> {
+    pub(super) fn chunks(&mut self, var: VarId, (low, high): Interval, body: &Stmt, few: bool) -> ExprId {
         let length = self.b.sub(high, low);
         if let Some(Relation::Divide { outer, parts: Parts::PerThread(_), .. }) = self.kernel.provenance.origin(var)
             && *outer == var
         {
-            return Ok(length);
+            return length;
         }
         let per_thread = self.b.int(if few { 1 } else { CHUNKS_PER_THREAD });
         let threads = self.threads();
@@ -252,9 +279,16 @@ impl Lowerer<'_> {
         let worth = self.worth();
         let chunks = self.b.binary(BinaryOp::Min, most, worth);
         let chunks = self.b.binary(BinaryOp::Min, chunks, length);
+        let mut chunks = chunks;
+        if let Some((key, deepest)) = self.balanced_by(var, body)
+            && let Some(stored) = self.count_positions(&key, deepest)
+        {
+            // Every chunk begins at a value.
+            chunks = self.b.binary(BinaryOp::Min, chunks, stored);
+        }
         let one = self.b.int(1);
         let chunks = self.b.binary(BinaryOp::Max, chunks, one);
-        Ok(self.b.define("chunks", chunks))
+        self.b.define("chunks", chunks)
     }
 
     /// The number of chunks that the work of the kernel is worth.

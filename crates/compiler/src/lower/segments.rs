@@ -66,15 +66,13 @@ impl Lowerer<'_> {
         let tensor = access.tensor;
         let mut scope = Scope { started: self.kernel.provenance.originals(var), ..Scope::default() };
         let interval = self.range(var, &mut scope)?;
-        let chunks = self.chunks(var, interval, false)?;
+        let chunks = self.chunks(var, interval, body, false);
         let whole = std::mem::take(&mut self.tensors[tensor.index()]);
         let lists = self.declare_lists(tensor, chunks, whole.values.is_some());
-        let mut outcome = Ok(());
         let mut groups = Vec::new();
         self.in_chunks(var, interval, chunks, body, |this, chunk, part| {
-            outcome = this.part_of_result(var, chunk, part, body, &scope, &lists, &mut groups);
-        });
-        outcome?;
+            this.part_of_result(var, chunk, part, body, &scope, &lists, &mut groups)
+        })?;
         self.tensors[tensor.index()] = whole;
         self.collect(&Appended { access, groups }, &lists);
         Ok(())

@@ -293,12 +293,17 @@ impl Lowerer<'_> {
     ) -> Result<Interval, Diagnostic> {
         let one = self.b.int(1);
         let last = self.b.sub(high, one);
-        let parents = self.positions_before(key, level)?;
-        let (b, code) = self.level(key, level)?;
-        let first = code.parent(b, low, parents);
-        let end = code.parent(b, last, parents);
+        let first = self.ancestor(key, level, low)?;
+        let end = self.ancestor(key, level, last)?;
         let end = self.b.add(end, one);
         Ok((self.b.define("low", first), self.b.define("high", end)))
+    }
+
+    /// The position of the level above whose segment a position lies in.
+    pub(super) fn ancestor(&mut self, key: &AccessKey, level: usize, position: ExprId) -> Result<ExprId, Diagnostic> {
+        let parents = self.positions_before(key, level)?;
+        let (b, code) = self.level(key, level)?;
+        Ok(code.parent(b, position, parents))
     }
 
     /// The number of positions of the level above a level.

@@ -20,7 +20,7 @@ use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, rank};
 use crate::algebra::without;
-use crate::concretize::is_in_block;
+use crate::concretize::{fits_registers, is_in_block};
 use crate::iterate::iterators::AccessKey;
 
 /// Size of a dimension that is not known.
@@ -34,6 +34,7 @@ const MARKED: f64 = 4.0;
 const SORTED: f64 = 40.0;
 /// Work of an innermost iteration in a vector loop, and of a strided or gathered operand in it.
 const VECTOR: f64 = 0.25;
+const CONTIGUOUS: f64 = 0.12;
 const STRIDED: f64 = 2.0;
 const GATHERED: f64 = 0.5;
 
@@ -184,7 +185,7 @@ impl Model<'_> {
             }
             let last = format.mode_order().last().map(|&mode| access.vars[mode]);
             weight += match (last == Some(var), sparse) {
-                (true, false) => 0.0,
+                (true, false) => CONTIGUOUS,
                 (true, true) => GATHERED,
                 (false, _) => STRIDED,
             };
@@ -240,7 +241,7 @@ impl Model<'_> {
         // Into a dense result, or a block of one, a sum is added directly.
         let direct = |var: &VarId| outermost && lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
         let scatter = match scattered.len() {
-            _ if scattered.iter().all(direct) => 0.0,
+            _ if scattered.iter().all(direct) || fits_registers(self.kernel, &scattered, expr.dtype) => 0.0,
             1 => MARKED,
             _ => SORTED,
         };

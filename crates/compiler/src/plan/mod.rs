@@ -12,6 +12,7 @@
 
 mod auto;
 mod cost;
+mod factor;
 mod order;
 mod storage;
 mod workspaces;
@@ -112,6 +113,15 @@ pub fn plan(
             (rhs, choice) = (flat, other);
         } else if rhs.reduced_vars().len() > 1 {
             notes.push("partial sums are formed before they are multiplied".to_string());
+        }
+    }
+    // What a product has in common over the inner loops can be multiplied behind them.
+    if search == Search::Cost {
+        let factored = factor::factor(rhs.clone(), &choice.order);
+        let cost = cost::cost(&kernel, &lhs, &factored, &choice.order);
+        if factored != rhs && cost < choice.cost {
+            rhs = factored;
+            notes.push(format!("common factors are multiplied behind the inner sums (estimated work {cost:.3e})"));
         }
     }
     let names: Vec<&str> = choice.order.iter().map(|var| kernel.vars[*var].name.as_str()).collect();

@@ -1,0 +1,62 @@
+//! Factored sums: what a product has in common over the innermost loops is multiplied once, behind them.
+//!
+//! ```text
+//! sum(k, l, B(i,k,l) * C(k,j) * D(l,j))   ->   sum(k, C(k,j) * sum(l, B(i,k,l) * D(l,j)))        order i, k, l, j
+//! sum(k, A(i,j) * D(i,k) * E(j,k))        ->   A(i,j) * sum(k, D(i,k) * E(j,k))
+//! ```
+//!
+//! The first is what SPLATT does for MTTKRP (Smith et al., *SPLATT: Efficient and Parallel Sparse Tensor-Matrix
+//! Multiplication*, IPDPS 2015, §III). Multiplication distributes over the sum up to rounding, and an absent factor makes
+//! either form absent.
+
+use lacunar_notation::{BinaryFn, Expr, ExprKind, ReduceOp, VarId};
+
+use super::storage::rank;
+
+/// The expression with sums of products factored for loops in an order, innermost variables first.
+pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
+    let expr = expr.map_children(&mut |child| factor(child, order));
+    let (dtype, span) = (expr.dtype, expr.span);
+    let ExprKind::Reduce(ReduceOp::Add, mut vars, body) = expr.kind else { return expr };
+    vars.sort_by_key(|var| rank(order, *var));
+    let mut factors = Vec::new();
+    factors_of(*body, &mut factors);
+    let mut pending: Vec<VarId> = Vec::new();
+    while let Some(var) = vars.pop() {
+        pending.push(var);
+        let depends = |factor: &Expr| pending.iter().any(|var| factor.free_vars().contains(var));
+        let next = vars.last().copied();
+        // A factor leaves the loops over what is pending if some further loop has it, or none.
+        let leaves = factors.iter().any(|factor| !depends(factor));
+        if !leaves && next.is_some() {
+            continue;
+        }
+        let (inside, outside): (Vec<Expr>, Vec<Expr>) = factors.into_iter().partition(|factor| depends(factor));
+        let mut summed = std::mem::take(&mut pending);
+        summed.reverse();
+        factors = outside;
+        if let Some(product) = inside.into_iter().reduce(|a, b| Expr::binary(BinaryFn::Mul, a, b, dtype)) {
+            let kind = ExprKind::Reduce(ReduceOp::Add, summed, Box::new(product));
+            factors.push(Expr { kind, dtype, span });
+        } else {
+            // Nothing depends on them: they only repeat what is there.
+            let one = factors.pop();
+            factors.extend(one.map(|one| Expr {
+                kind: ExprKind::Reduce(ReduceOp::Add, summed, Box::new(one)),
+                dtype,
+                span,
+            }));
+        }
+    }
+    factors.into_iter().reduce(|a, b| Expr::binary(BinaryFn::Mul, a, b, dtype)).unwrap_or_else(|| Expr::absent(dtype))
+}
+
+fn factors_of(expr: Expr, factors: &mut Vec<Expr>) {
+    match expr.kind {
+        ExprKind::Binary(BinaryFn::Mul, a, b) => {
+            factors_of(*a, factors);
+            factors_of(*b, factors);
+        }
+        _ => factors.push(expr),
+    }
+}
