@@ -1,14 +1,17 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
 //!
-//! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's
-//! passes over it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process.
+//! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's passes over
+//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process.
 //!
 //! # The interface of a kernel
 //!
 //! A kernel is a C function `int32_t kernel(uint64_t *args)`. `args[0]` points to the runtime table (see
-//! `emit/runtime.rs`); then follow, for each parameter in order, two words for an array (pointer to the data, capacity in
-//! elements) or one for a scalar. Pointer and capacity of `Grown` arrays are written whenever they change, so that
+//! `emit/runtime.rs`); then follow, for each parameter in order, two words for an array (pointer to the data, capacity
+//! in elements) or one for a scalar. Pointer and capacity of `Grown` arrays are written whenever they change, so that
 //! the caller can release them whether the kernel succeeded or not. The return value is 0 or a [`lacunar_imp::Status`].
+//!
+//! The body of a parallel loop is a function of its own, which the kernel passes to the runtime's `parallel`; so a
+//! kernel uses as many threads as the runtime in its table decides, and code that was stored or shipped does, too.
 //!
 //! # Floating point
 //!

@@ -8,9 +8,10 @@ use inkwell::targets::TargetMachine;
 use crate::{CompileOptions, LlvmError, Optimization};
 
 /// The passes that matter for kernels. Loops arrive rotated, with 64-bit counters and alias scopes, so most of what
-/// `default<O3>` does before it vectorizes is not needed; there are no calls to inline. Loops of known length are unrolled
-/// after they are vectorized, and loads and stores then moved out of the loop around them: so a row of a result
-/// with a few columns stays in registers while a sparse row is walked. Loops that ask for it are unrolled in part.
+/// `default<O3>` does before it vectorizes is not needed; there are no calls to inline. Loops of known length are
+/// unrolled after they are vectorized, and loads and stores then moved out of the loop around them: so a row of a
+/// result with a few columns stays in registers while a sparse row is walked. Loops that ask for it are unrolled in
+/// part.
 ///
 /// `instcombine` must not check that it has reached a fixpoint: that check ends the process.
 const KERNEL_PASSES: &str = "function(\

@@ -5,11 +5,11 @@
 mod common;
 
 use common::{Runtime, run_with, set_pattern};
-use lacunar_backend_llvm::{CompileOptions, Optimization, compile};
+use lacunar_backend_llvm::{CompileOptions, Cpu, Optimization, compile};
 use lacunar_imp::{Memory, Status, generate, interpret, verify};
 use lacunar_runtime::pool;
 
-/// How many functions; each is compiled three times.
+/// How many functions; each is compiled four times.
 const FUNCTIONS: u64 = 200;
 /// On which runtime, with how many threads.
 const RUNS: [(Runtime, usize); 4] =
@@ -36,13 +36,20 @@ fn random_functions_agree_with_the_interpreter() {
         let function = verify(function).unwrap();
         let mut expected = memory.clone();
         let outcome = interpret(&function, &mut expected).unwrap();
-        for optimization in [Optimization::None, Optimization::Kernel, Optimization::Full] {
-            let options = CompileOptions { optimization, ..CompileOptions::default() };
+        let optimized = |optimization| CompileOptions { optimization, ..CompileOptions::default() };
+        let plain = Cpu::Named(Cpu::BASELINES[0].to_string());
+        let compilations = [
+            optimized(Optimization::None),
+            optimized(Optimization::Kernel),
+            optimized(Optimization::Full),
+            CompileOptions { cpu: plain, ..CompileOptions::default() },
+        ];
+        for options in compilations {
             let kernel = compile(&function, &options).unwrap();
             for (runtime, threads) in RUNS {
                 let mut actual = memory.clone();
                 let status = pool::with_threads(threads, || run_with(runtime, &kernel, &function, &mut actual));
-                let what = format!("seed {seed}, {optimization:?}, {threads} threads, {runtime:?}");
+                let what = format!("seed {seed}, {options:?}, {threads} threads, {runtime:?}");
                 assert_eq!(status, outcome.map_or(0, Status::code), "{what}:\n{text}");
                 if outcome.is_none() {
                     cut(&mut actual, &expected);

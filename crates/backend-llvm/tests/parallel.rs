@@ -1,5 +1,5 @@
-//! Parallel loops on several threads, on both runtimes, compared with the interpreter, which runs the iterations one after the
-//! other.
+//! Parallel loops on several threads, on both runtimes, compared with the interpreter, which runs the iterations one
+//! after the other.
 
 #![allow(clippy::unwrap_used)]
 

@@ -107,12 +107,12 @@ pub struct RuntimeTable {
     /// coordinates. Returns how many entries are left; -1 if memory is refused.
     pub sort_combine:
         unsafe extern "C" fn(keys: *const *mut i64, nkeys: u64, values: *mut u8, dtype: u32, n: i64) -> i64,
-    /// Runs `body(context, k)` for each `k` of `begin .. end` on several threads (see [`crate::pool`]). Returns 0, or the
-    /// first other status that an iteration returned.
+    /// Runs `body(context, k)` for each `k` of `begin .. end` on several threads (see [`crate::pool`]). Returns 0, or
+    /// the first other status that an iteration returned.
     pub parallel: unsafe extern "C" fn(body: Body, context: *const c_void, begin: i64, end: i64) -> i32,
-    /// Appends the parts of a list to an array (of type `DType::ALL[dtype]`) from element `at` on, and empties the list.
-    /// Unless `bias` is null, the lengths of its first `c` parts are added to the elements of part `c`. Returns the
-    /// end; the negative of a status if memory is refused, or a sum does not fit.
+    /// Appends the parts of a list to an array (of type `DType::ALL[dtype]`) from element `at` on, and empties the
+    /// list. Unless `bias` is null, the lengths of its first `c` parts are added to the elements of part `c`. Returns
+    /// the end; the negative of a status if memory is refused, or a sum does not fit.
     pub collect:
         unsafe extern "C" fn(array: *mut Header, at: i64, list: *const Header, bias: *const Header, dtype: u32) -> i64,
     /// Gives back the memory of a list, which holds the headers of `len` parts, and that of the parts; null is ignored.

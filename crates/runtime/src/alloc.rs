@@ -2,8 +2,8 @@
 //!
 //! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 4 MiB or more is mapped fresh from the
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
-//! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is
-//! released by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
+//! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is released
+//! by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
 //! are kept for a while and given out again where the content does not matter: a kernel that runs again and again does
 //! not pay for fresh pages each time.
 //!
@@ -185,7 +185,8 @@ mod kept {
     // SAFETY: a kept block is owned by the list alone.
     unsafe impl Send for Kept {}
 
-    /// Released blocks, the oldest first. The list is locked for a search through it, never while the system is at work.
+    /// Released blocks, the oldest first. The list is locked for a search through it, never while the system is at
+    /// work.
     static LIST: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
     /// Keeps a block for later, and gives those back that are too many.

@@ -1,9 +1,9 @@
 //! Lists of arrays that the iterations of a parallel loop made, and how they become one array: for kernels, through the
 //! [`RuntimeTable`](crate::abi::RuntimeTable).
 //!
-//! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up most of the result, with nothing
-//! before it, is not copied: its memory becomes the result's. So a loop that was run as one iteration costs nothing more than one
-//! that had no parts.
+//! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up most of the result, with
+//! nothing before it, is not copied: its memory becomes the result's. So a loop that was run as one iteration costs
+//! nothing more than one that had no parts.
 //!
 //! ```text
 //! parts of C_crd:  [3, 5]  []  [1]      collected at 0:                       3, 5, 1    the end is 3
@@ -35,8 +35,8 @@ impl Header {
     const EMPTY: Header = Header { data: std::ptr::null_mut(), len: 0 };
 }
 
-/// How many bytes are copied or filled by one iteration of a parallel loop: large enough for its start not to count, small
-/// enough for balance.
+/// How many bytes are copied or filled by one iteration of a parallel loop: large enough for its start not to count,
+/// small enough for balance.
 pub(crate) const PIECE: usize = 256 << 10;
 
 /// Why parts could not be collected: the negative of a status.
@@ -58,13 +58,13 @@ pub(crate) unsafe extern "C" fn release_parts(data: *mut u8, len: u64) {
     }
 }
 
-/// Appends the parts of `list` to an array from element `at` on, adding to the elements of a part the lengths of those before
-/// it in `bias` (null: nothing). The list then has as many parts as before, without memory. Gives the new end, or the negative of
-/// a status, after which the array keeps what it had.
+/// Appends the parts of `list` to an array from element `at` on, adding to the elements of a part the lengths of those
+/// before it in `bias` (null: nothing). The list then has as many parts as before, without memory. Gives the new end,
+/// or the negative of a status, after which the array keeps what it had.
 ///
 /// # Safety
-/// `array` is the header of an array of type `DType::ALL[dtype]` with `at` elements that count, `list` that of a list of parts of
-/// that type, `bias` null or that of a list; all memory is the allocator's. Nobody else uses them.
+/// `array` is the header of an array of type `DType::ALL[dtype]` with `at` elements that count, `list` that of a list
+/// of parts of that type, `bias` null or that of a list; all memory is the allocator's. Nobody else uses them.
 pub(crate) unsafe extern "C" fn collect(
     array: *mut Header,
     at: i64,
@@ -147,8 +147,8 @@ struct Piece {
     bias: u64,
 }
 
-/// Cuts parts that are appended from element `to` on into pieces; `lens` tells how much each part adds to the bias of those
-/// behind it, and `offset` is the first one's.
+/// Cuts parts that are appended from element `to` on into pieces; `lens` tells how much each part adds to the bias of
+/// those behind it, and `offset` is the first one's.
 fn cut(
     parts: &[Header],
     mut to: usize,

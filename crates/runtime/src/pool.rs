@@ -1,15 +1,15 @@
 //! The threads that kernels run on: parallel loops fork onto them and join.
 //!
 //! Workers are made when a loop first wants them and live as long as the process. Each has a *mailbox*: idle, busy, or
-//! the job it is to take part in. A caller puts its job into the mailboxes of idle workers, takes part itself, takes the job
-//! back from those that have not looked, and waits for the others. So several callers share the workers, a worker that
-//! is slow to wake (or is gone, in the child of a `fork`) delays nobody, and there is no lock. Iterations are handed out one
-//! at a time by a counter.
+//! the job it is to take part in. A caller puts its job into the mailboxes of idle workers, takes part itself, takes
+//! the job back from those that have not looked, and waits for the others. So several callers share the workers, a
+//! worker that is slow to wake (or is gone, in the child of a `fork`) delays nobody, and there is no lock. Iterations
+//! are handed out one at a time by a counter.
 //!
-//! A worker without work spins for [`SPIN`] and then sleeps: loops that follow each other find it awake. A loop of two
-//! iterations that wait for each other takes 0.7 microseconds while the worker spins, and 50 where it has to be woken up
-//! (measured on a virtual machine; `pool_cost` among the tests prints it). Zero iterations or one, a loop inside of a loop, and
-//! a limit of one thread take no synchronization at all.
+//! A worker without work spins for `SPIN` and then sleeps: loops that follow each other find it awake. A loop of two
+//! iterations that wait for each other takes 0.7 microseconds while the worker spins, and 50 where it has to be woken
+//! up (measured on a virtual machine; `pool_cost` among the tests prints it). Zero iterations or one, a loop inside of
+//! a loop, and a limit of one thread take no synchronization at all.
 //!
 //! ```
 //! use lacunar_runtime::pool;
@@ -39,8 +39,8 @@ pub type Body = unsafe extern "C" fn(context: *const c_void, iteration: i64) -> 
 
 /// The most threads that take part in one loop.
 const MOST: usize = 512;
-/// How long a thread looks for work, or for the end of others' work, before it sleeps. Sleeping and waking cost about as
-/// much.
+/// How long a thread looks for work, or for the end of others' work, before it sleeps. Sleeping and waking cost about
+/// as much.
 const SPIN: Duration = Duration::from_micros(40);
 /// How often a spinning thread looks before it reads the clock.
 const LOOKS: u32 = 64;
@@ -88,8 +88,8 @@ impl<T: Copy + 'static> Drop for Restore<T> {
     }
 }
 
-/// Runs `body` for each of `begin .. end`, on several threads. Gives 0, or the first status other than 0 that an iteration
-/// gave; no iteration begins after it.
+/// Runs `body` for each of `begin .. end`, on several threads. Gives 0, or the first status other than 0 that an
+/// iteration gave; no iteration begins after it.
 ///
 /// # Safety
 /// `body` can be called with `context` from several threads at once, and does not unwind.

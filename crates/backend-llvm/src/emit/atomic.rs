@@ -1,5 +1,5 @@
-//! Atomic combinations: one instruction where the machine has one, otherwise a loop that tries again when another thread was
-//! faster.
+//! Atomic combinations: one instruction where the machine has one, otherwise a loop that tries again when another
+//! thread was faster.
 //!
 //! ```text
 //! again:  %old = phi i64 [ %first, %before ], [ %found, %again ]

@@ -1,10 +1,11 @@
 //! Loop metadata: how LLVM's vectorizer should treat a loop.
 //!
-//! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of wide
-//! vectors, which pays for long rows only: what is left over runs one element at a time, and rows of sparse matrices are
-//! short. One 256-bit vector without interleaving, and what is left over in one more under a mask, was the best compromise
-//! on seven matrices with 3 to 17,000 values a row (x86 with AVX-512; widths 1, 4 and 8, 1 to 8 copies, with and without
-//! masks): up to 1.9 times as fast on short rows of varying length, at most 1.2 times slower on rows of exactly 7.
+//! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of
+//! wide vectors, which pays for long rows only: what is left over runs one element at a time, and rows of sparse
+//! matrices are short. One 256-bit vector without interleaving, and what is left over in one more under a mask, was the
+//! best compromise on seven matrices with 3 to 17,000 values a row (x86 with AVX-512; widths 1, 4 and 8, 1 to 8 copies,
+//! with and without masks): up to 1.9 times as fast on short rows of varying length, at most 1.2 times slower on rows
+//! of exactly 7.
 //!
 //! A loop that is to be unrolled has metadata that says so.
 //!
@@ -101,8 +102,8 @@ impl LoopHint {
         })
     }
 
-    /// The hint for a loop that is to be vectorized (see `vector.rs`) and has something in it that only LLVM's vectorizer
-    /// may be able to treat.
+    /// The hint for a loop that is to be vectorized (see `vector.rs`) and has something in it that only LLVM's
+    /// vectorizer may be able to treat.
     pub(super) fn vector(function: &Function, body: &Block, width: u32, vectors: Vectors) -> LoopHint {
         let sizes = body.iter().filter_map(|stmt| match stmt {
             Stmt::Load { array, .. } | Stmt::Store { array, .. } => Some(function.arrays[*array].elem.size()),

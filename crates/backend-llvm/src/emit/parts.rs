@@ -1,5 +1,5 @@
-//! Lists of parts. A list's header is that of an array whose elements are themselves headers: pointer and length of each part.
-//! The runtime appends the parts to one array.
+//! Lists of parts. A list's header is that of an array whose elements are themselves headers: pointer and length of
+//! each part. The runtime appends the parts to one array.
 #![allow(unsafe_code)]
 
 use inkwell::values::IntValue;

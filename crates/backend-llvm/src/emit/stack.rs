@@ -11,8 +11,8 @@ use lacunar_imp::{Arg, ArrayRole, Block, Expr, ExprId, Function, Stmt};
 const LARGEST: u64 = 4 << 10;
 const MOST: u64 = 64 << 10;
 
-/// By array: the number of its elements if it can live on the stack. These are local arrays that are neither grown nor handed
-/// over, and are allocated with small constant sizes only.
+/// By array: the number of its elements if it can live on the stack. These are local arrays that are neither grown nor
+/// handed over, and are allocated with small constant sizes only.
 pub(super) fn small_arrays(function: &Function) -> Vec<Option<u32>> {
     let mut sizes = vec![Size::Unknown; function.arrays.len()];
     visit(function, &function.body, &mut sizes);

@@ -1,7 +1,7 @@
 //! Statements and control flow.
 //!
-//! Loops are emitted in the form that LLVM's loop passes want: the condition is tested once before the loop and then at its
-//! end. A `for` counts up to an end it has not reached, so its increment cannot wrap and says so (`nsw`).
+//! Loops are emitted in the form that LLVM's loop passes want: the condition is tested once before the loop and then at
+//! its end. A `for` counts up to an end it has not reached, so its increment cannot wrap and says so (`nsw`).
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
@@ -13,7 +13,8 @@ use super::hints::LoopHint;
 use super::value::Value;
 use crate::LlvmError;
 
-/// Loops of constant length up to so many iterations are repeated here, if they ask for it; longer ones by LLVM, if at all.
+/// Loops of constant length up to so many iterations are repeated here, if they ask for it; longer ones by LLVM, if at
+/// all.
 const REPEATED: i64 = 64;
 
 impl<'ctx> Emitter<'ctx, '_> {

@@ -1,8 +1,9 @@
-//! Vector loops, written out: several neighboring iterations at once, each value of the body a vector with a lane for each.
+//! Vector loops, written out: several neighboring iterations at once, each value of the body a vector with a lane for
+//! each.
 //!
-//! What a loop may contain is in `vector/plan.rs`; other loops are left to LLVM's vectorizer. Values that are the same in all
-//! lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and stored as one
-//! vector; any other is gathered and scattered. A branch becomes a mask.
+//! What a loop may contain is in `vector/plan.rs`; other loops are left to LLVM's vectorizer. Values that are the same
+//! in all lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and
+//! stored as one vector; any other is gathered and scattered. A branch becomes a mask.
 //!
 //! A loop of constant length becomes straight code, so that a small array that it walks over becomes a few registers.
 //! Otherwise the loop has two parts; where the processor has no masks, the second one is scalar:
@@ -194,8 +195,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.count(rest, end, "k", Some(hint), |emitter, counter| emitter.scalar_iteration(plan.counter, counter, body))
     }
 
-    /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. What `done`
-    /// emits runs after a loop that was entered. Gives the counter behind it.
+    /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. What
+    /// `done` emits runs after a loop that was entered. Gives the counter behind it.
     fn stepped(
         &mut self,
         begin: IntValue<'ctx>,
@@ -360,8 +361,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(Lanes::Varying(self.builder.build_select(mask, new, old, "")?.into_vector_value()))
     }
 
-    /// Room for the sums of a reduction in one copy, with what they start from: the identity, or, where combining a value
-    /// twice does not matter, the variable's value.
+    /// Room for the sums of a reduction in one copy, with what they start from: the identity, or, where combining a
+    /// value twice does not matter, the variable's value.
     fn start_sums(&mut self, reduction: &Reduction, width: u32) -> Result<PointerValue<'ctx>, LlvmError> {
         let ty = self.source.vars[reduction.var].ty;
         let start = match self.identity(reduction.op, ty) {

@@ -1,4 +1,5 @@
-//! Loads and stores of a vector loop: of neighboring elements, of one element for all lanes, or of an element for each lane.
+//! Loads and stores of a vector loop: of neighboring elements, of one element for all lanes, or of an element for each
+//! lane.
 #![allow(unsafe_code)]
 
 use inkwell::IntPredicate;

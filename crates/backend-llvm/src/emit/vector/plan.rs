@@ -1,7 +1,8 @@
 //! Which vector loops are written out, and what is known of them before.
 //!
 //! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
-//! operations that vectors have, and of short loops of constant length, which are repeated. It stores at indices that vary.
+//! operations that vectors have, and of short loops of constant length, which are repeated. It stores at indices that
+//! vary.
 
 use std::ops::Range;
 
