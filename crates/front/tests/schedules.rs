@@ -57,6 +57,7 @@ fn every_command_in_every_spelling() {
         ("bound(i,ib,0,minconstraint)", "bound(i, ib, 0, minconstraint)"),
         ("precompute(A(i,j)*x(j),j,jw)", "precompute(A(i,j) * x(j), j, jw)"),
         ("precompute(A(i,j)*x(j),{i,j},[i,jw],Dense)", "precompute(A(i,j) * x(j), {i, j}, {i, jw}, dense)"),
+        ("precompute(A(i,j)*x(j),{},[])", "precompute(A(i,j) * x(j), {}, {})"),
         ("precompute(x(j),j,j,sorted)", "precompute(x(j), j, j, sorted)"),
         ("assemble(y,Insert)", "assemble(y, insert)"),
         ("assemble(y,append,false)", "assemble(y, append)"),

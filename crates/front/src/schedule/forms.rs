@@ -149,10 +149,10 @@ impl<'a> Arguments<'a> {
         self.name(place, "an index variable")
     }
 
-    /// One variable, or a list of at least one.
+    /// One variable, or a list of them.
     fn vars(&self, place: usize) -> Result<Vec<Name>, Error> {
         match self.call.arguments.get(place) {
-            Some(Argument::List(names, _)) if !names.is_empty() => Ok(names.iter().map(name).collect()),
+            Some(Argument::List(names, _)) => Ok(names.iter().map(name).collect()),
             _ => Ok(vec![self.name(place, "an index variable or a list of them")?]),
         }
     }
