@@ -1,7 +1,9 @@
-// Kernels of Eigen 3, on tensors given as `peer.h` says; indices of 32 bits, rows first, one thread.
+// Kernels of Eigen 3, on tensors given as `peer.h` says; indices of 32 bits, rows first, threads where Eigen has them.
 //
-//   spmv    y = A x             spmm    C = A B, B and C dense by rows       spgemm  C = A A
-//   add     C = A + B           sddmm   C(i,j) = A(i,j) * (D.row(i) . E.row(j)), a loop: Eigen has no such function
+//   spmv      y = A x            spmm     C = A B, B and C dense by rows     spgemm     C = A A
+//   add       C = A + B          add3     D = A + B + C                      csr-csc    A by columns
+//   triangles the sum of (L L) .* L
+//   sddmm     C(i,j) = A(i,j) * (D.row(i) . E.row(j)), a loop on OpenMP threads: Eigen has no such function
 
 #include <Eigen/SparseCore>
 #include <memory>
@@ -12,6 +14,7 @@
 namespace {
 
 using Sparse = Eigen::SparseMatrix<double, Eigen::RowMajor, int32_t>;
+using ByColumns = Eigen::SparseMatrix<double, Eigen::ColMajor, int32_t>;
 using SparseMap = Eigen::Map<const Sparse>;
 using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using DenseMap = Eigen::Map<Dense, Eigen::Aligned64>;
@@ -19,7 +22,8 @@ using VectorMap = Eigen::Map<Eigen::VectorXd, Eigen::Aligned64>;
 
 peer_tensor *given;
 std::string name;
-std::unique_ptr<Sparse> sparse_result;
+std::unique_ptr<Sparse> made;
+std::unique_ptr<ByColumns> made_by_columns;
 
 SparseMap sparse(int k) {
     const peer_tensor &from = given[k];
@@ -33,9 +37,16 @@ VectorMap vector(int k) { return VectorMap(given[k].vals, given[k].dims[0]); }
 
 void sample(const SparseMap &a, const DenseMap &d, const DenseMap &e, Sparse &c) {
     c = a;
+#pragma omp parallel for schedule(dynamic, 64)
     for (Eigen::Index row = 0; row < c.outerSize(); ++row)
         for (Sparse::InnerIterator entry(c, row); entry; ++entry)
             entry.valueRef() *= d.row(row).dot(e.row(entry.col()));
+}
+
+template <typename Matrix>
+void report_outer(const Matrix &matrix, bool transposed) {
+    report_rows(matrix.outerSize(), matrix.outerIndexPtr(), matrix.outerIndexPtr() + 1, matrix.innerIndexPtr(),
+                matrix.valuePtr(), transposed);
 }
 
 }  // namespace
@@ -50,18 +61,28 @@ static void compute(void) {
         vector(0).noalias() = sparse(1) * vector(2);
     } else if (name == "spmm") {
         dense(0).noalias() = sparse(1) * dense(2);
+    } else if (name == "csr-csc") {
+        made_by_columns = std::make_unique<ByColumns>(sparse(1));
+    } else if (name == "triangles") {
+        const Sparse product = sparse(1) * sparse(1);
+        given[0].vals[0] = product.cwiseProduct(sparse(1)).sum();
     } else {
-        sparse_result = std::make_unique<Sparse>();
-        if (name == "spgemm") *sparse_result = sparse(1) * sparse(1);
-        else if (name == "add") *sparse_result = sparse(1) + sparse(2);
-        else if (name == "sddmm") sample(sparse(1), dense(2), dense(3), *sparse_result);
+        made = std::make_unique<Sparse>();
+        if (name == "spgemm") *made = sparse(1) * sparse(1);
+        else if (name == "add") *made = sparse(1) + sparse(2);
+        else if (name == "add3") *made = sparse(1) + sparse(2) + sparse(3);
+        else if (name == "sddmm") sample(sparse(1), dense(2), dense(3), *made);
         else fail("an unknown kernel");
     }
 }
 
-static const double *result(int64_t *count) {
-    *count = sparse_result ? sparse_result->nonZeros() : given[0].values;
-    return sparse_result ? sparse_result->valuePtr() : given[0].vals;
+static void report(void) {
+    if (made) report_outer(*made, false);
+    else if (made_by_columns) report_outer(*made_by_columns, true);
+    else report_tensor(&given[0]);
 }
 
-static void release(void) { sparse_result.reset(); }
+static void release(void) {
+    made.reset();
+    made_by_columns.reset();
+}

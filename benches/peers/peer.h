@@ -1,18 +1,23 @@
 /* What every peer program shares: reading its tensors, and answering timed requests, so that engines take turns.
  *
  * A peer is started with the path of a file of tensors, the result first (shape only), then the inputs in the order of
- * the expression. It answers lines on standard input:
+ * the expression, and the name of a kernel: `spmv`, or `spmv:inspected` for another way to compute the same. It says
+ *
+ *   ready 12.5                                    and how many milliseconds an inspection of the inputs took, if any
+ *
+ * and then answers lines on standard input, until they end:
  *
  *   run 3      computes three times            -> "0.81 0.79 0.80", milliseconds each
- *   check      computes once more              -> "4 12.5 12.5 9.5", the number of values, their sum, the sum of their
- *                                                 magnitudes, and a sum in which the place of a value matters
+ *   check      computes once more              -> "4 12.5 12.5 9.5", the number of stored values, their sum, the sum of
+ *                                                 their magnitudes, and a sum weighted by coordinates (see `weight`)
  *
- * and ends with its input. All numbers in the file are in the machine's byte order:
+ * The number of threads is in the environment (OMP_NUM_THREADS and the like). All numbers in the file are in the
+ * machine's byte order:
  *
- *   "LACUNAR1", u64 number of tensors; of each tensor:
+ *   "LACUNAR2", u64 number of tensors; of each tensor:
  *     u64 order, u64 sizes[order], u64 mode order[order]
  *     of each level: u64 kind (0 dense, 1 compressed); if compressed: u64 n, i32 pos[n], u64 m, i32 crd[m]
- *     u64 n, f64 values[n]
+ *     u64 n, f64 values[n]; of the result only n, which is 0 where it is to be assembled
  */
 #ifndef LACUNAR_PEER_H
 #define LACUNAR_PEER_H
@@ -41,17 +46,40 @@ typedef struct {
     double *vals;
 } peer_tensor;
 
-/* What a peer program defines. `compute` makes the result, `result` shows its values, `release` frees what one
- * `compute` allocated. */
+/* What a peer program defines. `prepare` may take the tensors' arrays as its own and sets `inspection_ms` where it
+ * analyzes them; `compute` makes the result; `report` gives each of its stored values to `stored`, and `release` frees
+ * what one `compute` allocated. */
 static void prepare(peer_tensor *tensors, int count, const char *kernel);
 static void compute(void);
-static const double *result(int64_t *count);
+static void report(void);
 static void release(void);
+
+static double inspection_ms;
 
 static void fail(const char *message) {
     fprintf(stderr, "%s\n", message);
     exit(1);
 }
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Whether the kernel is `base`, or `base` in some variant. */
+static int is_kernel(const char *kernel, const char *base) {
+    size_t length = strlen(base);
+    return strncmp(kernel, base, length) == 0 && (kernel[length] == 0 || kernel[length] == ':');
+}
+
+/* Whether the kernel's name ends in `:variant`. */
+static int is_variant(const char *kernel, const char *variant) {
+    const char *colon = strchr(kernel, ':');
+    return colon && strcmp(colon + 1, variant) == 0;
+}
+
+/* ---- the file of tensors ---- */
 
 static void read_bytes(FILE *file, void *into, size_t bytes) {
     if (fread(into, 1, bytes, file) != bytes) fail("the file of tensors is too short");
@@ -63,16 +91,20 @@ static uint64_t read_number(FILE *file) {
     return number;
 }
 
-static void *read_array(FILE *file, size_t element, int64_t *count) {
-    *count = (int64_t)read_number(file);
-    size_t bytes = element * (size_t)*count;
+static void *allocate(size_t bytes) {
     void *array = aligned_alloc(64, (bytes + 64) / 64 * 64);
     if (!array) fail("out of memory");
-    read_bytes(file, array, bytes);
     return array;
 }
 
-static void read_tensor(FILE *file, peer_tensor *tensor) {
+static void *read_array(FILE *file, size_t element, int64_t *count) {
+    *count = (int64_t)read_number(file);
+    void *array = allocate(element * (size_t)*count);
+    read_bytes(file, array, element * (size_t)*count);
+    return array;
+}
+
+static void read_tensor(FILE *file, peer_tensor *tensor, int is_result) {
     tensor->order = (int)read_number(file);
     if (tensor->order > MAX_ORDER) fail("a tensor of too many dimensions");
     for (int d = 0; d < tensor->order; d++) tensor->dims[d] = (int32_t)read_number(file);
@@ -85,27 +117,79 @@ static void read_tensor(FILE *file, peer_tensor *tensor) {
             level->crd = (int32_t *)read_array(file, sizeof(int32_t), &level->coordinates);
         }
     }
-    tensor->vals = (double *)read_array(file, sizeof(double), &tensor->values);
+    if (!is_result) {
+        tensor->vals = (double *)read_array(file, sizeof(double), &tensor->values);
+        return;
+    }
+    tensor->values = (int64_t)read_number(file);
+    tensor->vals = (double *)allocate(sizeof(double) * (size_t)tensor->values);
+    memset(tensor->vals, 0, sizeof(double) * (size_t)tensor->values);
 }
 
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+/* ---- what came out ---- */
+
+static struct {
+    int64_t count;
+    double sum, magnitude, placed;
+} seen;
+
+/* What a value at these coordinates, in order of the dimensions, counts in the weighted sum. */
+static double weight(const int64_t *coordinates, int order) {
+    static const int64_t factors[MAX_ORDER] = {1, 31, 577, 97, 211, 401, 13, 7};
+    int64_t sum = 0;
+    for (int d = 0; d < order; d++) sum += (coordinates[d] + 1) * factors[d];
+    return (double)(sum % 1009) / 1009;
 }
+
+/* Takes note of one stored value. */
+static void stored(double value, const int64_t *coordinates, int order) {
+    seen.count++;
+    seen.sum += value;
+    seen.magnitude += fabs(value);
+    seen.placed += value * weight(coordinates, order);
+}
+
+/* Reports a tensor: the part below a position of a level. */
+static inline void report_level(const peer_tensor *tensor, int level, int64_t position, int64_t *coordinates) {
+    if (level == tensor->order) {
+        stored(tensor->vals[position], coordinates, tensor->order);
+        return;
+    }
+    int dimension = tensor->mode_order[level];
+    const peer_level *arrays = &tensor->levels[level];
+    int64_t begin = arrays->compressed ? arrays->pos[position] : 0;
+    int64_t end = arrays->compressed ? arrays->pos[position + 1] : tensor->dims[dimension];
+    for (int64_t p = begin; p < end; p++) {
+        coordinates[dimension] = arrays->compressed ? arrays->crd[p] : p;
+        report_level(tensor, level + 1, arrays->compressed ? p : position * end + p, coordinates);
+    }
+}
+
+/* Reports all values of a tensor. */
+static inline void report_tensor(const peer_tensor *tensor) {
+    int64_t coordinates[MAX_ORDER];
+    report_level(tensor, 0, 0, coordinates);
+}
+
+/* Reports a matrix of compressed rows, which begin at `begin[row]` and end before `end[row]`; of compressed columns, where
+ * it is `transposed`. */
+static inline void report_rows(int64_t rows, const int32_t *begin, const int32_t *end, const int32_t *crd,
+                               const double *vals, int transposed) {
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t p = begin[row]; p < end[row]; p++) {
+            int64_t coordinates[2] = {transposed ? crd[p] : row, transposed ? row : crd[p]};
+            stored(vals[p], coordinates, 2);
+        }
+}
+
+/* ---- requests ---- */
 
 static void answer_check(void) {
     compute();
-    int64_t count;
-    const double *vals = result(&count);
-    double sum = 0, magnitude = 0, placed = 0;
-    for (int64_t p = 0; p < count; p++) {
-        sum += vals[p];
-        magnitude += fabs(vals[p]);
-        placed += vals[p] * (double)(p % 1009) / 1009;
-    }
+    memset(&seen, 0, sizeof seen);
+    report();
     release();
-    printf("%lld %.17g %.17g %.17g\n", (long long)count, sum, magnitude, placed);
+    printf("%lld %.17g %.17g %.17g\n", (long long)seen.count, seen.sum, seen.magnitude, seen.placed);
 }
 
 int main(int argc, char **argv) {
@@ -115,13 +199,13 @@ int main(int argc, char **argv) {
     FILE *file = fopen(argv[1], "rb");
     if (!file) fail("the file of tensors can't be opened");
     read_bytes(file, magic, sizeof magic);
-    if (memcmp(magic, "LACUNAR1", sizeof magic) != 0) fail("this is no file of tensors");
+    if (memcmp(magic, "LACUNAR2", sizeof magic) != 0) fail("this is no file of tensors");
     uint64_t count = read_number(file);
     if (count > MAX_TENSORS) fail("too many tensors");
-    for (uint64_t t = 0; t < count; t++) read_tensor(file, &tensors[t]);
+    for (uint64_t t = 0; t < count; t++) read_tensor(file, &tensors[t], t == 0);
     fclose(file);
     prepare(tensors, (int)count, argv[2]);
-    puts("ready");
+    printf("ready %.6f\n", inspection_ms);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         int runs;

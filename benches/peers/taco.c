@@ -4,12 +4,18 @@
  * CALL          calls of its functions with the tensors `t[0], t[1], ...`: `taco_compute` into a dense result, which is
  *               allocated once; those that assemble where the result is assembled by each run
  * ASSEMBLES     1 where the result is assembled
+ *
+ * Outermost loops of its code run on threads: in equal shares, as is the library's default, and chunk by chunk where a
+ * schedule (the variant `:scheduled`) has cut them into chunks.
  */
 #include KERNEL_FILE
+#include <omp.h>
+
 #include "peer.h"
 
 static taco_tensor_t tensor_of[MAX_TENSORS];
 static taco_tensor_t *t[MAX_TENSORS];
+static peer_tensor *given;
 
 static void fill(taco_tensor_t *to, peer_tensor *from) {
     to->order = from->order;
@@ -29,7 +35,8 @@ static void fill(taco_tensor_t *to, peer_tensor *from) {
 }
 
 static void prepare(peer_tensor *tensors, int count, const char *kernel) {
-    (void)kernel;
+    given = tensors;
+    omp_set_schedule(is_variant(kernel, "scheduled") ? omp_sched_dynamic : omp_sched_static, 0);
     for (int k = 0; k < count; k++) {
         t[k] = &tensor_of[k];
         fill(t[k], &tensors[k]);
@@ -38,14 +45,14 @@ static void prepare(peer_tensor *tensors, int count, const char *kernel) {
 
 static void compute(void) { CALL }
 
-static const double *result(int64_t *count) {
-    int64_t positions = 1;
-    for (int l = 0; l < t[0]->order; l++) {
-        if (t[0]->mode_types[l] == taco_mode_dense) positions *= t[0]->dimensions[t[0]->mode_ordering[l]];
-        else positions = ((int32_t *)t[0]->indices[l][0])[positions];
+static void report(void) {
+    peer_tensor result = *given;
+    for (int l = 0; l < result.order; l++) {
+        result.levels[l].pos = (int32_t *)t[0]->indices[l][0];
+        result.levels[l].crd = (int32_t *)t[0]->indices[l][1];
     }
-    *count = positions;
-    return (const double *)t[0]->vals;
+    result.vals = (double *)t[0]->vals;
+    report_tensor(&result);
 }
 
 static void release(void) {

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail, ensure};
 use lacunar::{DType, DynTensor, Format, FormatSpec};
 use lacunar_runtime::random::{Generator, generate};
 
-use crate::data::Entries;
-use crate::definition::{Definition, Origin, Size, TensorDefinition};
+use crate::data::{Entries, Source};
+use crate::definition::{Definition, Origin, Per, Size, TensorDefinition};
 
 /// A kernel with its operands.
 pub struct Case<'a> {
@@ -13,6 +13,8 @@ pub struct Case<'a> {
     pub definition: &'a Definition,
     /// The name of the input.
     pub input: &'a str,
+    /// The series of sizes to which the input belongs.
+    pub series: Option<&'static str>,
     /// The format of the result.
     pub result_format: Format,
     /// The sizes of the result.
@@ -23,8 +25,9 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// Packs the operands. `None` where the kernel is not for this input.
-    pub fn new(definition: &'a Definition, input: &'a str, entries: &Entries) -> Result<Option<Case<'a>>> {
-        if entries.order() != definition.file_order() {
+    pub fn new(definition: &'a Definition, source: &'a Source, entries: &Entries) -> Result<Option<Case<'a>>> {
+        let of_graph = definition.tensors.values().any(|tensor| tensor.from == Some(Origin::Lower));
+        if entries.order() != definition.file_order() || (of_graph && !entries.is_square()) {
             return Ok(None);
         }
         let mut packed: Vec<(&str, DynTensor)> = Vec::new();
@@ -43,37 +46,45 @@ impl<'a> Case<'a> {
         if result_format.is_dense() && definition.largest_result.is_some_and(too_large) {
             return Ok(None);
         }
-        Ok(Some(Case { definition, input, result_format, result_dims, inputs: packed }))
+        let (input, series) = (source.name(), source.series());
+        Ok(Some(Case { definition, input, series, result_format, result_dims, inputs: packed }))
     }
 
-    /// The number of stored values of the input from the file.
+    /// The number of stored values of the first operand, which comes from the file.
     pub fn nnz(&self) -> u64 {
-        self.file_tensor().map_or(0, DynTensor::nnz)
+        self.inputs.first().map_or(0, |(_, tensor)| tensor.nnz())
     }
 
-    fn file_tensor(&self) -> Option<&DynTensor> {
-        let of_file = |name: &str| self.definition.tensors[name].from == Some(Origin::File);
-        self.inputs.iter().find(|(name, _)| of_file(name)).map(|(_, tensor)| tensor)
-    }
-
-    /// Bytes of all operands, and of a result of `values` values.
+    /// Bytes of all operands, and of a result of `values` values: what has to be read and written at least.
     pub fn bytes(&self, values: u64) -> u64 {
         let compressed = self.result_format.levels().last().is_some_and(|level| level.letter() == 's');
         let each = if compressed { 12 } else { 8 };
         self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + each * values
     }
+
+    /// The operations that the kernel takes by its definition.
+    pub fn flops(&self) -> u64 {
+        let work = self.definition.work;
+        let count = match work.per {
+            Per::Entry => self.nnz(),
+            Per::Operand => self.inputs.iter().map(|(_, tensor)| tensor.nnz()).sum(),
+            Per::Product => self.inputs.first().map_or(0, |(_, tensor)| products_of_square(tensor)),
+        };
+        count.saturating_mul(work.flops)
+    }
 }
 
 fn format(definition: &TensorDefinition) -> Result<Format> {
     let spec: FormatSpec = definition.format.parse()?;
-    Ok(spec.resolve(definition.format.len())?)
+    Ok(spec.resolve(definition.order())?)
 }
 
 fn make(definition: &TensorDefinition, entries: &Entries, before: &[(&str, DynTensor)]) -> Result<DynTensor> {
     let format = format(definition)?;
     match definition.from {
         Some(Origin::File) => entries.pack(&format),
-        Some(Origin::Shifted) => entries.pack_shifted(&format),
+        Some(Origin::Shifted) => entries.pack_shifted(&format, definition.by),
+        Some(Origin::Lower) => entries.pack_lower(&format),
         Some(Origin::Random) => {
             let dims = definition.dims.iter().map(|size| resolve(size, before)).collect::<Result<Vec<u64>>>()?;
             Ok(generate(&Generator::Rand, dims, DType::F64, &format, 42)?)
@@ -113,7 +124,7 @@ fn result_dims(definition: &Definition, inputs: &[(&str, DynTensor)]) -> Result<
         let size = size.or_else(|| inputs.first().and_then(|(_, tensor)| tensor.dims().last().copied()));
         dims.push(size.with_context(|| format!("the size of `{variable}` is unknown"))?);
     }
-    let order = definition.tensors[definition.result()].format.len();
+    let order = definition.tensors[definition.result()].order();
     ensure!(dims.len() == order, "the result's format has another order");
     Ok(dims)
 }

@@ -3,9 +3,7 @@
 //! ```toml
 //! name = "spmv"
 //! expression = "y(i) = A(i,j) * x(j)"
-//! bandwidth_bound = true     # print what the memory's bandwidth allows
-//! eigen = "spmv"             # the name of the kernel in peers/eigen.cpp; absent where it has none
-//! taco = {}                  # how the command taco is used; absent where it can't do it
+//! work = { per = "entry", flops = 2 }    # how many operations it takes, by its definition
 //!
 //! [tensors.y]                # the result: a tensor that comes from nowhere
 //! format = "d"               # level letters, as `-f` takes them
@@ -16,6 +14,12 @@
 //! format = "d"
 //! from = "random"            # numbers in [0, 1)
 //! dims = ["A.1"]             # a number, or the size of another tensor's dimension
+//!
+//! [peers]                    # what the kernel is called in the programs of `peers/`, in one or more variants
+//! mkl = ["spmv", "spmv:inspected"]
+//!
+//! [taco]                     # how the command taco is used; absent where it can't do it
+//! schedule = ["split(i,i0,i1,16)", "parallelize(i0,CPUThread,NoRaces)"]     # its best published one, if any
 //! ```
 
 use std::collections::BTreeMap;
@@ -33,28 +37,55 @@ pub struct Definition {
     pub name: String,
     /// What it computes.
     pub expression: String,
-    /// Whether it does little with each byte that it reads.
-    #[serde(default)]
-    pub bandwidth_bound: bool,
+    /// How many operations it takes.
+    pub work: Work,
     /// Leave out results of more values than this, where the result is dense.
     pub largest_result: Option<u64>,
     /// Leave out matrices that are not square, or whose square takes more products than this.
     pub largest_square: Option<u64>,
-    /// What it is called in the peer program for Eigen.
-    pub eigen: Option<String>,
+    /// By peer: the variants of the kernel that its program has.
+    #[serde(default)]
+    pub peers: BTreeMap<String, Vec<String>>,
     /// How taco is used.
     pub taco: Option<Taco>,
     /// The tensors by name.
     pub tensors: BTreeMap<String, TensorDefinition>,
 }
 
+/// How many operations a kernel takes by its definition, whatever an engine saves or wastes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// What is counted.
+    pub per: Per,
+    /// Operations for each.
+    pub flops: u64,
+}
+
+/// What a kernel's operations are counted by.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// Stored values of the first tensor.
+    Entry,
+    /// Stored values of all operands together.
+    Operand,
+    /// Products of two entries in the square of the first tensor.
+    Product,
+}
+
 /// How the command taco is used.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taco {
-    /// Further options, such as a schedule.
+    /// The kernel in other words than `expression`, of the same tensors.
+    pub expression: Option<String>,
+    /// Further options.
     #[serde(default)]
     pub options: Vec<String>,
+    /// Scheduling commands; the kernel is measured with and without them.
+    #[serde(default)]
+    pub schedule: Vec<String>,
     /// Call `assemble` and then `compute`, not `evaluate`, where the result is assembled.
     #[serde(default)]
     pub phases: bool,
@@ -64,13 +95,27 @@ pub struct Taco {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TensorDefinition {
-    /// Level letters.
+    /// Level letters, with an order of the modes if it is not that of the dimensions: `ds:1,0`.
     pub format: String,
     /// Where it comes from; the result comes from nowhere.
     pub from: Option<Origin>,
     /// Its sizes, where it is random.
     #[serde(default)]
     pub dims: Vec<Size>,
+    /// By how much the entries are moved, where they are.
+    #[serde(default = "one")]
+    pub by: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl TensorDefinition {
+    /// The number of dimensions.
+    pub fn order(&self) -> usize {
+        self.format.split(':').next().unwrap_or_default().len()
+    }
 }
 
 /// Where an input comes from.
@@ -79,8 +124,10 @@ pub struct TensorDefinition {
 pub enum Origin {
     /// The file at hand.
     File,
-    /// The file at hand, its entries moved by one along the last dimension (the last comes first).
+    /// The file at hand, its entries moved along the last dimension (what leaves at the end comes in at the start).
     Shifted,
+    /// The graph of the file at hand: a 1 below the diagonal for each pair of rows that an entry connects.
+    Lower,
     /// Made up, dense.
     Random,
 }
@@ -125,7 +172,12 @@ impl Definition {
 
     /// The names of the inputs, in order of their first occurrence in the expression.
     pub fn inputs(&self) -> Vec<&str> {
-        let words = self.expression.split(|c: char| !c.is_alphanumeric() && c != '_');
+        self.inputs_of(&self.expression)
+    }
+
+    /// The names of the inputs, in order of their first occurrence in an expression.
+    pub fn inputs_of(&self, expression: &str) -> Vec<&str> {
+        let words = expression.split(|c: char| !c.is_alphanumeric() && c != '_');
         let mut inputs = Vec::new();
         for word in words {
             if let Some((name, tensor)) = self.tensors.get_key_value(word)
@@ -140,8 +192,8 @@ impl Definition {
 
     /// The order of the tensors that come from the file.
     pub fn file_order(&self) -> usize {
-        let of_file = self.tensors.values().filter(|tensor| tensor.from == Some(Origin::File));
-        of_file.map(|tensor| tensor.format.len()).max().unwrap_or(0)
+        let of_file = self.tensors.values().filter(|tensor| tensor.from.is_some_and(|from| from != Origin::Random));
+        of_file.map(TensorDefinition::order).max().unwrap_or(0)
     }
 }
 
@@ -156,6 +208,8 @@ mod tests {
         for definition in &definitions {
             assert_eq!(definition.inputs().len() + 1, definition.tensors.len(), "{}", definition.name);
             assert!(definition.file_order() > 0, "{}", definition.name);
+            let other = definition.taco.as_ref().and_then(|taco| taco.expression.as_deref());
+            assert!(other.is_none_or(|other| definition.inputs_of(other).len() == definition.inputs().len()));
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use lacunar::{Backend, DynTensor, Kernel, Options, Tensor};
+use lacunar_runtime::pool;
 
 use crate::case::Case;
 use crate::engine::{Check, Engine};
@@ -13,13 +14,14 @@ pub struct LacunarEngine<'a> {
     name: &'static str,
     kernel: Kernel,
     inputs: &'a [(&'a str, DynTensor)],
+    threads: usize,
     /// A dense result, whose memory is used again by each run.
     dense: Option<Tensor<f64>>,
 }
 
 impl<'a> LacunarEngine<'a> {
-    /// Compiles the kernel of a case.
-    pub fn new(case: &'a Case<'a>, backend: Backend) -> Result<LacunarEngine<'a>> {
+    /// Compiles the kernel of a case, to be run on so many threads.
+    pub fn new(case: &'a Case<'a>, backend: Backend, threads: usize) -> Result<LacunarEngine<'a>> {
         let result = case.definition.result();
         let mut options = Options::new().backend(backend).format(result, case.result_format.clone());
         for (name, tensor) in &case.inputs {
@@ -30,24 +32,32 @@ impl<'a> LacunarEngine<'a> {
         let dense = case.result_format.is_dense();
         let dense = dense.then(|| Tensor::zeros(&case.result_dims, case.result_format.clone())).transpose()?;
         let name = if backend == Backend::C { "lacunar-c" } else { "lacunar" };
-        Ok(LacunarEngine { name, kernel, inputs: &case.inputs, dense })
+        Ok(LacunarEngine { name, kernel, inputs: &case.inputs, threads, dense })
     }
 
     /// Runs once: the time, and the result where it is new.
     fn compute(&mut self) -> Result<(f64, Option<DynTensor>)> {
+        let (kernel, inputs) = (&self.kernel, self.inputs);
         if let Some(dense) = &mut self.dense {
-            let inputs: Vec<&DynTensor> = self.inputs.iter().map(|(_, tensor)| tensor).collect();
-            let start = Instant::now();
-            self.kernel.run(dense, &inputs)?;
-            return Ok((start.elapsed().as_secs_f64() * 1e3, None));
+            let inputs: Vec<&DynTensor> = inputs.iter().map(|(_, tensor)| tensor).collect();
+            let (time, outcome) = on_threads(self.threads, || kernel.run(dense, &inputs));
+            outcome?;
+            return Ok((time, None));
         }
-        let inputs: Vec<(&str, &DynTensor)> = self.inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let start = Instant::now();
-        let run = self.kernel.run_named(&inputs)?;
-        let time = start.elapsed().as_secs_f64() * 1e3;
-        let (_, result) = run.results.into_iter().next().context("there is no result")?;
+        let inputs: Vec<(&str, &DynTensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let (time, run) = on_threads(self.threads, || kernel.run_named(&inputs));
+        let (_, result) = run?.results.into_iter().next().context("there is no result")?;
         Ok((time, Some(result)))
     }
+}
+
+/// Calls `run` with at most so many threads for the kernels in it: the time in milliseconds, and what it gave.
+fn on_threads<R>(threads: usize, run: impl FnOnce() -> R) -> (f64, R) {
+    pool::with_threads(threads, || {
+        let start = Instant::now();
+        let outcome = run();
+        (start.elapsed().as_secs_f64() * 1e3, outcome)
+    })
 }
 
 impl Engine for LacunarEngine<'_> {
@@ -61,19 +71,18 @@ impl Engine for LacunarEngine<'_> {
 
     fn check(&mut self) -> Result<Check> {
         let (_, fresh) = self.compute()?;
-        let values = match (&fresh, &self.dense) {
-            (Some(result), _) => result.values().as_slice::<f64>(),
-            (None, Some(dense)) => Some(dense.values()),
-            (None, None) => None,
-        };
-        Ok(Check::of(values.context("the result is not of type f64")?))
+        match (&fresh, &self.dense) {
+            (Some(result), _) => Check::of(result),
+            (None, Some(dense)) => Check::of(dense.as_dyn()),
+            (None, None) => bail!("there is no result"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data;
+    use crate::data::{self, Wanted};
     use crate::definition::Definition;
 
     /// Every definition that is for an input runs on it, and through both back ends comes to the same.
@@ -84,15 +93,16 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
         write("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n1 3 1\n3 1 5\n3 2 4\n");
         write("b.tns", "1 1 1 2\n1 1 3 1\n2 2 1 5\n2 1 2 4\n");
-        let sources = data::sources(Some(folder.path()), false).expect("the folder can be read");
+        let wanted = Wanted { folder: Some(folder.path()), made_up: false, scaling: false, quick: false };
+        let sources = data::sources(&wanted).expect("the folder can be read");
         let mut run = 0;
         for source in &sources {
             let entries = source.read().expect("well-formed");
             for definition in &definitions {
-                let Some(case) = Case::new(definition, source.name(), &entries).expect("the case fits") else {
+                let Some(case) = Case::new(definition, source, &entries).expect("the case fits") else {
                     continue;
                 };
-                let check = |backend| LacunarEngine::new(&case, backend).and_then(|mut engine| engine.check());
+                let check = |backend| LacunarEngine::new(&case, backend, 2).and_then(|mut engine| engine.check());
                 let first = check(Backend::default()).expect("it runs");
                 let second = check(Backend::Interpreter).expect("it is interpreted");
                 assert!(first.agrees(&second), "{}: {first:?} {second:?}", definition.name);

@@ -2,134 +2,203 @@
 //!
 //! ```text
 //! definitions/*.toml ──> definition ─┐
-//! files of --data ─────> data ───────┼──> case ──> lacunar, peer ──> measure ──> report
-//!                                    │              (engines)        (rounds)    (table, JSON lines)
-//!                                    └── bandwidth: what the machine's memory allows
+//! files of --data ─────> data ───────┼──> case ──> lacunar, peers ──> measure ──> report ──> record (JSON lines)
+//!                                    │              (engines)         (rounds)           ╰─> charts (SVG, PNG)
+//!                                    └── machine: what its memory and its multipliers allow
 //! ```
 //!
 //! Every engine gets the same arrays. Results are compared, so an engine that is fast because it is wrong is noticed.
 
-mod bandwidth;
 mod case;
+mod charts;
 mod data;
 mod definition;
 mod engine;
 mod lacunar_engine;
+mod machine;
 mod measure;
-mod peer;
+mod peers;
+mod record;
 mod report;
 mod wire;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Parser;
 
-use crate::bandwidth::Bandwidth;
 use crate::case::Case;
-use crate::data::Source;
+use crate::data::{Entries, Source, Wanted};
 use crate::definition::Definition;
 use crate::engine::Engine;
 use crate::lacunar_engine::LacunarEngine;
-use crate::peer::Peers;
+use crate::machine::Machine;
+use crate::peers::Peers;
+use crate::record::Record;
 use crate::report::Report;
 
-/// Measures Lacunar's kernels, and other engines beside them.
+/// Measures Lacunar's kernels, and other engines beside them
 #[derive(Parser)]
-#[command(name = "lacunar-bench")]
+#[command(name = "lacunar-bench", after_long_help = PEERS)]
 struct Arguments {
-    /// Only what has this text in "kernel/input".
+    /// Only what has this text in "kernel/input"
     filter: Option<String>,
-    /// Measure the peers that are installed as well: Eigen, and taco where TACO names its command.
+    /// Measure the peers that are installed as well
     #[arg(long)]
     peers: bool,
-    /// A folder of matrices and tensors.
+    /// A folder of matrices and tensors (.mtx .tns, also .gz .zst)
     #[arg(long)]
     data: Option<PathBuf>,
-    /// How many threads a kernel may use.
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
-    /// Write one JSON line a measurement to this file.
+    /// Grids and random inputs, though there may be files
+    #[arg(long, conflicts_with = "data")]
+    made_up: bool,
+    /// Random matrices and grids of growing sizes as well
     #[arg(long)]
-    json: Option<PathBuf>,
-    /// A few inputs and rounds only.
+    scaling: bool,
+    /// How many threads each engine gets: one number or several
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    threads: Vec<usize>,
+    /// The folder for JSON lines and charts; `bench` in the build folder if not given
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Measure nothing: summarize and draw again what is in the folder of --out
+    #[arg(long)]
+    draw: bool,
+    /// A few inputs and rounds only
     #[arg(long)]
     quick: bool,
-    /// How often every engine has its turn; 0 chooses.
+    /// How often every engine has its turn; 0 chooses
     #[arg(long, default_value_t = 0)]
     rounds: usize,
-    /// Leave out the engine that goes through the C compiler.
+    /// Measure our kernels through the C compiler as well
     #[arg(long)]
-    no_c: bool,
+    with_c: bool,
+}
+
+/// How peers are found.
+const PEERS: &str = "\
+Peers are found where they are installed, and left out where they are not:
+  oneMKL       MKLROOT, else the Python package `mkl` with `mkl-include`
+  GraphBLAS    GRAPHBLAS_ROOT, else the Python package `suitesparse-graphblas`, else the system's
+  SciPy        the Python interpreter PYTHON, else `python3`; packages above are looked for beside it too
+  Eigen        EIGEN_ROOT, else the system's
+  librsb       LIBRSB_ROOT, else the system's
+  taco         TACO, its command
+docs/benchmarks.md says how to install each.";
+
+impl Arguments {
+    fn out(&self) -> PathBuf {
+        let beside =
+            || std::env::current_exe().ok().and_then(|program| Some(program.parent()?.parent()?.join("bench")));
+        self.out.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("bench"))
+    }
+
+    fn rounds(&self) -> usize {
+        match (self.rounds, self.quick) {
+            (0, true) => 5,
+            (0, false) => 9,
+            (rounds, _) => rounds,
+        }
+    }
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    ensure!(arguments.threads == 1, "kernels run on one thread; `--threads 1` is all there is");
-    let definitions = Definition::read_all()?;
-    let sources = data::sources(arguments.data.as_deref(), arguments.quick)?;
-    let workshop = tempfile::tempdir()?;
-    let bandwidth = Bandwidth::measure(workshop.path());
-    match &bandwidth {
-        Ok(bandwidth) => println!("{bandwidth}"),
-        Err(error) => println!("bandwidth is not measured: {error:#}"),
+    if arguments.draw {
+        return draw_again(&arguments.out());
     }
-    let peers = if arguments.peers { Peers::find(workshop.path()) } else { Peers::none() };
-    let mut report = Report::new(arguments.json.as_deref(), bandwidth.ok())?;
-    let rounds = match (arguments.rounds, arguments.quick) {
-        (0, true) => 5,
-        (0, false) => 9,
-        (rounds, _) => rounds,
+    ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
+    let definitions = Definition::read_all()?;
+    let Arguments { made_up, scaling, quick, .. } = arguments;
+    let sources = data::sources(&Wanted { folder: arguments.data.as_deref(), made_up, scaling, quick })?;
+    let is_wanted = |definition: &Definition, source: &Source| {
+        let name = format!("{}/{}", definition.name, source.name());
+        arguments.filter.as_deref().is_none_or(|filter| name.contains(filter))
     };
+    let wanted_of = |source: &Source| -> Vec<&Definition> {
+        definitions.iter().filter(|definition| is_wanted(definition, source)).collect()
+    };
+    let cases: usize = sources.iter().map(|source| wanted_of(source).len()).sum();
+    ensure!(cases > 0, "nothing is called like that");
+    let workshop = tempfile::tempdir()?;
+    let machine = Machine::measure(workshop.path(), &arguments.threads).unwrap_or_else(|error| {
+        println!("the machine is not measured: {error:#}");
+        Machine::default()
+    });
+    let peers = match arguments.peers {
+        true => Peers::find(workshop.path(), |text| println!("{text}")),
+        false => Peers::default(),
+    };
+    let mut report = Report::new(&arguments.out(), machine, cases)?;
     for source in &sources {
-        let wanted = |definition: &&Definition| {
-            let name = format!("{}/{}", definition.name, source.name());
-            arguments.filter.as_deref().is_none_or(|filter| name.contains(filter))
-        };
-        let wanted: Vec<&Definition> = definitions.iter().filter(wanted).collect();
+        let wanted = wanted_of(source);
         if wanted.is_empty() {
             continue;
         }
         match source.read() {
             Ok(entries) => {
                 for definition in wanted {
-                    if let Err(error) =
-                        measure_one(definition, source, &entries, &peers, rounds, !arguments.no_c, &mut report)
-                    {
-                        report.problem(&format!("{}/{}: {error:#}", definition.name, source.name()));
+                    report.begin(&format!("{}/{}", definition.name, source.name()));
+                    if let Err(error) = measure_one(definition, source, &entries, &peers, &arguments, &mut report) {
+                        report.problem(&format!("{}/{}: {error:#}", definition.name, source.name()))?;
                     }
+                    report.advance(1);
                 }
             }
-            Err(error) => report.problem(&format!("{}: {error:#}", source.name())),
+            Err(error) => {
+                report.problem(&format!("{}: {error:#}", source.name()))?;
+                report.advance(wanted.len());
+            }
         }
     }
     report.finish()
 }
 
-/// One kernel on one input: all engines, in turns.
+/// One kernel on one input: all engines, in turns, once for each number of threads.
 fn measure_one(
     definition: &Definition,
     source: &Source,
-    entries: &data::Entries,
+    entries: &Entries,
     peers: &Peers,
-    rounds: usize,
-    with_c: bool,
+    arguments: &Arguments,
     report: &mut Report,
 ) -> Result<()> {
-    let Some(case) = Case::new(definition, source.name(), entries)? else { return Ok(()) };
-    let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
-    if cfg!(feature = "llvm") {
-        engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::Llvm)?));
+    let Some(case) = Case::new(definition, source, entries)? else { return Ok(()) };
+    let tensors = peers.write_tensors(&case)?;
+    for &threads in &arguments.threads {
+        let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
+        if cfg!(feature = "llvm") {
+            engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::Llvm, threads)?));
+        }
+        if arguments.with_c || !cfg!(feature = "llvm") {
+            engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::C, threads)?));
+        }
+        for peer in peers.start(&case, &tensors, threads) {
+            match peer {
+                Ok(peer) => engines.push(peer),
+                Err(error) => report.problem(&format!("{}/{}: {error:#}", definition.name, source.name()))?,
+            }
+        }
+        let outcome = measure::take_turns(&mut engines, arguments.rounds());
+        report.add(&case, threads, &outcome)?;
     }
-    if with_c || !cfg!(feature = "llvm") {
-        engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::C)?));
-    }
-    for peer in peers.start(&case) {
-        match peer {
-            Ok(peer) => engines.push(Box::new(peer)),
-            Err(error) => report.problem(&format!("{}/{}: {error:#}", definition.name, source.name())),
+    Ok(())
+}
+
+/// The summary and the charts of what was measured before.
+fn draw_again(folder: &Path) -> Result<()> {
+    let mut machine = Machine::default();
+    let mut lines = Vec::new();
+    for record in record::read(&folder.join(report::FILE))? {
+        match record {
+            Record::Machine(measured) => machine = measured,
+            Record::Measurement(line) => lines.push(line),
+            Record::Problem { text } => println!("! {text}"),
         }
     }
-    let outcome = measure::take_turns(&mut engines, rounds);
-    report.add(&case, &outcome)
+    print!("{}", report::summary(&lines));
+    for chart in charts::draw(folder, &machine, &lines)? {
+        println!("{}", chart.display());
+    }
+    Ok(())
 }

@@ -1,4 +1,9 @@
 //! Rounds: every engine has its turn in each, so that what disturbs the machine disturbs all.
+//!
+//! Between turns nothing runs for a moment, because threads of the engine before may still be looking for work.
+
+use std::thread::sleep;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 
@@ -8,6 +13,12 @@ use crate::engine::{Check, Engine};
 const TURN: f64 = 25.0;
 /// A turn has at most this many runs.
 const LARGEST_TURN: usize = 64;
+/// An engine has at least this many turns, and no more once they have taken [`LONG`].
+const FEWEST_TURNS: usize = 3;
+/// Milliseconds of one engine on one input after which the median is good enough.
+const LONG: f64 = 10_000.0;
+/// Longer than the threads of any engine spin when they have nothing to do.
+const REST: Duration = Duration::from_millis(15);
 
 /// What an engine did.
 pub struct Measurement {
@@ -17,13 +28,8 @@ pub struct Measurement {
     pub times_ms: Result<Vec<f64>>,
     /// Its result.
     pub check: Check,
-}
-
-impl Measurement {
-    /// The median of the turns.
-    pub fn median_ms(&self) -> Option<f64> {
-        self.times_ms.as_ref().ok().map(|times| median(times))
-    }
+    /// How long it analyzed the inputs beforehand, in milliseconds.
+    pub inspection_ms: f64,
 }
 
 /// Measures all engines. One whose result disagrees with the first engine's is not measured further.
@@ -40,12 +46,17 @@ pub fn take_turns(engines: &mut [Box<dyn Engine + '_>], rounds: usize) -> Vec<Me
         if times_ms.is_ok() {
             reference.get_or_insert(check);
         }
-        measurements.push(Measurement { engine: engine.name().to_string(), times_ms, check });
+        let (name, inspection_ms) = (engine.name().to_string(), engine.inspection_ms());
+        measurements.push(Measurement { engine: name, times_ms, check, inspection_ms });
         turns.push(turn);
     }
     for _ in 0..rounds {
         for ((engine, measurement), &turn) in engines.iter_mut().zip(&mut measurements).zip(&turns) {
             if let Ok(times) = &mut measurement.times_ms {
+                if times.len() >= FEWEST_TURNS && times.iter().sum::<f64>() * turn as f64 > LONG {
+                    continue;
+                }
+                sleep(REST);
                 match engine.run(turn) {
                     Ok(runs) => times.push(median(&runs)),
                     Err(error) => measurement.times_ms = Err(error),
@@ -94,8 +105,12 @@ mod tests {
             Ok(vec![self.1; times])
         }
         fn check(&mut self) -> Result<Check> {
-            Ok(Check::of(&[self.1]))
+            Ok(sum(self.1))
         }
+    }
+
+    fn sum(value: f64) -> Check {
+        Check { values: 1, sum: value, magnitude: value.abs(), placed: value }
     }
 
     #[test]
@@ -103,7 +118,10 @@ mod tests {
         let mut engines: Vec<Box<dyn Engine>> =
             vec![Box::new(Told("a", 2.0)), Box::new(Told("b", 3.0)), Box::new(Told("c", 2.0))];
         let measurements = take_turns(&mut engines, 3);
-        let medians: Vec<Option<f64>> = measurements.iter().map(Measurement::median_ms).collect();
+        let medians: Vec<Option<f64>> = measurements
+            .iter()
+            .map(|measurement| measurement.times_ms.as_ref().ok().map(|times| median(times)))
+            .collect();
         assert_eq!(medians, [Some(2.0), None, Some(2.0)]);
     }
 

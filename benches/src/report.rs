@@ -1,145 +1,217 @@
-//! What was measured, as JSON lines and as a table.
+//! What was measured, as JSON lines, as a table that grows, and as a summary.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::bandwidth::Bandwidth;
 use crate::case::Case;
+use crate::charts;
+use crate::machine::Machine;
 use crate::measure::Measurement;
+use crate::record::{Duel, Line, Record, duels, geometric_mean};
+
+/// The name of the file of JSON lines.
+pub const FILE: &str = "measurements.jsonl";
 
 /// Where measurements go.
 pub struct Report {
-    json: Option<BufWriter<File>>,
-    bandwidth: Option<Bandwidth>,
-    /// By kernel and engine: its times as multiples of the first engine's.
-    ratios: BTreeMap<(String, String), Vec<f64>>,
+    folder: PathBuf,
+    json: BufWriter<File>,
+    machine: Machine,
+    lines: Vec<Line>,
     problems: Vec<String>,
-}
-
-/// One line of JSON.
-#[derive(Serialize)]
-struct Line<'a> {
-    kernel: &'a str,
-    input: &'a str,
-    engine: &'a str,
-    times_ms: &'a [f64],
-    median_ms: f64,
-    min_ms: f64,
-    max_ms: f64,
-    nnz: u64,
-    bytes: u64,
-    gbytes_per_s: f64,
-    limit_ms: Option<f64>,
-    checksum: f64,
+    progress: ProgressBar,
 }
 
 impl Report {
-    /// Writes JSON lines to `json`, if given, as they come.
-    pub fn new(json: Option<&Path>, bandwidth: Option<Bandwidth>) -> Result<Report> {
-        let create = |path: &Path| File::create(path).with_context(|| format!("{} can't be written", path.display()));
-        let json = json.map(create).transpose()?.map(BufWriter::new);
-        Ok(Report { json, bandwidth, ratios: BTreeMap::new(), problems: Vec::new() })
+    /// Writes to a folder, which is made. `steps` is how many cases there may be.
+    pub fn new(folder: &Path, machine: Machine, steps: usize) -> Result<Report> {
+        fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
+        let path = folder.join(FILE);
+        let file = File::create(&path).with_context(|| format!("{} can't be written", path.display()))?;
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} (about {eta} left) {msg}")?;
+        let progress = ProgressBar::new(steps as u64).with_style(style);
+        let (folder, json) = (folder.to_path_buf(), BufWriter::new(file));
+        let mut report =
+            Report { folder, json, machine: machine.clone(), lines: Vec::new(), problems: Vec::new(), progress };
+        for limits in &machine.limits {
+            report.say(&limits.to_string());
+        }
+        report.write(&Record::Machine(machine))?;
+        Ok(report)
+    }
+
+    fn say(&self, text: &str) {
+        self.progress.suspend(|| println!("{text}"));
+    }
+
+    fn write(&mut self, record: &Record) -> Result<()> {
+        writeln!(self.json, "{}", serde_json::to_string(record)?)?;
+        Ok(self.json.flush()?)
+    }
+
+    /// A case is being measured.
+    pub fn begin(&self, name: &str) {
+        self.progress.set_message(name.to_string());
+    }
+
+    /// Cases are done, or were none.
+    pub fn advance(&self, cases: usize) {
+        self.progress.inc(cases as u64);
     }
 
     /// Something could not be measured.
-    pub fn problem(&mut self, text: &str) {
-        println!("! {text}");
+    pub fn problem(&mut self, text: &str) -> Result<()> {
+        self.say(&format!("! {text}"));
         self.problems.push(text.to_string());
+        self.write(&Record::Problem { text: text.to_string() })
     }
 
     /// Adds a kernel on an input. The first engine is what others are compared with.
-    pub fn add(&mut self, case: &Case, measurements: &[Measurement]) -> Result<()> {
-        let (kernel, input) = (case.definition.name.as_str(), case.input);
-        let ours = measurements.first().and_then(Measurement::median_ms);
-        let mut row = format!("{kernel:<10} {input:<26} nnz {:>8}", case.nnz());
+    pub fn add(&mut self, case: &Case, threads: usize, measurements: &[Measurement]) -> Result<()> {
+        let (kernel, input) = (&case.definition.name, case.input);
+        let mut row = format!("{kernel:<9} {input:<26} nnz {:>8}  threads {threads}", case.nnz());
+        let mut ours = None;
         for measurement in measurements {
             let engine = measurement.engine.as_str();
             match &measurement.times_ms {
                 Ok(times) => {
-                    let median = crate::measure::median(times);
-                    let ratio = ours.map_or(1.0, |ours| median / ours);
-                    let (min, max) = (
-                        times.iter().copied().fold(f64::INFINITY, f64::min),
-                        times.iter().copied().fold(0.0, f64::max),
-                    );
-                    row += &format!("  {engine} {median:.4} [{min:.4} {max:.4}]");
-                    if engine != measurements[0].engine {
-                        row += &format!(" x{ratio:.2}");
-                        self.ratios.entry((kernel.to_string(), engine.to_string())).or_default().push(ratio);
+                    let line = self.line(case, threads, measurement, times);
+                    row += &format!("  {engine} {:.4}", line.median_ms);
+                    match ours {
+                        None => ours = Some(line.median_ms),
+                        Some(ours) => row += &format!(" x{:.2}", line.median_ms / ours),
                     }
-                    self.write_line(case, measurement, times, (median, min, max))?;
+                    self.write(&Record::Measurement(line.clone()))?;
+                    self.lines.push(line);
                 }
-                Err(error) => self.problem(&format!("{kernel}/{input}: {engine}: {error:#}")),
+                Err(error) => self.problem(&format!("{kernel}/{input}, {threads} thread(s): {engine}: {error:#}"))?,
             }
         }
-        if let Some(limit) = self.limit(case, measurements[0].check.values) {
-            row += &format!("  limit {limit:.4}");
-        }
-        println!("{row}");
+        self.say(&row);
         Ok(())
     }
 
-    /// The least time the memory allows.
-    fn limit(&self, case: &Case, values: u64) -> Option<f64> {
-        let bandwidth = self.bandwidth.as_ref().filter(|_| case.definition.bandwidth_bound)?;
-        Some(bandwidth.limit_ms(case.bytes(values)))
-    }
-
-    fn write_line(
-        &mut self,
-        case: &Case,
-        measurement: &Measurement,
-        times_ms: &[f64],
-        (median_ms, min_ms, max_ms): (f64, f64, f64),
-    ) -> Result<()> {
-        let bytes = case.bytes(measurement.check.values);
-        let line = Line {
-            kernel: &case.definition.name,
-            input: case.input,
-            engine: &measurement.engine,
-            times_ms,
+    fn line(&self, case: &Case, threads: usize, measurement: &Measurement, times_ms: &[f64]) -> Line {
+        let (bytes, flops) = (case.bytes(measurement.check.values), case.flops());
+        let median_ms = crate::measure::median(times_ms);
+        let limit_ms = self.machine.limits(threads).map(|limits| limits.limit_ms(bytes, flops));
+        Line {
+            kernel: case.definition.name.clone(),
+            input: case.input.to_string(),
+            series: case.series.map(str::to_string),
+            engine: measurement.engine.clone(),
+            threads,
+            times_ms: times_ms.to_vec(),
             median_ms,
-            min_ms,
-            max_ms,
+            min_ms: times_ms.iter().copied().fold(f64::INFINITY, f64::min),
+            max_ms: times_ms.iter().copied().fold(0.0, f64::max),
+            inspection_ms: measurement.inspection_ms,
             nnz: case.nnz(),
+            values: measurement.check.values,
             bytes,
+            flops,
             gbytes_per_s: bytes as f64 / median_ms * 1e-6,
-            limit_ms: self.limit(case, measurement.check.values),
+            gflops: flops as f64 / median_ms * 1e-6,
+            limit_ms,
+            of_limit: limit_ms.map(|limit| limit / median_ms),
             checksum: measurement.check.sum,
-        };
-        if let Some(json) = &mut self.json {
-            writeln!(json, "{}", serde_json::to_string(&line)?)?;
-            json.flush()?;
+        }
+    }
+
+    /// Draws the charts, and prints the summary and what went wrong.
+    pub fn finish(self) -> Result<()> {
+        self.progress.finish_and_clear();
+        print!("{}", summary(&self.lines));
+        for problem in &self.problems {
+            println!("! {problem}");
+        }
+        println!("{}", self.folder.join(FILE).display());
+        for chart in charts::draw(&self.folder, &self.machine, &self.lines)? {
+            println!("{}", chart.display());
         }
         Ok(())
     }
+}
 
-    /// Prints geometric means, and what went wrong.
-    pub fn finish(self) -> Result<()> {
-        println!(
-            "\ntimes of others as multiples of ours: geometric mean, least, greatest, and how many are below 1/1.05"
-        );
-        for ((kernel, engine), ratios) in &self.ratios {
-            let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-            let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-            let greatest = ratios.iter().copied().fold(0.0, f64::max);
-            let behind = ratios.iter().filter(|ratio| **ratio < 1.0 / 1.05).count();
-            println!(
-                "{kernel:<10} {engine:<10} {mean:>6.2} {least:>6.2} {greatest:>6.2}  {behind} of {}",
-                ratios.len()
-            );
+/// Two tables: each kernel against the best peer of each input, and against each engine alone.
+pub fn summary(lines: &[Line]) -> String {
+    let duels = duels(lines);
+    let mut kernels: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
+    for duel in duels.iter().filter(|duel| !duel.peers.is_empty()) {
+        kernels.entry((duel.kernel, duel.threads)).or_default().push(duel);
+    }
+    let mut text = String::new();
+    if !kernels.is_empty() {
+        text += "\nbest peer's time / ours: geometric mean over inputs, inputs on which ours is slower, worst input\n";
+        text += "kernel     threads    mean  slower      worst  on\n";
+    }
+    for ((kernel, threads), duels) in &kernels {
+        text += &against_best(kernel, *threads, duels);
+    }
+    text + &against_each(lines, &duels)
+}
+
+fn against_best(kernel: &str, threads: usize, duels: &[&Duel<'_>]) -> String {
+    let ratios: Vec<(f64, &Duel<'_>, &Line)> =
+        duels.iter().filter_map(|&duel| duel.best().map(|best| (duel.speedup(best), duel, best))).collect();
+    let slower = ratios.iter().filter(|(ratio, ..)| *ratio < 1.0).count();
+    let mean = geometric_mean(ratios.iter().map(|(ratio, ..)| *ratio)).unwrap_or(1.0);
+    let worst = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let worst = worst.map(|(ratio, duel, best)| format!("{ratio:>9.2}  {} ({})", duel.input, best.engine));
+    let slower = format!("{slower}/{}", ratios.len());
+    format!("{kernel:<10} {threads:>7} {mean:>7.2} {slower:>7} {}\n", worst.unwrap_or_default())
+}
+
+fn against_each(lines: &[Line], duels: &[Duel<'_>]) -> String {
+    let mut ratios: BTreeMap<(&str, usize, &str), Vec<f64>> = BTreeMap::new();
+    for line in lines {
+        let same =
+            |duel: &&Duel<'_>| (duel.kernel, duel.input, duel.threads) == (&line.kernel, &line.input, line.threads);
+        if let Some(duel) = duels.iter().find(same).filter(|duel| duel.ours.engine != line.engine) {
+            ratios.entry((&line.kernel, line.threads, &line.engine)).or_default().push(duel.speedup(line));
         }
-        if !self.problems.is_empty() {
-            println!("\n{} problems:", self.problems.len());
-            for problem in &self.problems {
-                println!("! {problem}");
-            }
-        }
-        Ok(())
+    }
+    let mut text = String::new();
+    if !ratios.is_empty() {
+        text +=
+            "\neach engine's time / ours\nkernel     threads  engine                  mean   least  greatest  inputs\n";
+    }
+    for ((kernel, threads, engine), ratios) in ratios {
+        let mean = geometric_mean(ratios.iter().copied()).unwrap_or(1.0);
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = ratios.iter().copied().fold(0.0, f64::max);
+        let count = ratios.len();
+        text +=
+            &format!("{kernel:<10} {threads:>7}  {engine:<20} {mean:>7.2} {least:>7.2} {greatest:>9.2} {count:>7}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::line;
+
+    #[test]
+    fn summaries_name_the_worst_input() {
+        let lines = [
+            line("spmv", "a", "lacunar", 1, 2.0),
+            line("spmv", "a", "mkl", 1, 4.0),
+            line("spmv", "b", "lacunar", 1, 2.0),
+            line("spmv", "b", "mkl", 1, 8.0),
+            line("spmv", "b", "eigen", 1, 1.0),
+        ];
+        let text = summary(&lines);
+        // The geometric mean of 2 and 1/2 is 1.
+        let best = text.lines().find(|line| line.starts_with("spmv")).unwrap();
+        let words: Vec<&str> = best.split_whitespace().collect();
+        assert_eq!(words, ["spmv", "1", "1.00", "1/2", "0.50", "b", "(eigen)"]);
+        assert!(text.lines().any(|line| line.split_whitespace().eq(["spmv", "1", "mkl", "2.83", "2.00", "4.00", "2"])));
+        assert_eq!(summary(&[]), "");
     }
 }

@@ -1,0 +1,58 @@
+//! Charts of what was measured, each as SVG and as PNG:
+//!
+//! | file | shows |
+//! |---|---|
+//! | `speedup-1` | geometric means over all inputs, with 1 thread |
+//! | `speedup-spmv-1` | every input of one kernel |
+//! | `roofline-1` | operations a second against what the machine can do |
+//! | `sizes-1` | speed by size, for inputs that belong to a series |
+//! | `threads` | speed-up with threads |
+
+mod canvas;
+mod growth;
+mod looks;
+mod roofline;
+mod scale;
+mod speedup;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::machine::Machine;
+use crate::record::{Duel, Line, duels};
+use canvas::Canvas;
+
+/// Draws all charts for which there is something to show, into a folder. Gives their SVG files.
+pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<PathBuf>> {
+    let duels = duels(lines);
+    let mut charts: Vec<(String, Option<Canvas>)> = Vec::new();
+    let counts: BTreeSet<usize> = duels.iter().map(|duel| duel.threads).collect();
+    for threads in counts {
+        let of_count: Vec<&Duel<'_>> = duels.iter().filter(|duel| duel.threads == threads).collect();
+        charts.push((format!("speedup-{threads}"), speedup::overview(&of_count, threads)));
+        let kernels: BTreeSet<&str> = of_count.iter().map(|duel| duel.kernel).collect();
+        for kernel in kernels {
+            let of_kernel: Vec<&Duel<'_>> = of_count.iter().copied().filter(|duel| duel.kernel == kernel).collect();
+            charts.push((format!("speedup-{kernel}-{threads}"), speedup::kernel(&of_kernel, threads)));
+        }
+        if let Some(limits) = machine.limits(threads) {
+            charts.push((format!("roofline-{threads}"), roofline::roofline(&of_count, limits)));
+        }
+        charts.push((format!("sizes-{threads}"), growth::sizes(&of_count, threads)));
+    }
+    charts.push(("threads".to_string(), growth::threads(&duels)));
+    let drawn = charts.into_iter().filter_map(|(name, chart)| Some((name, chart?)));
+    drawn.map(|(name, chart)| write(folder, &name, &chart)).collect()
+}
+
+fn write(folder: &Path, name: &str, chart: &Canvas) -> Result<PathBuf> {
+    let path = folder.join(format!("{name}.svg"));
+    let svg = chart.svg(name);
+    fs::write(&path, &svg).with_context(|| format!("{} can't be written", path.display()))?;
+    let picture = canvas::png(&svg)?;
+    fs::write(path.with_extension("png"), picture).with_context(|| format!("{name}.png can't be written"))?;
+    Ok(path)
+}

@@ -1,0 +1,128 @@
+//! What the machine can do: how fast its memory is, by how many bytes are touched, and how fast it multiplies and adds.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::peers::program::{HUGE_PAGES, compile};
+
+/// The largest array, in MiB.
+const LARGEST: &str = "1024";
+
+/// What was measured, for every number of threads.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name; empty where the system does not tell.
+    pub processor: String,
+    /// Ascending by threads.
+    pub limits: Vec<Limits>,
+}
+
+/// What some number of threads can do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How many threads.
+    pub threads: usize,
+    /// Bytes touched, and gigabytes read a second, ascending.
+    pub read_gbytes_per_s: Vec<(f64, f64)>,
+    /// Gigabytes a second of `a = b + 3c` over the largest array.
+    pub triad_gbytes_per_s: f64,
+    /// Fused multiply-adds of the widest vectors, in billions of operations a second.
+    pub peak_gflops: f64,
+}
+
+impl Machine {
+    /// Compiles the program `peers/machine.c` in `folder` and runs it with each number of threads.
+    pub fn measure(folder: &Path, threads: &[usize]) -> Result<Machine> {
+        let program = folder.join("machine");
+        compile("cc", "machine.c", &["-ffast-math".to_string(), "-mprefer-vector-width=512".to_string()], &program)
+            .or_else(|_| compile("cc", "machine.c", &["-ffast-math".to_string()], &program))?;
+        let mut limits = Vec::new();
+        for &threads in threads {
+            let mut command = Command::new(&program);
+            command.arg(LARGEST).env(HUGE_PAGES.0, HUGE_PAGES.1).env("OMP_NUM_THREADS", threads.to_string());
+            let output = command.output()?;
+            ensure!(output.status.success(), "the program that measures it failed");
+            limits.push(Limits::parse(threads, &String::from_utf8_lossy(&output.stdout))?);
+        }
+        Ok(Machine { processor: processor(), limits })
+    }
+
+    /// The limits of so many threads.
+    pub fn limits(&self, threads: usize) -> Option<&Limits> {
+        self.limits.iter().find(|limits| limits.threads == threads)
+    }
+}
+
+/// The processor's name, as Linux tells it.
+fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    named.map(|(_, name)| name.trim().to_string()).unwrap_or_default()
+}
+
+impl Limits {
+    fn parse(threads: usize, text: &str) -> Result<Limits> {
+        let mut limits = Limits { threads, ..Limits::default() };
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [what, bytes, speed] = words[..] else { continue };
+            let (bytes, speed) = (bytes.parse::<f64>()?, speed.parse::<f64>()?);
+            match what {
+                "read" => limits.read_gbytes_per_s.push((bytes, speed)),
+                "triad" => limits.triad_gbytes_per_s = speed,
+                _ => limits.peak_gflops = speed,
+            }
+        }
+        limits.read_gbytes_per_s.first().context("it printed no speed of reading")?;
+        Ok(limits)
+    }
+
+    /// Gigabytes a second where so many bytes are read again and again.
+    pub fn bandwidth(&self, bytes: f64) -> f64 {
+        let at_least = self.read_gbytes_per_s.iter().find(|(touched, _)| *touched >= bytes);
+        at_least.or(self.read_gbytes_per_s.last()).map_or(f64::INFINITY, |(_, speed)| *speed)
+    }
+
+    /// The bandwidth of the largest array, which fits in no cache.
+    pub fn memory(&self) -> f64 {
+        self.bandwidth(f64::INFINITY)
+    }
+
+    /// The least time in milliseconds: so many bytes moved once, if they were touched just before as well, or so many
+    /// operations done, whichever takes longer.
+    pub fn limit_ms(&self, bytes: u64, flops: u64) -> f64 {
+        let moved = bytes as f64 / self.bandwidth(bytes as f64) * 1e-6;
+        moved.max(flops as f64 / self.peak_gflops * 1e-6)
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} thread(s): read", self.threads)?;
+        for (bytes, speed) in &self.read_gbytes_per_s {
+            write!(f, "  {} MiB: {speed:.0}", bytes / f64::from(1 << 20))?;
+        }
+        write!(f, "  GB/s; triad {:.0} GB/s; peak {:.0} GFLOP/s", self.triad_gbytes_per_s, self.peak_gflops)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_come_from_the_next_larger_size_or_the_peak() {
+        let limits =
+            Limits::parse(1, "read 1000 10\nread 1000000 5\ntriad 1000000 4\npeak 0 2\n").expect("well-formed");
+        for (bytes, flops, expected) in
+            [(1000, 0, 1e-4), (500_000, 10, 0.1), (5_000_000, 0, 1.0), (1000, 4_000_000, 2.0)]
+        {
+            assert!((limits.limit_ms(bytes, flops) / expected - 1.0).abs() < 1e-9, "{bytes}");
+        }
+        assert_eq!(limits.memory(), 5.0);
+    }
+}

@@ -1,0 +1,176 @@
+//! Other engines, each in a process of its own that answers one request at a time (`peers/peer.h`).
+//!
+//! oneMKL, Eigen, SuiteSparse:GraphBLAS and librsb are libraries, for which there are programs of ours; SciPy is used by a
+//! script; taco is a command, which is asked for code. All are compiled with `-O3 -march=native` and run on huge pages.
+//! [`places`] says where they are looked for.
+
+mod places;
+pub mod program;
+mod taco;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::case::Case;
+use crate::engine::Engine;
+use crate::peers::places::{Python, include, library};
+use crate::peers::program::{Peer, Program, compile, sources};
+use crate::wire;
+
+/// The folders below a root in which libraries lie.
+const LIBRARIES: [&str; 6] =
+    ["lib", "lib/intel64", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "suitesparse_graphblas.libs"];
+
+/// The peers that are there.
+#[derive(Default)]
+pub struct Peers {
+    /// By the name they have in definitions.
+    programs: BTreeMap<&'static str, Program>,
+    taco: Option<String>,
+    folder: PathBuf,
+    /// taco's programs by kernel and variant; the reason where there is none.
+    taco_programs: RefCell<BTreeMap<(String, bool), Result<Program, String>>>,
+}
+
+impl Peers {
+    /// Looks for peers and builds their programs in `folder`. `say` is told which are left out, and why.
+    pub fn find(folder: &Path, mut say: impl FnMut(&str)) -> Peers {
+        let python = Python::find();
+        let mut peers = Peers { folder: folder.to_path_buf(), ..Peers::default() };
+        let found = [
+            ("eigen", eigen(&python, folder)),
+            ("graphblas", graphblas(&python, folder)),
+            ("librsb", librsb(&python, folder)),
+            ("mkl", mkl(&python, folder)),
+            ("scipy", scipy(&python)),
+        ];
+        for (name, program) in found {
+            match program {
+                Ok(program) => {
+                    peers.programs.insert(name, program);
+                }
+                Err(error) => say(&format!("{name} is left out: {error:#}")),
+            }
+        }
+        peers.taco = env::var("TACO").ok();
+        if peers.taco.is_none() {
+            say("taco is left out: the environment variable TACO does not name its command");
+        }
+        peers
+    }
+
+    /// Starts every variant of every peer that has the kernel.
+    pub fn start(&self, case: &Case, tensors: &Path, threads: usize) -> Vec<Result<Box<dyn Engine>>> {
+        let start = |engine: &str, program: &Program, kernel: &str| -> Result<Box<dyn Engine>> {
+            let peer = Peer::start(engine, program, tensors, kernel, threads);
+            Ok(Box::new(peer.with_context(|| format!("{engine} {kernel}"))?))
+        };
+        let mut engines = Vec::new();
+        for (name, program) in &self.programs {
+            for kernel in case.definition.peers.get(*name).into_iter().flatten() {
+                engines.push(start(name, program, kernel));
+            }
+        }
+        let Some(how) = self.taco.as_ref().and(case.definition.taco.as_ref()) else { return engines };
+        let variants: &[bool] = if how.schedule.is_empty() { &[false] } else { &[false, true] };
+        for &scheduled in variants {
+            let kernel = format!("{}{}", case.definition.name, if scheduled { ":scheduled" } else { "" });
+            let program = self.taco_program(case, scheduled).map_err(|error| anyhow!("taco {kernel}: {error}"));
+            engines.push(program.and_then(|program| start("taco", &program, &kernel)));
+        }
+        engines
+    }
+
+    /// taco's program for a kernel, made when it is first asked for.
+    fn taco_program(&self, case: &Case, scheduled: bool) -> Result<Program, String> {
+        let (Some(taco), Some(how)) = (&self.taco, &case.definition.taco) else { return Err("not there".to_string()) };
+        let name = &case.definition.name;
+        let mut programs = self.taco_programs.borrow_mut();
+        let made = programs.entry((name.clone(), scheduled)).or_insert_with(|| {
+            let program = self.folder.join(format!("taco-{name}-{}", u8::from(scheduled)));
+            taco::build(taco, how, scheduled, case, &program).map_err(|error| format!("{error:#}"))
+        });
+        made.clone()
+    }
+
+    /// Writes the tensors of a case where its peers can read them; nothing where it has none.
+    pub fn write_tensors(&self, case: &Case) -> Result<PathBuf> {
+        let path = self.folder.join("tensors");
+        let has_peer = self.programs.keys().any(|name| case.definition.peers.contains_key(*name));
+        if has_peer || (self.taco.is_some() && case.definition.taco.is_some()) {
+            let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+            wire::write(&mut out, case)?;
+            out.flush()?;
+        }
+        Ok(path)
+    }
+}
+
+fn eigen(python: &Python, folder: &Path) -> Result<Program> {
+    let header = "Eigen/SparseCore";
+    let place = include("EIGEN_ROOT", python, &["include/eigen3", "include", "."], header).context("no header")?;
+    let program = folder.join("eigen");
+    compile("c++", "eigen.cpp", &[format!("-I{}", place.display()), "-DNDEBUG".to_string()], &program)?;
+    Ok(Program::new(&program))
+}
+
+fn mkl(python: &Python, folder: &Path) -> Result<Program> {
+    let place = include("MKLROOT", python, &["include", "include/mkl"], "mkl_spblas.h").context("no header")?;
+    let library = library("MKLROOT", python, &LIBRARIES, "libmkl_rt").context("no library")?;
+    let program = folder.join("mkl");
+    let mut flags = linked(&library);
+    flags.push(format!("-I{}", place.display()));
+    compile("cc", "mkl.c", &flags, &program)?;
+    Ok(beside(&library, Program::new(&program)))
+}
+
+fn graphblas(python: &Python, folder: &Path) -> Result<Program> {
+    let library = library("GRAPHBLAS_ROOT", python, &LIBRARIES, "libgraphblas").context("no library")?;
+    let program = folder.join("graphblas");
+    compile("cc", "graphblas.c", &linked(&library), &program)?;
+    let mut program = Program::new(&program);
+    // The library may compile kernels as it runs; it keeps them here instead of in the user's home.
+    program.environment.push(("GRAPHBLAS_CACHE_PATH", folder.join("graphblas-cache").into()));
+    Ok(program)
+}
+
+fn librsb(python: &Python, folder: &Path) -> Result<Program> {
+    let place = include("LIBRSB_ROOT", python, &["include"], "rsb.h").context("no header")?;
+    let library = library("LIBRSB_ROOT", python, &LIBRARIES, "librsb").context("no library")?;
+    let program = folder.join("librsb");
+    let mut flags = linked(&library);
+    flags.push(format!("-I{}", place.display()));
+    compile("cc", "librsb.c", &flags, &program)?;
+    Ok(Program::new(&program))
+}
+
+fn scipy(python: &Python) -> Result<Program> {
+    if !python.has("scipy.sparse") {
+        return Err(anyhow!("`{}` has no module scipy (PYTHON names another interpreter)", python.command));
+    }
+    let command: Vec<OsString> = vec![python.command.clone().into(), sources().join("scipy_peer.py").into()];
+    Ok(Program { command, environment: vec![("NUMPY_MADVISE_HUGEPAGE", "1".into())] })
+}
+
+/// Links a library by its path, and finds it there again.
+fn linked(library: &Path) -> Vec<String> {
+    let folder = library.parent().unwrap_or(Path::new(".")).display().to_string();
+    vec![library.display().to_string(), format!("-Wl,-rpath,{folder}")]
+}
+
+/// Lets a program's libraries load others from their own folder.
+fn beside(library: &Path, mut program: Program) -> Program {
+    let mut folders: Vec<PathBuf> = library.parent().map(Path::to_path_buf).into_iter().collect();
+    folders.extend(env::var_os("LD_LIBRARY_PATH").iter().flat_map(env::split_paths));
+    if let Ok(joined) = env::join_paths(folders) {
+        program.environment.push(("LD_LIBRARY_PATH", joined));
+    }
+    program
+}

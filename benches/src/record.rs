@@ -1,0 +1,206 @@
+//! What is written down: one JSON object a line.
+//!
+//! ```text
+//! {"what":"machine","processor":"...","limits":[...]}
+//! {"what":"measurement","kernel":"spmv","input":"wave","engine":"mkl:inspected","threads":2,"median_ms":0.41,...}
+//! {"what":"problem","text":"spgemm/wave: eigen: ..."}
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+
+/// One line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Record {
+    /// What the machine can do.
+    Machine(Machine),
+    /// An engine on an input.
+    Measurement(Line),
+    /// Something that could not be measured, or a result that differs.
+    Problem {
+        /// What happened.
+        text: String,
+    },
+}
+
+/// An engine on an input.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Line {
+    /// The kernel.
+    pub kernel: String,
+    /// The input.
+    pub input: String,
+    /// The series of sizes to which the input belongs.
+    pub series: Option<String>,
+    /// The engine, with its variant after a colon.
+    pub engine: String,
+    /// How many threads it was given.
+    pub threads: usize,
+    /// Each turn's time: the median of its runs.
+    pub times_ms: Vec<f64>,
+    /// The median of the turns.
+    pub median_ms: f64,
+    /// The shortest turn.
+    pub min_ms: f64,
+    /// The longest turn.
+    pub max_ms: f64,
+    /// The time for which the inputs were analyzed beforehand.
+    pub inspection_ms: f64,
+    /// Stored values of the input.
+    pub nnz: u64,
+    /// Stored values of the result.
+    pub values: u64,
+    /// Bytes of the operands and the result: what has to be moved at least.
+    pub bytes: u64,
+    /// Operations by the kernel's definition.
+    pub flops: u64,
+    /// `bytes` a second.
+    pub gbytes_per_s: f64,
+    /// `flops` a second.
+    pub gflops: f64,
+    /// The time that the machine's bandwidth or peak allows.
+    pub limit_ms: Option<f64>,
+    /// `limit_ms` over the median: 1 is as fast as the machine can be.
+    pub of_limit: Option<f64>,
+    /// The sum of the result's values.
+    pub checksum: f64,
+}
+
+impl Line {
+    /// The engine without its variant.
+    pub fn family(&self) -> &str {
+        self.engine.split(':').next().unwrap_or_default()
+    }
+
+    /// Whether the engine is one of ours.
+    pub fn is_ours(&self) -> bool {
+        self.family().starts_with(OURS)
+    }
+}
+
+/// The name of our engine.
+pub const OURS: &str = "lacunar";
+
+/// A kernel on an input with some number of threads, measured by all engines.
+pub struct Duel<'a> {
+    /// The kernel.
+    pub kernel: &'a str,
+    /// The input.
+    pub input: &'a str,
+    /// How many threads each was given.
+    pub threads: usize,
+    /// Our measurement.
+    pub ours: &'a Line,
+    /// The fastest variant of each peer, by its name.
+    pub peers: BTreeMap<&'a str, &'a Line>,
+}
+
+impl<'a> Duel<'a> {
+    /// The fastest peer.
+    pub fn best(&self) -> Option<&'a Line> {
+        self.peers.values().copied().min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
+    }
+
+    /// How many times as long as ours a measurement took.
+    pub fn speedup(&self, line: &Line) -> f64 {
+        line.median_ms / self.ours.median_ms
+    }
+}
+
+/// All that was measured, in the order of kernels, threads and inputs. `lacunar-c` is ours only where `lacunar` is missing.
+pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
+    let mut groups: BTreeMap<(&str, usize, &str), Vec<&Line>> = BTreeMap::new();
+    for line in lines {
+        groups.entry((&line.kernel, line.threads, &line.input)).or_default().push(line);
+    }
+    let mut duels = Vec::new();
+    for ((kernel, threads, input), lines) in groups {
+        let ours = lines.iter().copied().filter(|line| line.is_ours()).min_by_key(|line| line.engine.len());
+        let Some(ours) = ours else { continue };
+        let mut peers: BTreeMap<&str, &Line> = BTreeMap::new();
+        for line in lines.into_iter().filter(|line| !line.is_ours()) {
+            let best = peers.entry(line.family()).or_insert(line);
+            if line.median_ms < best.median_ms {
+                *best = line;
+            }
+        }
+        duels.push(Duel { kernel, input, threads, ours, peers });
+    }
+    duels
+}
+
+/// The geometric mean; `None` of nothing.
+pub fn geometric_mean(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let logarithms: Vec<f64> = numbers.into_iter().map(f64::ln).collect();
+    let count = logarithms.len();
+    (count > 0).then(|| (logarithms.iter().sum::<f64>() / count as f64).exp())
+}
+
+/// Reads a file of lines.
+pub fn read(path: &Path) -> Result<Vec<Record>> {
+    let text = fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
+    let parse = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).with_context(|| format!("{}, line {}", path.display(), number + 1))
+    };
+    text.lines().enumerate().map(parse).collect()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A measurement, as tests need it.
+    pub fn line(kernel: &str, input: &str, engine: &str, threads: usize, median_ms: f64) -> Line {
+        let [kernel, input, engine] = [kernel, input, engine].map(str::to_string);
+        let (nnz, bytes, flops) = (100_000, 1_200_000, 200_000);
+        let gflops = flops as f64 / median_ms * 1e-6;
+        let line = Line { kernel, input, engine, threads, median_ms, nnz, bytes, flops, gflops, ..Line::default() };
+        Line { times_ms: vec![median_ms], min_ms: median_ms, max_ms: median_ms, ..line }
+    }
+
+    #[test]
+    fn the_best_variant_counts() {
+        let lines = [
+            line("spmv", "a", "lacunar", 1, 2.0),
+            line("spmv", "a", "lacunar-c", 1, 1.0),
+            line("spmv", "a", "mkl", 1, 5.0),
+            line("spmv", "a", "mkl:inspected", 1, 3.0),
+            line("spmv", "a", "eigen", 1, 4.0),
+            line("spmv", "b", "eigen", 1, 4.0),
+        ];
+        let duels = duels(&lines);
+        assert_eq!(duels.len(), 1);
+        assert_eq!(duels[0].ours.engine, "lacunar");
+        assert_eq!(duels[0].peers["mkl"].engine, "mkl:inspected");
+        assert_eq!(duels[0].best().map(|line| duels[0].speedup(line)), Some(1.5));
+    }
+
+    #[test]
+    fn geometric_means() {
+        assert_eq!(geometric_mean([]), None);
+        assert!((geometric_mean([1.0, 4.0]).unwrap() - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn lines_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let records = [
+            Record::Machine(Machine::default()),
+            Record::Measurement(line("spmv", "a", "mkl", 1, 5.0)),
+            Record::Problem { text: "no \"such\" thing".to_string() },
+        ];
+        let text: String = records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
+        fs::write(&path, text).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back.len(), 3);
+        assert!(matches!(&back[1], Record::Measurement(line) if line.engine == "mkl" && line.median_ms == 5.0));
+    }
+}
