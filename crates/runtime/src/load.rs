@@ -1,7 +1,7 @@
 //! Kernels in shared libraries: what a C compiler made of a printed kernel, or what was built ahead of time.
 //!
 //! [`SharedKernel::open`] loads a library and finds a kernel's entry by name. The library stays loaded as long as the
-//! [`SharedKernel`] lives; its file may be removed as soon as it is loaded.
+//! [`SharedKernel`] lives; its file may be removed as soon as it is loaded. What it needs of OpenMP stays for ever.
 //!
 //! ```no_run
 //! use lacunar_runtime::abi::{self, Args};
@@ -70,6 +70,7 @@ impl SharedKernel {
         let place = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         // SAFETY: the caller trusts the library; those that the compiler makes have no initializers.
         let library = unsafe { Library::new(place) }.map_err(failed)?;
+        keep_openmp();
         // SAFETY: every kernel has this type; whoever calls the entry promises that the symbol is a kernel.
         let entry = unsafe { library.get::<Kernel>(symbol.as_bytes()) }.map(|entry| *entry);
         match entry {
@@ -81,6 +82,17 @@ impl SharedKernel {
     /// The kernel; valid as long as `self` lives.
     pub fn entry(&self) -> Kernel {
         self.entry
+    }
+}
+
+/// Keeps the runtime of OpenMP loaded, if a library has brought it: its threads wait for work in its code, also when the
+/// last library that needed it is gone.
+fn keep_openmp() {
+    #[cfg(target_os = "linux")]
+    for name in [c"libgomp.so.1", c"libomp.so.5", c"libomp.so", c"libiomp5.so"] {
+        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+        // SAFETY: nothing is loaded and no code is run; a library that is there is marked as one that stays.
+        unsafe { libc::dlopen(name.as_ptr(), flags) };
     }
 }
 
@@ -101,21 +113,26 @@ mod tests {
         assert!(error.to_string().contains("kernel.so"), "{error}");
     }
 
-    #[test]
-    fn a_kernel_outlives_its_file() {
+    /// Compiles a kernel into a library in a folder; `None`, and says so, where that cannot be done.
+    fn compiled(name: &str, body: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
         let folder = tempfile::tempdir().unwrap();
-        let (source, library) = (folder.path().join("twice.c"), folder.path().join("twice.so"));
-        let text = "#include <stdint.h>\nint32_t twice(uint64_t *words)\n{\n    double *y = (double *)words[1];\n    \
-                    for (uint64_t k = 0; k < words[2]; k++) {\n        y[k] *= 2.0;\n    }\n    return 0;\n}\n";
-        std::fs::write(&source, text).unwrap();
+        let (source, library) = (folder.path().join("kernel.c"), folder.path().join("kernel.so"));
+        std::fs::write(&source, format!("#include <stdint.h>\nint32_t {name}(uint64_t *words)\n{body}\n")).unwrap();
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
         let mut words = compiler.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or("cc"));
-        command.args(words).args(["-std=c99", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+        command.args(words).args(["-std=c99", "-shared", "-fPIC"]).args(flags).arg("-o").arg(&library).arg(&source);
         if !command.status().is_ok_and(|status| status.success()) {
-            eprintln!("SKIPPED a_kernel_outlives_its_file: there is no C compiler `{compiler}`");
-            return;
+            eprintln!("SKIPPED {name}: there is no C compiler `{compiler}` for {flags:?}");
+            return None;
         }
+        Some((folder, library))
+    }
+
+    #[test]
+    fn a_kernel_outlives_its_file() {
+        let body = "{ double *y = (double *)words[1]; for (uint64_t k = 0; k < words[2]; k++) y[k] *= 2.0; return 0; }";
+        let Some((folder, library)) = compiled("twice", body, &[]) else { return };
         assert!(matches!(SharedKernel::open(&library, "thrice"), Err(LoadError::Symbol { .. })));
         assert!(matches!(SharedKernel::open(&library, "tw\0ice"), Err(LoadError::Symbol { .. })));
         let kernel = SharedKernel::open(&library, "twice").unwrap();
@@ -127,5 +144,19 @@ mod tests {
         unsafe { abi::call(kernel.entry(), &mut args) }.unwrap();
         drop(args);
         assert_eq!(y.as_slice::<f64>(), Some(&[2.0, 5.0][..]));
+    }
+
+    #[test]
+    fn threads_of_openmp_outlive_the_kernel_that_started_them() {
+        let body = "{\n#pragma omp parallel num_threads(4)\n    { }\n    return 0; }";
+        let Some((_folder, library)) = compiled("forks", body, &["-fopenmp"]) else { return };
+        for _ in 0..3 {
+            let kernel = SharedKernel::open(&library, "forks").unwrap();
+            // SAFETY: the kernel takes nothing.
+            unsafe { abi::call(kernel.entry(), &mut Args::new()) }.unwrap();
+            drop(kernel);
+            // The threads stop looking for work and sleep, in the code of OpenMP's runtime.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 }
