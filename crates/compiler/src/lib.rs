@@ -11,3 +11,4 @@ pub mod levels;
 pub mod lower;
 pub mod plan;
 pub mod reduction;
+pub mod schedule;

@@ -7,7 +7,7 @@
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered};
-use lacunar_compiler::plan::{Plan, plan};
+use lacunar_compiler::plan::{Plan, Request, plan};
 use lacunar_imp::{Function, Verified, passes, verify};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
@@ -109,7 +109,8 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
     let mut steps = Vec::new();
     for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
-        let plan = trace.time("plan", || plan(&program, statement, options.search, given));
+        let request = Request { search: options.search, strict: options.strict, schedule: given };
+        let plan = trace.time("plan", || plan(&program, statement, &request));
         // No statement is refused; what the user can have done wrong is the schedule.
         let plan = plan.map_err(|diagnostic| match diagnostic.category {
             Category::User => scheduling(vec![diagnostic]),

@@ -11,9 +11,8 @@
 //!
 //! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
 
-use lacunar_base::Span;
+use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
@@ -21,12 +20,13 @@ use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::races::written_together;
+use crate::schedule::apply;
 
 /// The most elements that each chunk of a shared loop gets a copy of.
 const MOST_COPIED: u64 = 1 << 20;
 
 /// Adds what the planner chooses to a kernel; the commands that say it.
-pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Command> {
+pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Result<Vec<Command>, Diagnostic> {
     let mut chosen = Vec::new();
     let sparse_result =
         kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Result && !tensor.format.is_dense());
@@ -47,22 +47,23 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
             Race::Temporary => format!("threads share the loop over {name}; each chunk adds to a copy of its own"),
             _ => format!("threads share the loop over {name}"),
         });
-        commands.push(parallelize(kernel, var, Unit::CpuThread, race));
+        commands.push(parallelize(kernel, var, Unit::CpuThread, race)?);
     }
     for var in in_registers(kernel, &kernel.stmt) {
         if kernel.provenance.parallel(var).is_none() {
             notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
-            commands.push(parallelize(kernel, var, Unit::CpuVector, Race::Ignore));
+            commands.push(parallelize(kernel, var, Unit::CpuVector, Race::Ignore)?);
         }
     }
-    commands
+    Ok(commands)
 }
 
-/// Tags a loop; the command that says so.
-fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Command {
-    kernel.provenance.tags.push((var, Tag::Parallel(unit, race)));
+/// Carries out a command, and gives it.
+fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Result<Command, Diagnostic> {
     let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
-    Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE }
+    let command = Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE };
+    apply(kernel, &command)?;
+    Ok(command)
 }
 
 /// The variables whose loops are innermost and dense, so short that all their values fit the registers, and walk through

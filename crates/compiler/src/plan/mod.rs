@@ -13,20 +13,23 @@
 mod auto;
 mod cost;
 mod factor;
+mod given;
 mod order;
 mod storage;
 mod workspaces;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
-use lacunar_notation::concrete::{Kernel, verify};
-use lacunar_notation::schedule::Schedule;
+use lacunar_notation::concrete::{Kernel, Stmt, verify};
+use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId,
 };
 
 use crate::concretize::{concretize, flatten};
+use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
+use crate::schedule::apply;
 
 /// What has to be done to run one statement.
 #[derive(Clone, Debug)]
@@ -66,16 +69,24 @@ pub enum Search {
     Plain,
 }
 
+/// What a plan has to respect.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request<'a> {
+    /// Who chooses the order of the loops.
+    pub search: Search,
+    /// Products are not taken out of sums, which would round otherwise.
+    pub strict: bool,
+    /// The user's schedule. Without one, the planner chooses.
+    pub schedule: Option<&'a Schedule>,
+}
+
 /// Plans one statement of a program.
 ///
 /// # Errors
-/// An internal error if the plan violates the invariants of concrete notation.
-pub fn plan(
-    program: &Program,
-    statement: &Assignment,
-    search: Search,
-    given: Option<&Schedule>,
-) -> Result<Plan, Diagnostic> {
+/// Why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
+/// invariants of concrete notation.
+pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+    let Request { search, strict, schedule: given } = *request;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let result = statement.lhs.tensor;
     for tensor in program.tensors.handles() {
@@ -104,45 +115,96 @@ pub fn plan(
     }
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
 
-    let mut choice = order::choose(&kernel, &lhs, &rhs, search);
-    // A sum inside a product can be done first, or for each term of the product: what is cheaper.
+    let mut schedule = given.cloned().unwrap_or_default();
+    let leading = given::leading_reorders(&schedule);
     let flat = flatten(rhs.clone());
-    if flat != rhs {
-        let other = order::choose(&kernel, &lhs, &flat, search);
-        if other.cost < choice.cost || search == Search::Plain {
-            (rhs, choice) = (flat, other);
-        } else if rhs.reduced_vars().len() > 1 {
-            notes.push("partial sums are formed before they are multiplied".to_string());
+    let nest = if given::wants_flat_nest(&schedule) {
+        given::flat_nest(&lhs, op, &flat, &order::natural_order(&kernel, &lhs, &flat))
+    } else {
+        None
+    };
+    let order = match nest {
+        Some(nest) => {
+            kernel.stmt = nest;
+            for command in &schedule.commands {
+                apply(&mut kernel, command)?;
+            }
+            given::known_order(&kernel)
         }
-    }
-    // What a product has in common over the inner loops can be multiplied behind them.
-    if search == Search::Cost {
-        let factored = factor::factor(rhs.clone(), &choice.order);
-        let cost = cost::cost(&kernel, &lhs, &factored, &choice.order);
-        if factored != rhs && cost < choice.cost {
-            rhs = factored;
-            notes.push(format!("common factors are multiplied behind the inner sums (estimated work {cost:.3e})"));
+        None => {
+            let mut choice = order::choose(&kernel, &lhs, &rhs, search);
+            // A sum inside a product can be done first, or for each term of the product: what is cheaper.
+            if flat != rhs {
+                let other = order::choose(&kernel, &lhs, &flat, search);
+                if other.cost < choice.cost || search == Search::Plain {
+                    (rhs, choice) = (flat, other);
+                } else if rhs.reduced_vars().len() > 1 {
+                    notes.push("partial sums are formed before they are multiplied".to_string());
+                }
+            }
+            for command in &schedule.commands[..leading] {
+                if let CommandKind::Reorder(names) = &command.kind {
+                    choice.order = given::reordered(&kernel, &choice.order, names)?;
+                    choice.reason = "given".to_string();
+                }
+            }
+            // What a product has in common over the inner loops can be multiplied behind them.
+            if search == Search::Cost && !strict {
+                let cost = cost::cost(&kernel, &lhs, &rhs, &choice.order);
+                let factored = factor::factor(rhs.clone(), &choice.order);
+                let less = cost::cost(&kernel, &lhs, &factored, &choice.order);
+                if factored != rhs && less < cost {
+                    rhs = factored;
+                    notes.push(format!(
+                        "common factors are multiplied behind the inner sums (estimated work {less:.3e})"
+                    ));
+                }
+            }
+            let names: Vec<&str> = choice.order.iter().map(|var| kernel.vars[*var].name.as_str()).collect();
+            if !names.is_empty() {
+                notes.push(format!("loop order {} ({})", names.join(", "), choice.reason));
+            }
+            choice.order
         }
-    }
-    let names: Vec<&str> = choice.order.iter().map(|var| kernel.vars[*var].name.as_str()).collect();
-    if !names.is_empty() {
-        notes.push(format!("loop order {} ({})", names.join(", "), choice.reason));
-    }
+    };
+    let flat_nest = !matches!(&kernel.stmt, Stmt::Sequence(stmts) if stmts.is_empty());
 
     // Operands whose storage order contradicts the loops.
-    for (key, format) in storage::discordant(&kernel, &rhs, &choice.order) {
+    let mut read = vec![rhs.clone()];
+    if flat_nest {
+        read.clear();
+        kernel.stmt.visit_assigns(&mut |assign| read.push(assign.rhs.clone()));
+    }
+    let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
+    for (key, format) in read.iter().flat_map(|expr| storage::discordant(&kernel, expr, &order)) {
+        if !discordant.iter().any(|(known, _)| *known == key) {
+            discordant.push((key, format));
+        }
+    }
+    for (key, format) in discordant {
         let source = key.tensor;
+        if given::is_positioned(&kernel, source, &key.vars) {
+            let name = &kernel.tensors[source].name;
+            return Err(Diagnostic::error(
+                "E1213",
+                format!("the order of the loops contradicts the storage of `{name}`, whose positions are looped over"),
+            )
+            .hint("take the positions of another operand, or keep the order of its levels"));
+        }
         let tensor = converted(&mut kernel, source, &format, &mut conversions);
         notes.push(format!(
             "`{}` ({}) is converted to {format}: its storage order contradicts the order of the loops",
             kernel.tensors[source].name, kernel.tensors[source].format
         ));
-        rhs = rename(rhs, &|access| (access.tensor == source && access.vars == key.vars).then_some(tensor));
+        let redirect = |access: &Access| (access.tensor == source && access.vars == key.vars).then_some(tensor);
+        rhs = rename(rhs, &redirect);
+        let stmt = std::mem::take(&mut kernel.stmt);
+        kernel.stmt = given::map_exprs(stmt, &mut |expr| rename(expr, &redirect));
     }
 
     // A result that cannot be appended to in this order.
     let wanted = kernel.tensors[result].format.clone();
-    let convert_result = storage::assembled_format(&kernel, &lhs, &choice.order).filter(|format| *format != wanted);
+    let convert_result = storage::assembled_format(&kernel, &lhs, &order).filter(|format| *format != wanted);
     if let Some(format) = &convert_result {
         notes
             .push(format!("`{}` is assembled as {format} and then converted to {wanted}", kernel.tensors[result].name));
@@ -150,11 +212,19 @@ pub fn plan(
     }
     lhs.tensor = result;
 
-    concretize(&mut kernel, &lhs, op, &rhs, &choice.order);
-    workspaces::choose(&mut kernel, &mut notes);
-    let mut schedule = given.cloned().unwrap_or_default();
+    if flat_nest {
+        given::finish(&mut kernel)?;
+        workspaces::choose(&mut kernel, &mut notes);
+    } else {
+        concretize(&mut kernel, &lhs, op, &rhs, &order);
+        workspaces::choose(&mut kernel, &mut notes);
+        for command in &schedule.commands[leading..] {
+            apply(&mut kernel, command)?;
+        }
+    }
     if search == Search::Cost && given.is_none() {
-        schedule.commands.extend(auto::schedule(&mut kernel, &mut notes));
+        schedule.commands.extend(given::order_command(&kernel, &order));
+        schedule.commands.extend(auto::schedule(&mut kernel, &mut notes)?);
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
     Ok(Plan { kernel, result, statement, conversions, convert_result, notes, schedule })

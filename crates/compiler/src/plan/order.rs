@@ -106,7 +106,7 @@ fn first_agreeing(natural: &[VarId], agrees: &impl Fn(&[VarId]) -> bool) -> Opti
 }
 
 /// The result's variables in the order of its levels, then the others as they occur.
-fn natural_order(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Vec<VarId> {
+pub(super) fn natural_order(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Vec<VarId> {
     let modes = kernel.tensors[lhs.tensor].format.mode_order();
     let mut order: Vec<VarId> = modes.iter().map(|&mode| lhs.vars[mode]).collect();
     rhs.visit(&mut |expr| {

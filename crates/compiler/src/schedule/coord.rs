@@ -1,0 +1,44 @@
+//! `coord(ip, ic)`: from a strip of positions back to the coordinates they hold.
+//!
+//! Demands: `ip` is a variable over positions, or split off one. Relation: coord.
+//!
+//! ```text
+//! forall(ip0, forall(ip1, body))  ->  forall(ip0, forall(ic, body))       coord(ip1, ic)
+//! ```
+//!
+//! The loop over `ic` visits coordinates again, so that operands can be merged inside strips that were balanced by positions.
+//! Paper: Senanayake et al. 2020, §5.1.
+
+use lacunar_base::Diagnostic;
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::schedule::Name;
+
+use super::nest::replace_loops;
+use super::{leaf, new_var, refuse};
+use crate::iterate::space::driver;
+
+pub(super) fn coord(kernel: &mut Kernel, name: &Name, coordinate: &Name) -> Result<(), Diagnostic> {
+    let position = leaf(kernel, name)?;
+    let originals = kernel.provenance.originals(position);
+    let inner = match kernel.provenance.origin(position) {
+        Some(Relation::Pos { .. }) => true,
+        Some(Relation::Split { inner, .. } | Relation::Divide { inner, .. }) => *inner == position,
+        _ => false,
+    };
+    if !inner || driver(kernel, position).is_none() {
+        let message = format!("`{name}` does not run over positions, or not up to the last of them");
+        return Err(refuse("E1205", name.span, message, "not a loop over positions"));
+    }
+    if originals.len() != 1 {
+        let message = format!("the positions of `{name}` belong to several variables");
+        return Err(
+            refuse("E1205", name.span, message, "fused").hint("only the positions of one level have one coordinate")
+        );
+    }
+    let coordinate = new_var(kernel, coordinate, None);
+    kernel.provenance.relations.push(Relation::Coord { position, coordinate });
+    let stmt = std::mem::take(&mut kernel.stmt);
+    kernel.stmt = replace_loops(stmt, position, &mut |body| Stmt::Forall(coordinate, Box::new(body)));
+    Ok(())
+}

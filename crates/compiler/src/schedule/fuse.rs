@@ -1,0 +1,52 @@
+//! `fuse(i, j, f)`: two loops nested directly become one over all pairs.
+//!
+//! Demands: the loop over `j` is all that the loop over `i` holds, and neither is over positions already. Relation: fuse.
+//!
+//! ```text
+//! forall(i, forall(j, body))  ->  forall(f, body)
+//! ```
+//!
+//! Paper: Senanayake et al. 2020, §5.1 (there `collapse`).
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::schedule::Name;
+
+use super::nest::{each_loop, replace_loops};
+use super::{leaf, new_var, refuse};
+use crate::iterate::space::driver;
+
+pub(super) fn fuse(
+    kernel: &mut Kernel,
+    outer_name: &Name,
+    inner_name: &Name,
+    fused: &Name,
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let (outer, inner) = (leaf(kernel, outer_name)?, leaf(kernel, inner_name)?);
+    let mut direct = true;
+    each_loop(&kernel.stmt, outer, &mut |body, _| direct &= matches!(body, Stmt::Forall(var, _) if *var == inner));
+    each_loop(&kernel.stmt, inner, &mut |_, around| direct &= around.last() == Some(&outer));
+    if !direct {
+        let message =
+            format!("the loop over `{inner_name}` is not directly inside that over `{outer_name}` everywhere");
+        return Err(refuse("E1202", span, message, "these").hint("`reorder` them first"));
+    }
+    for (var, name) in [(outer, outer_name), (inner, inner_name)] {
+        if driver(kernel, var).is_some() {
+            let message = format!("`{name}` runs over positions, which depend on the loops around them");
+            return Err(refuse("E1205", name.span, message, "not a loop over coordinates")
+                .hint("fuse the coordinate variables first and take the positions of the fused one"));
+        }
+    }
+    let size = kernel.vars[outer].size.zip(kernel.vars[inner].size).and_then(|(a, b)| a.checked_mul(b));
+    let fused = new_var(kernel, fused, size);
+    kernel.provenance.relations.push(Relation::Fuse { outer, inner, fused });
+    let stmt = std::mem::take(&mut kernel.stmt);
+    kernel.stmt = replace_loops(stmt, outer, &mut |body| match body {
+        Stmt::Forall(_, body) => Stmt::Forall(fused, body),
+        other => other,
+    });
+    Ok(())
+}

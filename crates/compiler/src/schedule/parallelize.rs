@@ -1,0 +1,169 @@
+//! `parallelize(i, unit, race)`: the iterations of a loop are shared out.
+//!
+//! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
+//! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
+//! vectors: the loop is innermost. It changes nothing but a tag.
+//!
+//! Paper: Senanayake et al. 2020, §5.1.
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Tag;
+use lacunar_notation::schedule::{Name, Race, Unit};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+
+use super::nest::{each_loop, loops};
+use super::{leaf, refuse};
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::races::written_together;
+use crate::iterate::space::replaced_by;
+
+pub(super) fn parallelize(
+    kernel: &mut Kernel,
+    name: &Name,
+    unit: Unit,
+    race: Race,
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let var = leaf(kernel, name)?;
+    if let Some((other, _)) = kernel.provenance.parallel(var) {
+        return Err(refuse(
+            "E1209",
+            name.span,
+            format!("`{name}` is parallelized already ({})", other.name()),
+            "again",
+        ));
+    }
+    let race = match unit {
+        Unit::CpuThread => threads(kernel, name, var, race, span)?,
+        Unit::CpuVector => {
+            let mut innermost = true;
+            each_loop(&kernel.stmt, var, &mut |body, _| innermost &= loops(body).is_empty());
+            if !innermost {
+                return Err(refuse(
+                    "E1209",
+                    name.span,
+                    format!("there are loops inside that over `{name}`"),
+                    "not innermost",
+                )
+                .hint("vector lanes run the innermost loop; `reorder` it inside"));
+            }
+            race
+        }
+        Unit::GpuBlock | Unit::GpuWarp | Unit::GpuThread => {
+            let taken =
+                kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(other, _) if *other == unit));
+            if taken {
+                return Err(refuse("E1209", span, format!("another loop is shared by {}", unit.name()), "again"));
+            }
+            race
+        }
+    };
+    kernel.provenance.tags.push((var, Tag::Parallel(unit, race)));
+    Ok(())
+}
+
+/// The race strategy with which threads can share the loops over a variable.
+fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
+    let shared = |other: &VarId| *other == var || kernel.provenance.is_shared(*other);
+    // A loop inside one that is shared runs on one thread; some loop over each variable has to be outside of all others.
+    let idle = loops(&kernel.stmt).into_iter().filter(shared).find(|own| {
+        let mut alone = false;
+        each_loop(&kernel.stmt, *own, &mut |_, around| alone |= !around.iter().any(shared));
+        !alone
+    });
+    if let Some(idle) = idle {
+        let message = format!("threads share a loop around that over `{}` already", kernel.vars[idle].name);
+        return Err(refuse("E1209", span, message, "one loop of a nest at most"));
+    }
+    let mut chosen = race;
+    let mut fault = None;
+    each_loop(&kernel.stmt, var, &mut |body, around| {
+        if around.iter().any(shared) {
+            return;
+        }
+        if let Err(error) = assembled(kernel, name, var, body, around, span) {
+            fault = Some(error);
+            return;
+        }
+        let together = written_together(kernel, var, body);
+        let Some(&tensor) = together.first() else {
+            if chosen == Race::Auto {
+                chosen = Race::None;
+            }
+            return;
+        };
+        let info = &kernel.tensors[tensor];
+        if matches!(info.role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted)) {
+            let message =
+                format!("all iterations of `{name}` put coordinates on the list of workspace `{}`", info.name);
+            fault = Some(refuse("E1210", span, message, "a race").hint("parallelize a loop around the workspace"));
+            return;
+        }
+        match race {
+            Race::None => {
+                let message = format!("iterations of `{name}` add to the same places of `{}`", info.name);
+                fault = Some(
+                    refuse("E1210", span, message, "a race")
+                        .hint("say `temporary` for a copy for each chunk, or `atomics`"),
+                );
+            }
+            Race::Auto | Race::ParallelReduction => chosen = Race::Temporary,
+            Race::Temporary | Race::Atomics | Race::Ignore => {}
+        }
+        if race == Race::Ignore {
+            let message =
+                format!("iterations of `{name}` write different values to the same places of `{}`", info.name);
+            fault = Some(
+                refuse("E1210", span, message, "a race that cannot be ignored")
+                    .hint("say `temporary` for a copy for each chunk, or `atomics`"),
+            );
+        }
+    });
+    match fault {
+        Some(fault) => Err(fault),
+        // Where nothing is written together, every strategy is the same.
+        None if chosen == Race::Auto => Ok(Race::None),
+        None => Ok(chosen),
+    }
+}
+
+/// Whether a loop that appends to a sparse result does it in parts that follow each other.
+fn assembled(
+    kernel: &Kernel,
+    name: &Name,
+    var: VarId,
+    body: &Stmt,
+    around: &[VarId],
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let sparse =
+        |tensor: &TensorId| kernel.tensors[*tensor].role == Role::Result && !kernel.tensors[*tensor].format.is_dense();
+    let Some(tensor) = body.writes().into_iter().find(sparse) else { return Ok(()) };
+    let mut first = None;
+    body.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            first = Some(level_var(kernel, &AccessKey::from(&assign.lhs), 0));
+        }
+    });
+    let info = &kernel.tensors[tensor];
+    let dense = info.format.levels()[0].properties().full;
+    let outermost = around.is_empty() && matches!(&kernel.stmt, Stmt::Forall(own, _) if *own == var);
+    let follows = first.is_some_and(|first| {
+        kernel.provenance.originals(var) == [first] && !(dense && replaced_by(kernel, first).is_some())
+    });
+    if outermost && follows {
+        return Ok(());
+    }
+    let first = first.map_or_else(String::new, |first| kernel.vars[first].name.clone());
+    Err(refuse(
+        "E1214",
+        span,
+        format!(
+            "chunks of the loop over `{name}` do not assemble parts of `{}` ({}) that follow each other",
+            info.name, info.format
+        ),
+        "not this loop",
+    )
+    .hint(format!("parallelize the outermost loop, over `{first}` or over strips of it")))
+}

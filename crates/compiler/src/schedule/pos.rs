@@ -1,0 +1,106 @@
+//! `pos(i, ip, A(i,j))`: a loop over coordinates becomes one over the positions of the level of `A` that stores them.
+//!
+//! Demands: `i` is a variable of the statement, or several fused, that `A` stores in levels which follow each other in this order;
+//! the levels above belong to loops around; and the expression has values only where `A` has. Relation: pos.
+//!
+//! ```text
+//! forall(i, forall(j, y(i) += A(i,j) * x(j)))  ->  forall(i, forall(jp, y(i) += A(i,j) * x(j)))       pos(j, jp, A(i,j))
+//! ```
+//!
+//! Paper: Senanayake et al. 2020, §4.1 and §5.1.
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::schedule::Name;
+use lacunar_notation::{Access, VarId};
+
+use super::nest::{each_loop, replace_loops};
+use super::{leaf, new_var, refuse};
+use crate::iterate::iterators::{AccessKey, Mode, level_var};
+use crate::iterate::lattice::Lattice;
+use crate::iterate::space::pos_levels;
+
+pub(super) fn pos(
+    kernel: &mut Kernel,
+    name: &Name,
+    position: &Name,
+    access: &Access,
+    span: Span,
+) -> Result<(), Diagnostic> {
+    let coordinate = leaf(kernel, name)?;
+    let tensor = kernel.tensors[access.tensor].name.clone();
+    let originals = kernel.provenance.originals(coordinate);
+    let whole = kernel.provenance.ancestors(coordinate).into_iter().all(|var| {
+        matches!(
+            kernel.provenance.origin(var),
+            None | Some(Relation::Fuse { .. } | Relation::Rename { .. } | Relation::Bound { .. })
+        )
+    });
+    if !whole {
+        let message = format!("`{name}` is a part of what it was split from, and has no positions of its own");
+        return Err(refuse("E1205", name.span, message, "a part").hint("take the positions first and split these"));
+    }
+    let key = AccessKey::from(access);
+    let levels = pos_levels(kernel, &key, &originals);
+    let stores = levels.end <= key.vars.len()
+        && levels.clone().zip(&originals).all(|(level, var)| level_var(kernel, &key, level) == *var);
+    if !stores {
+        let format = &kernel.tensors[access.tensor].format;
+        let message =
+            format!("`{tensor}` ({format}) does not store `{name}` in levels that follow each other in that order");
+        return Err(refuse("E1206", span, message, "no such positions"));
+    }
+    let mut fault = None;
+    each_loop(&kernel.stmt, coordinate, &mut |body, around| {
+        for level in 0..levels.start {
+            let above = level_var(kernel, &key, level);
+            if !kernel.provenance.is_known(above, around) {
+                let above = &kernel.vars[above].name;
+                fault = Some(
+                    refuse(
+                        "E1204",
+                        span,
+                        format!("the positions of `{tensor}` here lie under a value of `{above}`"),
+                        "too early",
+                    )
+                    .hint(format!("the loop over `{above}` has to stand around, or be fused with `{name}`")),
+                );
+            }
+        }
+        if let Some(missed) = missed(kernel, body, &originals, &key) {
+            fault = Some(
+                refuse(
+                    "E1207",
+                    span,
+                    format!("there can be values where `{tensor}` has none; its positions would miss them"),
+                    "these positions",
+                )
+                .note(format!("at a value of `{}`", kernel.vars[missed].name)),
+            );
+        }
+    });
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let position = new_var(kernel, position, None);
+    kernel.provenance.relations.push(Relation::Pos { coordinate, position, access: access.clone() });
+    let stmt = std::mem::take(&mut kernel.stmt);
+    kernel.stmt = replace_loops(stmt, coordinate, &mut |body| Stmt::Forall(position, Box::new(body)));
+    Ok(())
+}
+
+/// A variable at which a body can have values where the access has none.
+fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) -> Option<VarId> {
+    (0..originals.len()).find_map(|place| {
+        let inner = Stmt::foralls(&originals[place + 1..], body.clone());
+        let lattice = Lattice::build(kernel, &inner, originals[place]).ok()?;
+        let own = lattice.iterators.iter().position(|it| it.access == *key && it.mode == Mode::Coiterate);
+        let covered = match own {
+            Some(own) => lattice.points.iter().all(|point| point.has(own)),
+            // A dense level has all coordinates; whether they are met depends on the level below.
+            None => place + 1 < originals.len() || key.vars.contains(&originals[place]),
+        };
+        (!covered).then_some(originals[place])
+    })
+}
