@@ -85,5 +85,12 @@ pub fn iterators(kernel: &Kernel, body: &Stmt, var: VarId) -> Vec<Iterator> {
             }
         }
     });
+    // The access whose positions the loop is over need not be read inside.
+    if let Some(driven) = driven.filter(|driven| !found.iter().any(|iterator| iterator.access == *driven)) {
+        let own = sparse_levels(kernel, driven.tensor).find(|(level, _)| level_var(kernel, &driven, *level) == var);
+        if let Some((level, _)) = own {
+            found.push(Iterator { access: driven, level, mode: Mode::Coiterate });
+        }
+    }
     found
 }

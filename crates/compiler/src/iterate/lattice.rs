@@ -34,6 +34,7 @@ use lacunar_notation::{Access, Expr, ExprKind, Literal, Role, TensorId, VarId, W
 
 use super::iterators::{AccessKey, Iterator, Mode, iterators};
 use super::residual::residual;
+use super::space::replaced_by;
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +85,12 @@ impl Lattice {
         }
         let builder = Points { kernel, iterators: &iterators, var };
         let mut points = builder.of_stmt(body, &mut Vec::new());
+        // A loop over positions is where these are.
+        let driven = replaced_by(kernel, var).map(AccessKey::from);
+        let driver = iterators.iter().position(|it| driven.as_ref() == Some(&it.access) && it.mode == Mode::Coiterate);
+        if let Some(driver) = driver {
+            points.iter_mut().for_each(|point| point.0 |= 1 << driver);
+        }
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
         Ok(Lattice { iterators, points })

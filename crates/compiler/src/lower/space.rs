@@ -543,7 +543,8 @@ impl Lowerer<'_> {
         };
         // Positions of a dense level are its coordinates, one segment after the other.
         for ((key, level), &(first, last)) in &scope.windows {
-            if level_var(self.kernel, key, *level) == var {
+            let full = self.kernel.tensors[key.tensor].format.levels()[*level].properties().full;
+            if full && level_var(self.kernel, key, *level) == var {
                 let Position::One(parent) = self.position(key, level.checked_sub(1), scope)? else {
                     return Err(Diagnostic::internal("a dense level under repeated coordinates"));
                 };

@@ -89,28 +89,21 @@ pub(super) fn flat_nest(lhs: &Access, op: AssignOp, flat: &Expr, order: &[VarId]
     rhs.reduced_vars().is_empty().then(|| Stmt::foralls(order, Stmt::Assign(Assign { lhs: lhs.clone(), op, rhs })))
 }
 
-/// The variables of accesses in the order in which the loops of a statement make them known.
-pub(super) fn known_order(kernel: &Kernel) -> Vec<VarId> {
-    fn walk(kernel: &Kernel, stmt: &Stmt, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
+/// Each assignment of a statement, with the variables of accesses in the order in which the loops around it make them known.
+pub(super) fn known_orders(kernel: &Kernel) -> Vec<(Assign, Vec<VarId>)> {
+    fn walk(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, found: &mut Vec<(Assign, Vec<VarId>)>) {
         match stmt {
-            Stmt::Assign(_) => {}
+            Stmt::Assign(assign) => found.push((assign.clone(), known(kernel, loops))),
             Stmt::Forall(leaf, body) => {
-                bound.push(*leaf);
-                for var in kernel.provenance.originals(*leaf) {
-                    if kernel.provenance.is_known(var, bound) || fused_known(kernel, *leaf, bound) {
-                        if !found.contains(&var) {
-                            found.push(var);
-                        }
-                    }
-                }
-                walk(kernel, body, bound, found);
-                bound.pop();
+                loops.push(*leaf);
+                walk(kernel, body, loops, found);
+                loops.pop();
             }
             Stmt::Where { consumer, producer } => {
-                walk(kernel, consumer, bound, found);
-                walk(kernel, producer, bound, found);
+                walk(kernel, producer, loops, found);
+                walk(kernel, consumer, loops, found);
             }
-            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| walk(kernel, stmt, bound, found)),
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| walk(kernel, stmt, loops, found)),
         }
     }
     let mut found = Vec::new();
@@ -118,9 +111,17 @@ pub(super) fn known_order(kernel: &Kernel) -> Vec<VarId> {
     found
 }
 
-/// Whether what a leaf derives from is known, up to the original variables.
-fn fused_known(kernel: &Kernel, leaf: VarId, bound: &[VarId]) -> bool {
-    kernel.provenance.originals(leaf).iter().all(|var| kernel.provenance.is_known(*var, bound))
+/// The variables of accesses that loops make known, in that order.
+fn known(kernel: &Kernel, loops: &[VarId]) -> Vec<VarId> {
+    let mut found = Vec::new();
+    for (depth, leaf) in loops.iter().enumerate() {
+        for var in kernel.provenance.originals(*leaf) {
+            if !found.contains(&var) && kernel.provenance.is_known(var, &loops[..=depth]) {
+                found.push(var);
+            }
+        }
+    }
+    found
 }
 
 /// The statement with its expressions replaced.

@@ -23,7 +23,7 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
 use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{
-    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId,
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId, VarId,
 };
 
 use crate::concretize::{concretize, flatten};
@@ -129,7 +129,12 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
             for command in &schedule.commands {
                 apply(&mut kernel, command)?;
             }
-            given::known_order(&kernel)
+            let orders = given::known_orders(&kernel);
+            orders
+                .into_iter()
+                .find(|(assign, _)| assign.lhs.tensor == result)
+                .map(|(_, order)| order)
+                .unwrap_or_default()
         }
         None => {
             let mut choice = order::choose(&kernel, &lhs, &rhs, search);
@@ -170,13 +175,12 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
     let flat_nest = !matches!(&kernel.stmt, Stmt::Sequence(stmts) if stmts.is_empty());
 
     // Operands whose storage order contradicts the loops.
-    let mut read = vec![rhs.clone()];
-    if flat_nest {
-        read.clear();
-        kernel.stmt.visit_assigns(&mut |assign| read.push(assign.rhs.clone()));
-    }
+    let read: Vec<(Expr, Vec<VarId>)> = match flat_nest {
+        true => given::known_orders(&kernel).into_iter().map(|(assign, order)| (assign.rhs, order)).collect(),
+        false => vec![(rhs.clone(), order.clone())],
+    };
     let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
-    for (key, format) in read.iter().flat_map(|expr| storage::discordant(&kernel, expr, &order)) {
+    for (key, format) in read.iter().flat_map(|(expr, order)| storage::discordant(&kernel, expr, order)) {
         if !discordant.iter().any(|(known, _)| *known == key) {
             discordant.push((key, format));
         }

@@ -16,7 +16,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::lattice::Lattice;
-use crate::iterate::space::original_loops;
+use crate::iterate::space::{original_loops, replaced_by};
 
 /// The largest dimension for which a marked workspace is made: 17 bytes a coordinate.
 const MARKED_LIMIT: u64 = 1 << 27;
@@ -108,7 +108,9 @@ fn loop_is_full(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
             loop_is_full(kernel, consumer, var) && loop_is_full(kernel, producer, var)
         }
         Stmt::Forall(other, body) if *other == var => {
-            Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.is_full())
+            // Loops over the same positions fill and read the same places.
+            replaced_by(kernel, var).is_some()
+                || Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.is_full())
         }
         Stmt::Forall(_, body) => loop_is_full(kernel, body, var),
     }
