@@ -136,6 +136,12 @@ pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
     duels
 }
 
+/// Those that count where engines are compared: inputs of a series do so only where there are no others.
+pub fn compared<'d, 'a>(duels: &'d [Duel<'a>]) -> Vec<&'d Duel<'a>> {
+    let single: Vec<&Duel<'_>> = duels.iter().filter(|duel| duel.ours.series.is_none()).collect();
+    if single.is_empty() { duels.iter().collect() } else { single }
+}
+
 /// The geometric mean; `None` of nothing.
 pub fn geometric_mean(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
     let logarithms: Vec<f64> = numbers.into_iter().map(f64::ln).collect();

@@ -12,7 +12,7 @@ use crate::case::Case;
 use crate::charts;
 use crate::machine::Machine;
 use crate::measure::Measurement;
-use crate::record::{Duel, Line, Record, duels, geometric_mean};
+use crate::record::{Duel, Line, Record, compared, duels, geometric_mean};
 
 /// The name of the file of JSON lines.
 pub const FILE: &str = "measurements.jsonl";
@@ -141,8 +141,9 @@ impl Report {
 /// Two tables: each kernel against the best peer of each input, and against each engine alone.
 pub fn summary(lines: &[Line]) -> String {
     let duels = duels(lines);
+    let duels = compared(&duels);
     let mut kernels: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
-    for duel in duels.iter().filter(|duel| !duel.peers.is_empty()) {
+    for &duel in duels.iter().filter(|duel| !duel.peers.is_empty()) {
         kernels.entry((duel.kernel, duel.threads)).or_default().push(duel);
     }
     let mut text = String::new();
@@ -167,11 +168,11 @@ fn against_best(kernel: &str, threads: usize, duels: &[&Duel<'_>]) -> String {
     format!("{kernel:<10} {threads:>7} {mean:>7.2} {slower:>7} {}\n", worst.unwrap_or_default())
 }
 
-fn against_each(lines: &[Line], duels: &[Duel<'_>]) -> String {
+fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
     let mut ratios: BTreeMap<(&str, usize, &str), Vec<f64>> = BTreeMap::new();
     for line in lines {
         let same =
-            |duel: &&Duel<'_>| (duel.kernel, duel.input, duel.threads) == (&line.kernel, &line.input, line.threads);
+            |duel: &&&Duel<'_>| (duel.kernel, duel.input, duel.threads) == (&line.kernel, &line.input, line.threads);
         if let Some(duel) = duels.iter().find(same).filter(|duel| duel.ours.engine != line.engine) {
             ratios.entry((&line.kernel, line.threads, &line.engine)).or_default().push(duel.speedup(line));
         }

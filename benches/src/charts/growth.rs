@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::canvas::{Anchor, Canvas, GRID, INK, Pen, Style};
 use super::looks::{self, Look};
 use super::scale::Scale;
-use crate::record::{Duel, Line, geometric_mean};
+use crate::record::{Duel, Line, OURS, geometric_mean};
 
 const PANEL: (f64, f64) = (196.0, 132.0);
 const BETWEEN: (f64, f64) = (58.0, 56.0);
@@ -39,14 +39,14 @@ pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
             .entry((duel.kernel, series))
             .or_insert_with(|| Panel { title: format!("{}, {series}", duel.kernel), curves: BTreeMap::new() });
         for line in engines(duel) {
-            let speed = line.nnz as f64 / line.median_ms * 1e-3;
+            let speed = line.nnz as f64 / line.median_ms * 1e3;
             panel.curves.entry(line.family()).or_default().push((line.nnz as f64, speed));
         }
     }
     let panels: Vec<Panel<'_>> =
         panels.into_values().filter(|panel| panel.curves.values().any(|c| c.len() > 1)).collect();
     let title = format!("Speed by size of the input, {}", looks::threads(threads));
-    let words = Words { title, x: "stored values", y: "million stored values per second" };
+    let words = Words { title, x: "stored values", y: "stored values per second" };
     draw(&panels, &words, |panel| {
         let points = || panel.curves.values().flatten();
         let x = Scale::over(points().map(|point| point.0), 0.0, PANEL.0).padded(0.05);
@@ -58,7 +58,7 @@ pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
 
 /// Each engine's speed over its own with the fewest threads, geometric mean over inputs. `None` where only one number of
 /// threads was measured.
-pub fn threads(duels: &[Duel<'_>]) -> Option<Canvas> {
+pub fn threads(duels: &[&Duel<'_>]) -> Option<Canvas> {
     let counts: Vec<usize> = duels.iter().map(|duel| duel.threads).collect::<BTreeSet<_>>().into_iter().collect();
     let &[fewest, .., most] = &counts[..] else { return None };
     let mut times: BTreeMap<(&str, &str, &str, usize), f64> = BTreeMap::new();
@@ -110,6 +110,8 @@ fn draw(panels: &[Panel<'_>], words: &Words, axes: impl Fn(&Panel<'_>) -> Axes) 
     if families.is_empty() {
         return None;
     }
+    let mut families: Vec<&str> = families.into_iter().collect();
+    families.sort_by_key(|family| *family != OURS);
     let entries: Vec<(String, Look)> = families.iter().map(|family| looks::engine(family)).collect();
     let columns = panels.len().min(COLUMNS).max(2);
     let rows = panels.len().div_ceil(columns);
@@ -147,7 +149,10 @@ fn one(canvas: &mut Canvas, (left, top): (f64, f64), panel: &Panel<'_>, axes: &A
     if let Some([from, to]) = axes.ideal {
         canvas.line(&[at(from), at(to)], Pen::new("#999999", 1.0).dashed());
     }
-    for (family, points) in &panel.curves {
+    let mut curves: Vec<(&&str, &Vec<(f64, f64)>)> = panel.curves.iter().collect();
+    // Ours is painted last.
+    curves.sort_by_key(|(family, _)| **family == OURS);
+    for (family, points) in curves {
         let look = looks::engine(family).1;
         let mut places: Vec<(f64, f64)> = points.iter().map(|&point| at(point)).collect();
         places.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -180,11 +185,13 @@ mod tests {
         };
         let one = small(1);
         let all = duels(&one);
-        assert!(threads(&all).is_none());
         let all: Vec<&Duel<'_>> = all.iter().collect();
+        assert!(threads(&all).is_none());
         assert!(sizes(&all, 1).unwrap().svg("sizes").contains("spmv, random"));
         assert!(sizes(&all[..1], 1).is_none());
         let two: Vec<Line> = one.iter().cloned().chain(small(2)).collect();
-        assert!(threads(&duels(&two)).unwrap().svg("threads").contains("Speed-up with threads over 1 thread"));
+        let two = duels(&two);
+        let two: Vec<&Duel<'_>> = two.iter().collect();
+        assert!(threads(&two).unwrap().svg("threads").contains("Speed-up with threads over 1 thread"));
     }
 }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::machine::Machine;
-use crate::record::{Duel, Line, duels};
+use crate::record::{Duel, Line, compared, duels};
 use canvas::Canvas;
 
 /// Draws all charts for which there is something to show, into a folder. Gives their SVG files.
@@ -31,7 +31,9 @@ pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<Path
     let mut charts: Vec<(String, Option<Canvas>)> = Vec::new();
     let counts: BTreeSet<usize> = duels.iter().map(|duel| duel.threads).collect();
     for threads in counts {
-        let of_count: Vec<&Duel<'_>> = duels.iter().filter(|duel| duel.threads == threads).collect();
+        let has_count = |duel: &&Duel<'_>| duel.threads == threads;
+        let all: Vec<&Duel<'_>> = duels.iter().filter(has_count).collect();
+        let of_count: Vec<&Duel<'_>> = compared(&duels).into_iter().filter(has_count).collect();
         charts.push((format!("speedup-{threads}"), speedup::overview(&of_count, threads)));
         let kernels: BTreeSet<&str> = of_count.iter().map(|duel| duel.kernel).collect();
         for kernel in kernels {
@@ -41,9 +43,9 @@ pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<Path
         if let Some(limits) = machine.limits(threads) {
             charts.push((format!("roofline-{threads}"), roofline::roofline(&of_count, limits)));
         }
-        charts.push((format!("sizes-{threads}"), growth::sizes(&of_count, threads)));
+        charts.push((format!("sizes-{threads}"), growth::sizes(&all, threads)));
     }
-    charts.push(("threads".to_string(), growth::threads(&duels)));
+    charts.push(("threads".to_string(), growth::threads(&compared(&duels))));
     let drawn = charts.into_iter().filter_map(|(name, chart)| Some((name, chart?)));
     drawn.map(|(name, chart)| write(folder, &name, &chart)).collect()
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::canvas::{Anchor, Canvas, FAINT, GRID, INK, Marker, Pen, Style};
+use super::canvas::{Anchor, Canvas, FAINT, GRID, INK, Marker, Pen, Style, width};
 use super::looks;
 use super::scale::Scale;
 use crate::machine::Limits;
@@ -16,6 +16,8 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 440.0;
 const TOP: f64 = 32.0;
 const BOTTOM: f64 = 322.0;
+const MEMORY: Pen = Pen { color: INK, width: 1.6, dashed: false };
+const CACHE: Pen = Pen { color: FAINT, width: 1.0, dashed: true };
 
 fn intensity(line: &Line) -> f64 {
     line.flops as f64 / line.bytes.max(1) as f64
@@ -33,7 +35,10 @@ pub fn roofline(duels: &[&Duel<'_>], limits: &Limits) -> Option<Canvas> {
     let x = Scale::over(points().map(intensity).chain([ridge]), LEFT, RIGHT).padded(0.07);
     let speeds = points().map(|line| line.gflops).chain([limits.peak_gflops]);
     let y = Scale::over(speeds, BOTTOM, TOP).padded(0.06);
-    let mut canvas = Canvas::new(RIGHT + 150.0, BOTTOM + 46.0);
+    let names = kernels.iter().map(|kernel| width(kernel, 9.5));
+    let room = names.fold(width(&memory_words(limits), 9.5), f64::max).max(width(&peak_words(limits), 9.5));
+    let key_height = 22.0 + 15.0 * (kernels.len() + 5) as f64;
+    let mut canvas = Canvas::new(RIGHT + 39.0 + room + 12.0, (BOTTOM + 46.0).max(TOP + key_height));
     let title = format!("Roofline, {}", looks::threads(limits.threads));
     canvas.text((LEFT, 18.0), Style::new(12.0, Anchor::Start).bold(), &title);
     axes(&mut canvas, &x, &y);
@@ -49,7 +54,7 @@ pub fn roofline(duels: &[&Duel<'_>], limits: &Limits) -> Option<Canvas> {
         let look = looks::kernel(kernels.iter().position(|kernel| *kernel == duel.kernel).unwrap_or(0));
         canvas.marker((x.at(intensity(duel.ours)), y.at(duel.ours.gflops)), look.marker, 3.0, look.color, false);
     }
-    key(&mut canvas, &kernels);
+    key(&mut canvas, &kernels, limits);
     Some(canvas)
 }
 
@@ -69,52 +74,66 @@ fn axes(canvas: &mut Canvas, x: &Scale, y: &Scale) {
     canvas.text((18.0, middle.1), Style::new(10.0, Anchor::Middle).turned(-90.0), "operations per second (GFLOP/s)");
 }
 
-/// The lines that nothing can pass, with their numbers.
+/// The bandwidth of the nearest cache, or of memory where no cache is faster.
+fn nearest(limits: &Limits) -> f64 {
+    limits.read_gbytes_per_s.iter().map(|(_, speed)| *speed).fold(limits.memory(), f64::max)
+}
+
+/// The lines that nothing can pass.
 fn roof(canvas: &mut Canvas, x: &Scale, y: &Scale, limits: &Limits) {
-    let (peak, memory) = (limits.peak_gflops, limits.memory());
-    let nearest = limits.read_gbytes_per_s.iter().map(|(_, speed)| *speed).fold(memory, f64::max);
-    slope(canvas, x, y, (nearest, peak), Pen::new(FAINT, 1.0).dashed(), &format!("cache {nearest:.0} GB/s"));
-    slope(canvas, x, y, (memory, peak), Pen::new(INK, 1.6), &format!("memory {memory:.0} GB/s"));
-    let from = (peak / nearest).max(x.range().0);
-    canvas.line(&[(x.at(from), y.at(peak)), (RIGHT, y.at(peak))], Pen::new(INK, 1.6));
-    let label = format!("peak {peak:.0} GFLOP/s");
-    canvas.text((RIGHT - 6.0, y.at(peak) - 5.0), Style::new(9.0, Anchor::End), &label);
-}
-
-/// The speed that a bandwidth allows, up to the peak, with a label along it.
-fn slope(canvas: &mut Canvas, x: &Scale, y: &Scale, (bandwidth, peak): (f64, f64), pen: Pen, label: &str) {
-    let (least, most) = x.range();
-    let start = least.max(y.range().0 / bandwidth);
-    let end = (peak / bandwidth).min(most);
-    if start >= end {
-        return;
+    let (peak, cache) = (limits.peak_gflops, nearest(limits));
+    for (bandwidth, pen) in [(cache, CACHE), (limits.memory(), MEMORY)] {
+        // The speed that the bandwidth allows, up to the peak.
+        let start = x.range().0.max(y.range().0 / bandwidth);
+        let end = (peak / bandwidth).min(x.range().1);
+        if start < end {
+            let place = |intensity: f64| (x.at(intensity), y.at(bandwidth * intensity));
+            canvas.line(&[place(start), place(end)], pen);
+        }
     }
-    let place = |intensity: f64| (x.at(intensity), y.at(bandwidth * intensity));
-    let (from, to) = (place(start), place(end));
-    canvas.line(&[from, to], pen);
-    let angle = (to.1 - from.1).atan2(to.0 - from.0);
-    let along = 12.0;
-    let at = (from.0 + along * angle.cos() + 5.0 * angle.sin(), from.1 + along * angle.sin() - 5.0 * angle.cos());
-    canvas.text(at, Style::new(9.0, Anchor::Start).turned(angle.to_degrees()).colored(pen.color), label);
+    let from = (peak / cache).max(x.range().0);
+    canvas.line(&[(x.at(from), y.at(peak)), (RIGHT, y.at(peak))], MEMORY);
 }
 
-/// The kernels' shapes, and what filled and hollow ones are.
-fn key(canvas: &mut Canvas, kernels: &[&str]) {
-    let left = RIGHT + 18.0;
+/// What lines and points are.
+fn key(canvas: &mut Canvas, kernels: &[&str], limits: &Limits) {
+    let left = RIGHT + 24.0;
     let small = Style::new(9.5, Anchor::Start);
-    let mut y = TOP + 8.0;
+    let mut y = TOP + 6.0;
+    for (pen, name) in
+        [(Some(CACHE), cache_words(limits)), (Some(MEMORY), memory_words(limits)), (None, peak_words(limits))]
+    {
+        if let Some(pen) = pen {
+            canvas.line(&[(left - 10.0, y), (left + 10.0, y)], pen);
+        }
+        canvas.text((left + 15.0, y + 3.4), small, &name);
+        y += 15.0;
+    }
+    y += 7.0;
     for (place, name) in kernels.iter().enumerate() {
         let look = looks::kernel(place);
         canvas.marker((left, y), look.marker, 3.4, look.color, false);
-        canvas.text((left + 10.0, y + 3.4), small, name);
-        y += 16.0;
+        canvas.text((left + 15.0, y + 3.4), small, name);
+        y += 15.0;
     }
-    y += 8.0;
+    y += 7.0;
     for (hollow, name) in [(false, "Lacunar"), (true, "best peer")] {
         canvas.marker((left, y), Marker::Circle, 3.4, FAINT, hollow);
-        canvas.text((left + 10.0, y + 3.4), small, name);
-        y += 16.0;
+        canvas.text((left + 15.0, y + 3.4), small, name);
+        y += 15.0;
     }
+}
+
+fn cache_words(limits: &Limits) -> String {
+    format!("cache, {:.0} GB/s", nearest(limits))
+}
+
+fn memory_words(limits: &Limits) -> String {
+    format!("memory, {:.0} GB/s", limits.memory())
+}
+
+fn peak_words(limits: &Limits) -> String {
+    format!("peak {:.0} GFLOP/s", limits.peak_gflops)
 }
 
 #[cfg(test)]
@@ -130,7 +149,7 @@ mod tests {
         let read_gbytes_per_s = vec![(1e5, 80.0), (1e9, 12.0)];
         let limits = Limits { threads: 1, read_gbytes_per_s, triad_gbytes_per_s: 11.0, peak_gflops: 99.0 };
         let chart = roofline(&all, &limits).unwrap().svg("roofline");
-        for word in ["memory 12 GB/s", "cache 80 GB/s", "peak 99 GFLOP/s", "spmv"] {
+        for word in ["memory, 12 GB/s", "cache, 80 GB/s", "peak 99 GFLOP/s", "spmv"] {
             assert!(chart.contains(word), "{word}");
         }
         assert!(roofline(&[], &limits).is_none());

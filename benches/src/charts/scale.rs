@@ -1,7 +1,7 @@
 //! Axes: where a value is, and where the ticks are.
 //!
-//! A scale for ratios has its ticks at powers of two; one over decades at powers of ten, with 2 and 5 between them where
-//! there are few. Example: from 0.3 to 5, as a ratio, the ticks are ½, 1, 2 and 4.
+//! A scale for ratios has its ticks at powers of two; one over decades at powers of ten, with others between them where there
+//! is room. Example: from 0.3 to 5, as a ratio, the ticks are ½, 1, 2 and 4.
 
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +55,14 @@ impl Scale {
 
     /// Ticks at powers of ten, at least `apart` units from each other, and between them where there is room.
     pub fn decades(&self, apart: f64) -> Vec<(f64, String)> {
+        // Digits, and the least factor from one to the next.
+        let choices: [(&[f64], f64); 3] =
+            [(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], 1.2), (&[1.0, 2.0, 3.0, 5.0], 1.5), (&[1.0, 2.0, 5.0], 2.0)];
+        let fitting = choices.iter().find(|(_, factor)| self.length(*factor) >= apart);
+        let digits = fitting.map_or(&[1.0][..], |(digits, _)| digits);
         let step = (1..12).find(|&step| self.length(10f64.powi(step)) >= apart).unwrap_or(12);
-        let between: &[f64] = match step {
-            1 if self.length(2.0) >= apart && self.high / self.low < 200.0 => &[1.0, 2.0, 5.0],
-            _ => &[1.0],
-        };
         let powers = (-18..=18).filter(|power| power % step == 0);
-        let ticks = powers.flat_map(|power| between.iter().map(move |digit| digit * 10f64.powi(power)));
+        let ticks = powers.flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
         ticks.filter(|value| self.shows(*value)).map(|value| (value, short(value))).collect()
     }
 }
@@ -112,8 +113,9 @@ mod tests {
         assert_eq!(labels(scale.ratios(10.0)), ["½", "1", "2", "4"]);
         assert_eq!(labels(scale.ratios(40.0)), ["1", "4"]);
         assert!((scale.at(0.3) - 100.0).abs() < 1e-9 && scale.at(5.0).abs() < 1e-9);
-        assert_eq!(labels(Scale::over([900.0, 3e6], 0.0, 300.0).decades(20.0)), ["1k", "10k", "100k", "1M"]);
-        assert_eq!(labels(Scale::over([0.04, 3.0], 0.0, 300.0).decades(20.0)), ["0.05", "0.1", "0.2", "0.5", "1", "2"]);
+        assert_eq!(labels(Scale::over([900.0, 3e6], 0.0, 300.0).decades(30.0)), ["1k", "10k", "100k", "1M"]);
+        assert_eq!(labels(Scale::over([0.04, 3.0], 0.0, 300.0).decades(40.0)), ["0.05", "0.1", "0.2", "0.5", "1", "2"]);
+        assert_eq!(labels(Scale::over([900.0, 2100.0], 0.0, 130.0).decades(16.0)), ["1k", "1.5k", "2k"]);
     }
 
     #[test]

@@ -14,6 +14,8 @@ use crate::record::{Duel, geometric_mean};
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 14.0;
 const SMALL: f64 = 9.0;
+const MEAN: &str = "geometric mean";
+const BELOW: &str = "inputs by number of stored values; the fastest variant of each peer; hollow: the peer is faster";
 
 /// The names of all peers, by which they are sorted.
 fn families<'a>(duels: &[&Duel<'a>]) -> Vec<&'a str> {
@@ -48,54 +50,91 @@ fn bar(canvas: &mut Canvas, scale: &Scale, (left, right): (f64, f64), ratio: f64
     }
 }
 
-fn number(ratio: f64) -> String {
-    if ratio < 9.95 { format!("{ratio:.1}") } else { short(ratio.round()) }
+/// The number of a bar, beyond its end.
+fn number(canvas: &mut Canvas, scale: &Scale, x: f64, ratio: f64, style: Style) {
+    let text = match ratio {
+        ..1.995 => format!("{ratio:.2}"),
+        ..9.95 => format!("{ratio:.1}"),
+        _ => short(ratio.round()),
+    };
+    let y = scale.at(ratio) + if ratio < 1.0 { style.size + 2.0 } else { -4.0 };
+    canvas.text((x, y), style, &text);
 }
 
-/// The geometric means of all kernels. `None` where no peer was measured.
-pub fn overview(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
-    let families = families(duels);
-    let kernels: Vec<&str> = duels.iter().map(|duel| duel.kernel).collect::<BTreeSet<_>>().into_iter().collect();
-    let means = |kernel: &str| -> Vec<(&str, f64)> {
+/// A kernel's name, and its geometric means by peer.
+type Group<'a> = (&'a str, Vec<(&'a str, f64)>);
+
+fn groups<'a>(duels: &[&Duel<'a>], families: &[&'a str]) -> Vec<Group<'a>> {
+    let kernels: BTreeSet<&str> = duels.iter().map(|duel| duel.kernel).collect();
+    let group = |kernel| {
         let of_kernel: Vec<&Duel<'_>> = duels.iter().copied().filter(|duel| duel.kernel == kernel).collect();
         let mean = |family| geometric_mean(speedups(&of_kernel, family)).map(|mean| (family, mean));
-        families.iter().copied().filter_map(mean).collect()
+        (kernel, families.iter().copied().filter_map(mean).collect())
     };
-    let groups: Vec<(&str, Vec<(&str, f64)>)> =
-        kernels.iter().map(|&kernel| (kernel, means(kernel))).filter(|(_, means)| !means.is_empty()).collect();
+    kernels.into_iter().map(group).filter(|(_, means): &Group<'_>| !means.is_empty()).collect()
+}
+
+/// How thick a bar of the overview is, with the space around it, and how far groups are apart.
+const THICK: f64 = 18.0;
+const GAP: f64 = 18.0;
+/// A row of groups is not longer than this, so that it fits a page.
+const LONGEST: f64 = 720.0;
+
+fn length((kernel, means): &Group<'_>) -> f64 {
+    (means.len() as f64 * THICK).max(width(kernel, 10.0) - GAP + 8.0)
+}
+
+/// The geometric means of all kernels, in as many rows as they need. `None` where no peer was measured.
+pub fn overview(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
+    let families = families(duels);
+    let groups = groups(duels, &families);
     if groups.is_empty() {
         return None;
     }
-    let (thick, gap) = (15.0, 18.0);
-    let needs = |(kernel, means): &(&str, Vec<_>)| (means.len() as f64 * thick).max(width(kernel, 10.0) - gap + 8.0);
-    let right = LEFT + gap / 2.0 + groups.iter().map(|group| needs(group) + gap).sum::<f64>();
-    let right = right.max(LEFT + 360.0);
+    let mut rows: Vec<(f64, Vec<&Group<'_>>)> = vec![(0.0, Vec::new())];
+    for group in &groups {
+        let more = length(group) + GAP;
+        match rows.last_mut().filter(|(used, _)| used + more <= LONGEST) {
+            Some((used, row)) => {
+                *used += more;
+                row.push(group);
+            }
+            None => rows.push((more, vec![group])),
+        }
+    }
+    let right = LEFT + GAP / 2.0 + rows.iter().map(|(used, _)| *used).fold(360.0, f64::max);
     let entries: Vec<(String, Look)> = families.iter().map(|family| looks::engine(family)).collect();
-    let top = 34.0 + looks::legend_height(right - LEFT, &entries, false) + 14.0;
-    let bottom = top + 210.0;
-    let mut canvas = Canvas::new(right + RIGHT, bottom + 26.0);
+    let first = 34.0 + looks::legend_height(right - LEFT, &entries, false) + 14.0;
+    let (height, below) = (150.0, 42.0);
+    let mut canvas = Canvas::new(right + RIGHT, first + rows.len() as f64 * (height + below) - 12.0);
     let title = format!("Time of each peer over Lacunar's, geometric mean, {}", looks::threads(threads));
     canvas.text((LEFT, 20.0), Style::new(12.0, Anchor::Start).bold(), &title);
     looks::legend(&mut canvas, (LEFT, 32.0), right - LEFT, &entries, false);
-    let all = groups.iter().flat_map(|(_, means)| means.iter().map(|(_, mean)| *mean));
-    let scale = axis(all, bottom, top + 8.0);
-    grid(&mut canvas, &scale, right);
-    let mut x = LEFT + gap / 2.0;
-    for group in &groups {
-        let room = needs(group);
-        let (kernel, means) = group;
-        let mut left = x + (room - means.len() as f64 * thick) / 2.0;
-        for (family, mean) in means {
-            bar(&mut canvas, &scale, (left + 1.0, left + thick - 1.0), *mean, looks::engine(family).1.color);
-            let above = scale.at(mean.max(1.0)) - 4.0;
-            canvas.text((left + thick / 2.0, above), Style::new(7.5, Anchor::Middle), &number(*mean));
-            left += thick;
+    let all: Vec<f64> = groups.iter().flat_map(|(_, means)| means.iter().map(|(_, mean)| *mean)).collect();
+    for (place, (_, row)) in rows.iter().enumerate() {
+        let top = first + place as f64 * (height + below);
+        let bottom = top + height;
+        let scale = axis(all.iter().copied(), bottom - 9.0, top + 9.0);
+        grid(&mut canvas, &scale, right);
+        let mut x = LEFT + GAP / 2.0;
+        for group in row {
+            draw_group(&mut canvas, &scale, (x, bottom), group);
+            x += length(group) + GAP;
         }
-        canvas.text((x + room / 2.0, bottom + 16.0), Style::new(10.0, Anchor::Middle), kernel);
-        x += room + gap;
+        frame(&mut canvas, &scale, right, (top, bottom));
     }
-    frame(&mut canvas, &scale, right, (top, bottom));
     Some(canvas)
+}
+
+fn draw_group(canvas: &mut Canvas, scale: &Scale, (x, bottom): (f64, f64), group: &Group<'_>) {
+    let (kernel, means) = group;
+    let mut left = x + (length(group) - means.len() as f64 * THICK) / 2.0;
+    for (family, mean) in means {
+        bar(canvas, scale, (left + 1.0, left + THICK - 1.0), *mean, looks::engine(family).1.color);
+        number(canvas, scale, left + THICK / 2.0, *mean, Style::new(7.5, Anchor::Middle));
+        left += THICK;
+    }
+    canvas.text((x + length(group) / 2.0, bottom + 15.0), Style::new(10.0, Anchor::Middle), kernel);
 }
 
 /// The line of equal speed, and the axes.
@@ -110,15 +149,17 @@ pub fn kernel(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
     let name = duels.first().filter(|_| !families.is_empty())?.kernel;
     let mut sorted: Vec<&Duel<'_>> = duels.to_vec();
     sorted.sort_by_key(|duel| (duel.ours.nnz, duel.input));
-    let (thick, gap, height) = (15.0, 14.0, 92.0);
-    let mean_left = LEFT + 6.0 + sorted.len() as f64 * thick + gap;
     let title = format!("{name}: time of each peer over Lacunar's, {}", looks::threads(threads));
-    let right = (mean_left + 36.0).max(LEFT + width(&title, 12.0) * 1.12);
-    let names = sorted.iter().map(|duel| width(duel.input, SMALL)).fold(60.0, f64::max);
+    let least = (width(&title, 12.0) * 1.12).max(width(BELOW, 8.0));
+    let (gap, height) = (14.0, 92.0);
+    let thick = ((least - gap - 42.0) / sorted.len() as f64).clamp(15.0, 40.0);
+    let mean_left = LEFT + 6.0 + sorted.len() as f64 * thick + gap;
+    let right = mean_left + 36.0;
+    let names = sorted.iter().map(|duel| width(duel.input, SMALL)).fold(width(MEAN, SMALL) * 1.14, f64::max);
     let panels_top = 30.0;
     let bottom = panels_top + families.len() as f64 * (height + 18.0);
-    let tall = bottom + names * 0.77 + 26.0;
-    let mut canvas = Canvas::new(right + RIGHT, tall);
+    let tall = bottom + names * 0.77 + 32.0;
+    let mut canvas = Canvas::new(right.max(LEFT + least) + RIGHT, tall);
     canvas.text((LEFT, 18.0), Style::new(12.0, Anchor::Start).bold(), &title);
     for (place, family) in families.iter().enumerate() {
         let top = panels_top + place as f64 * (height + 18.0);
@@ -128,8 +169,7 @@ pub fn kernel(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
         let (label, _) = looks::engine(family);
         canvas.text((LEFT + 6.0, top + 15.0), Style::new(10.0, Anchor::Start).bold(), &label);
         if let Some(mean) = geometric_mean(ratios) {
-            let above = scale.at(mean.max(1.0)) - 4.0;
-            canvas.text((mean_left + 14.0, above), Style::new(SMALL, Anchor::Middle).bold(), &number(mean));
+            number(&mut canvas, &scale, mean_left + 14.0, mean, Style::new(SMALL, Anchor::Middle).bold());
         }
         frame(&mut canvas, &scale, right, (top + 20.0, top + height + 12.0));
     }
@@ -138,9 +178,8 @@ pub fn kernel(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
         let x = LEFT + 6.0 + (place as f64 + 0.5) * thick;
         canvas.text((x + 3.0, bottom + 8.0), slanted, duel.input);
     }
-    canvas.text((mean_left + 17.0, bottom + 8.0), slanted.bold(), "geometric mean");
-    let below = "inputs by number of stored values; the fastest variant of each peer; hollow: the peer is faster";
-    canvas.text((LEFT, tall - 6.0), Style::new(8.0, Anchor::Start).colored(FAINT), below);
+    canvas.text((mean_left + 17.0, bottom + 8.0), slanted.bold(), MEAN);
+    canvas.text((LEFT, tall - 6.0), Style::new(8.0, Anchor::Start).colored(FAINT), BELOW);
     Some(canvas)
 }
 
@@ -180,7 +219,7 @@ mod tests {
         let all = duels(&lines);
         let all: Vec<&Duel<'_>> = all.iter().collect();
         let chart = kernel(&all, 1).unwrap().svg("spmv");
-        for word in ["wave", "web", "oneMKL", "Eigen", "geometric mean", ">2.0<", ">0.5<"] {
+        for word in ["wave", "web", "oneMKL", "Eigen", "geometric mean", ">2.0<", ">0.50<"] {
             assert!(chart.contains(word), "{word}");
         }
         assert!(overview(&all, 1).unwrap().svg("all").contains("spmv"));
