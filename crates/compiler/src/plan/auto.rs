@@ -49,7 +49,9 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Result<V
         });
         commands.push(parallelize(kernel, var, Unit::CpuThread, race)?);
     }
-    for var in in_registers(kernel, &kernel.stmt) {
+    let mut lanes = in_registers(kernel, &kernel.stmt);
+    lanes.extend(summed_up(kernel, &kernel.stmt));
+    for var in lanes {
         if kernel.provenance.parallel(var).is_none() {
             notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
             commands.push(parallelize(kernel, var, Unit::CpuVector, Race::Ignore)?);
@@ -64,6 +66,28 @@ fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Resul
     let command = Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE };
     apply(kernel, &command)?;
     Ok(command)
+}
+
+/// The variables whose loops are innermost and add up, in a variable, the stored values of one tensor with what is gathered
+/// for them.
+fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Assign(_) => Vec::new(),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(|stmt| summed_up(kernel, stmt)).collect(),
+        Stmt::Where { consumer, producer } => [summed_up(kernel, consumer), summed_up(kernel, producer)].concat(),
+        Stmt::Forall(var, body) => match &**body {
+            Stmt::Assign(assign) => {
+                let variable = kernel.tensors[assign.lhs.tensor].role == Role::Workspace(WorkspaceKind::Scalar);
+                let single = Lattice::build(kernel, body, *var).is_ok_and(|lattice| {
+                    lattice.points.len() == 1
+                        && lattice.points[0].0.count_ones() == 1
+                        && lattice.searched() == Point::ALL
+                });
+                if variable && single { vec![*var] } else { Vec::new() }
+            }
+            _ => summed_up(kernel, body),
+        },
+    }
 }
 
 /// The variables whose loops are innermost and dense, so short that all their values fit the registers, and walk through
