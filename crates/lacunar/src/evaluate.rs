@@ -10,6 +10,7 @@ use crate::bind::{Slot, check_tensor, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::launch::Call;
+use crate::promises;
 
 /// How long the parts of a run took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +60,7 @@ fn run_step(
         )));
     }
     let sizes = sizes(program, step, slots)?;
+    promises::check(&plan.kernel, &sizes)?;
     let start = Instant::now();
     let converted = conversions(program, step, &sizes, slots)?;
     times.convert += start.elapsed();

@@ -34,6 +34,7 @@ mod interpret;
 mod kernel;
 mod launch;
 mod options;
+mod promises;
 mod schedule;
 mod tensor;
 

@@ -52,7 +52,7 @@ fn schedules_are_shown_as_they_are_given() {
     assert_eq!(text, "y: unroll(i, 2)\ny: unroll(j, 4)\n\nz: unroll(i, 3)\n");
     assert!(folder.succeed(&format!("{two} --explain")).contains("schedule y: unroll(i, 2), y: unroll(j, 4), z: "));
     let output = folder.run("compile 'y(i) = A(i,j) * x(j)' -s 'unroll(i,2)' -s 'parallelize(i,cpus)'");
-    assert!(output.err.contains("-s:1:29") && output.err.contains("did you mean `cpu`?"), "{}", output.err);
+    assert!(output.err.contains("-s:1:28") && output.err.contains("did you mean `cpu`?"), "{}", output.err);
 }
 
 #[test]
