@@ -23,8 +23,9 @@ mod report;
 mod wire;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Parser;
 
 use crate::case::Case;
@@ -70,7 +71,7 @@ struct Arguments {
     /// How often every engine has its turn; 0 chooses
     #[arg(long, default_value_t = 0)]
     rounds: usize,
-    /// Measure our kernels through the C compiler as well
+    /// Measure our kernels through the C compiler as well (with one number of threads)
     #[arg(long)]
     with_c: bool,
 }
@@ -93,6 +94,10 @@ impl Arguments {
         self.out.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("bench"))
     }
 
+    fn with_c(&self) -> bool {
+        self.with_c || !cfg!(feature = "llvm")
+    }
+
     fn rounds(&self) -> usize {
         match (self.rounds, self.quick) {
             (0, true) => 5,
@@ -108,6 +113,14 @@ fn main() -> Result<()> {
         return draw_again(&arguments.out());
     }
     ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
+    if arguments.with_c() {
+        let &[threads] = &arguments.threads[..] else {
+            bail!("kernels through the C compiler run on OpenMP's threads: `--threads` can be one number only");
+        };
+        if std::env::var("OMP_NUM_THREADS").ok() != Some(threads.to_string()) {
+            return run_again(threads);
+        }
+    }
     let definitions = Definition::read_all()?;
     let Arguments { made_up, scaling, quick, .. } = arguments;
     let sources = data::sources(&Wanted { folder: arguments.data.as_deref(), made_up, scaling, quick })?;
@@ -170,7 +183,7 @@ fn measure_one(
         if cfg!(feature = "llvm") {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::Llvm, threads)?));
         }
-        if arguments.with_c || !cfg!(feature = "llvm") {
+        if arguments.with_c() {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::C, threads)?));
         }
         for peer in peers.start(&case, &tensors, threads) {
@@ -183,6 +196,13 @@ fn measure_one(
         report.add(&case, threads, &outcome)?;
     }
     Ok(())
+}
+
+/// Starts this program again with so many threads for OpenMP, which looks at its environment only once.
+fn run_again(threads: usize) -> Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let status = command.args(std::env::args_os().skip(1)).env("OMP_NUM_THREADS", threads.to_string()).status()?;
+    std::process::exit(status.code().unwrap_or(1))
 }
 
 /// The summary and the charts of what was measured before.

@@ -3,7 +3,7 @@
 //! Between turns nothing runs for a moment, because threads of the engine before may still be looking for work.
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
@@ -17,6 +17,8 @@ const LARGEST_TURN: usize = 64;
 const FEWEST_TURNS: usize = 3;
 /// Milliseconds of one engine on one input after which the median is good enough.
 const LONG: f64 = 10_000.0;
+/// An engine whose first run takes longer is warm after it.
+const SLOW: Duration = Duration::from_secs(2);
 /// Longer than the threads of any engine spin when they have nothing to do.
 const REST: Duration = Duration::from_millis(15);
 
@@ -69,11 +71,15 @@ pub fn take_turns(engines: &mut [Box<dyn Engine + '_>], rounds: usize) -> Vec<Me
 
 /// Checks the result and finds how many runs make a turn.
 fn prepare(engine: &mut dyn Engine, reference: Option<Check>) -> Result<(Check, usize)> {
+    let start = Instant::now();
     let check = engine.check()?;
     if let Some(reference) = reference
         && !check.agrees(&reference)
     {
         bail!("its result differs: {check:?} instead of {reference:?}");
+    }
+    if start.elapsed() > SLOW {
+        return Ok((check, 1));
     }
     let time = median(&engine.run(2)?).max(1e-3);
     Ok((check, ((TURN / time) as usize).clamp(1, LARGEST_TURN)))

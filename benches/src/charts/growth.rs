@@ -113,7 +113,7 @@ fn draw(panels: &[Panel<'_>], words: &Words, axes: impl Fn(&Panel<'_>) -> Axes) 
     let mut families: Vec<&str> = families.into_iter().collect();
     families.sort_by_key(|family| *family != OURS);
     let entries: Vec<(String, Look)> = families.iter().map(|family| looks::engine(family)).collect();
-    let columns = panels.len().min(COLUMNS).max(2);
+    let columns = panels.len().clamp(2, COLUMNS);
     let rows = panels.len().div_ceil(columns);
     let right = LEFT + columns as f64 * (PANEL.0 + BETWEEN.0) - BETWEEN.0;
     let legend = looks::legend_height(right - LEFT, &entries, true);

@@ -129,3 +129,34 @@ impl Drop for Peer {
         let _ = self.child.wait();
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn start(script: &str, kernel: &str) -> Result<Peer> {
+        let command = ["sh", "-c", script].map(OsString::from).to_vec();
+        Peer::start("mkl", &Program { command, environment: Vec::new() }, Path::new("tensors"), kernel, 2)
+    }
+
+    #[test]
+    fn peers_answer_requests() {
+        let script = "echo ready 2.5; while read word rest; do \
+                      case $word in run) echo 1 $OMP_NUM_THREADS;; check) echo 3 1.5 1.5 0.5;; esac; done";
+        let mut peer = start(script, "spmv:inspected").unwrap();
+        assert_eq!((peer.name(), peer.inspection_ms()), ("mkl:inspected", 2.5));
+        assert_eq!(peer.run(2).unwrap(), [1.0, 2.0]);
+        let check = peer.check().unwrap();
+        assert_eq!((check.values, check.sum, check.magnitude, check.placed), (3, 1.5, 1.5, 0.5));
+    }
+
+    #[test]
+    fn peers_that_fail_are_errors() {
+        assert!(start("exit 1", "spmv").is_err());
+        assert!(start("echo hello", "spmv").is_err());
+        let mut peer = start("echo ready 0; read line; echo what", "spmv").unwrap();
+        assert_eq!(peer.name(), "mkl");
+        assert!(peer.run(1).is_err());
+        assert!(peer.check().is_err());
+    }
+}
