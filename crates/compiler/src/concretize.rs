@@ -116,6 +116,7 @@ impl Writer<'_> {
             dims: vars.iter().map(|var| self.kernel.vars[*var].size).collect(),
             role: Role::Workspace(kind),
             nnz: None,
+            heaviest: None,
             span: expr.span,
         })
     }

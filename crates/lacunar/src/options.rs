@@ -91,6 +91,9 @@ impl Options {
     /// Declares everything that a tensor says of itself: format, type, sizes, number of values; and that it is given.
     pub fn tensor(mut self, name: &str, tensor: &Tensor) -> Options {
         self.declarations.nnz.insert(name.to_string(), tensor.nnz());
+        if let Some(heaviest) = tensor.heaviest() {
+            self.declarations.heaviest.insert(name.to_string(), heaviest);
+        }
         self.declarations.inputs.get_or_insert_default().insert(name.to_string());
         self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims())
     }

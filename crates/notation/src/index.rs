@@ -46,6 +46,8 @@ pub struct Tensor {
     pub role: Role,
     /// Number of stored values, where known (for the planner).
     pub nnz: Option<u64>,
+    /// Number of stored values under that coordinate of the outermost level that has the most, where known (for the planner).
+    pub heaviest: Option<u64>,
     /// Where it first appears.
     pub span: Span,
 }

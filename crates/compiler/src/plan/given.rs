@@ -208,6 +208,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
         dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
         role: Role::Workspace(kind),
         nnz: None,
+        heaviest: None,
         span: value.span,
     })
 }

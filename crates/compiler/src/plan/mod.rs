@@ -15,6 +15,7 @@ mod cost;
 mod factor;
 mod given;
 mod order;
+mod skew;
 mod storage;
 mod workspaces;
 
@@ -86,6 +87,26 @@ pub struct Request<'a> {
 /// Why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+    if let (Search::Cost, None) = (request.search, request.schedule)
+        && let Some(schedule) = over_positions(program, statement)
+        && let Ok(mut plan) = made(program, statement, &Request { schedule: Some(&schedule), ..*request })
+    {
+        plan.notes.push("threads share stored values, not rows: one row holds a large part of them".to_string());
+        return Ok(plan);
+    }
+    made(program, statement, request)
+}
+
+/// The schedule for a statement whose operand is skewed.
+fn over_positions(program: &Program, statement: &Assignment) -> Option<Schedule> {
+    let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
+    let statement = make_explicit(statement, &mut kernel.vars);
+    let (lhs, rhs) = (&statement.lhs, flatten(statement.rhs.clone()));
+    let own = rhs.accesses().iter().all(|access| access.tensor != lhs.tensor);
+    own.then(|| skew::schedule(&kernel, lhs, &rhs)).flatten()
+}
+
+fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let Request { search, strict, schedule: given } = *request;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let result = statement.lhs.tensor;

@@ -262,6 +262,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
         role: Role::Workspace(kind),
         nnz: None,
+        heaviest: None,
         span: part.span,
     })
 }

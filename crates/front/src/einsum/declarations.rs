@@ -24,6 +24,8 @@ pub struct Declarations {
     pub sizes: IndexMap<String, u64>,
     /// Numbers of stored values.
     pub nnz: IndexMap<String, u64>,
+    /// Numbers of stored values under that coordinate of the outermost level that has the most.
+    pub heaviest: IndexMap<String, u64>,
     /// The tensors that are given. `None`: any tensor that is read and not assigned.
     pub inputs: Option<IndexSet<String>>,
 }

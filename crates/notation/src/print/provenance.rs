@@ -197,6 +197,7 @@ mod tests {
                 dims: vec![None],
                 role,
                 nnz: None,
+                heaviest: None,
                 span: Span::NONE,
             })
         });

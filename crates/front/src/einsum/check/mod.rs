@@ -47,6 +47,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
             dims: (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect(),
             role: entry.role,
             nnz: declarations.nnz.get(name).copied(),
+            heaviest: declarations.heaviest.get(name).copied(),
             span: entry.span,
         });
     }
