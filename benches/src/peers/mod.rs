@@ -59,7 +59,7 @@ impl Peers {
                 Err(error) => say(&format!("{name} is left out: {error:#}")),
             }
         }
-        peers.taco = env::var("TACO").ok();
+        peers.taco = env::var("TACO").ok().filter(|command| !command.is_empty());
         if peers.taco.is_none() {
             say("taco is left out: the environment variable TACO does not name its command");
         }
