@@ -19,6 +19,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
+use lacunar_notation::schedule::Merge;
 use rustc_hash::FxHashMap;
 
 use super::{Counter, INDEX, Lowerer, Scope};
@@ -47,6 +48,12 @@ impl Lowerer<'_> {
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
         let range = self.dense_bounds(var, scope)?;
         let counter = lattice.visits_all().then(|| self.b.declare(&self.var_name(var), range.0));
+        let leaf = scope.leaves.get(&var).copied().unwrap_or(var);
+        if let (Merge::Gallop, &[only], None) = (self.kernel.provenance.merge(leaf), loops, counter)
+            && only.members().all(|k| !self.repeats(lattice, k))
+        {
+            return self.gallop(var, body, lattice, only, &cursors, scope);
+        }
         for &point in loops {
             match (counter, point.0.count_ones()) {
                 (Some(counter), 0) => {
@@ -213,6 +220,104 @@ impl Lowerer<'_> {
         let block = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::While { cond: valid, body: block });
         Ok(())
+    }
+
+    /// An intersection in which iterators that lag jump to the coordinate of the one that leads.
+    ///
+    /// ```text
+    /// while pb < pb_end && pc < pc_end {
+    ///   i = max(b_crd[pb], c_crd[pc])
+    ///   if both have i { body; pb += 1; pc += 1 }
+    ///   else { pb = first of b at i or behind; pc = first of c at i or behind }      exponential search
+    /// }
+    /// ```
+    fn gallop(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        point: Point,
+        cursors: &FxHashMap<usize, Cursor>,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let members: Vec<usize> = point.members().collect();
+        let valid = members.iter().fold(None, |all, k| {
+            let at = self.b.var(cursors[k].position);
+            let valid = self.b.compare(CompareOp::Lt, at, cursors[k].end);
+            Some(match all {
+                None => valid,
+                Some(all) => self.b.and(all, valid),
+            })
+        });
+        let Some(valid) = valid else { return Ok(()) };
+        let name = self.var_name(var);
+        self.b.begin_block();
+        let coordinates: Vec<ExprId> =
+            members.iter().map(|k| self.cursor_coordinate(lattice, *k, cursors, &name)).collect();
+        let greatest = coordinates.iter().copied().reduce(|a, b| self.b.binary(BinaryOp::Max, a, b));
+        let coordinate = greatest.unwrap_or_else(|| self.b.int(0));
+        let coordinate = self.b.define(&name, coordinate);
+        let mut all = self.b.bool(true);
+        for &own in &coordinates {
+            let has = self.b.compare(CompareOp::Eq, own, coordinate);
+            all = self.b.and(all, has);
+        }
+        let one = self.b.int(1);
+        self.b.begin_block();
+        let mut inner = scope.clone();
+        inner.coordinates.insert(var, coordinate);
+        for &k in &members {
+            let iterator = &lattice.iterators[k];
+            let at = self.b.var(cursors[&k].position);
+            inner.bind(&iterator.access, iterator.level, Position::One(at));
+        }
+        let outcome = self.cases(var, body, lattice, point, &[], &inner);
+        for k in &members {
+            let at = self.b.var(cursors[k].position);
+            let next = self.b.add(at, one);
+            self.b.assign(cursors[k].position, next);
+        }
+        let then = self.b.end_block();
+        self.b.begin_block();
+        for (&k, &own) in members.iter().zip(&coordinates) {
+            let lags = self.b.compare(CompareOp::Lt, own, coordinate);
+            self.b.begin_block();
+            self.jump(lattice, k, cursors[&k], coordinate);
+            let jump = self.b.end_block();
+            self.b.push(lacunar_imp::Stmt::If { cond: lags, then: jump, otherwise: Vec::new() });
+        }
+        let otherwise = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::If { cond: all, then, otherwise });
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: valid, body: block });
+        outcome
+    }
+
+    /// Moves a cursor to its first coordinate that is `coordinate` or more: steps of doubled length until one is, then a search
+    /// within the last step.
+    fn jump(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) {
+        let iterator = &lattice.iterators[k];
+        let (one, two) = (self.b.int(1), self.b.int(2));
+        let from = self.b.var(cursor.position);
+        let step = self.b.declare("step", one);
+        let length = self.b.var(step);
+        let ahead = self.b.add(from, length);
+        let left = self.b.compare(CompareOp::Lt, ahead, cursor.end);
+        self.b.begin_block();
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let own = code.coordinate(&mut self.b, "ahead", ahead);
+        let reached = self.b.compare(CompareOp::Ge, own, coordinate);
+        self.b.if_then(reached, |b| b.push(lacunar_imp::Stmt::Break));
+        let doubled = self.b.mul(length, two);
+        self.b.assign(step, doubled);
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: left, body: block });
+        let half = self.b.binary(BinaryOp::Div, length, two);
+        let begin = self.b.add(from, half);
+        let end = self.b.binary(BinaryOp::Min, ahead, cursor.end);
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let found = code.seek(&mut self.b, begin, end, coordinate);
+        self.b.assign(cursor.position, found);
     }
 
     fn cursor_coordinate(

@@ -148,8 +148,9 @@ impl Lowerer<'_> {
         for (place, group) in appended.groups.iter().enumerate() {
             let count = self.b.var(group.counter);
             let parents = self.parents_of(&appended, place);
-            for level in group.head..=group.last {
-                for (&array, &(part, list)) in own[level].iter().zip(&lists.levels[level]) {
+            let levels = own.iter().zip(&lists.levels).enumerate();
+            for (level, (arrays, lists)) in levels.skip(group.head).take(group.last + 1 - group.head) {
+                for (&array, &(part, list)) in arrays.iter().zip(lists) {
                     match part {
                         levels::Part::Coordinates => self.b.deposit(list, chunk, array, count),
                         levels::Part::Positions if level > 0 => self.b.deposit(list, chunk, array, parents),

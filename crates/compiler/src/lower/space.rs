@@ -457,15 +457,15 @@ impl Lowerer<'_> {
 
     /// The value of a variable: bound by a loop, put together from what derives from it, or taken from what it derives from.
     pub(super) fn coordinate(&mut self, var: VarId, scope: &Scope) -> Result<ExprId, Diagnostic> {
-        match self.from_below(var, scope)? {
+        match self.value_below(var, scope)? {
             Some(value) => Ok(value),
-            None => self.from_above(var, scope)?.ok_or_else(|| {
+            None => self.value_above(var, scope)?.ok_or_else(|| {
                 Diagnostic::internal(format!("`{}` has no value where it is needed", self.var_name(var)))
             }),
         }
     }
 
-    fn from_below(&mut self, var: VarId, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
+    fn value_below(&mut self, var: VarId, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
         if let Some(&value) = scope.coordinates.get(&var) {
             return Ok(Some(value));
         }
@@ -473,7 +473,7 @@ impl Lowerer<'_> {
         for relation in uses {
             match relation {
                 Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => {
-                    let (Some(outer), Some(inner)) = (self.from_below(outer, scope)?, self.from_below(inner, scope)?)
+                    let (Some(outer), Some(inner)) = (self.value_below(outer, scope)?, self.value_below(inner, scope)?)
                     else {
                         continue;
                     };
@@ -485,7 +485,7 @@ impl Lowerer<'_> {
                     return Ok(Some(self.b.add(begin, inner)));
                 }
                 Relation::Bound { bounded, .. } => {
-                    if let Some(value) = self.from_below(bounded, scope)? {
+                    if let Some(value) = self.value_below(bounded, scope)? {
                         return Ok(Some(value));
                     }
                 }
@@ -495,7 +495,7 @@ impl Lowerer<'_> {
         Ok(None)
     }
 
-    fn from_above(&mut self, var: VarId, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
+    fn value_above(&mut self, var: VarId, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
         let Some(relation) = self.kernel.provenance.origin(var).cloned() else { return Ok(None) };
         let mut inside = scope.clone();
         let value = match relation {

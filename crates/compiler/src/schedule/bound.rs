@@ -37,7 +37,9 @@ pub(super) fn bound(
             (_, Some(known)) => format!("`{name}` runs over {known} values"),
             (_, None) => format!("the size of `{name}` is not known"),
         };
-        return Err(refuse("E1208", name.span, message, "a promise that does not hold"));
+        return Err(refuse("E1208", name.span, message, "a promise that does not hold").hint(
+            "promise what is known: `maxexact` for the size, `maxconstraint` for a number that it does not exceed",
+        ));
     }
     let known = if kind == BoundKind::MaxExact { Some(size) } else { known };
     let bounded = new_var(kernel, bounded, known);

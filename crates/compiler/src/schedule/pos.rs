@@ -92,14 +92,15 @@ pub(super) fn pos(
 
 /// A variable at which a body can have values where the access has none.
 fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) -> Option<VarId> {
+    let levels = pos_levels(kernel, key, originals);
     (0..originals.len()).find_map(|place| {
         let inner = Stmt::foralls(&originals[place + 1..], body.clone());
         let lattice = Lattice::build(kernel, &inner, originals[place]).ok()?;
         let own = lattice.iterators.iter().position(|it| it.access == *key && it.mode == Mode::Coiterate);
         let covered = match own {
             Some(own) => lattice.points.iter().all(|point| point.has(own)),
-            // A dense level has all coordinates; whether they are met depends on the level below.
-            None => place + 1 < originals.len() || key.vars.contains(&originals[place]),
+            // A dense level has all coordinates.
+            None => kernel.tensors[key.tensor].format.levels()[levels.start + place].properties().full,
         };
         (!covered).then_some(originals[place])
     })
