@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use lacunar::{Backend, DynTensor, Kernel, Options, Tensor};
-use lacunar_runtime::pool;
 
 use crate::case::Case;
 use crate::engine::{Check, Engine};
@@ -14,7 +13,6 @@ pub struct LacunarEngine<'a> {
     name: &'static str,
     kernel: Kernel,
     inputs: &'a [(&'a str, DynTensor)],
-    threads: usize,
     /// A dense result, whose memory is used again by each run.
     dense: Option<Tensor<f64>>,
 }
@@ -23,7 +21,7 @@ impl<'a> LacunarEngine<'a> {
     /// Compiles the kernel of a case, to be run on so many threads.
     pub fn new(case: &'a Case<'a>, backend: Backend, threads: usize) -> Result<LacunarEngine<'a>> {
         let result = case.definition.result();
-        let mut options = Options::new().backend(backend).format(result, case.result_format.clone());
+        let mut options = Options::new().backend(backend).threads(threads).format(result, case.result_format.clone());
         for (name, tensor) in &case.inputs {
             options = options.tensor(name, tensor);
         }
@@ -32,32 +30,24 @@ impl<'a> LacunarEngine<'a> {
         let dense = case.result_format.is_dense();
         let dense = dense.then(|| Tensor::zeros(&case.result_dims, case.result_format.clone())).transpose()?;
         let name = if backend == Backend::C { "lacunar-c" } else { "lacunar" };
-        Ok(LacunarEngine { name, kernel, inputs: &case.inputs, threads, dense })
+        Ok(LacunarEngine { name, kernel, inputs: &case.inputs, dense })
     }
 
     /// Runs once: the time, and the result where it is new.
     fn compute(&mut self) -> Result<(f64, Option<DynTensor>)> {
-        let (kernel, inputs) = (&self.kernel, self.inputs);
         if let Some(dense) = &mut self.dense {
-            let inputs: Vec<&DynTensor> = inputs.iter().map(|(_, tensor)| tensor).collect();
-            let (time, outcome) = on_threads(self.threads, || kernel.run(dense, &inputs));
-            outcome?;
-            return Ok((time, None));
+            let inputs: Vec<&DynTensor> = self.inputs.iter().map(|(_, tensor)| tensor).collect();
+            let start = Instant::now();
+            self.kernel.run(dense, &inputs)?;
+            return Ok((start.elapsed().as_secs_f64() * 1e3, None));
         }
-        let inputs: Vec<(&str, &DynTensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let (time, run) = on_threads(self.threads, || kernel.run_named(&inputs));
-        let (_, result) = run?.results.into_iter().next().context("there is no result")?;
+        let inputs: Vec<(&str, &DynTensor)> = self.inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let start = Instant::now();
+        let run = self.kernel.run_named(&inputs)?;
+        let time = start.elapsed().as_secs_f64() * 1e3;
+        let (_, result) = run.results.into_iter().next().context("there is no result")?;
         Ok((time, Some(result)))
     }
-}
-
-/// Calls `run` with at most so many threads for the kernels in it: the time in milliseconds, and what it gave.
-fn on_threads<R>(threads: usize, run: impl FnOnce() -> R) -> (f64, R) {
-    pool::with_threads(threads, || {
-        let start = Instant::now();
-        let outcome = run();
-        (start.elapsed().as_secs_f64() * 1e3, outcome)
-    })
 }
 
 impl Engine for LacunarEngine<'_> {
