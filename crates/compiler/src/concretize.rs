@@ -202,7 +202,7 @@ pub(crate) fn additive_terms(expr: &Expr) -> Vec<Expr> {
             terms
         }
         ExprKind::Unary(UnaryFn::Neg, a) => additive_terms(a).into_iter().map(negate).collect(),
-        _ => vec![pull_sum(expr.clone())],
+        _ => vec![pull_sum(expr.clone(), &has_no_sum)],
     }
 }
 
@@ -221,7 +221,26 @@ fn negate(term: Expr) -> Expr {
 /// sum(j, sum(i, A(i,j)) * B(j))  ->  sum(j, i, A(i,j) * B(j))
 /// ```
 pub(crate) fn flatten(expr: Expr) -> Expr {
-    let expr = pull_sum(expr.map_children(&mut flatten));
+    flatten_with(expr, &has_no_sum)
+}
+
+/// As [`flatten`], and products of sums are made one sum over all pairs too: the same value with more work, for nests that
+/// schedules apply to.
+///
+/// ```text
+/// sum(j, A(i,j)) * sum(k, B(i,k))  ->  sum(j, k, A(i,j) * B(i,k))
+/// ```
+pub(crate) fn one_sum(expr: Expr) -> Expr {
+    flatten_with(expr, &|_| true)
+}
+
+/// Whether nothing is summed up in an expression.
+pub(crate) fn has_no_sum(expr: &Expr) -> bool {
+    expr.reduced_vars().is_empty()
+}
+
+fn flatten_with(expr: Expr, goes_inside: &impl Fn(&Expr) -> bool) -> Expr {
+    let expr = pull_sum(expr.map_children(&mut |child| flatten_with(child, goes_inside)), goes_inside);
     let (dtype, span) = (expr.dtype, expr.span);
     match expr.kind {
         ExprKind::Reduce(ReduceOp::Add, mut vars, body) => match body.kind {
@@ -238,36 +257,27 @@ pub(crate) fn flatten(expr: Expr) -> Expr {
     }
 }
 
-/// `c * sum(j, e)` as `sum(j, c * e)`, where `c` has no sum of its own. On integers and reals alike a factor
-/// distributes over the sum (up to rounding).
-fn pull_sum(expr: Expr) -> Expr {
+/// `c * sum(j, e)` as `sum(j, c * e)`, for each factor `c` that `goes_inside` of a sum and has none of its variables. On
+/// integers and reals alike a factor distributes over the sum (up to rounding).
+fn pull_sum(expr: Expr, goes_inside: &impl Fn(&Expr) -> bool) -> Expr {
     let ExprKind::Binary(BinaryFn::Mul, a, b) = expr.kind else { return expr };
     let (dtype, span) = (expr.dtype, expr.span);
-    let (a, b) = (pull_sum(*a), pull_sum(*b));
-    let sums = |expr: &Expr| {
-        let mut found = false;
-        expr.visit(&mut |inner| found |= matches!(inner.kind, ExprKind::Reduce(..)));
-        found
-    };
-    let free = |vars: &[VarId], expr: &Expr| !sums(expr) && !expr.free_vars().iter().any(|var| vars.contains(var));
-    let kind = match (a.kind, b.kind) {
-        (ExprKind::Reduce(op, vars, body), kind) => {
-            let b = Expr { kind, dtype: b.dtype, span: b.span };
-            if free(&vars, &b) {
-                ExprKind::Reduce(op, vars, Box::new(Expr::binary(BinaryFn::Mul, *body, b, dtype)))
-            } else {
-                let a = Expr { kind: ExprKind::Reduce(op, vars, body), dtype: a.dtype, span: a.span };
-                ExprKind::Binary(BinaryFn::Mul, Box::new(a), Box::new(b))
-            }
+    let (a, b) = (pull_sum(*a, goes_inside), pull_sum(*b, goes_inside));
+    let takes = |sum: &Expr, factor: &Expr| match &sum.kind {
+        ExprKind::Reduce(_, vars, _) => {
+            let own = [factor.free_vars(), factor.reduced_vars()].concat();
+            goes_inside(factor) && !own.iter().any(|var| vars.contains(var))
         }
-        (kind, ExprKind::Reduce(op, vars, body)) => {
-            let a = Expr { kind, dtype: a.dtype, span: a.span };
-            if free(&vars, &a) {
-                ExprKind::Reduce(op, vars, Box::new(Expr::binary(BinaryFn::Mul, a, *body, dtype)))
-            } else {
-                let b = Expr { kind: ExprKind::Reduce(op, vars, body), dtype: b.dtype, span: b.span };
-                ExprKind::Binary(BinaryFn::Mul, Box::new(a), Box::new(b))
-            }
+        _ => false,
+    };
+    let product = |a: Expr, b: Expr| Box::new(pull_sum(Expr::binary(BinaryFn::Mul, a, b, dtype), goes_inside));
+    let (a_takes, b_takes) = (takes(&a, &b), takes(&b, &a));
+    let kind = match (a.kind, b.kind) {
+        (ExprKind::Reduce(op, vars, body), kind) if a_takes => {
+            ExprKind::Reduce(op, vars, product(*body, Expr { kind, dtype: b.dtype, span: b.span }))
+        }
+        (kind, ExprKind::Reduce(op, vars, body)) if b_takes => {
+            ExprKind::Reduce(op, vars, product(Expr { kind, dtype: a.dtype, span: a.span }, *body))
         }
         (a_kind, b_kind) => ExprKind::Binary(
             BinaryFn::Mul,

@@ -93,6 +93,20 @@ impl Lattice {
         }
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
+        // A workspace with marks tells at once whether it has a coordinate that another operand has.
+        let mut iterators = iterators;
+        for k in 0..iterators.len() {
+            let marked = kernel.tensors[iterators[k].access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
+            let led = |point: &Point| {
+                point.members().any(|other| {
+                    let role = kernel.tensors[iterators[other].access.tensor].role;
+                    iterators[other].mode == Mode::Coiterate && role != Role::Workspace(WorkspaceKind::Marked)
+                })
+            };
+            if marked && points.iter().all(led) {
+                iterators[k].mode = Mode::Search;
+            }
+        }
         Ok(Lattice { iterators, points })
     }
 

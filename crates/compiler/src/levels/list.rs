@@ -1,9 +1,11 @@
 //! List levels: the outermost level of a workspace that remembers its coordinates in a list whose length is a variable.
 //!
-//! Workspaces only; no tensor of a user is stored so. They are read after they are complete and in order.
+//! Workspaces only; no tensor of a user is stored so. They are read after they are complete and in order. The levels below are
+//! [`ListedSingleton`]s.
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId};
 
+use super::singleton::Singleton;
 use super::{LevelCode, Position};
 
 /// The list of a workspace's coordinates.
@@ -29,19 +31,7 @@ impl LevelCode for List {
     }
 
     fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
-        let at = b.declare("at", begin);
-        let here = b.var(at);
-        let left = b.compare(CompareOp::Lt, here, end);
-        let keys = self.keys;
-        b.while_loop(left, |b| {
-            let own = b.load_index("own", keys, here);
-            let reached = b.compare(CompareOp::Ge, own, coordinate);
-            b.if_then(reached, |b| b.push(Stmt::Break));
-            let one = b.int(1);
-            let next = b.add(here, one);
-            b.assign(at, next);
-        });
-        here
+        seek(b, self.keys, begin, end, coordinate)
     }
 
     fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
@@ -51,4 +41,51 @@ impl LevelCode for List {
     fn count_positions(&self, b: &mut Builder, _parents: ExprId, _size: ExprId) -> ExprId {
         b.var(self.count)
     }
+}
+
+/// A level below the outermost of a workspace's list.
+#[derive(Debug)]
+pub struct ListedSingleton(pub Singleton);
+
+impl LevelCode for ListedSingleton {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        self.0.bounds(b, parent)
+    }
+
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.0.span(b, first, end)
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        self.0.parent(b, position, parents)
+    }
+
+    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        seek(b, self.0.crd, begin, end, coordinate)
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
+        self.0.coordinate(b, name, position)
+    }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId {
+        self.0.count_positions(b, parents, size)
+    }
+}
+
+/// The first position whose coordinate is `coordinate` or more. The coordinates of a list are signed, which the search of
+/// [`Builder::lower_bound`] is not for.
+fn seek(b: &mut Builder, keys: ArrayId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+    let at = b.declare("at", begin);
+    let here = b.var(at);
+    let left = b.compare(CompareOp::Lt, here, end);
+    b.while_loop(left, |b| {
+        let own = b.load_index("own", keys, here);
+        let reached = b.compare(CompareOp::Ge, own, coordinate);
+        b.if_then(reached, |b| b.push(Stmt::Break));
+        let one = b.int(1);
+        let next = b.add(here, one);
+        b.assign(at, next);
+    });
+    here
 }

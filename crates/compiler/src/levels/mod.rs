@@ -130,7 +130,7 @@ pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Box<dyn LevelCode>> {
         .enumerate()
         .map(|(level, &keys)| match level {
             0 => Box::new(List { keys, count }) as Box<dyn LevelCode>,
-            _ => Box::new(singleton::Singleton { crd: keys }),
+            _ => Box::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
         })
         .collect()
 }

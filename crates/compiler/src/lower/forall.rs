@@ -219,6 +219,14 @@ impl Lowerer<'_> {
             if above.iter().any(|&other| !here.has(other) && !searched.has(other)) {
                 continue;
             }
+            if let Some(marks) = self.marks_of(iterator.access.tensor) {
+                let coordinate = scope.coordinates[&var];
+                let marked = self.b.load("marked", marks, coordinate);
+                let found = conditions.into_iter().fold(marked, |all, c| self.b.and(all, c));
+                scope.bind(&iterator.access, iterator.level, Position::One(coordinate));
+                present.push((k, found));
+                continue;
+            }
             let array = self.tensors[iterator.access.tensor.index()].levels[iterator.level].search_array();
             let array = array.ok_or_else(|| self.unbound(&iterator.access, iterator.level))?;
             let no = self.b.bool(false);

@@ -18,7 +18,7 @@ use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
 
 use super::compute::Presence;
 use super::{Counter, INDEX, Lowerer, Scope, Written, workspace_kind};
-use crate::iterate::iterators::AccessKey;
+use crate::iterate::iterators::{AccessKey, Mode};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::races::filled_inside;
 use crate::iterate::space::original_loops;
@@ -135,7 +135,9 @@ impl Lowerer<'_> {
         }
         self.stmt(producer, scope)?;
         for &tensor in &filled {
-            self.order_workspace(tensor);
+            if self.is_walked(&original_loops(self.kernel, consumer), tensor) {
+                self.order_workspace(tensor);
+            }
         }
         let written = self.stmt(consumer, scope)?;
         for &tensor in &filled {
@@ -204,6 +206,30 @@ impl Lowerer<'_> {
         if let Some(given) = given {
             let yes = self.b.bool(true);
             self.b.assign(given, yes);
+        }
+    }
+
+    /// Whether a consumer walks through the list of a workspace, other than looking coordinates up.
+    fn is_walked(&self, consumer: &Stmt, tensor: TensorId) -> bool {
+        match consumer {
+            Stmt::Assign(_) => false,
+            Stmt::Sequence(stmts) => stmts.iter().any(|stmt| self.is_walked(stmt, tensor)),
+            Stmt::Where { consumer, producer } => self.is_walked(consumer, tensor) || self.is_walked(producer, tensor),
+            Stmt::Forall(var, body) => {
+                let lattice = Lattice::build(self.kernel, body, *var);
+                let walks = lattice.map_or(true, |lattice| {
+                    lattice.iterators.iter().any(|it| it.access.tensor == tensor && it.mode == Mode::Coiterate)
+                });
+                walks || self.is_walked(body, tensor)
+            }
+        }
+    }
+
+    /// The marks of a workspace that has some.
+    pub(super) fn marks_of(&self, tensor: TensorId) -> Option<ArrayId> {
+        match self.tensors[tensor.index()].workspace {
+            Some(Workspace::Marked { marks, .. }) => Some(marks),
+            _ => None,
         }
     }
 

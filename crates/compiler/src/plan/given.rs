@@ -1,6 +1,6 @@
 //! Schedules that are given: which statement their commands apply to, and what is settled after them.
 //!
-//! Leading `reorder`s of the statement's own variables fix the order that the plan is made for; what follows applies to the
+//! `reorder`s of the statement's own variables, before these are replaced, fix the order that the plan is made for; what follows applies to the
 //! planned statement, with its workspaces. Commands that need a nest of loops and nothing else (`fuse`, `pos`, `coord`,
 //! `precompute`, a `reorder` of derived variables) apply to the *flat nest* instead, if the statement is one sum:
 //!
@@ -8,22 +8,18 @@
 //! y(i) = A(i,j) * x(j)      forall(i, forall(j, y(i) += A(i,j) * x(j)))
 //! ```
 //!
-//! Afterwards, operands that contradict the order in which coordinates become known are converted, and what is added up
-//! goes through a variable or a workspace where the result cannot be added to in place:
+//! Afterwards, operands that contradict the order in which coordinates become known are converted, and [`super::finish`]
+//! settles how the result is reached.
 //!
-//! ```text
-//! forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))))
-//!   ->  forall(i0, forall(i1, where(y(i) = t, forall(j, t += A(i,j) * x(j)))))
-//! ```
-//!
-//! Paper: Senanayake et al. 2020, §5 and §6; Kjolstad et al. 2019, §4.
+//! Paper: Senanayake et al. 2020, §5 and §6.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, TensorId, VarId};
+
+use crate::concretize::has_no_sum;
 
 /// A command that says the order of the loops; none for a single loop.
 pub(super) fn order_command(kernel: &Kernel, order: &[VarId]) -> Option<Command> {
@@ -53,9 +49,24 @@ pub(super) fn wants_flat_nest(schedule: &Schedule) -> bool {
     })
 }
 
-/// How many of a schedule's commands come before all others and reorder variables of the statement.
-pub(super) fn leading_reorders(schedule: &Schedule) -> usize {
-    schedule.commands.iter().take_while(|command| matches!(command.kind, CommandKind::Reorder(_))).count()
+/// A schedule's commands in two parts: those that reorder variables of the statement before any is replaced, and the others.
+pub(super) fn orders_first(schedule: &Schedule) -> (Vec<&Command>, Vec<&Command>) {
+    let replaces = |command: &&Command| {
+        !matches!(
+            command.kind,
+            CommandKind::Reorder(_)
+                | CommandKind::Parallelize { .. }
+                | CommandKind::Unroll { .. }
+                | CommandKind::Mergeby { .. }
+                | CommandKind::Assemble { .. }
+        )
+    };
+    let (before, after) =
+        schedule.commands.split_at(schedule.commands.iter().take_while(|command| !replaces(command)).count());
+    let (orders, mut others): (Vec<&Command>, Vec<&Command>) =
+        before.iter().partition(|command| matches!(command.kind, CommandKind::Reorder(_)));
+    others.extend(after);
+    (orders, others)
 }
 
 /// An order with the named variables in another order, at the places that they have together.
@@ -80,13 +91,19 @@ pub(super) fn reordered(kernel: &Kernel, order: &[VarId], names: &[Name]) -> Res
     Ok(order.iter().map(|var| if wanted.contains(var) { next.next().unwrap_or(*var) } else { *var }).collect())
 }
 
+/// What a statement that is one sum adds up; the whole expression of others.
+pub(super) fn summand(flat: &Expr) -> &Expr {
+    match &flat.kind {
+        ExprKind::Reduce(ReduceOp::Add, _, body) => body,
+        _ => flat,
+    }
+}
+
 /// The flat nest of a statement that is one sum, or has none; `None` for others.
 pub(super) fn flat_nest(lhs: &Access, op: AssignOp, flat: &Expr, order: &[VarId]) -> Option<Stmt> {
-    let (op, rhs) = match &flat.kind {
-        ExprKind::Reduce(ReduceOp::Add, _, body) => (AssignOp::Reduce(ReduceOp::Add), (**body).clone()),
-        _ => (op, flat.clone()),
-    };
-    rhs.reduced_vars().is_empty().then(|| Stmt::foralls(order, Stmt::Assign(Assign { lhs: lhs.clone(), op, rhs })))
+    let op = if matches!(flat.kind, ExprKind::Reduce(..)) { AssignOp::Reduce(ReduceOp::Add) } else { op };
+    let rhs = summand(flat).clone();
+    has_no_sum(&rhs).then(|| Stmt::foralls(order, Stmt::Assign(Assign { lhs: lhs.clone(), op, rhs })))
 }
 
 /// Each assignment of a statement, with the variables of accesses in the order in which the loops around it make them known.
@@ -134,83 +151,6 @@ pub(super) fn map_exprs(stmt: Stmt, f: &mut impl FnMut(Expr) -> Expr) -> Stmt {
         }
         Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(|stmt| map_exprs(stmt, f)).collect()),
     }
-}
-
-/// What is added to the result goes through a variable where all of a sum is formed at one place, and through a workspace
-/// where a sparse result would be scattered into.
-pub(super) fn finish(kernel: &mut Kernel) -> Result<(), Diagnostic> {
-    let (loops, inner) = chain(&kernel.stmt);
-    let Stmt::Assign(assign) = inner else { return Ok(()) };
-    if assign.op == AssignOp::Set {
-        return Ok(());
-    }
-    let assign = assign.clone();
-    let summed = |var: &VarId| kernel.provenance.originals(*var).iter().any(|own| !assign.lhs.vars.contains(own));
-    let Some(first) = loops.iter().position(summed) else {
-        return Ok(());
-    };
-    let (outside, inside) = loops.split_at(first);
-    let scattered: Vec<VarId> =
-        assign.lhs.vars.iter().copied().filter(|var| !kernel.provenance.is_known(*var, outside)).collect();
-    let tensor = &kernel.tensors[assign.lhs.tensor];
-    let dense = tensor.format.is_dense();
-    if dense && !scattered.is_empty() {
-        return Ok(());
-    }
-    // The consumer has the loops that only the scattered variables derive from.
-    let consumer: Vec<VarId> = inside.iter().copied().filter(|var| !summed(var)).collect();
-    let reached = [outside, consumer.as_slice()].concat();
-    if let Some(cut) = scattered.iter().find(|var| !kernel.provenance.is_known(**var, &reached)) {
-        let (name, result) = (&kernel.vars[*cut].name, &tensor.name);
-        return Err(Diagnostic::error(
-            "E1214",
-            format!(
-                "`{result}` ({}) is sparse, and `{name}` is known only together with what is summed over",
-                tensor.format
-            ),
-        )
-        .hint(format!("store `{result}` densely, or do not fuse `{name}` with a variable of the sum")));
-    }
-    let workspace = workspace(kernel, &scattered, &assign.rhs);
-    let access = Access { tensor: workspace, vars: scattered, span: assign.rhs.span };
-    let (dtype, span) = (assign.rhs.dtype, assign.rhs.span);
-    let read = Expr { kind: ExprKind::Access(access.clone()), dtype, span };
-    let op = if kernel.updates { assign.op } else { AssignOp::Set };
-    let producer = Assign { lhs: access, op: assign.op, rhs: assign.rhs };
-    let made = Stmt::Where {
-        consumer: Box::new(Stmt::foralls(&consumer, Stmt::Assign(Assign { lhs: assign.lhs, op, rhs: read }))),
-        producer: Box::new(Stmt::foralls(inside, Stmt::Assign(producer))),
-    };
-    kernel.stmt = Stmt::foralls(outside, made);
-    Ok(())
-}
-
-fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
-    let mut vars = Vec::new();
-    while let Stmt::Forall(var, body) = stmt {
-        vars.push(*var);
-        stmt = body;
-    }
-    (vars, stmt)
-}
-
-fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
-    let order = vars.len();
-    let (kind, format) = match order {
-        0 => (WorkspaceKind::Scalar, Format::dense(0)),
-        _ => (WorkspaceKind::Sorted, Format::coo(order)),
-    };
-    let name = super::free_name(kernel, if order == 0 { "t" } else { "w" });
-    kernel.tensors.push(Tensor {
-        name,
-        format,
-        dtype: value.dtype,
-        dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
-        role: Role::Workspace(kind),
-        nnz: None,
-        heaviest: None,
-        span: value.span,
-    })
 }
 
 /// Accesses whose positions a loop runs over keep their storage.

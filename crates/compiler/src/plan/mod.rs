@@ -13,7 +13,9 @@
 mod auto;
 mod cost;
 mod factor;
+mod finish;
 mod given;
+mod lookup;
 mod order;
 mod skew;
 mod storage;
@@ -27,7 +29,7 @@ use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId, VarId,
 };
 
-use crate::concretize::{concretize, flatten};
+use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::apply;
@@ -88,22 +90,30 @@ pub struct Request<'a> {
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     if let (Search::Cost, None) = (request.search, request.schedule)
-        && let Some(schedule) = over_positions(program, statement)
+        && let Some((schedule, why)) = special(program, statement)
         && let Ok(mut plan) = made(program, statement, &Request { schedule: Some(&schedule), ..*request })
     {
-        plan.notes.push("threads share stored values, not rows: one row holds a large part of them".to_string());
+        plan.notes.push(why.to_string());
         return Ok(plan);
     }
     made(program, statement, request)
 }
 
-/// The schedule for a statement whose operand is skewed.
-fn over_positions(program: &Program, statement: &Assignment) -> Option<Schedule> {
+/// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
+fn special(program: &Program, statement: &Assignment) -> Option<(Schedule, &'static str)> {
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let statement = make_explicit(statement, &mut kernel.vars);
     let (lhs, rhs) = (&statement.lhs, flatten(statement.rhs.clone()));
-    let own = rhs.accesses().iter().all(|access| access.tensor != lhs.tensor);
-    own.then(|| skew::schedule(&kernel, lhs, &rhs)).flatten()
+    if rhs.accesses().iter().any(|access| access.tensor == lhs.tensor) {
+        return None;
+    }
+    let skewed = skew::schedule(&kernel, lhs, &rhs);
+    let skewed =
+        skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
+    skewed.or_else(|| {
+        let found = lookup::schedule(&kernel, lhs, &rhs)?;
+        Some((found, "an operand that stays the same is looked up, not merged again and again"))
+    })
 }
 
 fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
@@ -137,10 +147,11 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
 
     let mut schedule = given.cloned().unwrap_or_default();
-    let leading = given::leading_reorders(&schedule);
+    let (orders, others) = given::orders_first(&schedule);
     let flat = flatten(rhs.clone());
     let nest = if given::wants_flat_nest(&schedule) {
-        given::flat_nest(&lhs, op, &flat, &order::natural_order(&kernel, &lhs, &flat))
+        let sum = one_sum(rhs.clone());
+        given::flat_nest(&lhs, op, &sum, &order::natural_order(&kernel, &lhs, given::summand(&sum)))
     } else {
         None
     };
@@ -168,7 +179,7 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
                     notes.push("partial sums are formed before they are multiplied".to_string());
                 }
             }
-            for command in &schedule.commands[..leading] {
+            for command in orders {
                 if let CommandKind::Reorder(names) = &command.kind {
                     choice.order = given::reordered(&kernel, &choice.order, names)?;
                     choice.reason = "given".to_string();
@@ -209,12 +220,7 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
     for (key, format) in discordant {
         let source = key.tensor;
         if given::is_positioned(&kernel, source, &key.vars) {
-            let name = &kernel.tensors[source].name;
-            return Err(Diagnostic::error(
-                "E1213",
-                format!("the order of the loops contradicts the storage of `{name}`, whose positions are looped over"),
-            )
-            .hint("take the positions of another operand, or keep the order of its levels"));
+            return Err(finish::contradicted(&kernel, source, &schedule));
         }
         let tensor = converted(&mut kernel, source, &format, &mut conversions);
         notes.push(format!(
@@ -238,18 +244,23 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
     lhs.tensor = result;
 
     if flat_nest {
-        given::finish(&mut kernel)?;
+        finish::finish(&mut kernel, &schedule)?;
         workspaces::choose(&mut kernel, &mut notes);
     } else {
         concretize(&mut kernel, &lhs, op, &rhs, &order);
         workspaces::choose(&mut kernel, &mut notes);
-        for command in &schedule.commands[leading..] {
-            apply(&mut kernel, command)?;
+        let single = !given::wants_flat_nest(&schedule);
+        for command in others {
+            let terms = "the commands apply to the loops of a planned statement, for it is more than one sum";
+            apply(&mut kernel, command).map_err(|refusal| if single { refusal } else { refusal.note(terms) })?;
         }
     }
     if search == Search::Cost && given.is_none() {
         schedule.commands.extend(given::order_command(&kernel, &order));
         schedule.commands.extend(auto::schedule(&mut kernel, &mut notes)?);
+    }
+    if given.is_some() {
+        finish::check(&kernel, &schedule)?;
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
     Ok(Plan { kernel, result, statement, conversions, convert_result, notes, schedule })

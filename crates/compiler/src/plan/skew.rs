@@ -18,6 +18,9 @@ use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 /// The share of a tensor's values from which on its heaviest row upsets the balance: one in so many.
 const HEAVY: u64 = 16;
 
+/// The fewest values for which balance matters: fewer are one thread's work.
+const MANY: u64 = 1 << 17;
+
 /// A schedule over positions for `lhs = flat`, if its only sparse operand is skewed.
 pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, summed, _) = &flat.kind else { return None };
@@ -25,7 +28,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
     let mut sparse = flat.accesses().into_iter().filter(|access| sparse_levels(kernel, access.tensor).next().is_some());
     let (access, None) = (sparse.next()?, sparse.next()) else { return None };
     let (key, info) = (AccessKey::from(access), &kernel.tensors[access.tensor]);
-    let heavy = info.heaviest?.saturating_mul(HEAVY) >= info.nnz?;
+    let heavy = info.nnz? >= MANY && info.heaviest?.saturating_mul(HEAVY) >= info.nnz?;
     let vars: Vec<VarId> = (0..key.vars.len()).map(|level| level_var(kernel, &key, level)).collect();
     // The result's variables come first, the summed ones last, and the result can be added to in place.
     let kept = vars.iter().take_while(|var| lhs.vars.contains(var)).count();

@@ -19,7 +19,7 @@ use crate::iterate::lattice::Lattice;
 use crate::iterate::space::{original_loops, replaced_by};
 
 /// The largest dimension for which a marked workspace is made: 17 bytes a coordinate.
-const MARKED_LIMIT: u64 = 1 << 27;
+pub(super) const MARKED_LIMIT: u64 = 1 << 27;
 /// The most elements a dense workspace of known size may have.
 const DENSE_LIMIT: u64 = 1 << 28;
 

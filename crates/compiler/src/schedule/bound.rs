@@ -15,7 +15,7 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{BoundKind, Name};
 
 use super::nest::replace_loops;
-use super::{leaf, new_var, refuse};
+use super::{new_var, refuse, replaceable};
 
 pub(super) fn bound(
     kernel: &mut Kernel,
@@ -24,7 +24,7 @@ pub(super) fn bound(
     size: u64,
     kind: BoundKind,
 ) -> Result<(), Diagnostic> {
-    let parent = leaf(kernel, name)?;
+    let parent = replaceable(kernel, name)?;
     let known = kernel.vars[parent].size;
     let wrong = known.is_some_and(|known| match kind {
         BoundKind::MaxExact => known != size,

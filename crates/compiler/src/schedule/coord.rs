@@ -15,11 +15,11 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
 
 use super::nest::replace_loops;
-use super::{leaf, new_var, refuse};
+use super::{new_var, refuse, replaceable};
 use crate::iterate::space::driver;
 
 pub(super) fn coord(kernel: &mut Kernel, name: &Name, coordinate: &Name) -> Result<(), Diagnostic> {
-    let position = leaf(kernel, name)?;
+    let position = replaceable(kernel, name)?;
     let originals = kernel.provenance.originals(position);
     let inner = match kernel.provenance.origin(position) {
         Some(Relation::Pos { .. }) => true,

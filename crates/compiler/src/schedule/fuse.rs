@@ -14,7 +14,7 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
 
 use super::nest::{each_loop, replace_loops};
-use super::{leaf, new_var, refuse};
+use super::{new_var, refuse, replaceable};
 use crate::iterate::space::driver;
 
 pub(super) fn fuse(
@@ -24,7 +24,7 @@ pub(super) fn fuse(
     fused: &Name,
     span: Span,
 ) -> Result<(), Diagnostic> {
-    let (outer, inner) = (leaf(kernel, outer_name)?, leaf(kernel, inner_name)?);
+    let (outer, inner) = (replaceable(kernel, outer_name)?, replaceable(kernel, inner_name)?);
     let mut direct = true;
     each_loop(&kernel.stmt, outer, &mut |body, _| direct &= matches!(body, Stmt::Forall(var, _) if *var == inner));
     each_loop(&kernel.stmt, inner, &mut |_, around| direct &= around.last() == Some(&outer));

@@ -21,6 +21,8 @@ mod reorder;
 mod split;
 mod unroll;
 
+pub(crate) use parallelize::check_shared;
+
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name};
@@ -59,6 +61,21 @@ fn leaf(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
         refuse("E1201", name.span, format!("there is no loop over `{}`", name.text), "no such loop")
             .hint(format!("there are loops over {}", there.join(", ")))
     })
+}
+
+/// The variable of a name whose loop is to be replaced by others: nothing is said of it yet, which would be lost.
+fn replaceable(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
+    let var = leaf(kernel, name)?;
+    match kernel.provenance.tags(var).next() {
+        None => Ok(var),
+        Some(_) => Err(refuse(
+            "E1216",
+            name.span,
+            format!("what was said of the loop over `{name}` would be lost"),
+            "replaced",
+        )
+        .hint("make the loops first, then say who runs them and how")),
+    }
 }
 
 /// A new variable.

@@ -2,7 +2,8 @@
 //!
 //! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
 //! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
-//! vectors: the loop is innermost. It changes nothing but a tag.
+//! vectors: the loop is innermost. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
+//! there, `atomics` is carried out as `temporary`.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
@@ -63,6 +64,24 @@ pub(super) fn parallelize(
     Ok(())
 }
 
+/// Whether threads can share the loops that they are said to share, after all other transformations too.
+///
+/// # Errors
+/// They cannot; `span` is the place to name.
+pub(crate) fn check_shared(kernel: &Kernel, span: Span) -> Result<(), Diagnostic> {
+    for (var, tag) in &kernel.provenance.tags {
+        if let Tag::Parallel(Unit::CpuThread, race) = tag {
+            let name = Name { text: kernel.vars[*var].name.clone(), span };
+            let settled = threads(kernel, &name, *var, *race, span)?;
+            if settled != *race {
+                let message = format!("a race over `{name}` needs `{}` now, not `{}`", settled.name(), race.name());
+                return Err(refuse("E1210", span, message, "after this"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The race strategy with which threads can share the loops over a variable.
 fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
     let shared = |other: &VarId| *other == var || kernel.provenance.is_shared(*other);
@@ -109,6 +128,7 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
                 );
             }
             Race::Auto | Race::ParallelReduction => chosen = Race::Temporary,
+            Race::Atomics if together.iter().any(|tensor| is_variable(kernel, *tensor)) => chosen = Race::Temporary,
             Race::Temporary | Race::Atomics | Race::Ignore => {}
         }
         if race == Race::Ignore {
@@ -126,6 +146,10 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
         None if chosen == Race::Auto => Ok(Race::None),
         None => Ok(chosen),
     }
+}
+
+fn is_variable(kernel: &Kernel, tensor: TensorId) -> bool {
+    kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Scalar)
 }
 
 /// Whether a loop that appends to a sparse result does it in parts that follow each other.

@@ -16,7 +16,7 @@ use lacunar_notation::schedule::Name;
 use lacunar_notation::{Access, VarId};
 
 use super::nest::{each_loop, replace_loops};
-use super::{leaf, new_var, refuse};
+use super::{new_var, refuse, replaceable};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::space::pos_levels;
@@ -28,7 +28,7 @@ pub(super) fn pos(
     access: &Access,
     span: Span,
 ) -> Result<(), Diagnostic> {
-    let coordinate = leaf(kernel, name)?;
+    let coordinate = replaceable(kernel, name)?;
     let tensor = kernel.tensors[access.tensor].name.clone();
     let originals = kernel.provenance.originals(coordinate);
     let whole = kernel.provenance.ancestors(coordinate).into_iter().all(|var| {

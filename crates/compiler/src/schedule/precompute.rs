@@ -10,8 +10,10 @@
 //!   ->  where(forall(i, y(i) = w(i)), forall(iw, w(iw) = b(iw) * c(iw)))               precompute(b(i) * c(i), i, iw)
 //! ```
 //!
-//! Loops of sums that only the part needs move into the producer. Papers: Kjolstad et al. 2019, §4; Senanayake et al. 2020,
-//! §5.1.
+//! Loops of sums that only the part needs move into the producer, if the part is a factor of what is summed up (`exp(A(i,j))`
+//! is not the same of a sum). The producer stands outside of loops that it does not depend on, and inside of those that the
+//! part and the rest both depend on and that the workspace is not over.
+//! Papers: Kjolstad et al. 2019, §4; Senanayake et al. 2020, §5.1.
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
@@ -19,7 +21,7 @@ use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
 use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId, WorkspaceKind,
+    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
 
 use super::{leaf, new_var, refuse};
@@ -33,7 +35,7 @@ pub(super) fn precompute(
     span: Span,
 ) -> Result<(), Diagnostic> {
     let leaves = vars.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
-    let Some((loops, assign)) = find(&kernel.stmt, expr, &mut Vec::new()) else {
+    let Some(Found { assign, loops, around }) = find(&kernel.stmt, expr, &mut Path::default()) else {
         return Err(refuse("E1212", span, "the expression is no part of what is computed", "this")
             .hint("name operands of one sum or product as they stand in the statement"));
     };
@@ -59,8 +61,24 @@ pub(super) fn precompute(
     other_vars.extend(&assign.lhs.vars);
     // Outside stay the loops before the first that the workspace, or only the part, runs over.
     let sums = |leaf: VarId| needs(&part_vars, leaf) && !needs(&other_vars, leaf);
-    let place = loops.iter().position(|var| leaves.contains(var) || sums(*var)).unwrap_or(loops.len());
-    let (outside, inside) = loops.split_at(place);
+    let both = |leaf: VarId| needs(&part_vars, leaf) && needs(&other_vars, leaf);
+    let mut place = loops.iter().position(|var| leaves.contains(var) || sums(*var)).unwrap_or(loops.len());
+    let shared = loops.iter().rposition(|var| !leaves.contains(var) && both(*var));
+    if let Some(shared) = shared.filter(|shared| *shared >= place) {
+        if let Some(leaf) = loops[..shared].iter().find(|var| leaves.contains(var)) {
+            let (name, leaf) = (&kernel.vars[loops[shared]].name, &kernel.vars[*leaf].name);
+            return Err(refuse("E1212", span, format!("the expression and the rest both depend on `{name}`"), "this")
+                .hint(format!(
+                    "name `{name}` among the variables, or `reorder` its loop outside of that over `{leaf}`"
+                )));
+        }
+        place = shared + 1;
+    }
+    // Loops that the part does not depend on would only repeat it.
+    while place > 0 && !leaves.is_empty() && !needs(&part_vars, loops[place - 1]) {
+        place -= 1;
+    }
+    let inside = &loops[place..];
     let consumer_loops: Vec<VarId> = inside
         .iter()
         .copied()
@@ -68,15 +86,17 @@ pub(super) fn precompute(
         .collect();
     let producer_loops: Vec<VarId> =
         inside.iter().copied().filter(|var| leaves.contains(var) || needs(&part_vars, *var)).collect();
-    if let Some(both) =
-        inside.iter().find(|var| !leaves.contains(var) && needs(&other_vars, **var) && needs(&part_vars, **var))
+    if let Some(summed) = inside.iter().find(|var| !leaves.contains(var) && sums(**var))
+        && !is_factor(&assign.rhs, expr)
     {
-        let name = &kernel.vars[*both].name;
-        return Err(refuse("E1212", span, format!("the expression and the rest both depend on `{name}`"), "this")
-            .hint(format!("name `{name}` among the variables of the workspace")));
+        let name = &kernel.vars[*summed].name;
+        let message = format!("the expression is not a factor of what is summed up over `{name}`");
+        return Err(
+            refuse("E1212", span, message, "this").hint(format!("name `{name}` among the variables of the workspace"))
+        );
     }
     let reduces = producer_loops.iter().any(|var| !leaves.contains(var));
-    let (outside, assign) = (outside.to_vec(), assign.clone());
+    let assign = assign.clone();
     let mut copies = leaves.clone();
     let mut part = part;
     let mut producer_vars = producer_loops.clone();
@@ -106,36 +126,87 @@ pub(super) fn precompute(
         let originals = kernel.provenance.originals(*var);
         !originals.iter().all(|original| assign.lhs.vars.contains(original)) && !assign.lhs.vars.contains(var)
     };
-    let left = consumer_loops.iter().chain(&outside).any(summed);
+    let left = consumer_loops.iter().chain(&around[..around.len() - inside.len()]).any(summed);
     let op = if left || kernel.updates { assign.op } else { AssignOp::Set };
     let consumer = Stmt::foralls(&consumer_loops, Stmt::Assign(Assign { lhs: assign.lhs.clone(), op, rhs }));
     let op = if reduces { AssignOp::Reduce(ReduceOp::Add) } else { AssignOp::Set };
     let producer = Stmt::foralls(&producer_vars, Stmt::Assign(Assign { lhs: fill, op, rhs: part }));
     let made = Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
-    let target = Stmt::foralls(inside_of(&loops, place), Stmt::Assign(assign));
+    let target = Stmt::foralls(inside, Stmt::Assign(assign));
     let stmt = std::mem::take(&mut kernel.stmt);
     kernel.stmt = substitute(stmt, &target, &made);
     Ok(())
 }
 
-fn inside_of(loops: &[VarId], place: usize) -> &[VarId] {
-    loops.get(place..).unwrap_or_default()
+/// The assignment that computes an expression.
+struct Found<'s> {
+    assign: &'s Assign,
+    /// The loops that stand around it without a workspace between.
+    loops: Vec<VarId>,
+    /// All loops around it since what it assigns to was empty; those of `loops` are the last.
+    around: Vec<VarId>,
 }
 
-/// The assignment that computes an expression, and the loops that stand around it without a workspace between.
-fn find<'s>(stmt: &'s Stmt, expr: &Expr, loops: &mut Vec<VarId>) -> Option<(Vec<VarId>, &'s Assign)> {
+/// The loops on the way to an assignment.
+#[derive(Default)]
+struct Path {
+    loops: Vec<VarId>,
+    /// How many of them stand outside of the last workspace.
+    outer: usize,
+    /// Workspaces that are filled here, each with the number of loops outside.
+    filled: Vec<(TensorId, usize)>,
+}
+
+fn find<'s>(stmt: &'s Stmt, expr: &Expr, path: &mut Path) -> Option<Found<'s>> {
     match stmt {
-        Stmt::Assign(assign) => replace(&assign.rhs, expr, &Expr::zero(expr.dtype)).map(|_| (loops.clone(), assign)),
+        Stmt::Assign(assign) => {
+            replace(&assign.rhs, expr, &Expr::zero(expr.dtype))?;
+            let empty = path.filled.iter().rev().find(|(tensor, _)| *tensor == assign.lhs.tensor);
+            let around = path.loops[empty.map_or(0, |(_, depth)| *depth)..].to_vec();
+            Some(Found { assign, loops: path.loops[path.outer..].to_vec(), around })
+        }
         Stmt::Forall(var, body) => {
-            loops.push(*var);
-            let found = find(body, expr, loops);
-            loops.pop();
+            path.loops.push(*var);
+            let found = find(body, expr, path);
+            path.loops.pop();
             found
         }
         Stmt::Where { consumer, producer } => {
-            find(consumer, expr, &mut Vec::new()).or_else(|| find(producer, expr, &mut Vec::new()))
+            let (outer, depth) = (path.outer, path.loops.len());
+            path.outer = depth;
+            let found = find(consumer, expr, path).or_else(|| {
+                let others = path.filled.len();
+                path.filled.extend(producer.writes().into_iter().map(|tensor| (tensor, depth)));
+                let found = find(producer, expr, path);
+                path.filled.truncate(others);
+                found
+            });
+            path.outer = outer;
+            found
         }
-        Stmt::Sequence(stmts) => stmts.iter().find_map(|stmt| find(stmt, expr, &mut Vec::new())),
+        Stmt::Sequence(stmts) => {
+            let outer = std::mem::replace(&mut path.outer, path.loops.len());
+            let found = stmts.iter().find_map(|stmt| find(stmt, expr, path));
+            path.outer = outer;
+            found
+        }
+    }
+}
+
+/// Whether a part stands in an expression as a factor, so that a sum of the whole is the whole of the part's sum.
+fn is_factor(within: &Expr, part: &Expr) -> bool {
+    match &within.kind {
+        _ if same(within, part) => true,
+        ExprKind::Binary(BinaryFn::Mul, a, b) => {
+            let (mut all, mut wanted) = (Vec::new(), Vec::new());
+            operands(within, BinaryFn::Mul, &mut all);
+            operands(part, BinaryFn::Mul, &mut wanted);
+            wanted.iter().all(|want| all.iter().any(|have| same(have, want)))
+                || is_factor(a, part)
+                || is_factor(b, part)
+        }
+        ExprKind::Binary(BinaryFn::Div, a, _) | ExprKind::Unary(UnaryFn::Neg, a) => is_factor(a, part),
+        _ => false,
     }
 }
 

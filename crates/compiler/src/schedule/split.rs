@@ -15,10 +15,10 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Name, Parts};
 
 use super::nest::replace_loops;
-use super::{leaf, new_var};
+use super::{new_var, replaceable};
 
 pub(super) fn split(kernel: &mut Kernel, var: &Name, outer: &Name, inner: &Name, size: u64) -> Result<(), Diagnostic> {
-    let parent = leaf(kernel, var)?;
+    let parent = replaceable(kernel, var)?;
     let (outer, inner) = (new_var(kernel, outer, None), new_var(kernel, inner, Some(size)));
     kernel.provenance.relations.push(Relation::Split { parent, outer, inner, size });
     replace(kernel, parent, outer, inner);
@@ -32,7 +32,7 @@ pub(super) fn divide(
     inner: &Name,
     parts: Parts,
 ) -> Result<(), Diagnostic> {
-    let parent = leaf(kernel, var)?;
+    let parent = replaceable(kernel, var)?;
     let count = match parts {
         Parts::Count(count) => Some(count),
         Parts::PerThread(_) => None,

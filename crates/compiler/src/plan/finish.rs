@@ -1,0 +1,246 @@
+//! What is settled when all commands of a schedule are carried out: how what is computed reaches the result.
+//!
+//! What is added up at one place goes through a variable; a sparse result that would be scattered into, or appended to out
+//! of order, gets a workspace, which is read in order:
+//!
+//! ```text
+//! forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))))
+//!   ->  forall(i0, forall(i1, where(y(i) = t, forall(j, t += A(i,j) * x(j)))))
+//! forall(j0, forall(i, forall(j1, C(i,j) = A(i,j) + B(i,j))))            C: csr
+//!   ->  where(forall(i, forall(j0, forall(j1, C(i,j) = w(i,j)))), forall(j0, forall(i, forall(j1, w(i,j) = ..))))
+//! ```
+//!
+//! Loops meet the coordinates of a result *in order* if they are those that derive from the variable of its first level, the
+//! outer part of a split one before the inner part, then those from the second, and so on. Papers: Kjolstad et al. 2019, §4
+//! (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Format;
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::provenance::{Provenance, Relation};
+use lacunar_notation::schedule::{CommandKind, Race, Schedule};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, TensorId, VarId, WorkspaceKind};
+
+use crate::concretize::is_in_block;
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::schedule::check_shared;
+
+use super::given::known_orders;
+use super::storage::discordant;
+
+/// Gives a flat nest the variable or the workspace that it needs.
+///
+/// # Errors
+/// A sparse result cannot be assembled by these loops; the place is that of the command in `schedule` that made them.
+pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
+    let (loops, inner) = chain(&kernel.stmt);
+    let Stmt::Assign(assign) = inner else { return Ok(()) };
+    let assign = assign.clone();
+    let summed = |var: &VarId| is_summed(kernel, &assign, *var);
+    let dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
+    let first_summed = loops.iter().position(summed);
+    let disordered = if dense { None } else { first_disordered(kernel, &assign.lhs, &loops) };
+    let Some(cut) = first_summed.into_iter().chain(disordered).min() else { return Ok(()) };
+    // What is added indivisibly is added to the result; up to there, each iteration has a variable of its own.
+    let atomic = loops.iter().position(|var| matches!(kernel.provenance.parallel(*var), Some((_, Race::Atomics))));
+    let partial = atomic.is_some_and(|atomic| atomic >= cut);
+    let cut = atomic.map_or(cut, |atomic| cut.max(atomic + 1));
+    let (outside, inside) = loops.split_at(cut);
+    let scattered: Vec<VarId> =
+        assign.lhs.vars.iter().copied().filter(|var| !kernel.provenance.is_known(*var, outside)).collect();
+    if dense && (!scattered.is_empty() || inside.is_empty()) {
+        return Ok(());
+    }
+    let consumer: Vec<VarId> = in_order(kernel, &stored(kernel, &assign.lhs), &loops)
+        .into_iter()
+        .filter(|var| inside.contains(var) && !summed(var))
+        .collect();
+    let reached = [outside, consumer.as_slice()].concat();
+    let unknown = scattered.iter().find(|var| !kernel.provenance.is_known(**var, &reached));
+    if unknown.is_some() || first_disordered(kernel, &assign.lhs, &reached).is_some() {
+        return Err(unassembled(kernel, &assign.lhs, unknown.copied(), schedule));
+    }
+    let workspace = workspace(kernel, &scattered, &assign.rhs);
+    let access = Access { tensor: workspace, vars: scattered, span: assign.rhs.span };
+    let (dtype, span) = (assign.rhs.dtype, assign.rhs.span);
+    let read = Expr { kind: ExprKind::Access(access.clone()), dtype, span };
+    let op = if kernel.updates || partial { assign.op } else { AssignOp::Set };
+    let producer = Assign { lhs: access, op: assign.op, rhs: assign.rhs };
+    let made = Stmt::Where {
+        consumer: Box::new(Stmt::foralls(&consumer, Stmt::Assign(Assign { lhs: assign.lhs, op, rhs: read }))),
+        producer: Box::new(Stmt::foralls(inside, Stmt::Assign(producer))),
+    };
+    kernel.stmt = Stmt::foralls(outside, made);
+    Ok(())
+}
+
+/// What has to hold when a schedule is carried out: every operand is reached from its outermost level inwards, every sparse
+/// result is appended to in the order of its levels and once at each place, and threads share what they can share.
+///
+/// # Errors
+/// What does not hold.
+pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
+    for (assign, order) in known_orders(kernel) {
+        if let Some((key, _)) = discordant(kernel, &assign.rhs, &order).first() {
+            return Err(contradicted(kernel, key.tensor, schedule));
+        }
+    }
+    check_assembly(kernel, &kernel.stmt, &mut Vec::new(), schedule)?;
+    check_shared(kernel, place(schedule))
+}
+
+fn check_assembly(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, schedule: &Schedule) -> Result<(), Diagnostic> {
+    match stmt {
+        Stmt::Forall(var, body) => {
+            loops.push(*var);
+            let outcome = check_assembly(kernel, body, loops, schedule);
+            loops.pop();
+            outcome
+        }
+        Stmt::Where { consumer, producer } => {
+            check_assembly(kernel, producer, loops, schedule)?;
+            check_assembly(kernel, consumer, loops, schedule)
+        }
+        Stmt::Sequence(stmts) => stmts.iter().try_for_each(|stmt| check_assembly(kernel, stmt, loops, schedule)),
+        Stmt::Assign(Assign { lhs, .. }) => {
+            let tensor = &kernel.tensors[lhs.tensor];
+            let appended = tensor.role == Role::Result && !tensor.format.is_dense();
+            let again = || {
+                let block = lhs.vars.iter().any(|var| is_in_block(kernel, lhs, *var));
+                !block && loops.iter().any(|leaf| derived(kernel, *leaf).all(|var| !lhs.vars.contains(&var)))
+            };
+            if appended && (first_disordered(kernel, lhs, loops).is_some() || again()) {
+                return Err(unassembled(kernel, lhs, None, schedule));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Whether the loop over a leaf, or a part of it, runs over what an assignment sums up.
+fn is_summed(kernel: &Kernel, assign: &Assign, leaf: VarId) -> bool {
+    derived(kernel, leaf).any(|var| !assign.lhs.vars.contains(&var))
+}
+
+fn derived(kernel: &Kernel, leaf: VarId) -> impl Iterator<Item = VarId> {
+    kernel.provenance.originals(leaf).into_iter()
+}
+
+/// The variables of an access in the order of its levels.
+fn stored(kernel: &Kernel, access: &Access) -> Vec<VarId> {
+    let key = AccessKey::from(access);
+    (0..key.vars.len()).map(|level| level_var(kernel, &key, level)).collect()
+}
+
+/// The depth of the first of some loops that leaves the order in which a sparse tensor is appended to. Behind the loops that
+/// tell the coordinates of its sparse levels, any loop may follow.
+fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<usize> {
+    let levels = stored(kernel, lhs);
+    let appended: Vec<VarId> = levels.iter().copied().filter(|var| !is_in_block(kernel, lhs, *var)).collect();
+    let wanted = in_order(kernel, &appended, loops);
+    let mut started = 0;
+    for (depth, leaf) in loops.iter().enumerate() {
+        if appended.iter().all(|var| kernel.provenance.is_known(*var, &loops[..depth])) {
+            return None;
+        }
+        if wanted.get(depth) != Some(leaf) {
+            return Some(depth);
+        }
+        // Of fused variables, the first is the one whose level follows.
+        let own: Vec<VarId> = derived(kernel, *leaf).collect();
+        let begin = levels.iter().position(|var| Some(var) == own.first());
+        match begin {
+            Some(begin) if begin <= started && started <= begin + own.len() && levels[begin..].starts_with(&own) => {
+                started = begin + own.len();
+            }
+            _ => return Some(depth),
+        }
+    }
+    None
+}
+
+/// Those of some loops that derive from variables, in the order in which they run through these variables' values.
+fn in_order(kernel: &Kernel, vars: &[VarId], loops: &[VarId]) -> Vec<VarId> {
+    fn collect(provenance: &Provenance, var: VarId, loops: &[VarId], found: &mut Vec<VarId>) {
+        if loops.contains(&var) {
+            if !found.contains(&var) {
+                found.push(var);
+            }
+            return;
+        }
+        let parts = provenance.uses(var).find(|relation| {
+            !matches!(relation, Relation::Rename { .. })
+                && relation.children().into_iter().all(|child| provenance.is_known(child, loops))
+        });
+        for child in parts.into_iter().flat_map(Relation::children) {
+            collect(provenance, child, loops, found);
+        }
+    }
+    let mut found = Vec::new();
+    vars.iter().for_each(|var| collect(&kernel.provenance, *var, loops, &mut found));
+    found
+}
+
+fn unassembled(kernel: &Kernel, lhs: &Access, unknown: Option<VarId>, schedule: &Schedule) -> Diagnostic {
+    let tensor = &kernel.tensors[lhs.tensor];
+    let (name, format) = (&tensor.name, &tensor.format);
+    let message = match unknown {
+        Some(var) => {
+            let var = &kernel.vars[var].name;
+            format!("`{name}` ({format}) is sparse, and `{var}` is known only together with what is summed over")
+        }
+        None => format!("the loops do not append to `{name}` ({format}) in the order of its levels"),
+    };
+    let hint = format!("store `{name}` densely, or keep the loops over its variables in order");
+    Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint)
+}
+
+/// The refusal of loops that an operand's storage cannot follow, and that cannot be helped by converting it.
+pub(super) fn contradicted(kernel: &Kernel, tensor: TensorId, schedule: &Schedule) -> Diagnostic {
+    let name = &kernel.tensors[tensor].name;
+    Diagnostic::error("E1213", format!("the order of the loops contradicts how `{name}` is stored"))
+        .label(place(schedule), "after this")
+        .hint(format!("keep the order of the levels of `{name}`, or take the positions of another operand"))
+}
+
+/// The last command that made loops.
+fn place(schedule: &Schedule) -> Span {
+    let says = |kind: &CommandKind| {
+        matches!(
+            kind,
+            CommandKind::Parallelize { .. }
+                | CommandKind::Unroll { .. }
+                | CommandKind::Mergeby { .. }
+                | CommandKind::Assemble { .. }
+        )
+    };
+    schedule.commands.iter().rev().find(|command| !says(&command.kind)).map_or(Span::NONE, |command| command.span)
+}
+
+fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
+    let mut vars = Vec::new();
+    while let Stmt::Forall(var, body) = stmt {
+        vars.push(*var);
+        stmt = body;
+    }
+    (vars, stmt)
+}
+
+fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
+    let order = vars.len();
+    let (kind, format) = match order {
+        0 => (WorkspaceKind::Scalar, Format::dense(0)),
+        _ => (WorkspaceKind::Sorted, Format::coo(order)),
+    };
+    let name = super::free_name(kernel, if order == 0 { "t" } else { "w" });
+    kernel.tensors.push(Tensor {
+        name,
+        format,
+        dtype: value.dtype,
+        dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
+        role: Role::Workspace(kind),
+        nnz: None,
+        heaviest: None,
+        span: value.span,
+    })
+}

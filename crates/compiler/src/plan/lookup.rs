@@ -1,0 +1,76 @@
+//! Intersections by look-up: an operand that stays the same while another one changes is entered into a workspace once, and
+//! the coordinates of the other one are looked up there.
+//!
+//! ```text
+//! t = L(i,j) * L(j,k) * L(i,k)      for each i, row i meets every row j it names
+//!   reorder(i, j, k), precompute(L(i,k), k, k, marked), parallelize(i, cpu, temporary)
+//!   ->  forall(i, where(forall(j, forall(k, t += L(i,j) * L(j,k) * w(k))), forall(k, w(k) = L(i,k))))
+//! ```
+//!
+//! Where a two-finger merge walks through row i again for each j, this walks through it once. It is how hand-written triangle
+//! counts and masked products work (Davis, *Algorithm 1000: SuiteSparse:GraphBLAS*, TOMS 2019).
+
+use lacunar_base::Span;
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, VarId, WorkspaceKind};
+
+use super::given::{flat_nest, order_command};
+use super::order::choose;
+use super::{Search, storage};
+use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
+use crate::iterate::lattice::Lattice;
+
+/// A schedule for `lhs = flat` that looks up the innermost coordinates, if there is such an intersection.
+pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
+    let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
+    if !kernel.tensors[lhs.tensor].format.is_dense() {
+        return None;
+    }
+    let order = choose(kernel, lhs, flat, Search::Cost).order;
+    let (&innermost, outer) = order.split_last()?;
+    let &changing = outer.last()?;
+    if lhs.vars.contains(&innermost)
+        || kernel.vars[innermost].size.is_none_or(|size| size > super::workspaces::MARKED_LIMIT)
+    {
+        return None;
+    }
+    // Nothing is converted: what is looked up is met in the order of its storage.
+    let concordant =
+        flat.accesses().into_iter().all(|access| storage::is_concordant(kernel, &AccessKey::from(access), &order));
+    let Stmt::Forall(..) = flat_nest(lhs, AssignOp::Reduce(ReduceOp::Add), flat, &order)? else { return None };
+    let inner = Stmt::Assign(lacunar_notation::concrete::Assign {
+        lhs: lhs.clone(),
+        op: AssignOp::Reduce(ReduceOp::Add),
+        rhs: (**body).clone(),
+    });
+    let lattice = Lattice::build(kernel, &inner, innermost).ok()?;
+    if !concordant || lattice.points.len() != 1 || lattice.iterators.len() < 2 {
+        return None;
+    }
+    let deepest = |access: &Access| {
+        let key = AccessKey::from(access);
+        let last = sparse_levels(kernel, access.tensor).last().map(|(level, _)| level);
+        last.is_some_and(|last| last + 1 == key.vars.len() && level_var(kernel, &key, last) == innermost)
+    };
+    let same = |access: &&Access| {
+        kernel.tensors[access.tensor].role == Role::Input && deepest(access) && !access.vars.contains(&changing)
+    };
+    let accesses = body.accesses();
+    let looked_up = accesses.iter().copied().find(same)?;
+    let walked = accesses.iter().any(|access| deepest(access) && access.vars.contains(&changing));
+    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+    let dtype = kernel.tensors[looked_up.tensor].dtype;
+    let part = Expr { kind: ExprKind::Access(looked_up.clone()), dtype, span: looked_up.span };
+    let command = |kind| Command { kind, span: Span::NONE };
+    let race = if lhs.vars.contains(&order[0]) { Race::None } else { Race::Temporary };
+    let mut commands: Vec<Command> = order_command(kernel, &order).into_iter().collect();
+    commands.push(command(CommandKind::Precompute {
+        expr: part,
+        vars: vec![name(innermost)],
+        into: vec![name(innermost)],
+        kind: Some(WorkspaceKind::Marked),
+    }));
+    commands.push(command(CommandKind::Parallelize { var: name(order[0]), unit: Unit::CpuThread, race }));
+    walked.then_some(Schedule { commands })
+}
