@@ -53,6 +53,8 @@ enum Leaf {
     Finishes,
     /// It counts the strips of a variable whose place inside the strip is known.
     Strides(Relation),
+    /// It counts pairs of two variables that are no intervals of their own, and of which the second has so many values.
+    Pairs { outer: VarId, inner: VarId },
 }
 
 /// What remains to be looped over, inside a loop that has taken its place.
@@ -62,6 +64,8 @@ pub(super) enum Pending {
     Direct,
     /// The inner variable of a fused pair: its values for which `outer * size + inner` is in an interval.
     Fused { outer: VarId, size: ExprId, interval: Interval },
+    /// One value of a variable that is half of a pair.
+    Half(ExprId),
 }
 
 impl Lowerer<'_> {
@@ -112,6 +116,22 @@ impl Lowerer<'_> {
                 });
                 outcome
             }
+            Leaf::Pairs { outer, inner: second } => {
+                let mut sized = scope.clone();
+                let (_, size) = self.range(second, &mut sized)?;
+                let mut outcome = Ok(());
+                self.in_for_over(var, interval, scope, |this, value| {
+                    let mut inner = scope.clone();
+                    inner.coordinates.insert(var, value);
+                    let rest = this.b.binary(BinaryOp::Rem, value, size);
+                    let rest = this.b.define(&this.var_name(second), rest);
+                    inner.pending.insert(second, Pending::Half(rest));
+                    let half = this.b.binary(BinaryOp::Div, value, size);
+                    let nest = Stmt::Forall(second, Box::new(body.clone()));
+                    outcome = this.half(outer, half, &nest, &inner);
+                });
+                outcome
+            }
         }
     }
 
@@ -135,8 +155,24 @@ impl Lowerer<'_> {
                 }
             }
             Some(Relation::Bound { parent, .. }) => self.leaf(*parent, scope),
+            Some(Relation::Fuse { outer, inner, .. }) => {
+                let mut later = scope.clone();
+                later.started.insert(*outer);
+                match (self.leaf(*outer, scope), self.leaf(*inner, &later)) {
+                    (Leaf::Finishes, Leaf::Finishes) => Leaf::Finishes,
+                    _ => Leaf::Pairs { outer: *outer, inner: *inner },
+                }
+            }
             _ => Leaf::Finishes,
         }
+    }
+
+    /// The loop over a variable that is half of a pair, and takes one value.
+    fn half(&mut self, var: VarId, value: ExprId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        let value = self.b.define(&self.var_name(var), value);
+        let one = self.b.int(1);
+        let next = self.b.add(value, one);
+        self.leaf_loop(var, (value, next), body, scope)
     }
 
     /// The one value of a variable whose strip and place in it are known.
@@ -242,6 +278,7 @@ impl Lowerer<'_> {
                 let to = self.b.binary(BinaryOp::Min, to, size);
                 self.finish(var, (from, to), body, &scope)?;
             }
+            Pending::Half(value) => self.half(var, value, body, &scope)?,
         }
         let first = self.kernel.provenance.originals(var).first().copied();
         first.map_or(Ok(()), |first| self.append_edges(first, body, &scope))

@@ -26,7 +26,7 @@ use crate::schedule::apply;
 const MOST_COPIED: u64 = 1 << 20;
 
 /// Adds what the planner chooses to a kernel; the commands that say it.
-pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Result<Vec<Command>, Diagnostic> {
+pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Command> {
     let mut chosen = Vec::new();
     let sparse_result =
         kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Result && !tensor.format.is_dense());
@@ -41,23 +41,26 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Result<V
         None => false,
     });
     let mut commands = Vec::new();
+    // What is said of a variable holds for all its loops: where one of them cannot do it, none does.
     for (var, race) in chosen {
-        let name = &kernel.vars[var].name;
-        notes.push(match race {
-            Race::Temporary => format!("threads share the loop over {name}; each chunk adds to a copy of its own"),
-            _ => format!("threads share the loop over {name}"),
-        });
-        commands.push(parallelize(kernel, var, Unit::CpuThread, race)?);
+        if let Ok(command) = parallelize(kernel, var, Unit::CpuThread, race) {
+            let name = &kernel.vars[var].name;
+            notes.push(match race {
+                Race::Temporary => format!("threads share the loop over {name}; each chunk adds to a copy of its own"),
+                _ => format!("threads share the loop over {name}"),
+            });
+            commands.push(command);
+        }
     }
     let mut lanes = in_registers(kernel, &kernel.stmt);
     lanes.extend(summed_up(kernel, &kernel.stmt));
     for var in lanes {
-        if kernel.provenance.parallel(var).is_none() {
+        if let Ok(command) = parallelize(kernel, var, Unit::CpuVector, Race::Ignore) {
             notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
-            commands.push(parallelize(kernel, var, Unit::CpuVector, Race::Ignore)?);
+            commands.push(command);
         }
     }
-    Ok(commands)
+    commands
 }
 
 /// Carries out a command, and gives it.
@@ -110,6 +113,19 @@ fn in_registers(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
             && innermost_and_dense(kernel, stmt, *var)
     });
     found
+}
+
+/// Whether no loop over a variable has loops inside.
+fn is_innermost(stmt: &Stmt, var: VarId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| is_innermost(stmt, var)),
+        Stmt::Where { consumer, producer } => is_innermost(consumer, var) && is_innermost(producer, var),
+        Stmt::Forall(own, body) => match **body {
+            Stmt::Assign(_) => true,
+            _ => *own != var && is_innermost(body, var),
+        },
+    }
 }
 
 fn innermost_and_dense(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {

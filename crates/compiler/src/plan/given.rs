@@ -1,7 +1,7 @@
 //! Schedules that are given: which statement their commands apply to, and what is settled after them.
 //!
-//! `reorder`s of the statement's own variables, before these are replaced, fix the order that the plan is made for; what follows applies to the
-//! planned statement, with its workspaces. Commands that need a nest of loops and nothing else (`fuse`, `pos`, `coord`,
+//! `reorder`s of the statement's own variables, before these are replaced, fix the order that the plan is made for; what
+//! follows applies to the planned statement, with its workspaces. Commands that need a nest of loops and nothing else (`fuse`, `pos`, `coord`,
 //! `precompute`, a `reorder` of derived variables) apply to the *flat nest* instead, if the statement is one sum:
 //!
 //! ```text
