@@ -22,6 +22,8 @@
 //!       for p in max(lo, pos[i]) .. min(hi, pos[i + 1])
 //! ```
 //!
+//! Where strips are fused (`fuse(i0, j0, f)`), pairs of them are counted, and each is a strip of one value.
+//!
 //! Where the strip's number comes last (`reorder(i1, i0)`), every value is an interval of length one.
 //!
 //! On entry: a kernel whose provenance passed the checks of `schedule/`. On exit: the coordinates of all original
@@ -53,8 +55,8 @@ enum Leaf {
     Finishes,
     /// It counts the strips of a variable whose place inside the strip is known.
     Strides(Relation),
-    /// It counts pairs of two variables that are no intervals of their own, and of which the second has so many values.
-    Pairs { outer: VarId, inner: VarId },
+    /// It counts pairs of two variables, not both of which are intervals when their turn comes.
+    Pairs { fused: VarId, outer: VarId, inner: VarId },
 }
 
 /// What remains to be looped over, inside a loop that has taken its place.
@@ -116,17 +118,24 @@ impl Lowerer<'_> {
                 });
                 outcome
             }
-            Leaf::Pairs { outer, inner: second } => {
+            Leaf::Pairs { fused, outer, inner: second } => {
                 let mut sized = scope.clone();
                 let (_, size) = self.range(second, &mut sized)?;
                 let mut outcome = Ok(());
                 self.in_for_over(var, interval, scope, |this, value| {
                     let mut inner = scope.clone();
                     inner.coordinates.insert(var, value);
-                    let rest = this.b.binary(BinaryOp::Rem, value, size);
+                    let pair = match this.coordinate(fused, &inner) {
+                        Ok(pair) => pair,
+                        Err(fault) => {
+                            outcome = Err(fault);
+                            return;
+                        }
+                    };
+                    let rest = this.b.binary(BinaryOp::Rem, pair, size);
                     let rest = this.b.define(&this.var_name(second), rest);
                     inner.pending.insert(second, Pending::Half(rest));
-                    let half = this.b.binary(BinaryOp::Div, value, size);
+                    let half = this.b.binary(BinaryOp::Div, pair, size);
                     let nest = Stmt::Forall(second, Box::new(body.clone()));
                     outcome = this.half(outer, half, &nest, &inner);
                 });
@@ -137,14 +146,18 @@ impl Lowerer<'_> {
 
     /// What the loop over a leaf amounts to, where the other variables of the scope have values.
     fn leaf(&self, var: VarId, scope: &Scope) -> Leaf {
-        let known = |var: VarId| self.kernel.provenance.is_known(var, &scope.bound());
+        self.leaf_among(var, &scope.bound())
+    }
+
+    fn leaf_among(&self, var: VarId, bound: &[VarId]) -> Leaf {
+        let known = |var: VarId| self.kernel.provenance.is_known(var, bound);
         match self.kernel.provenance.origin(var) {
             Some(
                 relation @ (Relation::Split { parent, outer, inner, .. }
                 | Relation::Divide { parent, outer, inner, .. }),
             ) => {
                 if var == *inner && known(*outer) {
-                    match self.leaf(*parent, scope) {
+                    match self.leaf_among(*parent, bound) {
                         Leaf::Strides(_) => Leaf::Strides(relation.clone()),
                         other => other,
                     }
@@ -154,13 +167,12 @@ impl Lowerer<'_> {
                     Leaf::Counter
                 }
             }
-            Some(Relation::Bound { parent, .. }) => self.leaf(*parent, scope),
-            Some(Relation::Fuse { outer, inner, .. }) => {
-                let mut later = scope.clone();
-                later.started.insert(*outer);
-                match (self.leaf(*outer, scope), self.leaf(*inner, &later)) {
+            Some(Relation::Bound { parent, .. }) => self.leaf_among(*parent, bound),
+            Some(Relation::Fuse { outer, inner, fused }) => {
+                let later = [bound, &[*outer]].concat();
+                match (self.leaf_among(*outer, bound), self.leaf_among(*inner, &later)) {
                     (Leaf::Finishes, Leaf::Finishes) => Leaf::Finishes,
-                    _ => Leaf::Pairs { outer: *outer, inner: *inner },
+                    _ => Leaf::Pairs { fused: *fused, outer: *outer, inner: *inner },
                 }
             }
             _ => Leaf::Finishes,
@@ -169,10 +181,15 @@ impl Lowerer<'_> {
 
     /// The loop over a variable that is half of a pair, and takes one value.
     fn half(&mut self, var: VarId, value: ExprId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        let mut scope = scope.clone();
+        // The last strip is shorter than others, which is known now that its number is.
+        scope.ranges.remove(&var);
+        let (_, end) = self.range(var, &mut scope)?;
         let value = self.b.define(&self.var_name(var), value);
         let one = self.b.int(1);
         let next = self.b.add(value, one);
-        self.leaf_loop(var, (value, next), body, scope)
+        let last = self.b.binary(BinaryOp::Min, next, end);
+        self.leaf_loop(var, (value, last), body, &scope)
     }
 
     /// The one value of a variable whose strip and place in it are known.
@@ -186,6 +203,7 @@ impl Lowerer<'_> {
         let last = self.b.binary(BinaryOp::Min, next, end);
         match self.leaf(parent, scope) {
             Leaf::Finishes => self.finish(parent, (value, last), body, scope),
+            Leaf::Pairs { .. } => self.leaf_loop(parent, (value, last), body, scope),
             Leaf::Counter | Leaf::Strides(_) => {
                 // The rest of the way up is bound by other loops: the body, if the value is one of the variable's.
                 let inside = self.b.compare(CompareOp::Lt, value, end);

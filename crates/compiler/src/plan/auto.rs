@@ -115,19 +115,6 @@ fn in_registers(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     found
 }
 
-/// Whether no loop over a variable has loops inside.
-fn is_innermost(stmt: &Stmt, var: VarId) -> bool {
-    match stmt {
-        Stmt::Assign(_) => true,
-        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| is_innermost(stmt, var)),
-        Stmt::Where { consumer, producer } => is_innermost(consumer, var) && is_innermost(producer, var),
-        Stmt::Forall(own, body) => match **body {
-            Stmt::Assign(_) => true,
-            _ => *own != var && is_innermost(body, var),
-        },
-    }
-}
-
 fn innermost_and_dense(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     match stmt {
         Stmt::Assign(_) => true,
