@@ -3,7 +3,7 @@
 //! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
 //! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
 //! vectors: the loop is innermost. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
-//! there, `atomics` is carried out as `temporary`.
+//! there, `atomics` is carried out as `temporary`. Lanes reduce among themselves.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
@@ -33,7 +33,8 @@ pub(super) fn parallelize(
             name.span,
             format!("`{name}` is parallelized already ({})", other.name()),
             "again",
-        ));
+        )
+        .hint("one unit runs a loop; `split` it for two"));
     }
     let race = match unit {
         Unit::CpuThread => threads(kernel, name, var, race, span)?,
@@ -49,19 +50,41 @@ pub(super) fn parallelize(
                 )
                 .hint("vector lanes run the innermost loop; `reorder` it inside"));
             }
-            race
+            lanes(kernel, name, var, race, span)?
         }
         Unit::GpuBlock | Unit::GpuWarp | Unit::GpuThread => {
             let taken =
                 kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(other, _) if *other == unit));
             if taken {
-                return Err(refuse("E1209", span, format!("another loop is shared by {}", unit.name()), "again"));
+                return Err(refuse("E1209", span, format!("another loop is shared by {}", unit.name()), "again")
+                    .hint("the iterations of one loop are shared by a kind of unit"));
             }
             race
         }
     };
     kernel.provenance.tags.push((var, Tag::Parallel(unit, race)));
     Ok(())
+}
+
+/// The race strategy with which vector lanes can share the loops over a variable: they reduce among themselves.
+fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
+    let mut together = None;
+    each_loop(&kernel.stmt, var, &mut |body, _| {
+        together = together.or_else(|| written_together(kernel, var, body).first().copied());
+    });
+    match (race, together) {
+        (Race::Auto, None) => Ok(Race::None),
+        (Race::Auto, Some(_)) => Ok(Race::ParallelReduction),
+        (Race::None, Some(tensor)) => {
+            let message = format!("iterations of `{name}` add to the same places of `{}`", kernel.tensors[tensor].name);
+            Err(refuse("E1210", span, message, "a race").hint("say `reduction`: lanes reduce among themselves"))
+        }
+        (Race::Atomics | Race::Temporary, _) => {
+            let message = format!("vector lanes have no `{}`", race.name());
+            Err(refuse("E1210", span, message, "lanes").hint("say `reduction`: lanes reduce among themselves"))
+        }
+        _ => Ok(race),
+    }
 }
 
 /// Whether threads can share the loops that they are said to share, after all other transformations too.
@@ -93,7 +116,8 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
     });
     if let Some(idle) = idle {
         let message = format!("threads share a loop around that over `{}` already", kernel.vars[idle].name);
-        return Err(refuse("E1209", span, message, "one loop of a nest at most"));
+        return Err(refuse("E1209", span, message, "one loop of a nest at most")
+            .hint("threads share one loop of a nest; another unit may run a loop inside"));
     }
     let mut chosen = race;
     let mut fault = None;

@@ -49,7 +49,10 @@ pub(super) fn pos(
         let format = &kernel.tensors[access.tensor].format;
         let message =
             format!("`{tensor}` ({format}) does not store `{name}` in levels that follow each other in that order");
-        return Err(refuse("E1206", span, message, "no such positions"));
+        let stored: Vec<&str> =
+            (0..key.vars.len()).map(|level| kernel.vars[level_var(kernel, &key, level)].name.as_str()).collect();
+        return Err(refuse("E1206", span, message, "no such positions")
+            .hint(format!("the levels of `{tensor}` store {}", stored.join(", "))));
     }
     let mut fault = None;
     each_loop(&kernel.stmt, coordinate, &mut |body, around| {
