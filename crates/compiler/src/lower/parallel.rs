@@ -24,7 +24,7 @@
 //! Parallel Sparse Matrix-Vector Multiplication* (SC 2016).
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Level};
 use lacunar_imp::{ArrayId, BinaryOp, CompareOp, Const, ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::provenance::Relation;
@@ -36,7 +36,7 @@ use super::workspace::Workspace;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::races::written_together;
-use crate::iterate::space::driver;
+use crate::iterate::space::{driver, pos_levels};
 use crate::levels::Position;
 
 /// Chunks for each thread, so that threads that are done early find more to do.
@@ -359,7 +359,8 @@ impl Lowerer<'_> {
     /// is how its chunks meet.
     fn carry_depth(&self, var: VarId, body: &Stmt, tensor: TensorId) -> Option<usize> {
         let originals = self.kernel.provenance.originals(var);
-        driver(self.kernel, var)?;
+        let access = AccessKey::from(driver(self.kernel, var)?);
+        let first = pos_levels(self.kernel, &access, &originals).start;
         let mut depth = None;
         let mut fits =
             self.kernel.tensors[tensor].role == Role::Result && self.kernel.tensors[tensor].format.is_dense();
@@ -374,7 +375,10 @@ impl Lowerer<'_> {
             fits &= own > 0 && outer && rest && assign.op != AssignOp::Set && depth.is_none_or(|depth| depth == own);
             depth = Some(own);
         });
-        depth.filter(|_| fits)
+        // Where coordinates repeat, what belongs together has several segments.
+        let unique = |level: &Level| level.unique;
+        let stored = self.kernel.tensors[access.tensor].format.levels();
+        depth.filter(|own| fits && stored[first..].iter().take(*own).all(unique))
     }
 
     /// The number of elements of a tensor that is not sparse.
@@ -540,7 +544,7 @@ impl Lowerer<'_> {
         let Some(access) = driver(self.kernel, var) else { return Ok(part.0) };
         let key = AccessKey::from(access);
         let originals = self.kernel.provenance.originals(var);
-        let levels = crate::iterate::space::pos_levels(self.kernel, &key, &originals);
+        let levels = pos_levels(self.kernel, &key, &originals);
         let low = self.first_below(var, part.0, scope)?;
         let low = self.b.define("begins", low);
         let one = self.b.int(1);

@@ -150,7 +150,7 @@ impl Lowerer<'_> {
     }
 
     fn leaf_among(&self, var: VarId, bound: &[VarId]) -> Leaf {
-        let known = |var: VarId| self.kernel.provenance.is_known(var, bound);
+        let known = |var: VarId| self.is_bound(var, bound);
         match self.kernel.provenance.origin(var) {
             Some(
                 relation @ (Relation::Split { parent, outer, inner, .. }
@@ -179,11 +179,30 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Whether a variable, or all that it was cut into, has a loop of its own around. What is fused has one when its pairs are
+    /// taken apart.
+    fn is_bound(&self, var: VarId, bound: &[VarId]) -> bool {
+        bound.contains(&var)
+            || self.kernel.provenance.uses(var).any(|relation| {
+                !matches!(relation, Relation::Fuse { .. } | Relation::Rename { .. })
+                    && relation.children().into_iter().all(|child| self.is_bound(child, bound))
+            })
+    }
+
+    /// Whether the values of a variable will not be narrowed down further by loops to come.
+    fn is_settled(&self, var: VarId, bound: &[VarId]) -> bool {
+        match self.kernel.provenance.origin(var) {
+            None | Some(Relation::Rename { .. }) => true,
+            Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) => {
+                self.is_settled(*parent, bound) && (var == *outer || self.is_bound(*outer, bound))
+            }
+            Some(relation) => relation.parents().into_iter().all(|parent| self.is_settled(parent, bound)),
+        }
+    }
+
     /// The loop over a variable that is half of a pair, and takes one value.
     fn half(&mut self, var: VarId, value: ExprId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         let mut scope = scope.clone();
-        // The last strip is shorter than others, which is known now that its number is.
-        scope.ranges.remove(&var);
         let (_, end) = self.range(var, &mut scope)?;
         let value = self.b.define(&self.var_name(var), value);
         let one = self.b.int(1);
@@ -407,7 +426,7 @@ impl Lowerer<'_> {
                 let length = self.b.sub(high, low);
                 if var == outer {
                     (zero, self.ceil_div(length, size))
-                } else if self.kernel.provenance.is_known(outer, &scope.bound()) && !self.divides(size, length) {
+                } else if self.is_bound(outer, &scope.bound()) && !self.divides(size, length) {
                     let number = self.coordinate(outer, scope)?;
                     let begin = self.b.mul(number, size);
                     let rest = self.b.sub(length, begin);
@@ -436,7 +455,9 @@ impl Lowerer<'_> {
             }
             Some(Relation::Coord { position, .. }) => self.coordinates_of(position, scope)?,
         };
-        scope.ranges.insert(var, interval);
+        if self.is_settled(var, &scope.bound()) {
+            scope.ranges.insert(var, interval);
+        }
         Ok(interval)
     }
 
