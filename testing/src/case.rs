@@ -13,6 +13,9 @@
 //! inputs.x = [[0, 1.5], [3, -2]]                # coordinates, then the value
 //! inputs.A = { density = 0.5, seed = 7 }        # generated; the default is density 0.4, no stored zeros
 //! expected.y = [[0, 3.0]]                       # optional, where there is one choice of types
+//! schedule = ["unroll(j, 2)", "split(i, s, t, 2)"]  # the planner's where nothing is said; a list is a choice
+//! threads = 2
+//! error = "E1210"                               # the schedule is refused with this code
 //! tags = ["taco"]
 //! why = "what the case is about"
 //! ```
@@ -22,7 +25,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, FormatSpec};
+use lacunar_formats::{DType, FormatSpec, IndexWidth};
 use lacunar_front::Declarations;
 use lacunar_notation::{Program, Role};
 use num_complex::Complex;
@@ -33,6 +36,7 @@ use crate::data;
 use crate::entries::Entries;
 use crate::instance::{Instance, check, format_text, parse_dtype};
 use crate::scalar::Scalar;
+use crate::setup::Setup;
 
 /// One file of the corpus.
 #[derive(Clone, Debug, Deserialize)]
@@ -69,6 +73,24 @@ pub struct Case {
     /// Entries of results, written by hand.
     #[serde(default)]
     pub expected: BTreeMap<String, Vec<Vec<Value>>>,
+    /// The schedule; the planner's where there is none.
+    pub schedule: Option<Choice>,
+    /// How many threads run it.
+    pub threads: Option<usize>,
+    /// Whether sums keep their order.
+    #[serde(default)]
+    pub strict: bool,
+    /// Whether loops are ordered without a search.
+    #[serde(default)]
+    pub plain: bool,
+    /// Whether results are assembled by one kernel and computed by another.
+    #[serde(default)]
+    pub phases: bool,
+    /// Tensors with index arrays of 64 bits.
+    #[serde(default)]
+    pub wide: Vec<String>,
+    /// The code of the error with which the schedule is refused.
+    pub error: Option<String>,
     /// What it belongs to; `#tag` in the names of its tests.
     #[serde(default)]
     pub tags: Vec<String>,
@@ -126,10 +148,13 @@ impl CaseFile {
     pub fn instances(&self, file: &str, case: &Case) -> Result<Vec<Instance>, String> {
         let mut axes = Vec::new();
         for (tensor, choice) in &case.formats {
-            axes.push(Axis { tensor, of_type: false, words: self.words(choice)? });
+            axes.push(Axis { of: Of::Format(tensor), words: self.words(choice)? });
         }
         for (tensor, choice) in &case.dtypes {
-            axes.push(Axis { tensor, of_type: true, words: self.words(choice)? });
+            axes.push(Axis { of: Of::Type(tensor), words: self.words(choice)? });
+        }
+        if let Some(choice) = &case.schedule {
+            axes.push(Axis { of: Of::Schedule, words: self.words(choice)? });
         }
         let sizes: Vec<u64> = axes.iter().map(|axis| axis.words.len() as u64).collect();
         let mut instances = Vec::new();
@@ -153,30 +178,55 @@ impl CaseFile {
     }
 }
 
-/// One choice of a case: the format or the type of a tensor.
+/// One choice of a case.
 struct Axis<'a> {
-    tensor: &'a str,
-    of_type: bool,
+    of: Of<'a>,
     words: Vec<String>,
+}
+
+/// What is chosen.
+enum Of<'a> {
+    /// The format of a tensor.
+    Format(&'a str),
+    /// The type of a tensor.
+    Type(&'a str),
+    /// The schedule.
+    Schedule,
 }
 
 impl Case {
     fn instance(&self, file: &str, picked: Vec<(&Axis<'_>, &str)>) -> Result<Instance, String> {
         let mut declarations = Declarations::new();
         let mut chosen = Vec::new();
+        let mut setup = self.setup();
         for (axis, word) in picked {
-            if axis.of_type {
-                declarations = declarations.dtype(axis.tensor, parse_dtype(word)?);
-            } else {
-                let format: FormatSpec = word.parse().map_err(|fault| format!("{}: {fault}", axis.tensor))?;
-                declarations = declarations.format(axis.tensor, format);
-            }
+            let name = match axis.of {
+                Of::Type(tensor) => {
+                    declarations = declarations.dtype(tensor, parse_dtype(word)?);
+                    tensor
+                }
+                Of::Format(tensor) => {
+                    let format: FormatSpec = word.parse().map_err(|fault| format!("{tensor}: {fault}"))?;
+                    declarations = declarations.format(tensor, format);
+                    tensor
+                }
+                Of::Schedule => {
+                    setup.schedule = vec![word.to_string()];
+                    "schedule"
+                }
+            };
             if axis.words.len() > 1 {
-                chosen.push(format!("{}={word}", axis.tensor));
+                chosen.push(format!("{name}={word}"));
             }
         }
         declarations = self.sizes.iter().fold(declarations, |all, (name, &size)| all.size(name, size));
         let program = check(&self.expr, &declarations)?;
+        for name in &self.wide {
+            let tensor = program.tensors.iter().find(|(_, tensor)| tensor.name == *name);
+            let (_, tensor) = tensor.ok_or_else(|| format!("the program has no `{name}`"))?;
+            let format = tensor.format.clone().with_widths(IndexWidth::W64, IndexWidth::W64);
+            declarations = declarations.format(name, format);
+        }
         let mut given = BTreeMap::new();
         for (_, tensor) in program.tensors.iter() {
             let data = self.inputs.get(&tensor.name);
@@ -196,7 +246,18 @@ impl Case {
         }
         let choice = if chosen.is_empty() { String::new() } else { format!("[{}]", chosen.join(",")) };
         let id = format!("{file}/{}{choice}", self.name);
-        Ok(Instance { expected, ..Instance::new(id, self.expr.clone(), declarations, given)? })
+        Ok(Instance { expected, setup, ..Instance::new(id, self.expr.clone(), declarations, given)? })
+    }
+
+    fn setup(&self) -> Setup {
+        Setup {
+            schedule: Vec::new(),
+            threads: self.threads,
+            strict: self.strict,
+            plain: self.plain,
+            phases: self.phases,
+            refused: self.error.clone(),
+        }
     }
 
     fn entries(&self, name: &str, data: Option<&Data>, dims: Vec<u64>, dtype: DType) -> Result<Entries, String> {
@@ -278,6 +339,9 @@ mod tests {
         inputs.x = [[0, 1.5], [3, -2]]
         inputs.A = [[0, 0, 2], [2, 3, nan]]
         expected.y = [[0, 3.0], [2, nan]]
+        schedule = ["split(i, i0, i1, 2)", "unroll(j, 2)"]
+        threads = 2
+        wide = ["A"]
     "#;
 
     #[test]
@@ -285,8 +349,8 @@ mod tests {
         let file = CaseFile::parse(TEXT).unwrap();
         let instances = file.instances("basic", &file.case[0]).unwrap();
         let ids: Vec<&str> = instances.iter().map(|instance| instance.id.as_str()).collect();
-        assert_eq!(ids.len(), 6);
-        assert_eq!(ids[1], "basic/spmv[A=csr,x=sv]");
+        assert_eq!(ids.len(), 12);
+        assert_eq!(ids[2], "basic/spmv[A=csr,x=sv,schedule=split(i, i0, i1, 2)]");
         assert_eq!(instances[0].given["A"].dims, [3, 4]);
         assert_eq!(instances[0].given["x"].values[&vec![3]], Scalar::Real(-2.0));
     }
@@ -300,6 +364,11 @@ mod tests {
             let read = again.instances("again", &again.case[0]).unwrap().remove(0);
             assert_eq!(format!("{:?}", read.given), format!("{:?}", instance.given));
             assert_eq!(read.program.to_string(), instance.program.to_string());
+            assert_eq!(read.setup, instance.setup);
+            let positions = |instance: &Instance| -> Vec<IndexWidth> {
+                instance.program.tensors.iter().map(|(_, tensor)| tensor.format.positions).collect()
+            };
+            assert_eq!(positions(&read), positions(&instance));
         }
     }
 

@@ -3,16 +3,19 @@
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6; all operators and
 //! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
 //! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
-//! and coordinate-list groups (`u`, `c`..., `q`), in any order of modes.
+//! and coordinate-list groups (`u`, `c`..., `q`), in any order of modes, some with index arrays of 64 bits. Most programs get a
+//! schedule ([`crate::schedules`]); some are compiled strictly, without a search, or in two phases.
 //!
 //! Functions that jump (comparisons, `floor`, `mod`, ...) or amplify errors are only applied to inputs and their sums,
 //! which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Format, Level};
+use lacunar_formats::{DType, Format, IndexWidth, Level};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
+use crate::schedules::schedule;
+use crate::setup::Setup;
 use crate::sketch::{Operand, Sketch, Statement, Tree};
 
 /// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
@@ -21,10 +24,22 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     for _ in 0..200 {
         let sketch = Generator::new(&mut rng, seed).sketch();
         if let Ok(instance) = sketch.instance() {
-            return Some((sketch, instance));
+            let sketch = Sketch { setup: setup(&mut rng, &instance, &sketch), ..sketch };
+            let setup = sketch.setup.clone();
+            return Some((sketch, Instance { setup, ..instance }));
         }
     }
     None
+}
+
+/// How a program is compiled.
+fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
+    let mut one_in = |count: u8| rng.u8(..count) == 0;
+    let (strict, plain) = (one_in(8), one_in(8));
+    // What is added to is an operand, so that its pattern cannot be given beside it.
+    let phases = one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
+    let schedule = if one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
+    Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 
 /// A random format of an order.
@@ -112,7 +127,7 @@ impl Generator<'_> {
             _ => None,
         };
         let vars = rng.usize(1..=5);
-        let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new() };
+        let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), setup: Setup::default() };
         Generator { rng, sketch, vars, dtype }
     }
 
@@ -164,7 +179,10 @@ impl Generator<'_> {
     }
 
     fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool) -> usize {
-        let format = format(self.rng, vars.len());
+        let mut format = format(self.rng, vars.len());
+        if self.chance(12) {
+            format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
+        }
         let density = self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]);
         let zeros = self.chance(30);
         let dims = vars.iter().map(|&var| self.sketch.sizes[var]).collect();

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, IndexWidth};
 use lacunar_front::Declarations;
 use lacunar_notation::{Program, Role};
 
 use crate::entries::Entries;
 use crate::scalar::Scalar;
+use crate::setup::Setup;
 
 /// A program, how its tensors are stored, and the values given.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Instance {
     pub expected: BTreeMap<String, Entries>,
     /// How exactly those are known, relative to their size; 0 where as exactly as they can be computed.
     pub known_to: f64,
+    /// How it is compiled and run.
+    pub setup: Setup,
 }
 
 impl Instance {
@@ -46,7 +49,16 @@ impl Instance {
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
         let program = check(&source, &declarations)?;
-        Ok(Instance { id, source, declarations, program, given, expected: BTreeMap::new(), known_to: 0.0 })
+        Ok(Instance {
+            id,
+            source,
+            declarations,
+            program,
+            given,
+            expected: BTreeMap::new(),
+            known_to: 0.0,
+            setup: Setup::default(),
+        })
     }
 
     /// The instance as a case of the corpus, to be kept in `tests/kernels`.
@@ -61,6 +73,12 @@ impl Instance {
         let sized = self.program.vars.iter().filter_map(|(_, v)| v.size.map(|size| format!("{} = {size}", v.name)));
         let _ = writeln!(text, "formats = {{ {} }}\ndtypes = {{ {} }}", table(formats), table(dtypes));
         let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));
+        let wide = tensors().filter(|t| t.format.positions == IndexWidth::W64);
+        let wide: Vec<String> = wide.map(|t| format!("{:?}", t.name)).collect();
+        if !wide.is_empty() {
+            let _ = writeln!(text, "wide = [{}]", table(wide));
+        }
+        text += &self.setup.to_case_text();
         for (name, entries) in &self.given {
             let rows = entries.values.iter().map(|(coordinate, value)| {
                 let mut fields: Vec<String> = coordinate.iter().map(u64::to_string).collect();

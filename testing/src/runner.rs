@@ -6,17 +6,24 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Arc;
 
+use fastrand::Rng;
 use lacunar_runtime::coo::Coo;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::case::CaseFile;
 use crate::compare;
+use crate::data;
 use crate::entries::Entries;
 use crate::generate::generate;
 use crate::instance::Instance;
 use crate::oracle::{self, Outcome};
-use crate::shrink::shrink;
+use crate::schedules::schedule;
+use crate::setup::Setup;
+use crate::shrink::{shrink, shrink_schedule};
+use crate::tally::Tally;
 
 /// Why an engine gave no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +42,11 @@ pub trait Engine: Send + Sync {
     /// Whether the instance is one for this engine; a slow engine may take a sample.
     fn takes(&self, _instance: &Instance) -> bool {
         true
+    }
+
+    /// The code of the error with which it refuses the instance's schedule, if it does.
+    fn refuses(&self, _instance: &Instance) -> Option<String> {
+        None
     }
 
     /// Runs an instance. Every result by name, as its stored entries in the order they are stored in; the storage has
@@ -60,6 +72,15 @@ pub enum Reference {
 /// Every difference and failure, in words.
 pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Reference) -> Result<(), String> {
     let mut faults = Vec::new();
+    if instance.setup.refused.is_some() {
+        let different =
+            engines.iter().map(|engine| engine.refuses(instance)).find(|code| *code != instance.setup.refused);
+        faults.extend(different.map(|code| match code {
+            Some(code) => format!("the schedule is refused with {code}"),
+            None => "the schedule is not refused".to_string(),
+        }));
+        return if faults.is_empty() { Ok(()) } else { Err(report(instance, &faults)) };
+    }
     let outcomes = match reference {
         Reference::Oracle => oracle::evaluate(&instance.program, &instance.given, &BTreeMap::new())
             .map_err(|fault| format!("oracle: {fault}"))?,
@@ -149,28 +170,86 @@ fn same_storage(a: &[(String, Coo)], b: &[(String, Coo)]) -> Result<(), String> 
     Ok(())
 }
 
+/// Of how many instances of the corpus one is run under a random schedule as well.
+const SCHEDULED_ONE_IN: u64 = 6;
+
 /// One trial per case of a file, named `file/case #tag`, over all its instances; those whose id has `LACUNAR_INSTANCE` in it, where that is set.
+/// Some run a second time, under a random schedule.
 ///
 /// # Errors
 /// The file's text is no list of cases.
-pub fn trials(file: &str, text: &str, engines: fn() -> Vec<Box<dyn Engine>>) -> Result<Vec<Trial>, String> {
+pub fn trials(
+    file: &str,
+    text: &str,
+    engines: fn() -> Vec<Box<dyn Engine>>,
+    tally: &Arc<Tally>,
+) -> Result<Vec<Trial>, String> {
     let cases = CaseFile::parse(text).map_err(|fault| format!("{file}: {fault}"))?;
     let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
     let mut trials = Vec::new();
     for case in cases.case.clone() {
-        let (cases, file, wanted) = (cases.clone(), file.to_string(), wanted.clone());
+        let (cases, file, wanted, tally) = (cases.clone(), file.to_string(), wanted.clone(), tally.clone());
         let tags: String = case.tags.iter().map(|tag| format!(" #{tag}")).collect();
         let name = format!("{file}/{}{tags}", case.name);
         trials.push(Trial::test(name, move || {
             let instances = cases.instances(&file, &case).map_err(Failed::from)?;
             let engines = engines();
             let chosen = instances.iter().filter(|instance| instance.id.contains(&wanted));
-            let faults: Vec<String> =
-                chosen.filter_map(|instance| verify(instance, &engines, Reference::Oracle).err()).collect();
+            let verified = chosen.map(|instance| {
+                verify(instance, &engines, Reference::Oracle)?;
+                let seed = data::seed(&["schedule", &instance.id]);
+                let plain = instance.setup == Setup::default();
+                if plain && seed.is_multiple_of(SCHEDULED_ONE_IN) {
+                    scheduled(instance, seed, &engines, &tally)
+                } else {
+                    Ok(())
+                }
+            });
+            let faults: Vec<String> = verified.filter_map(Result::err).collect();
             summary(&case.why, &faults, instances.len())
         }));
     }
     Ok(trials)
+}
+
+/// Runs an instance under a random schedule.
+fn scheduled(instance: &Instance, seed: u64, engines: &[Box<dyn Engine>], tally: &Tally) -> Result<(), String> {
+    let mut instance = instance.clone();
+    instance.setup.schedule = schedule(&mut Rng::with_seed(seed), &instance.program);
+    accept(&mut instance, engines, tally)?;
+    verify(&instance, engines, Reference::Oracle).map_err(|fault| {
+        let fails = |instance: &Instance| fails(instance, engines);
+        let least = shrink_schedule(instance.clone(), fails);
+        format!("{fault}\n\nwith the fewest commands:\n{}", least.setup.to_case_text())
+    })
+}
+
+/// Whether an instance fails otherwise than by a schedule that is refused.
+fn fails(instance: &Instance, engines: &[Box<dyn Engine>]) -> bool {
+    let refused = engines.iter().any(|engine| engine.refuses(instance).is_some());
+    let refused = refused && !instance.setup.schedule.is_empty();
+    !refused && verify(instance, engines, Reference::Oracle).is_err()
+}
+
+/// Leaves the last commands away until the schedule is accepted.
+///
+/// # Errors
+/// A command that is not even read: a fault of what made it.
+fn accept(instance: &mut Instance, engines: &[Box<dyn Engine>], tally: &Tally) -> Result<(), String> {
+    let Some(engine) = engines.first() else { return Ok(()) };
+    let mut refusal = None;
+    let wanted = instance.setup.schedule.len();
+    while let Some(code) = engine.refuses(instance).filter(|_| !instance.setup.schedule.is_empty()) {
+        if !code.starts_with("E12") {
+            return Err(report(instance, &[format!("the schedule is not one of the language: {code}")]));
+        }
+        refusal.get_or_insert(code);
+        instance.setup.schedule.pop();
+    }
+    if wanted > 0 {
+        tally.count(refusal);
+    }
+    Ok(())
 }
 
 /// The corpus: every file of `tests/kernels`, by name without its extension, with its text.
@@ -202,14 +281,22 @@ fn summary(why: &str, faults: &[String], of: usize) -> Result<(), Failed> {
     Err(Failed::from(format!("{why}{} of {of} instances fail; the first:\n{}", faults.len(), shown.join("\n\n"))))
 }
 
-/// One trial for each of `count` random programs from seed `first` on; a failing one is shrunk.
-pub fn random_trials(first: u64, count: u64, engines: fn() -> Vec<Box<dyn Engine>>) -> Vec<Trial> {
+/// One trial for each of `count` random programs from seed `first` on; a failing one is shrunk. `LACUNAR_SHOW=1` shows each
+/// program before it is compiled, to find one on which something hangs.
+pub fn random_trials(first: u64, count: u64, engines: fn() -> Vec<Box<dyn Engine>>, tally: &Arc<Tally>) -> Vec<Trial> {
     let trial = |seed: u64| {
+        let tally = tally.clone();
         Trial::test(format!("random/{seed}"), move || {
-            let (sketch, instance) = generate(seed).ok_or_else(|| Failed::from("no program of this seed checks"))?;
+            let drawn = generate(seed).ok_or_else(|| Failed::from("no program of this seed checks"))?;
+            let (mut sketch, mut instance) = drawn;
             let engines = engines();
+            if std::env::var_os("LACUNAR_SHOW").is_some() {
+                println!("{}", instance.to_case_text());
+            }
+            accept(&mut instance, &engines, &tally)?;
+            sketch.setup = instance.setup.clone();
             let Err(fault) = verify(&instance, &engines, Reference::Oracle) else { return Ok(()) };
-            let small = shrink(sketch, 300, |instance| verify(instance, &engines, Reference::Oracle).is_err());
+            let small = shrink(sketch, 300, |instance| fails(instance, &engines));
             let least = small.instance().map_err(Failed::from)?;
             let least = verify(&least, &engines, Reference::Oracle).err().unwrap_or_default();
             Err(Failed::from(format!("{fault}\n\nshrunk:\n{least}\n(LACUNAR_SEED={seed} LACUNAR_RANDOM=1 repeats it)")))
@@ -223,6 +310,21 @@ pub fn arguments() -> Arguments {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(2));
     arguments
+}
+
+/// Runs trials and says how many random schedules were refused; what the process returns.
+pub fn conclude(arguments: &Arguments, trials: Vec<Trial>, tally: &Tally) -> ExitCode {
+    let conclusion = libtest_mimic::run(arguments, trials);
+    if !arguments.list {
+        println!("{tally}");
+    }
+    match tally.verdict() {
+        Ok(()) => conclusion.exit_code(),
+        Err(fault) => {
+            println!("{fault}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 #[cfg(test)]

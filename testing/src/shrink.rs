@@ -3,9 +3,10 @@
 //! Greedy: of all single cuts (a statement less, an operand in place of its user, a smaller size, a dense format, type
 //! `f64`, no stored zeros) the first that still fails is taken, until none does.
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, IndexWidth};
 
 use crate::instance::Instance;
+use crate::setup::Setup;
 use crate::sketch::{Sketch, Tree};
 
 /// Cuts a failing sketch as far as it goes, in at most `budget` runs of `fails`.
@@ -28,9 +29,25 @@ pub fn shrink(sketch: Sketch, budget: usize, fails: impl Fn(&Instance) -> bool) 
     }
 }
 
+/// Drops commands of a failing instance's schedule, one by one, as far as it goes.
+pub fn shrink_schedule(instance: Instance, fails: impl Fn(&Instance) -> bool) -> Instance {
+    let mut smallest = instance;
+    let mut at = 0;
+    while at < smallest.setup.schedule.len() {
+        let mut cut = smallest.clone();
+        cut.setup.schedule.remove(at);
+        if fails(&cut) {
+            (smallest, at) = (cut, 0);
+        } else {
+            at += 1;
+        }
+    }
+    smallest
+}
+
 /// All sketches that are one step simpler.
 fn cuts(sketch: &Sketch) -> Vec<Sketch> {
-    let mut found = Vec::new();
+    let mut found = setups(sketch);
     if sketch.statements.len() > 1 {
         for place in 0..sketch.statements.len() {
             let mut cut = sketch.clone();
@@ -76,11 +93,32 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
         if tensor.dtype.is_some_and(|dtype| dtype != DType::F64) {
             with(&|t| t.dtype = Some(DType::F64));
         }
+        if tensor.format.positions == IndexWidth::W64 {
+            with(&|t| t.format = t.format.clone().with_widths(IndexWidth::W32, IndexWidth::W32));
+        }
         if tensor.zeros {
             with(&|t| t.zeros = false);
         }
         if tensor.density > 0.1 && tensor.density < 1.0 {
             with(&|t| t.density /= 2.0);
+        }
+    }
+    found
+}
+
+/// The sketch with a command of the schedule less, or with less asked for.
+fn setups(sketch: &Sketch) -> Vec<Sketch> {
+    let mut found = Vec::new();
+    for command in 0..sketch.setup.schedule.len() {
+        let mut cut = sketch.clone();
+        cut.setup.schedule.remove(command);
+        found.push(cut);
+    }
+    let flags: [fn(&mut Setup) -> &mut bool; 3] = [|s| &mut s.strict, |s| &mut s.plain, |s| &mut s.phases];
+    for flag in flags {
+        let mut cut = sketch.clone();
+        if std::mem::take(flag(&mut cut.setup)) {
+            found.push(cut);
         }
     }
     found

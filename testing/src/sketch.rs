@@ -9,6 +9,7 @@ use lacunar_notation::{BinaryFn, Function, UnaryFn};
 
 use crate::data;
 use crate::instance::Instance;
+use crate::setup::Setup;
 
 /// Names of index variables, by their number.
 pub const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
@@ -24,6 +25,8 @@ pub struct Sketch {
     pub tensors: Vec<Operand>,
     /// The statements.
     pub statements: Vec<Statement>,
+    /// How it is compiled and run.
+    pub setup: Setup,
 }
 
 /// A tensor.
@@ -153,7 +156,8 @@ impl Sketch {
                 given.insert(tensor.name.clone(), entries);
             }
         }
-        Instance::new(format!("random/{}", self.seed), self.text(), declarations, given)
+        let instance = Instance::new(format!("random/{}", self.seed), self.text(), declarations, given)?;
+        Ok(Instance { setup: self.setup.clone(), ..instance })
     }
 
     /// The places of tensors that occur in a statement.

@@ -3,14 +3,18 @@
 
 mod engines;
 
-use lacunar_testing::runner::{arguments, corpus, trials};
+use std::process::ExitCode;
+use std::sync::Arc;
 
-fn main() {
+use lacunar_testing::runner::{arguments, conclude, corpus, trials};
+use lacunar_testing::tally::Tally;
+
+fn main() -> ExitCode {
     let arguments = arguments();
     let files = corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}"));
-    let mut all = Vec::new();
+    let (mut all, tally) = (Vec::new(), Arc::new(Tally::default()));
     for (file, text) in files {
-        all.extend(trials(&file, &text, engines::all).unwrap_or_else(|fault| panic!("{fault}")));
+        all.extend(trials(&file, &text, engines::all, &tally).unwrap_or_else(|fault| panic!("{fault}")));
     }
-    libtest_mimic::run(&arguments, all).exit();
+    conclude(&arguments, all, &tally)
 }

@@ -2,12 +2,17 @@
 
 mod engines;
 
-use lacunar_testing::runner::{arguments, random_trials};
+use std::process::ExitCode;
+use std::sync::Arc;
 
-fn main() {
+use lacunar_testing::runner::{arguments, conclude, random_trials};
+use lacunar_testing::tally::Tally;
+
+fn main() -> ExitCode {
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
     };
-    let trials = random_trials(number("LACUNAR_SEED", 0), number("LACUNAR_RANDOM", 300), engines::all);
-    libtest_mimic::run(&arguments(), trials).exit();
+    let tally = Arc::new(Tally::default());
+    let trials = random_trials(number("LACUNAR_SEED", 0), number("LACUNAR_RANDOM", 300), engines::all, &tally);
+    conclude(&arguments(), trials, &tally)
 }

@@ -64,7 +64,8 @@ impl From<String> for Stop {
 fn translate(case: &CometCase) -> Result<Translation, String> {
     match Reader::new(case).program() {
         Ok(instance) => {
-            let instance = Box::new(Runnable { instance, reference: Reference::Oracle, unscheduled: false });
+            let instance =
+                Box::new(Runnable { instance, reference: Reference::Oracle, scheduled: false, unscheduled: None });
             Ok(Translation::Run(instance))
         }
         Err(Stop::Missing(what)) => Ok(Translation::Missing(what)),

@@ -4,6 +4,7 @@
 //! Lacunar does not have yet; nothing is left out in silence.
 
 pub mod comet;
+pub mod concrete;
 pub mod taco;
 
 use std::collections::BTreeMap;
@@ -27,8 +28,10 @@ pub struct Runnable {
     pub instance: Instance,
     /// Whether the oracle can enumerate it.
     pub reference: Reference,
-    /// Whether it came with a schedule, which is not applied: the result must be the same.
-    pub unscheduled: bool,
+    /// Whether it came with a schedule.
+    pub scheduled: bool,
+    /// Why its schedule is not applied, where it is not: the result must be the same.
+    pub unscheduled: Option<String>,
 }
 
 /// A case under its name.
@@ -50,8 +53,10 @@ pub fn file(name: &str) -> Option<PathBuf> {
 pub struct Summary {
     /// Cases that are run.
     pub run: usize,
-    /// Of these, cases whose schedule is left out.
-    pub unscheduled: usize,
+    /// Of these, cases with a schedule that is applied.
+    pub scheduled: usize,
+    /// Cases that are run without their schedule, under the reason.
+    pub unscheduled: BTreeMap<String, Vec<String>>,
     /// Cases that need something that is not built, under its name.
     pub missing: BTreeMap<String, Vec<String>>,
     /// Cases that could not be translated.
@@ -66,7 +71,10 @@ impl Summary {
             match &case.translation {
                 Ok(Translation::Run(runnable)) => {
                     summary.run += 1;
-                    summary.unscheduled += usize::from(runnable.unscheduled);
+                    match &runnable.unscheduled {
+                        Some(why) => summary.unscheduled.entry(why.clone()).or_default().push(case.id.clone()),
+                        None => summary.scheduled += usize::from(runnable.scheduled),
+                    }
                 }
                 Ok(Translation::Missing(what)) => {
                     summary.missing.entry(what.clone()).or_default().push(case.id.clone());
@@ -78,10 +86,13 @@ impl Summary {
     }
 }
 
-/// A table: `run`, `run unscheduled`, then each missing feature with the number and names of its cases.
+/// A table: `run`, those without their schedule by reason, then each missing feature with the number and names of its cases.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "  {:5} run ({} of them without their schedule)", self.run, self.unscheduled)?;
+        writeln!(f, "  {:5} run ({} of them with their schedule)", self.run, self.scheduled)?;
+        for (why, ids) in &self.unscheduled {
+            writeln!(f, "  {:5} run without their schedule: {why}: {}", ids.len(), ids.join(" "))?;
+        }
         writeln!(f, "  {:5} not translated", self.untranslated)?;
         for (what, ids) in &self.missing {
             writeln!(f, "  {:5} missing: {what}: {}", ids.len(), ids.join(" "))?;

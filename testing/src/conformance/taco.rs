@@ -1,7 +1,7 @@
 //! taco's test suite: one JSON object a line, with its expression, operands and the result its test checks.
 //!
 //! Expressions are index notation nearly as ours; a quotient of integers is C's, which truncates (`idiv`). A scheduled
-//! case is run without its schedule.
+//! case is run with its schedule ([`super::concrete`]), but for those that [`UNSCHEDULED`] names.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use num_complex::Complex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::conformance::{ConformanceCase, Runnable, Translation};
+use crate::conformance::{ConformanceCase, Runnable, Translation, concrete};
 use crate::entries::Entries;
 use crate::instance::{Instance, parse_dtype};
 use crate::oracle;
@@ -28,6 +28,7 @@ struct TacoCase {
     operands: BTreeMap<String, TacoTensor>,
     results: BTreeMap<String, TacoTensor>,
     scheduled: bool,
+    concrete: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +45,9 @@ struct TacoTensor {
 
 /// Functions that taco's tests define themselves, in C++ (`xor` is of what is stored, not of bits).
 const CUSTOM: [&str; 7] = ["testOp", "specialOp", "compUnion", "bfsMask", "Plus", "And", "xor"];
+
+/// Cases whose schedule is left out, and why.
+const UNSCHEDULED: [(&str, &str); 0] = [];
 
 /// Translates all cases of the file's text.
 pub fn cases(text: &str) -> Vec<ConformanceCase> {
@@ -116,7 +120,17 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
         true => Reference::Oracle,
         false => Reference::Expected,
     };
-    Ok(Translation::Run(Box::new(Runnable { instance, reference, unscheduled: case.scheduled })))
+    let left_out = UNSCHEDULED.iter().find(|(id, _)| case.id == *id).map(|(_, why)| (*why).to_string());
+    let unscheduled = match (&case.concrete, left_out) {
+        _ if !case.scheduled => None,
+        (_, Some(why)) => Some(why),
+        (None, None) => Some("its concrete notation is not in the file".to_string()),
+        (Some(text), None) => {
+            instance.setup.schedule = concrete::schedule(text)?;
+            None
+        }
+    };
+    Ok(Translation::Run(Box::new(Runnable { instance, reference, scheduled: case.scheduled, unscheduled })))
 }
 
 fn join(numbers: &[usize]) -> String {
@@ -227,14 +241,15 @@ mod tests {
     const LINE: &str = r#"{"id": "t", "expr": "a(i) = cast<double>(b(i) / b(i))", "ops": [], "windows": [],
         "operands": {"b": {"dims": [3], "format": "s", "ordering": [0], "type": "int32_t", "fill": "0", "coo": [[[1], 7]]}},
         "results": {"a": {"dims": [3], "format": "d", "ordering": [0], "type": "double", "fill": "0", "coo": [[[1], 1]]}},
-        "scheduled": true}"#;
+        "concrete": "suchthat(forall(i0, forall(i1, a(i) = b(i))), split(i, i0, i1, 2))", "scheduled": true}"#;
 
     #[test]
     fn a_quotient_of_integers_truncates() {
         let cases = cases(&LINE.replace('\n', " "));
         let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
         assert_eq!(runnable.instance.source, "a(i) = f64(idiv(b(i), b(i)))");
-        assert!(runnable.unscheduled);
+        assert!(runnable.scheduled);
+        assert_eq!(runnable.instance.setup.schedule, ["split(i, i0, i1, 2)", "reorder(i0, i1)"]);
         crate::runner::verify(&runnable.instance, &[], Reference::Oracle).unwrap();
     }
 

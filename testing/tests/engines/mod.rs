@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar::{Backend, DynTensor, Kernel, Options};
+use lacunar::{Backend, DynTensor, Error, Kernel, Options, Phase, Search};
 use lacunar_notation::Tensor;
 use lacunar_runtime::coo::Coo;
 use lacunar_runtime::pool::with_threads;
@@ -38,6 +38,26 @@ pub fn all() -> Vec<Box<dyn Engine>> {
     engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect()
 }
 
+impl BackEnd {
+    fn compile(&self, instance: &Instance, phase: Phase) -> Result<Kernel, Error> {
+        let setup = &instance.setup;
+        let options = Options {
+            declarations: instance.declarations.clone(),
+            backend: self.backend,
+            search: if setup.plain { Search::Plain } else { Search::Cost },
+            schedule: setup.schedule_text().into(),
+            phase,
+            strict: setup.strict,
+            // Sizes as constants, and as parameters: each on some engine.
+            specialize: self.backend == Backend::Llvm,
+            // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
+            grain: 1,
+            ..Options::new()
+        };
+        Kernel::compile(&instance.source, &options)
+    }
+}
+
 impl Engine for BackEnd {
     fn name(&self) -> &str {
         self.backend.name()
@@ -48,13 +68,17 @@ impl Engine for BackEnd {
         data::seed(&[&instance.id]).is_multiple_of(one_in)
     }
 
+    fn refuses(&self, instance: &Instance) -> Option<String> {
+        let judge = BackEnd { backend: Backend::Interpreter, ..*self };
+        match judge.compile(instance, Phase::Fused) {
+            Err(Error::Schedule { diagnostics, .. }) => diagnostics.first().map(|found| found.code.to_string()),
+            _ => None,
+        }
+    }
+
     fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
-        // Sizes as constants, and as parameters: each on some engine.
-        let specialize = self.backend == Backend::Llvm;
-        let declarations = instance.declarations.clone();
-        // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
-        let options = Options { declarations, specialize, grain: 1, ..Options::new() }.backend(self.backend);
-        let kernel = Kernel::compile(&instance.source, &options).map_err(|error| failure("compile", error))?;
+        let phase = if instance.setup.phases { Phase::Assemble } else { Phase::Fused };
+        let kernel = self.compile(instance, phase).map_err(|error| failure("compile", error))?;
         let declared: BTreeMap<&str, &Tensor> =
             kernel.program().tensors.iter().map(|(_, tensor)| (tensor.name.as_str(), tensor)).collect();
         let mut given = Vec::new();
@@ -64,8 +88,18 @@ impl Engine for BackEnd {
             given.push((name.as_str(), tensor));
         }
         let given: Vec<(&str, &DynTensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let run = with_threads(THREADS, || kernel.run_named(&given)).map_err(|error| failure("run", error))?;
-        run.results.into_iter().map(|(name, tensor)| Ok((name, validated(tensor)?))).collect()
+        let threads = instance.setup.threads.unwrap_or(THREADS);
+        let run = |kernel: &Kernel, given: &[(&str, &DynTensor)]| {
+            with_threads(threads, || kernel.run_named(given)).map_err(|error| failure("run", error))
+        };
+        let mut results = run(&kernel, &given)?.results;
+        if instance.setup.phases {
+            let kernel = self.compile(instance, Phase::Compute).map_err(|error| failure("compile", error))?;
+            let patterns = results.iter().map(|(name, tensor)| (name.as_str(), tensor));
+            let given: Vec<(&str, &DynTensor)> = given.iter().copied().chain(patterns).collect();
+            results = run(&kernel, &given)?.results;
+        }
+        results.into_iter().map(|(name, tensor)| Ok((name, validated(tensor)?))).collect()
     }
 }
 
