@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The first is what SPLATT does for MTTKRP (Smith et al., *SPLATT: Efficient and Parallel Sparse Tensor-Matrix
-//! Multiplication*, IPDPS 2015, §III). Multiplication distributes over the sum up to rounding, and an absent factor makes
-//! either form absent.
+//! Multiplication*, IPDPS 2015, §III). Multiplication distributes over the sum up to rounding (so not in strict kernels), for
+//! finite values, and an absent factor makes either form absent.
 
 use lacunar_notation::{BinaryFn, Expr, ExprKind, ReduceOp, VarId};
 
@@ -18,9 +18,14 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
     let expr = expr.map_children(&mut |child| factor(child, order));
     let (dtype, span) = (expr.dtype, expr.span);
     let ExprKind::Reduce(ReduceOp::Add, mut vars, body) = expr.kind else { return expr };
-    vars.sort_by_key(|var| rank(order, *var));
     let mut factors = Vec::new();
-    factors_of(*body, &mut factors);
+    factors_of(&body, &mut factors);
+    // A quotient may be infinite, and infinity times a sum is not the sum of infinity times its terms.
+    if !factors.iter().all(|factor| matches!(factor.kind, ExprKind::Access(_) | ExprKind::Literal(_))) {
+        return Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span };
+    }
+    let mut factors: Vec<Expr> = factors.into_iter().cloned().collect();
+    vars.sort_by_key(|var| rank(order, *var));
     let mut pending: Vec<VarId> = Vec::new();
     while let Some(var) = vars.pop() {
         pending.push(var);
@@ -51,11 +56,11 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
     factors.into_iter().reduce(|a, b| Expr::binary(BinaryFn::Mul, a, b, dtype)).unwrap_or_else(|| Expr::absent(dtype))
 }
 
-fn factors_of(expr: Expr, factors: &mut Vec<Expr>) {
-    match expr.kind {
+fn factors_of<'e>(expr: &'e Expr, factors: &mut Vec<&'e Expr>) {
+    match &expr.kind {
         ExprKind::Binary(BinaryFn::Mul, a, b) => {
-            factors_of(*a, factors);
-            factors_of(*b, factors);
+            factors_of(a, factors);
+            factors_of(b, factors);
         }
         _ => factors.push(expr),
     }
