@@ -143,6 +143,8 @@ struct Scope {
     ranges: FxHashMap<VarId, space::Interval>,
     /// The positions that iterators are confined to.
     windows: FxHashMap<(AccessKey, usize), space::Interval>,
+    /// By how many values of the inner variable of a fused pair the outer one advances.
+    widths: FxHashMap<VarId, ExprId>,
     /// Variables whose loops stand for those over what derives from them.
     pending: FxHashMap<VarId, space::Pending>,
     /// The leaves that finish original variables: what is said of their loops holds for those over the variables.

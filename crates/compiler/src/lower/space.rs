@@ -134,6 +134,7 @@ impl Lowerer<'_> {
                     };
                     let rest = this.b.binary(BinaryOp::Rem, pair, size);
                     let rest = this.b.define(&this.var_name(second), rest);
+                    inner.widths.insert(second, size);
                     inner.pending.insert(second, Pending::Half(rest));
                     let half = this.b.binary(BinaryOp::Div, pair, size);
                     let nest = Stmt::Forall(second, Box::new(body.clone()));
@@ -278,6 +279,7 @@ impl Lowerer<'_> {
                 // Nothing of nothing, though 0 / 0 is 0.
                 let some = self.b.compare(CompareOp::Lt, low, high);
                 let end = self.b.select(some, end, first);
+                scope.widths.insert(inner, size);
                 scope.pending.insert(inner, Pending::Fused { outer, size, interval: (low, high) });
                 let nest = Stmt::Forall(inner, Box::new(body.clone()));
                 self.finish(outer, (first, end), &nest, &scope)
@@ -585,7 +587,10 @@ impl Lowerer<'_> {
             }
             Relation::Bound { parent, .. } => Some(self.coordinate(parent, scope)?),
             Relation::Fuse { outer, inner, .. } => {
-                let (_, size) = self.range(inner, &mut inside)?;
+                let size = match scope.widths.get(&inner) {
+                    Some(&width) => width,
+                    None => self.range(inner, &mut inside)?.1,
+                };
                 let (outer, inner) = (self.coordinate(outer, scope)?, self.coordinate(inner, scope)?);
                 let first = self.b.mul(outer, size);
                 Some(self.b.add(first, inner))

@@ -72,7 +72,9 @@ fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
             let Some(vars) = workspace_vars(producer, tensor) else { return false };
             let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
             // Where the result is appended to, it must be known which coordinates have a value: all, or none.
-            (loops_full(consumer) && dense_result(kernel)) || (loops_full(producer) && fills_alone(producer, tensor))
+            let dense = dense_result(kernel);
+            let filled = || dense || all_or_none(kernel, producer, &vars, false);
+            (loops_full(consumer) && dense) || (loops_full(producer) && fills_alone(producer, tensor) && filled())
         }
         Stmt::Where { consumer, producer } => {
             visited_everywhere(kernel, consumer, tensor) || visited_everywhere(kernel, producer, tensor)
@@ -97,6 +99,22 @@ fn dense_result(kernel: &Kernel) -> bool {
 /// Whether a producer fills no other tensor.
 fn fills_alone(producer: &Stmt, tensor: TensorId) -> bool {
     producer.writes() == [tensor]
+}
+
+/// Whether a producer whose loops over `vars` are full gives each of their coordinates a value if it gives any: no sum is
+/// formed inside of them, which may be over nothing at some.
+fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| all_or_none(kernel, stmt, vars, inside)),
+        Stmt::Where { consumer, producer } => {
+            all_or_none(kernel, consumer, vars, inside) && all_or_none(kernel, producer, vars, inside)
+        }
+        Stmt::Forall(leaf, body) => {
+            let own = kernel.provenance.originals(*leaf).iter().all(|var| vars.contains(var));
+            (own || !inside) && all_or_none(kernel, body, vars, inside || own)
+        }
+    }
 }
 
 /// Whether every loop over `var` in a statement visits every coordinate.
