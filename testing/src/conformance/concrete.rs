@@ -53,7 +53,13 @@ pub fn schedule(concrete: &str) -> Result<Vec<String>, String> {
     let renamed: Vec<&String> =
         workspaces.values().flat_map(|made| made.filled.iter().filter(|var| !made.read.contains(var))).collect();
     let mut made_late = Vec::new();
-    let mut pending = precomputes.into_iter();
+    // A workspace over variables that are cut later is made first.
+    let is_cut = |var: &String| {
+        relations.iter().any(|relation| call(relation).is_some_and(|(_, args)| args.first() == Some(var)))
+    };
+    let (early, late): (Vec<_>, Vec<_>) = precomputes.into_iter().partition(|(read, _)| read.iter().any(is_cut));
+    commands.extend(early.into_iter().map(|(_, command)| command));
+    let mut pending = late.into_iter().map(|(_, command)| command);
     for relation in relations {
         match call(&relation) {
             Some(("precompute", _)) => commands.extend(pending.next()),
@@ -172,8 +178,8 @@ fn read(stmt: &Stmt, name: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A command for each workspace with variables, the outermost first.
-fn precomputes(stmt: &Stmt, workspaces: &BTreeMap<String, Workspace>) -> Result<Vec<String>, String> {
+/// A command for each workspace with variables, and those variables; the outermost first.
+fn precomputes(stmt: &Stmt, workspaces: &BTreeMap<String, Workspace>) -> Result<Vec<(Vec<String>, String)>, String> {
     let mut made = Vec::new();
     let mut names = Vec::new();
     outermost_first(stmt, &mut names);
@@ -194,7 +200,7 @@ fn precomputes(stmt: &Stmt, workspaces: &BTreeMap<String, Workspace>) -> Result<
             }
         }
         let (read, filled) = (workspace.read.join(", "), workspace.filled.join(", "));
-        made.push(format!("precompute({value}, {{{read}}}, {{{filled}}})"));
+        made.push((workspace.read.clone(), format!("precompute({value}, {{{read}}}, {{{filled}}})")));
     }
     Ok(made)
 }
