@@ -23,6 +23,7 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, TensorId,
 
 use crate::concretize::is_in_block;
 use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::space::{driver, pos_levels};
 use crate::schedule::check_shared;
 
 use super::given::known_orders;
@@ -56,9 +57,10 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
         .filter(|var| inside.contains(var) && !summed(var))
         .collect();
     let reached = [outside, consumer.as_slice()].concat();
-    let unknown = scattered.iter().find(|var| !kernel.provenance.is_known(**var, &reached));
+    let needed = positioned(kernel, &consumer);
+    let unknown = scattered.iter().chain(&needed).copied().find(|var| !kernel.provenance.is_known(*var, &reached));
     if unknown.is_some() || first_disordered(kernel, &assign.lhs, &reached).is_some() {
-        return Err(unassembled(kernel, &assign.lhs, unknown.copied(), schedule));
+        return Err(unassembled(kernel, &assign.lhs, unknown, schedule));
     }
     let workspace = workspace(kernel, &scattered, &assign.rhs);
     let access = Access { tensor: workspace, vars: scattered, span: assign.rhs.span };
@@ -138,6 +140,12 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
     let levels = stored(kernel, lhs);
     let appended: Vec<VarId> = levels.iter().copied().filter(|var| !is_in_block(kernel, lhs, *var)).collect();
     let wanted = in_order(kernel, &appended, loops);
+    // A strip of pairs that ends within a row begins the next one with the same row, which such a level has once.
+    let format = &kernel.tensors[lhs.tensor].format;
+    let once = |level: usize| {
+        let properties = format.levels()[level].properties();
+        !properties.full && properties.unique
+    };
     let mut started = 0;
     for (depth, leaf) in loops.iter().enumerate() {
         if appended.iter().all(|var| kernel.provenance.is_known(*var, &loops[..depth])) {
@@ -150,13 +158,49 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
         let own: Vec<VarId> = derived(kernel, *leaf).collect();
         let begin = levels.iter().position(|var| Some(var) == own.first());
         match begin {
-            Some(begin) if begin <= started && started <= begin + own.len() && levels[begin..].starts_with(&own) => {
+            Some(begin)
+                if begin <= started
+                    && started <= begin + own.len()
+                    && levels[begin..].starts_with(&own)
+                    && !(is_cut(kernel, &own, loops) && repeats(kernel, lhs, begin, own.len())) =>
+            {
                 started = begin + own.len();
+                if is_part(&kernel.provenance, *leaf) && (begin..started - 1).any(once) {
+                    return Some(depth);
+                }
             }
             _ => return Some(depth),
         }
     }
     None
+}
+
+/// Whether a variable is a strip, or made of one.
+fn is_part(provenance: &Provenance, var: VarId) -> bool {
+    let cut = |var| matches!(provenance.origin(var), Some(Relation::Split { .. } | Relation::Divide { .. }));
+    provenance.ancestors(var).into_iter().any(cut)
+}
+
+/// Whether several loops run through what some variables were fused into.
+fn is_cut(kernel: &Kernel, fused: &[VarId], loops: &[VarId]) -> bool {
+    loops.iter().filter(|leaf| derived(kernel, **leaf).eq(fused.iter().copied())).count() > 1
+}
+
+/// Whether strips of several levels would append a coordinate of an outer one of them twice.
+fn repeats(kernel: &Kernel, lhs: &Access, begin: usize, count: usize) -> bool {
+    let levels = &kernel.tensors[lhs.tensor].format.levels()[begin..begin + count - 1];
+    levels.iter().any(|level| !level.properties().full && level.unique)
+}
+
+/// The variables under whose values the positions lie that some loops run over.
+fn positioned(kernel: &Kernel, loops: &[VarId]) -> Vec<VarId> {
+    let above = |leaf: &VarId| {
+        let key = AccessKey::from(driver(kernel, *leaf)?);
+        let originals: Vec<VarId> = derived(kernel, *leaf).collect();
+        let first = pos_levels(kernel, &key, &originals).start;
+        Some((0..first).map(|level| level_var(kernel, &key, level)).collect::<Vec<_>>())
+    };
+    loops.iter().filter_map(above).flatten().collect()
 }
 
 /// Those of some loops that derive from variables, in the order in which they run through these variables' values.

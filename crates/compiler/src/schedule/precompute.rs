@@ -108,6 +108,11 @@ pub(super) fn precompute(
             let message = format!("`{}` derives from other variables and keeps its name", kernel.vars[var].name);
             return Err(refuse("E1212", name.span, message, "a new name"));
         }
+        if let Some(tensor) = positions_under(kernel, var, &producer_loops) {
+            let (var, tensor) = (&kernel.vars[var].name, &kernel.tensors[tensor].name);
+            let message = format!("positions of `{tensor}` lie under a value of `{var}`, which keeps its name");
+            return Err(refuse("E1212", name.span, message, "a new name"));
+        }
         let size = kernel.vars[var].size;
         let renamed = new_var(kernel, name, size);
         kernel.provenance.relations.push(Relation::Rename { parent: var, copy: renamed });
@@ -136,6 +141,17 @@ pub(super) fn precompute(
     let stmt = std::mem::take(&mut kernel.stmt);
     kernel.stmt = substitute(stmt, &target, &made);
     Ok(())
+}
+
+/// A tensor whose positions some of `loops` run over, under values of a variable.
+fn positions_under(kernel: &Kernel, var: VarId, loops: &[VarId]) -> Option<TensorId> {
+    kernel.provenance.relations.iter().find_map(|relation| match relation {
+        Relation::Pos { position, access, .. } => {
+            let run_over = loops.iter().any(|leaf| kernel.provenance.derives(*leaf, *position));
+            (run_over && access.vars.contains(&var)).then_some(access.tensor)
+        }
+        _ => None,
+    })
 }
 
 /// The assignment that computes an expression.
