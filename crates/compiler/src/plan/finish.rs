@@ -23,6 +23,7 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, TensorId,
 
 use crate::concretize::is_in_block;
 use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::space::replaced_by;
 use crate::iterate::space::{driver, pos_levels};
 use crate::schedule::check_shared;
 
@@ -86,9 +87,25 @@ pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
         if let Some((key, _)) = discordant(kernel, &assign.rhs, &order).first() {
             return Err(contradicted(kernel, key.tensor, schedule));
         }
+        check_lists(kernel, &assign, schedule)?;
     }
     check_assembly(kernel, &kernel.stmt, &mut Vec::new(), schedule)?;
     check_shared(kernel, place(schedule))
+}
+
+/// A list is read from its beginning to its end, and not at the coordinates that the positions of another tensor hold.
+fn check_lists(kernel: &Kernel, assign: &Assign, schedule: &Schedule) -> Result<(), Diagnostic> {
+    for access in assign.rhs.accesses() {
+        let tensor = &kernel.tensors[access.tensor];
+        let listed = tensor.role == Role::Workspace(WorkspaceKind::Sorted);
+        if let Some(var) = access.vars.iter().find(|var| listed && replaced_by(kernel, **var).is_some()) {
+            let (name, var) = (&tensor.name, &kernel.vars[*var].name);
+            let message = format!("workspace `{name}` is a list, which cannot be read at positions of `{var}`");
+            let hint = "keep the loops over the result's variables in order, or leave them over coordinates";
+            return Err(Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint));
+        }
+    }
+    Ok(())
 }
 
 fn check_assembly(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, schedule: &Schedule) -> Result<(), Diagnostic> {
@@ -158,12 +175,7 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
         let own: Vec<VarId> = derived(kernel, *leaf).collect();
         let begin = levels.iter().position(|var| Some(var) == own.first());
         match begin {
-            Some(begin)
-                if begin <= started
-                    && started <= begin + own.len()
-                    && levels[begin..].starts_with(&own)
-                    && !(is_cut(kernel, &own, loops) && repeats(kernel, lhs, begin, own.len())) =>
-            {
+            Some(begin) if begin <= started && started <= begin + own.len() && levels[begin..].starts_with(&own) => {
                 started = begin + own.len();
                 if is_part(&kernel.provenance, *leaf) && (begin..started - 1).any(once) {
                     return Some(depth);
@@ -179,17 +191,6 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
 fn is_part(provenance: &Provenance, var: VarId) -> bool {
     let cut = |var| matches!(provenance.origin(var), Some(Relation::Split { .. } | Relation::Divide { .. }));
     provenance.ancestors(var).into_iter().any(cut)
-}
-
-/// Whether several loops run through what some variables were fused into.
-fn is_cut(kernel: &Kernel, fused: &[VarId], loops: &[VarId]) -> bool {
-    loops.iter().filter(|leaf| derived(kernel, **leaf).eq(fused.iter().copied())).count() > 1
-}
-
-/// Whether strips of several levels would append a coordinate of an outer one of them twice.
-fn repeats(kernel: &Kernel, lhs: &Access, begin: usize, count: usize) -> bool {
-    let levels = &kernel.tensors[lhs.tensor].format.levels()[begin..begin + count - 1];
-    levels.iter().any(|level| !level.properties().full && level.unique)
 }
 
 /// The variables under whose values the positions lie that some loops run over.
