@@ -99,7 +99,11 @@ impl Lowerer<'_> {
         let mut scope = scope.clone();
         scope.started.extend(self.kernel.provenance.originals(var));
         let interval = self.range(var, &mut scope)?;
-        let added = written_together(self.kernel, var, body);
+        let mut added = written_together(self.kernel, var, body);
+        // A dense result that is only assembled has no values to add to.
+        added.retain(|tensor| {
+            self.kernel.tensors[*tensor].role != Role::Result || self.tensors[tensor.index()].values.is_some()
+        });
         let carried = added.iter().copied().find_map(|tensor| self.carry_depth(var, body, tensor).map(|d| (tensor, d)));
         let atomic = race == Race::Atomics;
         let carried = carried.filter(|_| !atomic && added.len() == 1);

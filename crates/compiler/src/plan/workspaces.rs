@@ -73,7 +73,8 @@ fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
             let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
             // Where the result is appended to, it must be known which coordinates have a value: all, or none.
             let dense = dense_result(kernel);
-            let filled = || dense || all_or_none(kernel, producer, &vars, false);
+            let whole = || vars.iter().all(|var| runs_over(producer, *var));
+            let filled = || dense || (whole() && all_or_none(kernel, producer, &vars, false));
             (loops_full(consumer) && dense) || (loops_full(producer) && fills_alone(producer, tensor) && filled())
         }
         Stmt::Where { consumer, producer } => {
@@ -99,6 +100,16 @@ fn dense_result(kernel: &Kernel) -> bool {
 /// Whether a producer fills no other tensor.
 fn fills_alone(producer: &Stmt, tensor: TensorId) -> bool {
     producer.writes() == [tensor]
+}
+
+/// Whether a statement has a loop over a variable, and not only strips of one that stands around.
+fn runs_over(stmt: &Stmt, var: VarId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall(own, body) => *own == var || runs_over(body, var),
+        Stmt::Where { consumer, producer } => runs_over(consumer, var) || runs_over(producer, var),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| runs_over(stmt, var)),
+    }
 }
 
 /// Whether a producer whose loops over `vars` are full gives each of their coordinates a value if it gives any: no sum is
