@@ -95,6 +95,17 @@ pub(super) fn precompute(
             refuse("E1212", span, message, "this").hint(format!("name `{name}` among the variables of the workspace"))
         );
     }
+    let strip = leaves.iter().find(|leaf| {
+        kernel.provenance.origin(**leaf).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
+    });
+    let kind = match (kind, strip) {
+        (Some(WorkspaceKind::Marked | WorkspaceKind::Sorted), Some(leaf)) => {
+            let message = format!("`{}` counts iterations, all of which have a place", kernel.vars[*leaf].name);
+            return Err(refuse("E1212", span, message, "not a list").hint("such a workspace is `dense`"));
+        }
+        (None, Some(_)) => Some(WorkspaceKind::Dense),
+        _ => kind,
+    };
     let reduces = producer_loops.iter().any(|var| !leaves.contains(var));
     let assign = assign.clone();
     let mut copies = leaves.clone();
