@@ -1,6 +1,7 @@
 //! `fuse(i, j, f)`: two loops nested directly become one over all pairs.
 //!
-//! Demands: the loop over `j` is all that the loop over `i` holds, and neither is over positions already. Relation: fuse.
+//! Demands: the loop over `j` is all that the loop over `i` holds, neither is over positions already, and what is fused already
+//! is not fused with another part of its variables. Relation: fuse.
 //!
 //! ```text
 //! forall(i, forall(j, body))  ->  forall(f, body)
@@ -39,6 +40,16 @@ pub(super) fn fuse(
             return Err(refuse("E1205", name.span, message, "not a loop over coordinates")
                 .hint("fuse the coordinate variables first and take the positions of the fused one"));
         }
+    }
+    // Of one variable, two parts make pairs; a part of pairs and a part of one of their variables do not.
+    let [of_outer, of_inner] = [outer, inner].map(|var| kernel.provenance.originals(var));
+    if let Some(common) = of_outer.iter().find(|var| of_inner.contains(var))
+        && of_outer.len() + of_inner.len() > 2
+    {
+        let common = &kernel.vars[*common].name;
+        let message =
+            format!("`{outer_name}` and `{inner_name}` are both parts of `{common}`, and one is fused already");
+        return Err(refuse("E1205", span, message, "these").hint("fuse first, and split what was fused"));
     }
     let size = kernel.vars[outer].size.zip(kernel.vars[inner].size).and_then(|(a, b)| a.checked_mul(b));
     let fused = new_var(kernel, fused, size);
