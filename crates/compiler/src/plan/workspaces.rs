@@ -37,7 +37,9 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let fits = |limit: u64| {
             kernel.tensors[tensor].dims.iter().any(Option::is_none) || elements.is_some_and(|n| n <= limit)
         };
-        let kind = if fits(DENSE_LIMIT) && visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor) {
+        let visited = || visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor);
+        let known = || dense_result(kernel) || given_all_or_none(kernel, &kernel.stmt, tensor);
+        let kind = if fits(DENSE_LIMIT) && visited() && known() {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
             WorkspaceKind::Marked
@@ -72,10 +74,7 @@ fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
             let Some(vars) = workspace_vars(producer, tensor) else { return false };
             let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
             // Where the result is appended to, it must be known which coordinates have a value: all, or none.
-            let dense = dense_result(kernel);
-            let whole = || vars.iter().all(|var| runs_over(producer, *var));
-            let filled = || dense || (whole() && all_or_none(kernel, producer, &vars, false));
-            (loops_full(consumer) && dense) || (loops_full(producer) && fills_alone(producer, tensor) && filled())
+            (loops_full(consumer) && dense_result(kernel)) || (loops_full(producer) && fills_alone(producer, tensor))
         }
         Stmt::Where { consumer, producer } => {
             visited_everywhere(kernel, consumer, tensor) || visited_everywhere(kernel, producer, tensor)
@@ -102,13 +101,39 @@ fn fills_alone(producer: &Stmt, tensor: TensorId) -> bool {
     producer.writes() == [tensor]
 }
 
-/// Whether a statement has a loop over a variable, and not only strips of one that stands around.
-fn runs_over(stmt: &Stmt, var: VarId) -> bool {
+/// Whether the producer of a workspace, in the loops as they are, gives all coordinates a value if it gives any: it runs
+/// through all of them, not only through strips that stand around.
+fn given_all_or_none(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
     match stmt {
         Stmt::Assign(_) => false,
-        Stmt::Forall(own, body) => *own == var || runs_over(body, var),
-        Stmt::Where { consumer, producer } => runs_over(consumer, var) || runs_over(producer, var),
-        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| runs_over(stmt, var)),
+        Stmt::Forall(_, body) => given_all_or_none(kernel, body, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| given_all_or_none(kernel, stmt, tensor)),
+        Stmt::Where { producer, .. } if producer.writes().contains(&tensor) => {
+            let Some(vars) = workspace_vars(producer, tensor) else { return false };
+            let mut inside = Vec::new();
+            loops(producer, &mut inside);
+            vars.iter().all(|var| kernel.provenance.is_known(*var, &inside))
+                && all_or_none(kernel, producer, &vars, false)
+        }
+        Stmt::Where { consumer, producer } => {
+            given_all_or_none(kernel, consumer, tensor) || given_all_or_none(kernel, producer, tensor)
+        }
+    }
+}
+
+/// The variables of all loops of a statement.
+fn loops(stmt: &Stmt, found: &mut Vec<VarId>) {
+    match stmt {
+        Stmt::Assign(_) => {}
+        Stmt::Forall(var, body) => {
+            found.push(*var);
+            loops(body, found);
+        }
+        Stmt::Where { consumer, producer } => {
+            loops(consumer, found);
+            loops(producer, found);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| loops(stmt, found)),
     }
 }
 
