@@ -297,8 +297,7 @@ impl Lowerer<'_> {
                 self.tensors[access.tensor.index()].levels[level].append_reserve(&mut self.b, count);
             }
         }
-        if let (true, Some(stored)) = (innermost, self.stored) {
-            // A pattern that was given has no more room than it has.
+        if let (true, Some(stored), None) = (innermost, self.stored, self.checked_append(access.tensor)) {
             let block = self.extent(&access, group.last + 1, access.vars.len());
             let needed = self.b.mul(count, block);
             self.fail_if(CompareOp::Gt, needed, stored);
@@ -308,6 +307,35 @@ impl Lowerer<'_> {
             let block = self.extent(&access, group.last + 1, access.vars.len());
             self.b.grow(values, count, block, false);
         }
+    }
+
+    /// The counter of a result that has one value for each position of a pattern that was given, which has no more room than
+    /// it has: what is stored there asks for it, where it is known to be stored.
+    pub(super) fn checked_append(&self, tensor: TensorId) -> Option<Counter> {
+        let appended = self.appended.as_ref().filter(|appended| appended.access.tensor == tensor)?;
+        let group = appended.groups.last().filter(|group| group.last + 1 == appended.access.vars.len())?;
+        self.stored.map(|_| group.counter)
+    }
+
+    /// Stores what `store` does if `written` holds and the pattern that was given has room.
+    pub(super) fn append_checked(
+        &mut self,
+        counter: Counter,
+        written: Written,
+        store: &mut dyn FnMut(&mut Self) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        self.b.begin_block();
+        if let Some(stored) = self.stored {
+            let so_far = self.b.var(counter);
+            self.fail_if(CompareOp::Ge, so_far, stored);
+        }
+        let outcome = store(self);
+        let block = self.b.end_block();
+        match written {
+            Some(cond) => self.b.push(lacunar_imp::Stmt::If { cond, then: block, otherwise: Vec::new() }),
+            None => block.into_iter().for_each(|stmt| self.b.push(stmt)),
+        }
+        outcome
     }
 
     /// Before the body at a coordinate of `var`: makes room for a value, or remembers what was appended so far.

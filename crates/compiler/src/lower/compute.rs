@@ -37,9 +37,16 @@ impl Lowerer<'_> {
         let value = self.expr(&assign.rhs, scope)?;
         let key = AccessKey::from(&assign.lhs);
         let at = self.value_position(&key, scope)?;
-        match assign.op {
-            AssignOp::Set => self.b.store(values, at, value),
-            AssignOp::Reduce(ReduceOp::Add) => self.add_to(&key, at, value, scope)?,
+        let mut store = |this: &mut Self| match assign.op {
+            AssignOp::Set => {
+                this.b.store(values, at, value);
+                Ok(())
+            }
+            AssignOp::Reduce(ReduceOp::Add) => this.add_to(&key, at, value, scope),
+        };
+        match self.checked_append(assign.lhs.tensor) {
+            Some(counter) => self.append_checked(counter, written, &mut store)?,
+            None => store(self)?,
         }
         Ok(written)
     }

@@ -90,7 +90,27 @@ pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
         check_lists(kernel, &assign, schedule)?;
     }
     check_assembly(kernel, &kernel.stmt, &mut Vec::new(), schedule)?;
+    check_workspaces(kernel, schedule)?;
     check_shared(kernel, place(schedule))
+}
+
+/// Which coordinates a sparse result has is known from workspaces over variables of the statement, not over parts of them.
+fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
+    if kernel.tensors.iter().all(|(_, tensor)| tensor.role != Role::Result || tensor.format.is_dense()) {
+        return Ok(());
+    }
+    let mut part = None;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        if matches!(kernel.tensors[assign.lhs.tensor].role, Role::Workspace(_)) {
+            let derived = |var: &VarId| !matches!(kernel.provenance.origin(*var), None | Some(Relation::Rename { .. }));
+            part = part.or(assign.lhs.vars.iter().copied().find(derived));
+        }
+    });
+    let Some(part) = part else { return Ok(()) };
+    let message =
+        format!("a workspace over `{}` does not tell which coordinates a sparse result has", kernel.vars[part].name);
+    let hint = "let the workspace be over variables of the statement that are not split, fused or bounded, or store the result densely";
+    Err(Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint))
 }
 
 /// A list is read from its beginning to its end, and not at the coordinates that the positions of another tensor hold.
