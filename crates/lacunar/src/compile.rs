@@ -6,7 +6,7 @@
 
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
-use lacunar_compiler::lower::{self, Interface, Lowered};
+use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Plan, Request, plan};
 use lacunar_imp::{Function, Verified, passes, verify};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
@@ -82,6 +82,8 @@ pub struct Step {
     pub interface: Interface,
     /// The function.
     pub function: Verified<Function>,
+    /// What the function does of assembling and computing.
+    pub(crate) phase: Phase,
     pub(crate) code: Code,
 }
 
@@ -124,9 +126,14 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
         trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
+        // A result that is stored otherwise than it is assembled does not tell the pattern that the kernel would walk.
+        let phase = match options.phase {
+            Phase::Compute if plan.convert_result.is_some() => Phase::Fused,
+            phase => phase,
+        };
         let lowering = lower::Options {
             name: function_name(&program, statement, number),
-            phase: options.phase,
+            phase,
             strict: options.strict,
             specialize: options.specialize,
             grain: options.grain,
@@ -142,7 +149,7 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
         #[cfg(feature = "llvm")]
         emit_llvm(&mut trace, &function);
         let code = trace.time("generate", || generate(&function, options.backend))?;
-        steps.push(Step { plan, interface, function, code });
+        steps.push(Step { plan, interface, function, phase, code });
     }
     Ok(Compiled { program, steps, trace })
 }

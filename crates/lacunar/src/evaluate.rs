@@ -9,7 +9,7 @@ use lacunar_runtime::Tensor;
 use crate::bind::{Slot, check_tensor, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
-use crate::launch::Call;
+use crate::launch::{Call, missing_pattern, wrong_pattern};
 use crate::promises;
 
 /// How long the parts of a run took.
@@ -77,10 +77,11 @@ fn run_step(
         let vars = &plan.statement.lhs.vars;
         tensor.dims().iter().zip(vars).all(|(size, var)| sizes[var.index()] == *size)
     });
-    // A pattern is stored as the program asks; the kernel walks through it as it assembles it.
-    let before = match (&plan.convert_result, before) {
-        (Some(format), Some(tensor)) if phase == Phase::Compute => Some(tensor.convert(format)?),
-        (_, before) => before,
+    // A pattern that the kernel does not walk through is compared with that of the result.
+    let (pattern, before) = match (&plan.convert_result, before) {
+        (Some(_), Some(tensor)) if phase == Phase::Compute => (Some(tensor), None),
+        (Some(_), None) if phase == Phase::Compute => return Err(missing_pattern()),
+        (_, before) => (None, before),
     };
     let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
     for (id, tensor) in plan.kernel.tensors.iter() {
@@ -89,7 +90,7 @@ fn run_step(
             inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
         }
     }
-    let call = Call { step, inputs, sizes: &sizes, phase, before };
+    let call = Call { step, inputs, sizes: &sizes, before };
     let start = Instant::now();
     let result = match step.code {
         Code::Interpreter => call.interpreted(),
@@ -102,6 +103,9 @@ fn run_step(
         None => result?,
     };
     times.convert += start.elapsed();
+    if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
+        return Err(wrong_pattern());
+    }
     slots[plan.result.index()] = Slot::Owned(result);
     Ok(())
 }

@@ -106,7 +106,7 @@ impl Call<'_> {
             let data = std::mem::replace(&mut memory.arrays[place], ArrayData::empty(DType::Bool));
             Some(buffer(data, len as usize))
         };
-        if let (Phase::Compute, false) = (self.phase, format.is_dense()) {
+        if let (Phase::Compute, false) = (self.step.phase, format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
             let values = take(Binding::Values(result), old.len() as u64).ok_or_else(missing_pattern)?;
             return Ok(Tensor::from_parts(dims, &format, levels, values)?);

@@ -22,7 +22,6 @@ pub(crate) struct Call<'a> {
     pub step: &'a Step,
     pub inputs: Vec<Option<&'a Tensor>>,
     pub sizes: &'a [u64],
-    pub phase: Phase,
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
 }
@@ -77,7 +76,7 @@ impl Call<'_> {
         let format = self.format().clone();
         let result = self.step.plan.result;
         let mut values = if format.is_dense() { Some(self.dense_values()?) } else { None };
-        let mut fixed = self.before.take().filter(|_| self.phase == Phase::Compute);
+        let mut fixed = self.before.take().filter(|_| self.step.phase == Phase::Compute);
         let mut grown: Vec<(Binding, Grown)> = Vec::new();
         let mut args = Args::new();
         let stored = fixed.as_ref().map_or(0, Tensor::nnz);
@@ -127,7 +126,7 @@ impl Call<'_> {
             // SAFETY: dense levels have no arrays, and there are as many values as positions.
             return Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) });
         }
-        if let Phase::Compute = self.phase {
+        if let Phase::Compute = self.step.phase {
             drop(args);
             return fixed.ok_or_else(missing_pattern);
         }
@@ -176,10 +175,8 @@ impl Call<'_> {
 
     /// What a kernel's status means here.
     pub fn failure(&self, status: KernelStatus) -> Error {
-        match (self.phase, status) {
-            (Phase::Compute, KernelStatus::SizeOverflow) => {
-                Error::Argument("the pattern that was given is not that of the result".to_string())
-            }
+        match (self.step.phase, status) {
+            (Phase::Compute, KernelStatus::SizeOverflow) => wrong_pattern(),
             _ => status.into(),
         }
     }
@@ -196,6 +193,10 @@ impl Call<'_> {
 /// A size as the kernel gets it.
 pub(crate) fn size_word(size: u64) -> Result<i64, Error> {
     i64::try_from(size).map_err(|_| Error::Storage(StorageError::overflow("the size of a dimension")))
+}
+
+pub(crate) fn wrong_pattern() -> Error {
+    Error::Argument("the pattern that was given is not that of the result".to_string())
 }
 
 pub(crate) fn missing_pattern() -> Error {
