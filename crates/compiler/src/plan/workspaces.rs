@@ -13,8 +13,9 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
+use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::space::{original_loops, replaced_by};
 
@@ -138,10 +139,13 @@ fn loops(stmt: &Stmt, found: &mut Vec<VarId>) {
 }
 
 /// Whether a producer whose loops over `vars` are full gives each of their coordinates a value if it gives any: no sum is
-/// formed inside of them, which may be over nothing at some.
+/// formed inside of them, which may be over nothing at some, and no operand is stored at some of them only.
 fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bool {
     match stmt {
-        Stmt::Assign(_) => true,
+        Stmt::Assign(assign) => {
+            let originals: Vec<VarId> = vars.iter().flat_map(|var| kernel.provenance.originals(*var)).collect();
+            covers(kernel, &assign.rhs, &originals)
+        }
         Stmt::Sequence(stmts) => stmts.iter().all(|stmt| all_or_none(kernel, stmt, vars, inside)),
         Stmt::Where { consumer, producer } => {
             all_or_none(kernel, consumer, vars, inside) && all_or_none(kernel, producer, vars, inside)
@@ -151,6 +155,37 @@ fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bo
             (own || !inside) && all_or_none(kernel, body, vars, inside || own)
         }
     }
+}
+
+/// Whether an expression has a value at every coordinate of `vars` if it has one at any, whichever of its operands are
+/// stored at the coordinates of the loops around: `A(i,j) * D(j,k)` in `k`, where `A` is sparse; not `A(i,j) + B(i,k)`.
+fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(_) => true,
+        ExprKind::Access(access) => {
+            let sparse = |(level, _)| vars.contains(&level_var(kernel, &AccessKey::from(access), level));
+            !sparse_levels(kernel, access.tensor).any(sparse)
+        }
+        ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => covers(kernel, a, vars),
+        ExprKind::Unary(function, a) => !function.keeps_zero() || covers(kernel, a, vars),
+        ExprKind::Binary(function, a, b) => {
+            let whole = (covers(kernel, a, vars), covers(kernel, b, vars));
+            match function.annihilates() {
+                (true, true) => whole.0 && whole.1,
+                (true, false) => whole.0,
+                (false, true) => whole.1,
+                (false, false) if function.keeps_zero() => {
+                    (whole.0 && (whole.1 || is_stored(kernel, a))) || (whole.1 && is_stored(kernel, b))
+                }
+                (false, false) => true,
+            }
+        }
+    }
+}
+
+/// Whether all operands of an expression are stored everywhere.
+fn is_stored(kernel: &Kernel, expr: &Expr) -> bool {
+    expr.accesses().iter().all(|access| sparse_levels(kernel, access.tensor).next().is_none())
 }
 
 /// Whether every loop over `var` in a statement visits every coordinate.

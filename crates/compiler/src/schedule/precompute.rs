@@ -24,6 +24,9 @@ use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
 
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::space::pos_levels;
+
 use super::{leaf, new_var, refuse};
 
 pub(super) fn precompute(
@@ -95,6 +98,14 @@ pub(super) fn precompute(
             refuse("E1212", span, message, "this").hint(format!("name `{name}` among the variables of the workspace"))
         );
     }
+    if let Some((name, tensor)) =
+        vars.iter().zip(&leaves).find_map(|(name, leaf)| Some((name, first_varies(kernel, *leaf)?)))
+    {
+        let message =
+            format!("the first position `{name}` of `{}` is not the same everywhere", kernel.tensors[tensor].name);
+        return Err(refuse("E1212", name.span, message, "positions under those of other loops")
+            .hint("split the positions and name the inner part, or leave the loop over coordinates"));
+    }
     let strip = leaves.iter().find(|leaf| {
         kernel.provenance.origin(**leaf).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
     });
@@ -152,6 +163,17 @@ pub(super) fn precompute(
     let stmt = std::mem::take(&mut kernel.stmt);
     kernel.stmt = substitute(stmt, &target, &made);
     Ok(())
+}
+
+/// The tensor whose positions a variable runs over where they do not begin at the root: they have no place in a workspace.
+fn first_varies(kernel: &Kernel, leaf: VarId) -> Option<TensorId> {
+    match kernel.provenance.origin(leaf)? {
+        Relation::Pos { coordinate, access, .. } => {
+            let levels = pos_levels(kernel, &AccessKey::from(access), &kernel.provenance.originals(*coordinate));
+            (levels.start > 0).then_some(access.tensor)
+        }
+        _ => None,
+    }
 }
 
 /// A tensor whose positions some of `loops` run over, under values of a variable.
