@@ -173,7 +173,7 @@ pub(crate) fn fits_registers(kernel: &Kernel, vars: &[VarId], dtype: DType) -> b
 }
 
 /// Half of what 32 vector registers of 64 bytes hold.
-const REGISTER_BYTES: u64 = 1024;
+pub(crate) const REGISTER_BYTES: u64 = 1024;
 
 /// Whether a variable of a result is stored in dense levels only, from its own to the innermost: all its values have a
 /// place as soon as the coordinates of the levels above have one.

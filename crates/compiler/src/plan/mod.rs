@@ -11,6 +11,7 @@
 //! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.
 
 mod auto;
+mod candidates;
 mod cost;
 mod factor;
 mod finish;
@@ -20,6 +21,8 @@ mod order;
 mod skew;
 mod storage;
 mod workspaces;
+
+pub use candidates::{Candidate, candidates};
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
@@ -101,19 +104,23 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
 
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
 fn special(program: &Program, statement: &Assignment) -> Option<(Schedule, &'static str)> {
-    let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
-    let statement = make_explicit(statement, &mut kernel.vars);
-    let (lhs, rhs) = (&statement.lhs, flatten(statement.rhs.clone()));
-    if rhs.accesses().iter().any(|access| access.tensor == lhs.tensor) {
-        return None;
-    }
-    let skewed = skew::schedule(&kernel, lhs, &rhs);
+    let (kernel, lhs, rhs) = flat(program, statement)?;
+    let skewed = skew::schedule(&kernel, &lhs, &rhs);
     let skewed =
         skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
     skewed.or_else(|| {
-        let found = lookup::schedule(&kernel, lhs, &rhs)?;
+        let found = lookup::schedule(&kernel, &lhs, &rhs)?;
         Some((found, "an operand that stays the same is looked up, not merged again and again"))
     })
+}
+
+/// The tensors and variables of a statement, what it assigns to, and the sum that it assigns, unless that reads the result.
+fn flat(program: &Program, statement: &Assignment) -> Option<(Kernel, Access, Expr)> {
+    let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
+    let statement = make_explicit(statement, &mut kernel.vars);
+    let rhs = flatten(statement.rhs);
+    let reads_result = rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
+    (!reads_result).then_some((kernel, statement.lhs, rhs))
 }
 
 fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {

@@ -49,6 +49,19 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
         let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
         return chosen(order, "the plain loop nest");
     }
+    let (ranked, looked_at) = ranked(kernel, lhs, rhs, &natural);
+    match ranked.into_iter().next() {
+        Some((cost, order)) => {
+            let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
+            Choice { order, cost, reason }
+        }
+        None => chosen(natural, "the only one"),
+    }
+}
+
+/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. And how
+/// many estimates that took.
+pub(super) fn ranked(kernel: &Kernel, lhs: &Access, rhs: &Expr, natural: &[VarId]) -> (Vec<(f64, Vec<VarId>)>, usize) {
     let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
     let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };
     let mut looked_at = 0;
@@ -69,13 +82,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
         next.truncate(width);
         beam = next;
     }
-    match beam.into_iter().next() {
-        Some((cost, order)) => {
-            let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
-            Choice { order, cost, reason }
-        }
-        None => chosen(natural, "the only one"),
-    }
+    (beam, looked_at)
 }
 
 /// The first order, counting from the natural one, that agrees with all storage.

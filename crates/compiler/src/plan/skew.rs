@@ -23,42 +23,59 @@ const MANY: u64 = 1 << 17;
 
 /// A schedule over positions for `lhs = flat`, if its only sparse operand is skewed.
 pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
+    let info = &kernel.tensors[only_sparse(kernel, flat)?.tensor];
+    let heavy = info.nnz? >= MANY && info.heaviest?.saturating_mul(HEAVY) >= info.nnz?;
+    if heavy { over_positions(kernel, lhs, flat) } else { None }
+}
+
+fn only_sparse<'e>(kernel: &Kernel, expr: &'e Expr) -> Option<&'e Access> {
+    let mut sparse = expr.accesses().into_iter().filter(|access| sparse_levels(kernel, access.tensor).next().is_some());
+    match (sparse.next(), sparse.next()) {
+        (only, None) => only,
+        _ => None,
+    }
+}
+
+/// A schedule over positions for `lhs = flat`, if it has one sparse operand whose levels begin with the result's variables.
+pub(super) fn over_positions(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, summed, _) = &flat.kind else { return None };
     let format = &kernel.tensors[lhs.tensor].format;
-    let mut sparse = flat.accesses().into_iter().filter(|access| sparse_levels(kernel, access.tensor).next().is_some());
-    let (access, None) = (sparse.next()?, sparse.next()) else { return None };
-    let (key, info) = (AccessKey::from(access), &kernel.tensors[access.tensor]);
-    let heavy = info.nnz? >= MANY && info.heaviest?.saturating_mul(HEAVY) >= info.nnz?;
+    let access = only_sparse(kernel, flat)?;
+    let key = AccessKey::from(access);
     let vars: Vec<VarId> = (0..key.vars.len()).map(|level| level_var(kernel, &key, level)).collect();
     // The result's variables come first, the summed ones last, and the result can be added to in place.
     let kept = vars.iter().take_while(|var| lhs.vars.contains(var)).count();
     let follows = kept > 0 && kept < vars.len() && vars[kept..].iter().all(|var| summed.contains(var));
     let whole = flat.free_vars().iter().chain(summed).all(|var| vars.contains(var) || lhs.vars.contains(var));
-    if !heavy || !follows || !whole || !format.is_dense() || lhs.vars.iter().any(|var| !flat.free_vars().contains(var))
-    {
+    if !follows || !whole || !format.is_dense() || lhs.vars.iter().any(|var| !flat.free_vars().contains(var)) {
         return None;
     }
-    let taken = |name: &str| kernel.vars.iter().any(|(_, var)| var.name == name);
-    let fresh = |base: &str| {
-        let mut name = base.to_string();
-        while taken(&name) {
-            name.push('_');
-        }
-        Name { text: name, span: Span::NONE }
-    };
     let named = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
     let inner: Vec<VarId> = lhs.vars.iter().copied().filter(|var| !vars.contains(var)).collect();
     let mut kinds = vec![CommandKind::Reorder(vars.iter().chain(&inner).copied().map(named).collect())];
     let mut fused = named(vars[0]);
     for &var in &vars[1..] {
-        let joined = fresh(&format!("{}_{}", fused.text, kernel.vars[var].name));
+        let joined = fresh(kernel, &format!("{}_{}", fused.text, kernel.vars[var].name));
         kinds.push(CommandKind::Fuse { outer: fused, inner: named(var), fused: joined.clone() });
         fused = joined;
     }
-    let (at, chunk, place) = (fresh("at"), fresh("chunk"), fresh("place"));
+    let (at, chunk, place) = (fresh(kernel, "at"), fresh(kernel, "chunk"), fresh(kernel, "place"));
     kinds.push(CommandKind::Pos { var: fused, position: at.clone(), access: access.clone() });
     kinds.push(CommandKind::Divide { var: at, outer: chunk.clone(), inner: place, parts: Parts::PerThread(8) });
     kinds.push(CommandKind::Parallelize { var: chunk, unit: Unit::CpuThread, race: Race::Temporary });
     let commands = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }).collect();
     Some(Schedule { commands })
+}
+
+/// A name that neither a variable nor a tensor has.
+pub(super) fn fresh(kernel: &Kernel, base: &str) -> Name {
+    let taken = |name: &str| {
+        kernel.vars.iter().any(|(_, var)| var.name == name)
+            || kernel.tensors.iter().any(|(_, tensor)| tensor.name == name)
+    };
+    let mut name = base.to_string();
+    while taken(&name) {
+        name.push('_');
+    }
+    Name { text: name, span: Span::NONE }
 }
