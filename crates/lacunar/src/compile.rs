@@ -7,13 +7,15 @@
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
-use lacunar_compiler::plan::{Plan, Request, plan};
+use lacunar_compiler::plan::{Plan, Request, Search, plan};
 use lacunar_imp::{Function, Verified, passes, verify};
+use lacunar_notation::schedule::Schedule;
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
 use crate::options::Options;
+use crate::store::{self, Tuned};
 
 /// What turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,8 +97,26 @@ pub(crate) struct Compiled {
     pub trace: Trace,
 }
 
+/// A schedule that is chosen neither by the user nor by the planner.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    /// Who chooses what the schedule leaves open.
+    pub search: Search,
+    /// The commands; where there is none, the loops as they are.
+    pub schedule: Schedule,
+}
+
+/// Who chooses the schedule of each statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Choices<'a> {
+    /// The user; else what tuning has stored; else the planner.
+    Usual,
+    /// The caller, by the number of the statement; the planner where there is none.
+    Given(&'a [Option<Choice>]),
+}
+
 /// Compiles a program.
-pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error> {
+pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> Result<Compiled, Error> {
     let mut trace = Trace::wanting(options.emit.iter().cloned());
     let fault = |diagnostic: Diagnostic| Error::program(source, vec![diagnostic]);
     let mut program = trace
@@ -108,11 +128,12 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
         .map_err(scheduling)?;
     fit_widths(&mut program);
     trace.print("notation", || program.to_string());
+    let tuned = trace.time("plan", || tuned(&program, options, choices));
     let mut steps = Vec::new();
     for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
         let request = Request { search: options.search, strict: options.strict, schedule: given };
-        let plan = trace.time("plan", || plan(&program, statement, &request));
+        let plan = trace.time("plan", || planned(&program, number, &request, &tuned));
         // No statement is refused; what the user can have done wrong is the schedule.
         let plan = plan.map_err(|diagnostic| match diagnostic.category {
             Category::User => scheduling(vec![diagnostic]),
@@ -152,6 +173,36 @@ pub(crate) fn compile(source: &str, options: &Options) -> Result<Compiled, Error
         steps.push(Step { plan, interface, function, phase, code });
     }
     Ok(Compiled { program, steps, trace })
+}
+
+/// The schedules of tuning, now or earlier.
+fn tuned(program: &Program, options: &Options, choices: Choices<'_>) -> Tuned {
+    match choices {
+        Choices::Given(choices) => Tuned { choices: choices.to_vec(), notes: Vec::new() },
+        Choices::Usual if options.tuned && options.search == Search::Cost && options.schedule.is_empty() => {
+            store::find(program, options)
+        }
+        Choices::Usual => Tuned::default(),
+    }
+}
+
+/// Plans a statement, as tuning found it best where that is possible.
+fn planned(program: &Program, number: usize, request: &Request<'_>, tuned: &Tuned) -> Result<Plan, Diagnostic> {
+    let statement = &program.statements[number];
+    let mut notes = tuned.notes.clone();
+    if let Some(Some(choice)) = tuned.choices.get(number) {
+        let request = Request { search: choice.search, schedule: Some(&choice.schedule), ..*request };
+        match plan(program, statement, &request) {
+            Ok(mut plan) => {
+                plan.notes.splice(0..0, notes);
+                return Ok(plan);
+            }
+            Err(refusal) => notes.push(format!("it is refused, and the planner's choice taken: {}", refusal.message)),
+        }
+    }
+    let mut plan = plan(program, statement, request)?;
+    plan.notes.splice(0..0, notes);
+    Ok(plan)
 }
 
 /// The commands of a statement's schedule as text: with the statement before each, where there are several statements.

@@ -22,7 +22,7 @@ use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
 use lacunar_runtime::{Element, Tensor as DynTensor, pool};
 
 use crate::bind::Slot;
-use crate::compile::{Backend, Compiled, Step, commands, compile};
+use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
 use crate::error::Error;
 use crate::evaluate::{Times, evaluate};
 use crate::options::Options;
@@ -54,7 +54,12 @@ impl Kernel {
     /// # Errors
     /// Every mistake in the program, with its place; or the back end's failure.
     pub fn compile(source: &str, options: &Options) -> Result<Kernel, Error> {
-        Ok(Kernel { compiled: compile(source, options)?, phase: options.phase, threads: options.threads })
+        Kernel::chosen(source, options, Choices::Usual)
+    }
+
+    /// Compiles a program with schedules that are chosen so.
+    pub(crate) fn chosen(source: &str, options: &Options, choices: Choices<'_>) -> Result<Kernel, Error> {
+        Ok(Kernel { compiled: compile(source, options, choices)?, phase: options.phase, threads: options.threads })
     }
 
     /// The checked program.

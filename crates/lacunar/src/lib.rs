@@ -17,7 +17,7 @@
 //!
 //! - [`einsum!`] evaluates; its kernels are cached.
 //! - [`Kernel`] compiles once, to be run many times.
-//! - [`Schedule`] transforms the loops of a kernel.
+//! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without.
 //!
 //! Sizes, coordinates and positions count elements; times are in milliseconds.
@@ -36,7 +36,9 @@ mod launch;
 mod options;
 mod promises;
 mod schedule;
+mod store;
 mod tensor;
+mod tune;
 
 pub use compile::{Backend, Stage, Step};
 #[doc(hidden)]
@@ -53,3 +55,4 @@ pub use lacunar_runtime::{Coo, Element, StorageError, Tensor as DynTensor};
 pub use options::Options;
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use tensor::Tensor;
+pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, tune};

@@ -6,6 +6,8 @@
 //! assert_eq!(options.declarations.sizes["i"], 100);
 //! ```
 
+use std::path::PathBuf;
+
 use lacunar_compiler::lower::Phase;
 use lacunar_compiler::plan::Search;
 use lacunar_formats::{DType, FormatSpec};
@@ -37,6 +39,12 @@ pub struct Options {
     pub specialize: bool,
     /// How many scalar iterations are worth handing to a thread.
     pub grain: u64,
+    /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
+    /// nothing where this is not set.
+    pub tuned: bool,
+    /// The folder for what is to be known in later processes; unless given, `LACUNAR_CACHE` names it, or else it is the folder
+    /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
+    pub cache: Option<PathBuf>,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
 }
@@ -53,6 +61,8 @@ impl Default for Options {
             strict: false,
             specialize: true,
             grain: lacunar_compiler::lower::GRAIN,
+            tuned: true,
+            cache: None,
             emit: Vec::new(),
         }
     }
@@ -119,6 +129,18 @@ impl Options {
     /// Chooses whether results are assembled, computed, or both.
     pub fn phase(mut self, phase: Phase) -> Options {
         self.phase = phase;
+        self
+    }
+
+    /// Whether schedules that tuning has stored are taken.
+    pub fn tuned(mut self, tuned: bool) -> Options {
+        self.tuned = tuned;
+        self
+    }
+
+    /// Chooses the folder for what is to be known in later processes.
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Options {
+        self.cache = Some(folder.into());
         self
     }
 

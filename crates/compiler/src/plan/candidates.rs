@@ -44,8 +44,6 @@ pub struct Candidate {
     pub search: Search,
     /// The commands; where there is none, the loops as they are.
     pub schedule: Schedule,
-    /// The commands as text.
-    pub commands: Vec<String>,
     /// In a few words, what it does otherwise than the planner's choice.
     pub idea: String,
 }
@@ -108,10 +106,8 @@ impl Pool<'_> {
     fn keep(&mut self, search: Search, plan: &Plan, idea: &str) {
         let kernel = plan.kernel.to_string();
         if self.found.len() < MOST && !self.kernels.contains(&kernel) {
-            let commands = plan.schedule.commands.iter().map(|command| plan.kernel.command_text(command)).collect();
-            let (schedule, idea) = (plan.schedule.clone(), idea.to_string());
             self.kernels.push(kernel);
-            self.found.push(Candidate { search, schedule, commands, idea });
+            self.found.push(Candidate { search, schedule: plan.schedule.clone(), idea: idea.to_string() });
         }
     }
 
@@ -252,7 +248,7 @@ mod tests {
     use lacunar_notation::Program;
 
     use super::{Candidate, MOST, candidates};
-    use crate::plan::{Request, Search, plan};
+    use crate::plan::{Plan, Request, Search, plan};
 
     fn program(source: &str, tensors: &[(&str, Format, &[u64], u64)]) -> Program {
         let mut declarations = Declarations::new();
@@ -266,6 +262,10 @@ mod tests {
 
     fn of(program: &Program, request: &Request<'_>) -> Vec<Candidate> {
         candidates(program, &program.statements[0], request).unwrap()
+    }
+
+    fn commands(plan: &Plan) -> Vec<String> {
+        plan.schedule.commands.iter().map(|command| plan.kernel.command_text(command)).collect()
     }
 
     fn ideas(found: &[Candidate]) -> Vec<&str> {
@@ -299,9 +299,13 @@ mod tests {
             let planned = plan(program, &program.statements[0], &Request::default()).unwrap();
             let mut kernels = vec![planned.kernel.to_string()];
             for candidate in &found[1..] {
-                let read = schedule::check(&candidate.commands.join(", "), program).unwrap();
-                let request = Request { search: candidate.search, strict: false, schedule: Some(&read[0]) };
-                let kernel = plan(program, &program.statements[0], &request).unwrap().kernel.to_string();
+                let planned = |schedule| {
+                    let request = Request { search: candidate.search, strict: false, schedule: Some(schedule) };
+                    plan(program, &program.statements[0], &request).unwrap()
+                };
+                let text = commands(&planned(&candidate.schedule)).join(", ");
+                let read = schedule::check(&text, program).unwrap();
+                let kernel = planned(&read[0]).kernel.to_string();
                 assert!(!kernels.contains(&kernel), "{candidate:?}\n{kernel}");
                 kernels.push(kernel);
             }
@@ -328,7 +332,7 @@ mod tests {
         let given = schedule::check("split(i, i0, i1, 64), parallelize(i0, cpu, none)", &program).unwrap();
         let found = of(&program, &Request { schedule: Some(&given[0]), ..Request::default() });
         assert_eq!(found[1].idea, "as given");
-        assert_eq!(found[1].commands, ["split(i, i0, i1, 64)", "parallelize(i0, cpu, none)"]);
+        assert_eq!(found[1].schedule, given[0]);
         assert_eq!((found[0].search, found[1].search), (Search::Cost, Search::Cost));
     }
 }
