@@ -12,6 +12,7 @@ Examples:
   lacunar run 'C(i,k) = A(i,j) * B(j,k)' -f C:csr -i A:a.mtx -i B:b.mtx --time 20 --check
   lacunar run program.lac --json
   lacunar compile 'y(i) = A(i,j) * x(j)' -f A:csr --emit c
+  lacunar tune 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand
   lacunar info matrix.mtx
   lacunar convert matrix.mtx matrix.tns.gz
   lacunar plot matrix.mtx -o spy.png
@@ -40,6 +41,17 @@ Examples:
   lacunar run 'y(i) = A(i,j) * x(j)' -f=A:ds -t=A:float -i=A:matrix.mtx -g=x:d
   lacunar run 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -s 'split(i,i0,i1,64), parallelize(i0,cpu,none)'";
 
+const TUNE_EXAMPLES: &str = "\
+Each candidate is one line: the median time of a run, its ratio to that of the planner's choice, how often it was run, what
+it does otherwise, and the flags of `run` that choose it. The fastest is stored in the folder that LACUNAR_CACHE names (or
+else in the user's folder for caches), for this program, processor and number of threads, and for data of this order of
+magnitude. From then on `run`, and the library, take it.
+
+Examples:
+  lacunar tune 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand
+  lacunar tune 'C(i,k) = A(i,j) * B(j,k)' -i A:a.mtx -g B:rand -d k:32 --exhaustive --json
+  lacunar tune 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -s 'split(i,i0,i1,64), parallelize(i0,cpu,none)'";
+
 /// Lacunar: a compiler for tensors with gaps.
 #[derive(Debug, Parser)]
 #[command(name = "lacunar", version, after_help = EXAMPLES, args_override_self = true)]
@@ -58,6 +70,9 @@ pub enum Command {
     /// Compile a program and print what it becomes.
     #[command(after_help = RUN_EXAMPLES, args_override_self = true)]
     Compile(Box<ProgramArgs>),
+    /// Measure a handful of schedules for a program on its data, and store the fastest for later runs.
+    #[command(after_help = TUNE_EXAMPLES, args_override_self = true)]
+    Tune(Box<TuneArgs>),
     /// Convert a file to another format: .mtx, .tns, each also .gz or .zst.
     #[command(args_override_self = true)]
     Convert(ConvertArgs),
@@ -69,7 +84,8 @@ pub enum Command {
     Plot(PlotArgs),
 }
 
-/// What `run` and `compile` take. `-o`, `--check` and `--time` have no effect on `compile`.
+/// What `run`, `compile` and `tune` take. `-o`, `--check` and `--time` have no effect on `compile`; `-o`, `--check`, `--emit`,
+/// `--emit-to` and `--explain` have none on `tune`.
 #[derive(Args, Debug)]
 pub struct ProgramArgs {
     /// Statements such as 'y(i) = A(i,j) * x(j)', or a file PROGRAM.lac
@@ -122,6 +138,10 @@ pub struct ProgramArgs {
     #[arg(long)]
     pub strict: bool,
 
+    /// Leave aside what `tune` has stored, and store nothing
+    #[arg(long)]
+    pub no_tuned: bool,
+
     /// Seed of made-up inputs, and of the sample that --check takes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -149,6 +169,22 @@ pub struct ProgramArgs {
     /// Print one JSON object on standard output, and nothing else there
     #[arg(long)]
     pub json: bool,
+}
+
+/// What `tune` takes: what `run` takes, where `--time` is the number of rounds; a schedule that is given is one more candidate.
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// What is tuned, and on which data.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+
+    /// Measure every candidate in every round, however slow it is
+    #[arg(long)]
+    pub exhaustive: bool,
+
+    /// About how long to measure; 10 unless given
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub seconds: Option<u32>,
 }
 
 /// What `convert` takes.

@@ -1,7 +1,8 @@
-//! The command `lacunar`: `run` and `compile` programs, `convert`, describe (`info`) and `plot` files.
+//! The command `lacunar`: `run`, `compile` and `tune` programs, `convert`, describe (`info`) and `plot` files.
 //!
 //! In reading order: [`args`], the command line; [`program`] and [`request`], what it asks for; [`inputs`], tensors from
-//! files and made-up ones; `run` and `compile`, which put the library's pieces together; `measure`, `report` and `check`,
+//! files and made-up ones; `run`, `compile` and `tune`, which put the library's pieces
+//! together; `measure`, `report` and `check`,
 //! what is said of a run; [`failure`] and [`replay`], what is said when something goes wrong.
 //!
 //! Exit codes: 0 done; 1 a difference found by `--check`; 2 a mistake in what the user wrote; 3 a file that can't be read
@@ -27,6 +28,7 @@ mod report;
 pub mod request;
 mod run;
 mod sample;
+mod tune;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -34,7 +36,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, ProgramArgs};
+use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::program::Program;
 
@@ -56,31 +58,33 @@ pub fn main(argv: Vec<OsString>) -> ExitCode {
 
 fn execute(argv: &[OsString]) -> Result<(), Failure> {
     let cli = Cli::try_parse_from(argv)?;
-    match cli.command {
-        Command::Run(args) => with_program(argv, *args, run::run),
-        Command::Compile(args) => with_program(argv, *args, compile::compile),
-        Command::Convert(args) => convert::convert(&args),
-        Command::Info(args) => info::info(&args),
-        Command::Plot(args) => picture::plot(&args),
+    match &cli.command {
+        Command::Run(args) | Command::Compile(args) => with_program(argv, &args.program, &cli.command),
+        Command::Tune(args) => with_program(argv, &args.program.program, &cli.command),
+        Command::Convert(args) => convert::convert(args),
+        Command::Info(args) => info::info(args),
+        Command::Plot(args) => picture::plot(args),
     }
 }
 
 /// Opens the program that the arguments name; where it is a file with flags in it, these come before the command's own,
 /// so that the command line has the last word.
-fn with_program(
-    argv: &[OsString],
-    args: ProgramArgs,
-    then: impl FnOnce(&Program, &ProgramArgs) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let program = Program::open(&args.program)?;
+fn with_program(argv: &[OsString], name: &str, command: &Command) -> Result<(), Failure> {
+    let program = Program::open(name)?;
     if program.flags.is_empty() {
-        return then(&program, &args);
+        return on_program(&program, command);
     }
     let (head, tail) = argv.split_at(argv.len().min(2));
     let flags = program.flags.iter().map(OsString::from);
     let cli = Cli::try_parse_from(head.iter().cloned().chain(flags).chain(tail.iter().cloned()))?;
-    match cli.command {
-        Command::Run(args) | Command::Compile(args) => then(&program, &args),
+    on_program(&program, &cli.command)
+}
+
+fn on_program(program: &Program, command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(program, args),
+        Command::Compile(args) => compile::compile(program, args),
+        Command::Tune(args) => tune::tune(program, args),
         // The first two words are those that were parsed before.
         Command::Convert(_) | Command::Info(_) | Command::Plot(_) => Ok(()),
     }

@@ -74,6 +74,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         schedule: request.schedule.as_str().into(),
         threads: args.threads.map(|threads| threads as usize),
         strict: args.strict,
+        tuned: !args.no_tuned,
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
     };

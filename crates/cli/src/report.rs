@@ -240,7 +240,11 @@ pub fn explanation(kernel: &Kernel, request: &Request) -> String {
     text
 }
 
-fn to_line(object: &impl Serialize) -> Result<String, Failure> {
+/// An object of JSON on a line.
+///
+/// # Errors
+/// It can't be written as JSON.
+pub fn to_line(object: &impl Serialize) -> Result<String, Failure> {
     let internal =
         |error: serde_json::Error| Error::program("", vec![lacunar::Diagnostic::internal(error.to_string())]);
     let mut line = serde_json::to_string(object).map_err(internal)?;
@@ -293,7 +297,7 @@ fn described(name: &str, tensor: &DynTensor) -> Vec<String> {
 }
 
 /// A headline and rows with aligned columns; nothing if there are no rows.
-fn section(text: &mut String, title: &str, rows: &[Vec<String>]) {
+pub fn section(text: &mut String, title: &str, rows: &[Vec<String>]) {
     if rows.is_empty() {
         return;
     }

@@ -58,6 +58,7 @@ impl Folder {
             .args(words)
             .current_dir(self.0.path())
             .env("NO_COLOR", "1")
+            .env("LACUNAR_CACHE", self.path("cache"))
             .output()
             .unwrap();
         Output {

@@ -6,3 +6,4 @@ mod common;
 mod files;
 mod mistakes;
 mod run;
+mod tune;
