@@ -159,7 +159,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             specialize: options.specialize,
             grain: options.grain,
         };
-        let Lowered { function, interface } =
+        let Lowered { function, interface, phase } =
             trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
         let function = trace.time("optimize", || passes::optimize(function));
         let function = trace

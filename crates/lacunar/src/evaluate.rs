@@ -78,10 +78,10 @@ fn run_step(
         tensor.dims().iter().zip(vars).all(|(size, var)| sizes[var.index()] == *size)
     });
     // A pattern that the kernel does not walk through is compared with that of the result.
-    let (pattern, before) = match (&plan.convert_result, before) {
-        (Some(_), Some(tensor)) if phase == Phase::Compute => (Some(tensor), None),
-        (Some(_), None) if phase == Phase::Compute => return Err(missing_pattern()),
-        (_, before) => (None, before),
+    let (pattern, before) = match before {
+        before if phase == step.phase => (None, before),
+        Some(tensor) => (Some(tensor), None),
+        None => return Err(missing_pattern()),
     };
     let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
     for (id, tensor) in plan.kernel.tensors.iter() {

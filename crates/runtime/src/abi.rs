@@ -262,6 +262,8 @@ impl<'a> Args<'a> {
         self.grown.swap_remove(index);
         self.words[grown.word] = 0;
         self.words[grown.word + 1] = 0;
+        // SAFETY: only the elements are used from here on.
+        unsafe { alloc::trim(block, elements * grown.dtype.size()) };
         // SAFETY: by the caller's promise, and the words do not hold the block any more.
         Ok(unsafe { Buffer::from_block(block, elements, grown.dtype) })
     }

@@ -44,11 +44,14 @@ const HEADER: usize = size_of::<Header>();
 /// Blocks from this size on are kept for a while after they were released: smaller ones the Rust allocator keeps.
 const KEPT: usize = 256 << 10;
 
+/// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
+const AHEAD: usize = 64;
+
 /// A block of at least `bytes` bytes, all zero if `zeroed`, else of any content.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if bytes >= KEPT
         && !zeroed
-        && let Some(block) = kept::reuse(bytes)
+        && let Some(block) = kept::reuse(bytes, 2)
     {
         return Some(block);
     }
@@ -81,18 +84,18 @@ pub unsafe fn grow(block: NonNull<u8>, used: usize, bytes: usize, zero_from: usi
     // Bytes from `clean` on are known to be zero.
     let (grown, clean) = if bytes <= old {
         (block, bytes)
+    } else if let Some(warm) = (bytes >= KEPT).then(|| kept::reuse(bytes, AHEAD)).flatten() {
+        // To copy what is there costs less than fresh pages for the rest.
+        // SAFETY: passed on.
+        (unsafe { replace(block, warm, used) }, bytes)
     } else {
         // SAFETY: passed on.
         match unsafe { remap(block, bytes) } {
             Some(moved) => (moved, old),
             None => {
                 let fresh = allocate(bytes, zero_from < bytes)?;
-                // SAFETY: both blocks hold `used` bytes and are distinct; the old one is released once.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(block.as_ptr(), fresh.as_ptr(), used.min(old));
-                    release(block);
-                }
-                (fresh, used)
+                // SAFETY: passed on.
+                (unsafe { replace(block, fresh, used) }, used)
             }
         }
     };
@@ -101,6 +104,36 @@ pub unsafe fn grow(block: NonNull<u8>, used: usize, bytes: usize, zero_from: usi
         unsafe { std::ptr::write_bytes(grown.as_ptr().add(zero_from), 0, clean - zero_from) };
     }
     Some(grown)
+}
+
+/// Copies the first `used` bytes of a block, which is released, into another one.
+///
+/// # Safety
+/// Both blocks are the caller's, distinct, and hold `used` bytes.
+unsafe fn replace(block: NonNull<u8>, by: NonNull<u8>, used: usize) -> NonNull<u8> {
+    // SAFETY: by the caller's promise; the old block is released once.
+    unsafe {
+        std::ptr::copy_nonoverlapping(block.as_ptr(), by.as_ptr(), used.min(capacity(block)));
+        release(block);
+    }
+    by
+}
+
+/// Gives the memory behind the first `bytes` bytes of a block back to the system, where that is a good part of it.
+///
+/// # Safety
+/// `block` came from this module and is not released; nobody uses what is behind.
+pub unsafe fn trim(block: NonNull<u8>, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: passed on.
+    unsafe {
+        let header = header_of(block);
+        if (*header).mapped && (*header).capacity - bytes > bytes.max(LARGE) / 4 {
+            mapped::trim(block, bytes);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (block, bytes);
 }
 
 /// Gives a block back.
@@ -165,16 +198,37 @@ unsafe fn remap(_block: NonNull<u8>, _bytes: usize) -> Option<NonNull<u8>> {
     None
 }
 
+/// The bytes of memory of the machine; 0 where that is not known.
+#[cfg(target_os = "linux")]
+fn memory() -> usize {
+    // SAFETY: queries without arguments in memory.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory() -> usize {
+    0
+}
+
 mod kept {
     //! Blocks that were released and wait for somebody who needs one of their size.
 
     use super::{capacity, discard};
     use std::ptr::NonNull;
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::{Mutex, OnceLock, PoisonError};
 
-    /// How many bytes, and how many blocks, are kept: some for each thread.
+    /// How many bytes are kept at least, and which part of the machine's memory.
     const BYTES: usize = 512 << 20;
+    const SHARE: usize = 16;
+    /// How many blocks are kept: some for each thread.
     const BLOCKS: usize = 256;
+
+    /// How many bytes are kept.
+    fn limit() -> usize {
+        static LIMIT: OnceLock<usize> = OnceLock::new();
+        *LIMIT.get_or_init(|| BYTES.max(super::memory() / SHARE))
+    }
 
     /// A block that nobody uses.
     struct Kept {
@@ -202,7 +256,7 @@ mod kept {
             let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
             list.push(Kept { block, capacity });
             let mut bytes: usize = list.iter().map(|kept| kept.capacity).sum();
-            while bytes > BYTES || list.len() > BLOCKS {
+            while bytes > limit() || list.len() > BLOCKS {
                 let oldest = list.remove(0);
                 bytes -= oldest.capacity;
                 surplus.push(oldest);
@@ -212,10 +266,10 @@ mod kept {
         surplus.into_iter().for_each(|kept| unsafe { discard(kept.block) });
     }
 
-    /// The smallest kept block that holds `bytes`, if it is not more than twice as large.
-    pub(super) fn reuse(bytes: usize) -> Option<NonNull<u8>> {
+    /// The smallest kept block that holds `bytes`, if it is not more than `times` as large.
+    pub(super) fn reuse(bytes: usize, times: usize) -> Option<NonNull<u8>> {
         let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |kept: &Kept| kept.capacity >= bytes && kept.capacity / 2 <= bytes;
+        let fits = |kept: &Kept| kept.capacity >= bytes && kept.capacity / times <= bytes;
         let best = list.iter().enumerate().filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.capacity);
         let (index, _) = best?;
         Some(list.remove(index).block)
@@ -257,9 +311,22 @@ mod mapped {
                 return None;
             }
         }
-        advise(target, usable);
+        advise(target, page, usable);
         write_header(target, page, usable);
         Some(target)
+    }
+
+    /// # Safety
+    /// `block` is a mapped block, and nobody uses what is behind its first `bytes` bytes, fewer than it has.
+    pub(super) unsafe fn trim(block: NonNull<u8>, bytes: usize) {
+        let page = page_size();
+        let Some(usable) = bytes.checked_next_multiple_of(page) else { return };
+        // SAFETY: passed on: the pages from `usable` on are the block's and not used.
+        unsafe {
+            let old = *header_of(block);
+            unmap(block.as_ptr().add(usable), old.capacity - usable);
+        }
+        write_header(block, page, usable);
     }
 
     pub(super) fn unmap(base: *mut u8, total: usize) {
@@ -294,14 +361,15 @@ mod mapped {
                 unmap(base.add(reserve - after), after);
             }
             let data = NonNull::new(base.add(data - start))?;
-            advise(data, usable);
+            advise(data, page, usable);
             Some(data)
         }
     }
 
-    fn advise(data: NonNull<u8>, bytes: usize) {
+    /// Asks for huge pages: for all of a mapping, whose pages could not be moved together if they were not of one kind.
+    fn advise(data: NonNull<u8>, page: usize, usable: usize) {
         // SAFETY: the range is mapped; the advice changes no content, and refusing it is harmless.
-        unsafe { libc::madvise(data.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+        unsafe { libc::madvise(data.as_ptr().sub(page).cast(), page + usable, libc::MADV_HUGEPAGE) };
     }
 
     fn write_header(data: NonNull<u8>, page: usize, usable: usize) {

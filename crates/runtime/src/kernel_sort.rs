@@ -1,11 +1,13 @@
 //! Sorting for kernels: the coordinates of a workspace's row, and entries collected out of order.
 //!
 //! A kernel that scatters into a workspace keeps a list of the coordinates it touched, and a mark per coordinate.
-//! [`sort_marked`] brings the list in order, by whichever of three ways is estimated cheapest:
+//! [`sort_marked`] brings the list in order, by whichever of four ways is estimated cheapest:
 //!
 //! - insertion, for a few;
-//! - a radix sort of the list (or the standard library's sort, where there are too few to pay for counting);
-//! - reading the marks between the least and the greatest coordinate, 32 at a time, where the list is dense in them.
+//! - reading the marks between the least and the greatest coordinate, 32 at a time, where the list is dense in them;
+//! - setting one bit for each coordinate, and one for each word that has some, and reading these, where it is sparse;
+//! - a radix sort of the list (or the standard library's sort, where there are too few to pay for counting), where it is
+//!   so sparse that words which tell of words are mostly zero.
 //!
 //! A kernel that collects entries instead passes them to [`sort_combine`], which sorts and adds up like packing.
 
@@ -29,7 +31,7 @@ use crate::tensor::Tensor;
 use crate::values::Element;
 
 /// Lists up to this length are sorted by insertion.
-const FEW: usize = 20;
+const FEW: usize = 12;
 /// Lists up to this length go to the standard library's sort rather than to counting.
 const MEDIUM: usize = 300;
 /// Marks that one step of a scan reads.
@@ -48,16 +50,25 @@ pub fn sort_marked(list: &mut [i64], marks: &[u8]) {
     {
         return read_marks(list, &marks[from..=to], least);
     }
+    let span = greatest.wrapping_sub(least).cast_unsigned();
+    if bits_are_cheaper(list.len(), span) && bit_sort(list, least, span as usize) {
+        return;
+    }
     if list.len() <= MEDIUM {
         list.sort_unstable();
     } else {
-        radix_sort(list, least, greatest.wrapping_sub(least).cast_unsigned());
+        radix_sort(list, least, span);
     }
 }
 
 /// Sorting takes some 2 ns per coordinate more than reading it off its mark; a step over marks without any, 1 ns.
 fn scan_is_cheaper(coordinates: usize, span: usize) -> bool {
     span / STEP < coordinates * 2
+}
+
+/// Setting and reading a bit takes some 3 ns; passing a word of words that are zero, a fraction of one.
+fn bits_are_cheaper(coordinates: usize, span: u64) -> bool {
+    span >> (2 * WORD_BITS) < 4 * coordinates as u64
 }
 
 fn insert_sort(list: &mut [i64]) {
@@ -103,9 +114,58 @@ fn read_marks(list: &mut [i64], marks: &[u8], first: i64) {
     }
 }
 
+/// The logarithm of the number of bits of a word.
+const WORD_BITS: u32 = u64::BITS.trailing_zeros();
+
 thread_local! {
+    /// A bit for each coordinate, and one for each word of these that is not zero: all zero between two sorts.
+    static BITS: RefCell<(Vec<u64>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
     /// The other half of a radix sort: kept, because rows are many and short.
     static OTHER: RefCell<Vec<i64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Sorts different numbers by setting a bit for each. `span` is the greatest number less the least. Says whether there was
+/// memory for it.
+fn bit_sort(list: &mut [i64], least: i64, span: usize) -> bool {
+    BITS.with_borrow_mut(|(words, groups)| {
+        for (bits, len) in [(&mut *words, (span >> WORD_BITS) + 1), (&mut *groups, (span >> (2 * WORD_BITS)) + 1)] {
+            if bits.try_reserve(len.saturating_sub(bits.len())).is_err() {
+                return false;
+            }
+            bits.resize(bits.len().max(len), 0);
+        }
+        for &key in &*list {
+            let place = key.wrapping_sub(least).cast_unsigned() as usize;
+            words[place >> WORD_BITS] |= 1 << (place % 64);
+            groups[place >> (2 * WORD_BITS)] |= 1 << ((place >> WORD_BITS) % 64);
+        }
+        let mut slots = list.iter_mut();
+        for (group, bits) in groups[..=span >> (2 * WORD_BITS)].iter_mut().enumerate() {
+            for word in Ones(std::mem::take(bits)) {
+                let word = (group << WORD_BITS) + word;
+                let base = least + ((word << WORD_BITS) as i64);
+                for bit in Ones(std::mem::take(&mut words[word])) {
+                    if let Some(slot) = slots.next() {
+                        *slot = base + bit as i64;
+                    }
+                }
+            }
+        }
+        true
+    })
+}
+
+/// The places of the bits of a word, the lowest first.
+struct Ones(u64);
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let place = (self.0 != 0).then(|| self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
+        Some(place)
+    }
 }
 
 /// Sorts from the lowest digit up. `span` is the greatest number less the least.

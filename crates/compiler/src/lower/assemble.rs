@@ -47,6 +47,8 @@ pub(super) struct Mark {
     group: Option<usize>,
     /// The counter of the group below, before the body.
     below: Option<ExprId>,
+    /// Whether the body gave the block under the position anything, where it may not.
+    given: Option<Counter>,
 }
 
 impl Lowerer<'_> {
@@ -271,6 +273,21 @@ impl Lowerer<'_> {
         self.appended.is_some()
     }
 
+    /// The result that is assembled by appending.
+    pub(super) fn appended_tensor(&self) -> Option<TensorId> {
+        self.appended.as_ref().map(|appended| appended.access.tensor)
+    }
+
+    /// Whether threads share a loop of a statement.
+    fn shares(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Assign(_) => false,
+            Stmt::Forall(var, body) => (!self.serial && self.kernel.provenance.is_shared(*var)) || self.shares(body),
+            Stmt::Sequence(stmts) => stmts.iter().any(|stmt| self.shares(stmt)),
+            Stmt::Where { consumer, producer } => self.shares(consumer) || self.shares(producer),
+        }
+    }
+
     /// Before the loops over `var`: where they append to the innermost group, makes room for all that they can append, so
     /// that they need not ask. `most` gives the largest number of coordinates they can visit. Says whether it did.
     pub(super) fn reserve_ahead(&mut self, var: VarId, body: &Stmt, most: &mut dyn FnMut(&mut Self) -> ExprId) -> bool {
@@ -297,7 +314,8 @@ impl Lowerer<'_> {
                 self.tensors[access.tensor.index()].levels[level].append_reserve(&mut self.b, count);
             }
         }
-        if let (true, Some(stored), None) = (innermost, self.stored, self.checked_append(access.tensor)) {
+        if let (true, Some(stored)) = (innermost, self.stored) {
+            // A pattern that was given has no more room than it has.
             let block = self.extent(&access, group.last + 1, access.vars.len());
             let needed = self.b.mul(count, block);
             self.fail_if(CompareOp::Gt, needed, stored);
@@ -309,37 +327,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The counter of a result that has one value for each position of a pattern that was given, which has no more room than
-    /// it has: what is stored there asks for it, where it is known to be stored.
-    pub(super) fn checked_append(&self, tensor: TensorId) -> Option<Counter> {
-        let appended = self.appended.as_ref().filter(|appended| appended.access.tensor == tensor)?;
-        let group = appended.groups.last().filter(|group| group.last + 1 == appended.access.vars.len())?;
-        self.stored.map(|_| group.counter)
-    }
-
-    /// Stores what `store` does if `written` holds and the pattern that was given has room.
-    pub(super) fn append_checked(
-        &mut self,
-        counter: Counter,
-        written: Written,
-        store: &mut dyn FnMut(&mut Self) -> Result<(), Diagnostic>,
-    ) -> Result<(), Diagnostic> {
-        self.b.begin_block();
-        if let Some(stored) = self.stored {
-            let so_far = self.b.var(counter);
-            self.fail_if(CompareOp::Ge, so_far, stored);
-        }
-        let outcome = store(self);
-        let block = self.b.end_block();
-        match written {
-            Some(cond) => self.b.push(lacunar_imp::Stmt::If { cond, then: block, otherwise: Vec::new() }),
-            None => block.into_iter().for_each(|stmt| self.b.push(stmt)),
-        }
-        outcome
-    }
-
     /// Before the body at a coordinate of `var`: makes room for a value, or remembers what was appended so far.
-    pub(super) fn before_append(&mut self, var: VarId, body: &Stmt) -> Result<Mark, Diagnostic> {
+    pub(super) fn before_append(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<Mark, Diagnostic> {
         let Some(appended) = &self.appended else { return Ok(Mark::default()) };
         let access = appended.access.clone();
         let ends = |group: &Group| self.level_var(&access, group.last) == var;
@@ -356,19 +345,27 @@ impl Lowerer<'_> {
         if let Some(below) = below {
             let so_far = self.b.var(below);
             let so_far = self.b.define(&format!("{}_before", self.kernel.vars[var].name), so_far);
-            return Ok(Mark { group: Some(place), below: Some(so_far) });
+            return Ok(Mark { group: Some(place), below: Some(so_far), given: None });
         }
-        if let Some(values) = self.tensors[access.tensor.index()].values {
-            let order = access.vars.len();
-            let block = self.extent(&access, group.last + 1, order);
-            let number = self.b.var(group.counter);
-            let inner: Vec<VarId> = (group.last + 1..order).map(|level| self.level_var(&access, level)).collect();
+        let order = access.vars.len();
+        let inner: Vec<VarId> = (group.last + 1..order).map(|level| self.level_var(&access, level)).collect();
+        let mut given = None;
+        if !inner.is_empty() {
             let covered = original_loops(self.kernel, body);
-            if !inner.is_empty() && !writes_all(self.kernel, &covered, access.tensor, &inner) {
+            if let Some(values) = self.tensors[access.tensor.index()].values
+                && !writes_all(self.kernel, &covered, access.tensor, &inner)
+            {
+                let block = self.extent(&access, group.last + 1, order);
+                let number = self.b.var(group.counter);
                 self.fill_block(access.tensor, values, number, block);
             }
+            if !self.is_certain(&covered, access.tensor, true, scope) && !self.shares(body) {
+                let no = self.b.bool(false);
+                given = Some(self.b.declare(&format!("{}_given", self.name(access.tensor)), no));
+            }
         }
-        Ok(Mark { group: Some(place), below: None })
+        self.block_given = given;
+        Ok(Mark { group: Some(place), below: None, given })
     }
 
     /// After the body at a coordinate: appends it, if a value was written (under the condition `written`).
@@ -381,8 +378,12 @@ impl Lowerer<'_> {
                 let now = self.b.var(counter);
                 Some(self.b.compare(CompareOp::Gt, now, before))
             }
-            _ => written,
+            _ => mark.given.map(|given| self.b.var(given)).or(written),
         };
+        if mark.below.is_none() && condition.is_some() {
+            self.conditional = true;
+        }
+        self.block_given = None;
         self.b.begin_block();
         let number = self.b.var(group.counter);
         if self.phase.assembles() {

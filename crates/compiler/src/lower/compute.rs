@@ -33,20 +33,19 @@ impl Lowerer<'_> {
             Presence::Always => None,
             Presence::Never => Some(self.b.bool(false)),
         };
+        if let Some(given) = self.block_given.filter(|_| self.appended_tensor() == Some(assign.lhs.tensor)) {
+            let yes = written.unwrap_or_else(|| self.b.bool(true));
+            let so_far = self.b.var(given);
+            let now = self.b.or(so_far, yes);
+            self.b.assign(given, now);
+        }
         let Some(values) = self.tensors[assign.lhs.tensor.index()].values else { return Ok(written) };
         let value = self.expr(&assign.rhs, scope)?;
         let key = AccessKey::from(&assign.lhs);
         let at = self.value_position(&key, scope)?;
-        let mut store = |this: &mut Self| match assign.op {
-            AssignOp::Set => {
-                this.b.store(values, at, value);
-                Ok(())
-            }
-            AssignOp::Reduce(ReduceOp::Add) => this.add_to(&key, at, value, scope),
-        };
-        match self.checked_append(assign.lhs.tensor) {
-            Some(counter) => self.append_checked(counter, written, &mut store)?,
-            None => store(self)?,
+        match assign.op {
+            AssignOp::Set => self.b.store(values, at, value),
+            AssignOp::Reduce(ReduceOp::Add) => self.add_to(&key, at, value, scope)?,
         }
         Ok(written)
     }

@@ -188,7 +188,7 @@ impl Lowerer<'_> {
     /// One case: the residual body with the coordinate bound, and what a result appends around it.
     pub(super) fn at_coordinate(&mut self, var: VarId, residual: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         self.clear_result(scope)?;
-        let mark = self.before_append(var, residual)?;
+        let mark = self.before_append(var, residual, scope)?;
         let written = self.stmt(residual, scope)?;
         self.append(var, mark, written, scope)
     }

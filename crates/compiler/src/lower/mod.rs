@@ -109,6 +109,9 @@ pub struct Lowered {
     pub function: Function,
     /// What its parameters are.
     pub interface: Interface,
+    /// What it does: [`Phase::Fused`] instead of [`Phase::Compute`] where only the values tell what is stored, so that a
+    /// pattern which was given has to be compared with that of the result.
+    pub phase: Phase,
 }
 
 /// Lowers a kernel.
@@ -128,7 +131,10 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
             lowerer.finish_result()?;
         }
     }
-    Ok(Lowered { function: lowerer.b.finish(), interface: lowerer.interface })
+    if lowerer.conditional && options.phase == Phase::Compute {
+        return lower(kernel, &Options { phase: Phase::Fused, ..options.clone() });
+    }
+    Ok(Lowered { function: lowerer.b.finish(), interface: lowerer.interface, phase: options.phase })
 }
 
 /// What is known at a place of the nest: the coordinate of each bound variable, and the position of each iterated level
@@ -200,6 +206,10 @@ struct Lowerer<'k> {
     stored: Option<ExprId>,
     /// Room for what the innermost group of the result is given was made before the loops around this place.
     reserved: bool,
+    /// What a result is given is known only where it is computed.
+    conditional: bool,
+    /// Whether the block of a result that is filled here was given anything.
+    block_given: Option<Counter>,
     /// After how many loops the dense result has to be cleared.
     clear_at: Option<usize>,
     /// With how many threads the kernel is run, where it asks.
@@ -299,6 +309,8 @@ impl<'k> Lowerer<'k> {
             appended: None,
             stored,
             reserved: false,
+            conditional: false,
+            block_given: None,
             clear_at: None,
             threads: None,
             worth: None,

@@ -278,8 +278,12 @@ impl Lowerer<'_> {
             return length;
         }
         let per_thread = self.b.int(if few { 1 } else { CHUNKS_PER_THREAD });
+        let one = self.b.int(1);
         let threads = self.threads();
         let most = self.b.mul(threads, per_thread);
+        // A thread by itself has nobody to share with.
+        let alone = self.b.compare(CompareOp::Le, threads, one);
+        let most = self.b.select(alone, one, most);
         let worth = self.worth();
         let chunks = self.b.binary(BinaryOp::Min, most, worth);
         let chunks = self.b.binary(BinaryOp::Min, chunks, length);
@@ -290,7 +294,6 @@ impl Lowerer<'_> {
             // Every chunk begins at a value.
             chunks = self.b.binary(BinaryOp::Min, chunks, stored);
         }
-        let one = self.b.int(1);
         let chunks = self.b.binary(BinaryOp::Max, chunks, one);
         self.b.define("chunks", chunks)
     }

@@ -75,7 +75,7 @@ impl Lowerer<'_> {
         }
         let Some(residual) = lattice.residual(body, Point(members)) else { return Ok(()) };
         self.clear_result(&scope)?;
-        let mark = self.before_append(var, &residual)?;
+        let mark = self.before_append(var, &residual, &scope)?;
         self.stmt(&residual, &scope)?;
         // One of them is present.
         self.append(var, mark, None, &scope)

@@ -130,7 +130,7 @@ impl Lowerer<'_> {
         let read = consumer.reads();
         let filled: Vec<TensorId> = producer.writes().into_iter().filter(|tensor| read.contains(tensor)).collect();
         for &tensor in &filled {
-            let certain = self.is_certain(&original_loops(self.kernel, producer), tensor, scope);
+            let certain = self.is_certain(&original_loops(self.kernel, producer), tensor, false, scope);
             self.empty_workspace(tensor, certain);
         }
         self.stmt(producer, scope)?;
@@ -146,9 +146,9 @@ impl Lowerer<'_> {
         Ok(written)
     }
 
-    /// Whether a producer gives a workspace something whatever the operands hold: in loops over dimensions that are not
-    /// empty, of values that are there.
-    fn is_certain(&self, producer: &Stmt, tensor: TensorId, scope: &Scope) -> bool {
+    /// Whether a statement gives a tensor something whatever the operands hold: in loops over dimensions that are not
+    /// empty (unless that is `assumed`), of values that are there.
+    pub(super) fn is_certain(&self, producer: &Stmt, tensor: TensorId, assumed: bool, scope: &Scope) -> bool {
         match producer {
             Stmt::Assign(assign) => {
                 let there = |access: &&Access| {
@@ -159,12 +159,13 @@ impl Lowerer<'_> {
             }
             Stmt::Forall(var, body) => {
                 let whole = self.kernel.provenance.is_plain(*var);
-                let some = whole && self.b.as_const(self.size(*var)).is_some_and(|size| size.bits > 0);
+                let some = assumed || self.b.as_const(self.size(*var)).is_some_and(|size| size.bits > 0);
                 let all = |lattice: Lattice| lattice.points == [Point::ALL];
-                some && Lattice::build(self.kernel, body, *var).is_ok_and(all) && self.is_certain(body, tensor, scope)
+                let full = whole && some && Lattice::build(self.kernel, body, *var).is_ok_and(all);
+                full && self.is_certain(body, tensor, assumed, scope)
             }
             Stmt::Where { .. } => false,
-            Stmt::Sequence(stmts) => stmts.iter().any(|stmt| self.is_certain(stmt, tensor, scope)),
+            Stmt::Sequence(stmts) => stmts.iter().any(|stmt| self.is_certain(stmt, tensor, assumed, scope)),
         }
     }
 
