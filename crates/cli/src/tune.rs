@@ -93,7 +93,7 @@ pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new(STEPS);
     // The template is a constant; should it ever be wrong, the default style does.
-    if let Ok(style) = ProgressStyle::with_template("[{bar:40}] {percent}% {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("[{bar:40}] {percent}% {wide_msg}") {
         bar.set_style(style);
     }
     bar

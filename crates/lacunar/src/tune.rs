@@ -3,7 +3,7 @@
 //! The candidates are those of the compiler ([`plan::candidates`]), the planner's choice among them. All are compiled first;
 //! then they are run in rounds, each of which runs every one of them, in turns forwards and backwards, so that what disturbs
 //! the machine for a while disturbs all alike. The median counts. A candidate that is far slower than the best in the first
-//! round is not run again. The planner's choice stays where another one is not clearly better.
+//! round is not run again, unless it is the planner's choice, which stays where another one is not clearly better.
 //!
 //! In a program of several statements, one statement after the other is tuned, those before with what was found for them; what
 //! is measured is the program.
@@ -38,7 +38,7 @@ const CLEARLY: f64 = 0.98;
 const FEWEST_ROUNDS: u32 = 3;
 /// In a round, a candidate is run again until it ran so long, in seconds, but so often at most.
 const LONG: f64 = 2e-3;
-const OFTEN: u32 = 32;
+const OFTEN: usize = 32;
 /// The part of the progress that compiling the candidates is.
 const COMPILING: f64 = 0.25;
 
@@ -47,7 +47,7 @@ const COMPILING: f64 = 0.25;
 pub struct Effort {
     /// About how long may be measured in all. Three rounds are made however long they take.
     pub time: Duration,
-    /// How many rounds are made at most after the first.
+    /// How many rounds are made at most after the first; three at least.
     pub rounds: u32,
     /// Every candidate is measured in every round, however slow it is and however long it takes.
     pub exhaustive: bool,
@@ -252,10 +252,10 @@ impl Session<'_> {
         while place < runners.len() {
             let runner = &mut runners[place];
             self.tell(number, "measuring", &runner.candidate.idea, COMPILING);
-            // The first run meets cold caches and new memory.
-            let outcome = self.run(&runner.kernel).and_then(|cold| match cold > FAR_SLOWER * best {
+            // The first run meets cold caches and new memory; one that is long, and far from the best all the same, is enough.
+            let outcome = self.run(&runner.kernel).and_then(|cold| match cold > LONG && cold > FAR_SLOWER * best {
                 true => Ok(cold),
-                false => Ok(cold.min(self.run(&runner.kernel)?)),
+                false => Ok(self.runs(&runner.kernel)?.into_iter().fold(cold, f64::min)),
             });
             match outcome {
                 Ok(seconds) => {
@@ -267,16 +267,17 @@ impl Session<'_> {
                 Err(_) => drop(runners.remove(place)),
             }
         }
-        for runner in runners.iter_mut() {
-            runner.stays = self.effort.exhaustive || runner.seconds[0] <= FAR_SLOWER * best;
+        for (place, runner) in runners.iter_mut().enumerate() {
+            runner.stays = self.effort.exhaustive || place == 0 || runner.seconds[0] <= FAR_SLOWER * best;
         }
-        for round in 0..self.effort.rounds.max(FEWEST_ROUNDS) {
+        let rounds = self.effort.rounds.max(FEWEST_ROUNDS);
+        for round in 0..rounds {
             let spent = begin.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9);
-            if spent >= 1.0 && round >= FEWEST_ROUNDS && !self.effort.exhaustive {
+            let spent = if self.effort.exhaustive { 0.0 } else { spent };
+            if spent >= 1.0 && round >= FEWEST_ROUNDS {
                 break;
             }
-            let part = f64::from(round) / f64::from(self.effort.rounds.max(FEWEST_ROUNDS));
-            let part = if self.effort.exhaustive { part } else { part.max(spent).min(1.0) };
+            let part = (f64::from(round) / f64::from(rounds)).max(spent).min(1.0);
             self.tell(number, "measuring", "all in turn", COMPILING + (1.0 - COMPILING) * part);
             let mut order: Vec<&mut Runner> = runners.iter_mut().filter(|runner| runner.stays).collect();
             if round % 2 == 1 {
@@ -287,18 +288,19 @@ impl Session<'_> {
                 if round == 0 {
                     runner.seconds.clear();
                 }
-                let mut spent = 0.0;
-                for _ in 0..OFTEN {
-                    let seconds = self.run(&runner.kernel)?;
-                    runner.seconds.push(seconds);
-                    spent += seconds;
-                    if spent >= LONG {
-                        break;
-                    }
-                }
+                runner.seconds.extend(self.runs(&runner.kernel)?);
             }
         }
         Ok(())
+    }
+
+    /// The seconds of the runs of one round: one, or several short ones.
+    fn runs(&self, kernel: &Kernel) -> Result<Vec<f64>, Error> {
+        let mut seconds = Vec::new();
+        while seconds.is_empty() || seconds.len() < OFTEN && seconds.iter().sum::<f64>() < LONG {
+            seconds.push(self.run(kernel)?);
+        }
+        Ok(seconds)
     }
 
     /// The seconds of one run.

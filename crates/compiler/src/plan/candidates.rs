@@ -33,7 +33,7 @@ const MOST: usize = 12;
 /// The most orders of loops besides the planner's.
 const ORDERS: usize = 3;
 /// How many times the least estimated work an order may have.
-const FAR: f64 = 64.0;
+const FAR: f64 = 16.0;
 /// How often an unrolled body is repeated.
 const UNROLLED: u32 = 4;
 
