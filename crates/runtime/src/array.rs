@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -26,6 +27,9 @@ macro_rules! plain {
 }
 plain!(bool, i8, i16, i32, i64, u8, u16, u32, u64, u128, usize, f32, f64, [u32; 2], [u64; 2]);
 plain!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+
+// SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
+unsafe impl<T: Plain> Plain for MaybeUninit<T> {}
 
 /// A fixed number of elements, owned.
 #[derive(Debug)]
@@ -72,6 +76,27 @@ impl<T: Plain> Array<T> {
         let raw = (self.block, self.len);
         std::mem::forget(self);
         raw
+    }
+}
+
+impl<T: Plain> Array<MaybeUninit<T>> {
+    /// `len` elements of any content: for arrays of which every element is written, out of order.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn uninitialized(len: usize) -> Result<Array<MaybeUninit<T>>, AllocError> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(AllocError { bytes: u64::MAX })?;
+        let block = alloc::allocate(bytes, false).ok_or(AllocError { bytes: bytes as u64 })?;
+        Ok(Array { block, len, element: std::marker::PhantomData })
+    }
+
+    /// The array, whose elements have been written.
+    ///
+    /// # Safety
+    /// Every element has been written.
+    pub unsafe fn assume_init(self) -> Array<T> {
+        let (block, len) = self.into_raw();
+        Array { block, len, element: std::marker::PhantomData }
     }
 }
 

@@ -31,6 +31,7 @@ use crate::pack::{build, level_sizes, positions, sort_with, strides, widen};
 use crate::sort::{self, Key};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
+use crate::transpose::{self, Prefix};
 
 impl Tensor {
     /// The same tensor in another format.
@@ -48,6 +49,16 @@ impl Tensor {
         }
         if format.is_dense() {
             return to_dense(self, format);
+        }
+        let unsorted = unsorted_levels(self.format(), &format);
+        let padded = is_padded(self.format());
+        if unsorted > 0 || padded {
+            // What is in order already needs no bins, but levels are made of them at little cost.
+            let levels = unsorted.max(1).min(format.order() - 1);
+            let prefix = Prefix::choose(self, &format, levels);
+            if let Some(result) = prefix.and_then(|prefix| transpose::convert(self, &format, prefix, padded)) {
+                return result;
+            }
         }
         let layout = Layout::new(&level_sizes(self.dims(), &format));
         match layout.bits() {
@@ -78,16 +89,15 @@ fn is_padded(format: &Format) -> bool {
         || (compressed.is_none() && format.order() > 0)
 }
 
-/// The bits from which on keys have to be sorted: the target's levels from some level on are in order already if they
+/// How many outer levels of the target have to be sorted by: its levels from some level on are in order already if they
 /// follow each other in the source as well.
-fn sorted_bits(source: &Format, target: &Format, layout: &Layout) -> u32 {
+fn unsorted_levels(source: &Format, target: &Format) -> usize {
     let at = |level: usize| source.level_of(target.mode_order()[level]);
-    let order = target.order();
-    let mut first = order.saturating_sub(1);
+    let mut first = target.order().saturating_sub(1);
     while first > 0 && at(first - 1) < at(first) {
         first -= 1;
     }
-    if first == 0 { layout.bits() } else { layout.shift(first - 1) }
+    first
 }
 
 fn convert_keyed<K: Key>(
@@ -114,7 +124,10 @@ fn convert_keyed<K: Key>(
         }
         false => None,
     };
-    let low = sorted_bits(source.format(), &format, &layout);
+    let low = match unsorted_levels(source.format(), &format) {
+        0 => layout.bits(),
+        levels => layout.shift(levels - 1),
+    };
     let scan = sort::scan(&keys, low);
     let (keys, values) = if scan.sorted {
         (keys, kept.map_or_else(|| source.values().try_clone(), Ok)?)

@@ -14,7 +14,7 @@
 
 #![allow(unsafe_code)]
 
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 use crate::array::{Array, Plain};
 use crate::error::AllocError;
@@ -106,12 +106,7 @@ pub fn scan<K: Key>(keys: &[K], low: u32) -> Scan<K> {
         varying: a.varying.union(b.varying),
     };
     let start = Scan { sorted: true, repeats: false, varying: K::ZERO };
-    let chunks = keys.par_chunks(GRAIN).enumerate();
-    if keys.len() <= GRAIN {
-        part(0, keys)
-    } else {
-        chunks.map(|(c, chunk)| part(c * GRAIN, chunk)).reduce(|| start, join)
-    }
+    parallel::map(keys.chunks(GRAIN), |c, chunk| part(c * GRAIN, chunk)).into_iter().fold(start, join)
 }
 
 /// Sorts keys with their values, stably, by the bits of the key from `low` up; `varying` are the bits in which keys
@@ -204,9 +199,16 @@ fn sort_buckets<K: Key, V: Plain>(
         }
         (keys, values, start) = (rest_keys, rest_values, end);
     }
-    buckets
-        .into_par_iter()
-        .try_for_each_init(Scratch::default, |scratch, (keys, values)| sort_in_place(keys, values, low, high, scratch))
+    // As many as there are threads at work; a bucket takes whichever is free.
+    let scratches = Mutex::new(Vec::new());
+    let free = || scratches.lock().unwrap_or_else(PoisonError::into_inner);
+    let sorted = parallel::map(buckets, |_, (keys, values)| {
+        let mut scratch = free().pop().unwrap_or_default();
+        let sorted = sort_in_place(keys, values, low, high, &mut scratch);
+        free().push(scratch);
+        sorted
+    });
+    sorted.into_iter().collect()
 }
 
 /// Sorts by bits `low .. high`; all higher bits are equal.
@@ -331,12 +333,13 @@ unsafe fn place<K: Key, V: Plain>(
 }
 
 /// A pointer that threads share; each writes to places of its own.
-struct Shared<T>(*mut T);
-// SAFETY: only disjoint places are written through it, by the contract of `place`.
+pub(crate) struct Shared<T>(pub(crate) *mut T);
+// SAFETY: the pointer alone does nothing, and who writes through it answers for the places being disjoint.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    fn get(&self) -> *mut T {
+    /// The pointer.
+    pub(crate) fn get(&self) -> *mut T {
         self.0
     }
 }
@@ -351,10 +354,9 @@ fn scatter<K: Key, V: Plain>(
     let len = keys.len();
     assert!(values.len() == len && to_keys.len() == len && to_values.len() == len, "arrays of one length");
     let buckets = 1usize << width;
-    let parts = if len <= GRAIN { 1 } else { rayon::current_num_threads() };
-    let grain = len.div_ceil(parts).max(1);
+    let grain = len.div_ceil(parallel::parts(len, GRAIN)).max(1);
     let mut counts = Array::<usize>::zeroed(buckets * len.div_ceil(grain))?;
-    counts.par_chunks_mut(buckets).zip(keys.par_chunks(grain)).for_each(|(counts, keys)| {
+    parallel::each(counts.chunks_mut(buckets).zip(keys.chunks(grain)), |_, (counts, keys)| {
         count(keys, shift, width, counts);
     });
     // Part after part within a bucket, bucket after bucket.
@@ -366,8 +368,8 @@ fn scatter<K: Key, V: Plain>(
         ends.push(sum);
     }
     let (to_keys, to_values) = (Shared(to_keys.as_mut_ptr()), Shared(to_values.as_mut_ptr()));
-    let parts = keys.par_chunks(grain).zip(values.par_chunks(grain));
-    counts.par_chunks_mut(buckets).zip(parts).for_each(|(next, part)| {
+    let parts = keys.chunks(grain).zip(values.chunks(grain));
+    parallel::each(counts.chunks_mut(buckets).zip(parts), |_, (next, part)| {
         // SAFETY: the ranges of all parts and digits are disjoint, each as long as its count, together `len`.
         unsafe { place(part, to_keys.get(), to_values.get(), shift, width, next) };
     });

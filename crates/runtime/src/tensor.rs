@@ -223,9 +223,19 @@ impl Tensor {
         start: T,
         combine: impl Fn(T, usize, u64) -> T + Sync,
     ) -> Result<Array<T>, AllocError> {
+        self.enumerate_outer(self.levels.len(), start, combine)
+    }
+
+    /// The same for the outermost levels only, as many as `levels`.
+    pub(crate) fn enumerate_outer<T: Plain>(
+        &self,
+        levels: usize,
+        start: T,
+        combine: impl Fn(T, usize, u64) -> T + Sync,
+    ) -> Result<Array<T>, AllocError> {
         let mut at = Array::zeroed(1)?;
         at[0] = start;
-        for (level, storage) in self.levels.iter().enumerate() {
+        for (level, storage) in self.levels[..levels].iter().enumerate() {
             at = storage.extend(&at, |inherited, coordinate| combine(inherited, level, coordinate))?;
         }
         Ok(at)

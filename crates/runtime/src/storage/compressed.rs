@@ -9,7 +9,6 @@
 //! ```
 
 use lacunar_formats::IndexWidth;
-use rayon::prelude::*;
 
 use super::{Bounds, LevelArrays, Offsets, Place, check_range, checked_indices};
 use crate::array::{Array, Plain};
@@ -155,7 +154,7 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
     let is_start = entries.starts(last);
     let chunk = |c: usize| c * GRAIN..len.min((c + 1) * GRAIN);
     let chunks = len.div_ceil(GRAIN);
-    let counts: Vec<usize> = (0..chunks).into_par_iter().map(|c| chunk(c).filter(|&k| is_start(k)).count()).collect();
+    let counts: Vec<usize> = parallel::map(0..chunks, |_, c| chunk(c).filter(|&k| is_start(k)).count());
     let total = counts.iter().sum::<usize>();
     if total == len {
         return Ok(None);
@@ -174,7 +173,7 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
             parts.push(part);
             offsets = rest;
         }
-        parts.into_par_iter().enumerate().for_each(|(c, part)| {
+        parallel::each(parts, |c, part| {
             for (slot, k) in part.iter_mut().zip(entries(c).filter(|&k| is_start(k))) {
                 *slot = number(k);
             }

@@ -1,0 +1,213 @@
+//! A stable counting sort of a tensor's entries, straight from the tensor's own arrays.
+//!
+//! An entry's *bin* is what it is sorted by: the coordinates of the target's outer levels, as one number. Entries are
+//! met in the order of their storage, counted by bin, and put at the next place of their bin, as a key (the
+//! coordinates that are still needed, packed) and a value. Nothing lies in between.
+//!
+//! ```text
+//! csr  [ 5 . 6 ]   bins: columns   keys: rows     counts 1 1 1, so bins start at 0 1 2, and
+//!      [ . 7 . ]                                  5 at 0, 6 at 2, 7 at 1:    keys 0 1 0, values 5 7 6
+//! ```
+//!
+//! Each thread counts and puts the entries of a range of positions, with counters of its own. Where these would take
+//! more memory than the tensor itself, threads share a range of positions and divide the bins among them instead. The
+//! order within a bin is that of the source, so the result does not depend on the number of threads.
+//!
+//! The last range's counters are the array of offsets itself: where the next entry of a bin would go when all are put,
+//! the next bin starts.
+//!
+//! Paper: Gustavson, *Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted Transposition* (TOMS 1978).
+
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use crate::array::{Array, Plain};
+use crate::error::AllocError;
+use crate::parallel;
+use crate::runs::{Runs, walk};
+use crate::sort::{Key, Shared};
+
+/// How many entries are worth a thread.
+const GRAIN: usize = 1 << 14;
+
+/// What is known of entries besides the innermost level's coordinates: `None` stands for zeros throughout.
+pub struct Parents<K: Key> {
+    /// By parent position, what the levels above contribute to the bin.
+    pub bins: Option<Array<u32>>,
+    /// The same for the key.
+    pub keys: Option<Array<K>>,
+}
+
+/// How the innermost level's coordinate goes into bin and key.
+#[derive(Clone, Copy, Debug)]
+pub struct Innermost {
+    /// Bins from one coordinate to the next; 0 if the coordinate is not sorted by.
+    pub stride: u32,
+    /// All ones, or 0 if the coordinate is not in the key.
+    pub mask: u64,
+    /// Where it is in the key.
+    pub shift: u32,
+}
+
+/// The entries of a tensor as they are to be sorted.
+pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
+    /// The innermost level.
+    pub runs: &'a R,
+    /// What the levels above contribute.
+    pub parents: &'a Parents<K>,
+    /// What the innermost level contributes.
+    pub innermost: Innermost,
+    /// One for each position; at most `u32::MAX`.
+    pub values: &'a [V],
+    /// Values of which all bytes are zero only fill up, and are left out.
+    pub padded: bool,
+}
+
+impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
+    /// Calls `entry(bin, key, value)` for the entries of a range of positions.
+    #[inline(always)]
+    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, K, V)) {
+        let Innermost { stride, mask, shift } = self.innermost;
+        walk(self.runs, positions, |parent, run| {
+            let bin = self.parents.bins.as_ref().map_or(0, |bins| bins[parent]);
+            let key = self.parents.keys.as_ref().map_or(K::ZERO, |keys| keys[parent]);
+            for (position, &value) in run.clone().zip(&self.values[run]) {
+                if self.padded && value == V::default() {
+                    continue;
+                }
+                let coordinate = self.runs.coordinate(parent, position);
+                let bin = bin.wrapping_add((coordinate as u32).wrapping_mul(stride));
+                entry(bin as usize, key.with(coordinate & mask, shift), value);
+            }
+        });
+    }
+}
+
+/// Sorted entries.
+pub struct Sorted<K: Key, V: Plain> {
+    /// Where each bin starts, and the number of entries.
+    pub offsets: Array<u32>,
+    /// What is needed of the entries besides their bins.
+    pub keys: Array<K>,
+    /// Their values.
+    pub values: Array<V>,
+}
+
+/// A task: the positions it walks through, its first bin, and for each of its bins a count or the next place.
+type Task<'a> = (Range<usize>, usize, &'a mut [u32]);
+
+/// How the work is divided: ranges of positions, each with counters for all bins, and ranges of bins.
+struct Shares {
+    len: usize,
+    positions: usize,
+    bins: usize,
+}
+
+impl Shares {
+    /// For so many entries and bins, where counters may take `budget` bytes.
+    fn new(len: usize, bins: usize, budget: u64) -> Shares {
+        let threads = parallel::parts(len, GRAIN);
+        let affordable = budget / (4 * bins as u64).max(1);
+        let positions = usize::try_from(affordable).unwrap_or(threads).clamp(1, threads);
+        Shares { len, positions, bins: threads.div_ceil(positions) }
+    }
+
+    /// The tasks, given the counters of all ranges of positions but the last, and those of the last.
+    fn tasks<'a>(&self, first: &'a mut [u32], last: &'a mut [u32]) -> Vec<Task<'a>> {
+        let bins = last.len();
+        let width = bins.div_ceil(self.bins).max(1);
+        let sets = first.chunks_mut(bins.max(1)).chain([last]);
+        let each_bins = |(share, counters): (usize, &'a mut [u32])| {
+            let positions = self.len * share / self.positions..self.len * (share + 1) / self.positions;
+            let parts = counters.chunks_mut(width).enumerate();
+            parts.map(move |(part, counters)| (positions.clone(), part * width, counters))
+        };
+        sets.enumerate().flat_map(each_bins).collect()
+    }
+}
+
+/// Sorts the entries of a tensor by bin, of which there are `bins`. Besides the result, memory for about `budget` bytes
+/// may be used.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn sort<R: Runs, K: Key, V: Plain + PartialEq + Default>(
+    source: &Entries<R, K, V>,
+    bins: usize,
+    budget: u64,
+) -> Result<Sorted<K, V>, AllocError> {
+    let shares = Shares::new(source.values.len(), bins, budget);
+    let mut offsets = Array::<u32>::zeroed(bins + 1)?;
+    let mut counters = Array::<u32>::zeroed(bins * (shares.positions - 1))?;
+    parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, (positions, first, counts)| {
+        source.each(positions, |bin, _, _| {
+            // A task that does not have all bins leaves the others to others.
+            if let Some(count) = counts.get_mut(bin.wrapping_sub(first)) {
+                *count += 1;
+            }
+        });
+    });
+    let total = starts(&mut counters, &mut offsets[1..]);
+    let mut keys = Array::<MaybeUninit<K>>::uninitialized(total)?;
+    let mut values = Array::<MaybeUninit<V>>::uninitialized(total)?;
+    let (to_keys, to_values) = (Shared(keys.as_mut_ptr()), Shared(values.as_mut_ptr()));
+    parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, (positions, first, next)| {
+        source.each(positions, |bin, key, value| {
+            if let Some(next) = next.get_mut(bin.wrapping_sub(first)) {
+                let place = *next as usize;
+                *next += 1;
+                // SAFETY: the same task met as many entries of this bin when it counted, and `starts` gave it a range
+                // as long, below `total` and disjoint from all others; so no two writes meet.
+                unsafe {
+                    to_keys.get().add(place).write(MaybeUninit::new(key));
+                    to_values.get().add(place).write(MaybeUninit::new(value));
+                }
+            }
+        });
+    });
+    // SAFETY: the ranges of all tasks and bins cover `0 .. total`, and each was filled.
+    let (keys, values) = unsafe { (keys.assume_init(), values.assume_init()) };
+    Ok(Sorted { offsets, keys, values })
+}
+
+/// Turns counts into where ranges start: bin after bin, and within a bin, share after share. `last` are the counts of
+/// the last share, `first` those of the others. Returns the sum.
+fn starts(first: &mut [u32], last: &mut [u32]) -> usize {
+    let bins = last.len();
+    let width = bins.div_ceil(parallel::parts(bins, parallel::GRAIN)).max(1);
+    // By range of bins: the counters of every share.
+    let mut ranges: Vec<Vec<&mut [u32]>> = (0..bins.div_ceil(width)).map(|_| Vec::new()).collect();
+    for counters in first.chunks_mut(bins.max(1)).chain([last]) {
+        ranges.iter_mut().zip(counters.chunks_mut(width)).for_each(|(range, part)| range.push(part));
+    }
+    let sums = parallel::map(ranges.iter(), |_, range| {
+        range.iter().map(|part| part.iter().map(|&count| count as usize).sum::<usize>()).sum::<usize>()
+    });
+    let mut total = 0;
+    let mut begins = Vec::with_capacity(sums.len());
+    for sum in sums {
+        begins.push(total);
+        total += sum;
+    }
+    parallel::each(ranges.into_iter().zip(begins), |_, (mut range, begin)| {
+        let mut start = begin as u32;
+        match range.as_mut_slice() {
+            [only] => {
+                for count in only.iter_mut() {
+                    start += std::mem::replace(count, start);
+                }
+            }
+            shares => {
+                let width = shares.first().map_or(0, |share| share.len());
+                for bin in 0..width {
+                    for share in shares.iter_mut() {
+                        start += std::mem::replace(&mut share[bin], start);
+                    }
+                }
+            }
+        }
+    });
+    total
+}

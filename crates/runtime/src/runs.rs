@@ -1,0 +1,178 @@
+//! The innermost level of a tensor as *runs*: the positions under each parent position, one run behind the other.
+//!
+//! A loop over runs needs what the levels above contribute only once for each run, and reads coordinates from where
+//! they are: no list of all entries is made.
+//!
+//! ```text
+//! csr, pos 0 2 2 3, crd 0 2 1:    run 0: positions 0..2 (coordinates 0 2)   run 1: none   run 2: 2..3 (coordinate 1)
+//! coordinate list:                each position is a run
+//! dense level of size 3:          run 0: 0..3 (coordinates 0 1 2)   run 1: 3..6 (0 1 2)   ...
+//! ```
+
+use std::ops::Range;
+
+use crate::buffer::Indices;
+use crate::storage::LevelStorage;
+
+/// Positions grouped by parent position.
+pub trait Runs: Sync {
+    /// Where the run of a parent ends; the next one starts there.
+    fn end(&self, parent: usize) -> usize;
+    /// The parent of a position that exists.
+    fn parent_of(&self, position: usize) -> usize;
+    /// The coordinate at a position under a parent.
+    fn coordinate(&self, parent: usize, position: usize) -> u64;
+}
+
+/// Calls `run(parent, positions)` for each run, or part of one, in a range of positions.
+#[inline(always)]
+pub fn walk(runs: &impl Runs, positions: Range<usize>, mut run: impl FnMut(usize, Range<usize>)) {
+    if positions.is_empty() {
+        return;
+    }
+    let (mut from, mut parent) = (positions.start, runs.parent_of(positions.start));
+    while from < positions.end {
+        let to = runs.end(parent).min(positions.end);
+        run(parent, from..to);
+        (from, parent) = (to, parent + 1);
+    }
+}
+
+/// A coordinate of either width.
+pub trait Coordinate: Copy + Sync {
+    /// The coordinate.
+    fn get(self) -> u64;
+}
+
+impl Coordinate for u32 {
+    #[inline(always)]
+    fn get(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Coordinate for u64 {
+    #[inline(always)]
+    fn get(self) -> u64 {
+        self
+    }
+}
+
+/// Of a compressed level.
+pub struct Segments<'a, C> {
+    pos: Indices<'a>,
+    crd: &'a [C],
+}
+
+impl<C: Coordinate> Runs for Segments<'_, C> {
+    #[inline(always)]
+    fn end(&self, parent: usize) -> usize {
+        match self.pos {
+            Indices::U32(pos) => pos[parent + 1] as usize,
+            Indices::U64(pos) => pos[parent + 1] as usize,
+        }
+    }
+
+    fn parent_of(&self, position: usize) -> usize {
+        let after = match self.pos {
+            Indices::U32(pos) => pos.partition_point(|&start| start as usize <= position),
+            Indices::U64(pos) => pos.partition_point(|&start| start as usize <= position),
+        };
+        after.saturating_sub(1)
+    }
+
+    #[inline(always)]
+    fn coordinate(&self, _parent: usize, position: usize) -> u64 {
+        self.crd[position].get()
+    }
+}
+
+/// Of a singleton level.
+pub struct Singles<'a, C> {
+    crd: &'a [C],
+}
+
+impl<C: Coordinate> Runs for Singles<'_, C> {
+    #[inline(always)]
+    fn end(&self, parent: usize) -> usize {
+        parent + 1
+    }
+
+    fn parent_of(&self, position: usize) -> usize {
+        position
+    }
+
+    #[inline(always)]
+    fn coordinate(&self, _parent: usize, position: usize) -> u64 {
+        self.crd[position].get()
+    }
+}
+
+/// Of a dense level.
+pub struct Blocks {
+    size: usize,
+}
+
+impl Runs for Blocks {
+    #[inline(always)]
+    fn end(&self, parent: usize) -> usize {
+        (parent + 1) * self.size
+    }
+
+    fn parent_of(&self, position: usize) -> usize {
+        position / self.size
+    }
+
+    #[inline(always)]
+    fn coordinate(&self, parent: usize, position: usize) -> u64 {
+        (position - parent * self.size) as u64
+    }
+}
+
+/// Runs of any level kind.
+pub enum AnyRuns<'a> {
+    /// Compressed, 32-bit coordinates.
+    Segments32(Segments<'a, u32>),
+    /// Compressed, 64-bit coordinates.
+    Segments64(Segments<'a, u64>),
+    /// Singleton, 32-bit coordinates.
+    Singles32(Singles<'a, u32>),
+    /// Singleton, 64-bit coordinates.
+    Singles64(Singles<'a, u64>),
+    /// Dense.
+    Blocks(Blocks),
+}
+
+impl<'a> AnyRuns<'a> {
+    /// The runs of a level; `None` if its arrays are of no index type or its size is none in memory.
+    pub fn of(level: &'a LevelStorage) -> Option<AnyRuns<'a>> {
+        match level {
+            LevelStorage::Compressed(level) => {
+                let pos = level.pos.indices()?;
+                Some(match level.crd.indices()? {
+                    Indices::U32(crd) => AnyRuns::Segments32(Segments { pos, crd }),
+                    Indices::U64(crd) => AnyRuns::Segments64(Segments { pos, crd }),
+                })
+            }
+            LevelStorage::Singleton(level) => Some(match level.crd.indices()? {
+                Indices::U32(crd) => AnyRuns::Singles32(Singles { crd }),
+                Indices::U64(crd) => AnyRuns::Singles64(Singles { crd }),
+            }),
+            LevelStorage::Dense(level) => Some(AnyRuns::Blocks(Blocks { size: usize::try_from(level.size).ok()? })),
+        }
+    }
+}
+
+/// Evaluates the body with `$runs` bound to runs of a kind that is known where it is compiled.
+macro_rules! with_runs {
+    ($any:expr, $runs:ident => $body:expr) => {
+        match $any {
+            $crate::runs::AnyRuns::Segments32($runs) => $body,
+            $crate::runs::AnyRuns::Segments64($runs) => $body,
+            $crate::runs::AnyRuns::Singles32($runs) => $body,
+            $crate::runs::AnyRuns::Singles64($runs) => $body,
+            $crate::runs::AnyRuns::Blocks($runs) => $body,
+        }
+    };
+}
+pub(crate) use with_runs;

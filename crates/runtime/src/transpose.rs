@@ -1,0 +1,216 @@
+//! Conversion by counting: the way between storage orders where the levels to sort by are few and small enough.
+//!
+//! The target's levels from some level on are in the order of the source already; only those before, the *prefix*,
+//! are sorted by, in one pass ([`crate::counting`]) with a counter for each combination of their coordinates:
+//!
+//! ```text
+//! csr to csc:                    prefix (j)       rows and values go straight to where the result has them
+//! (i, j, k) to (j, i, k):        prefix (j)       (j, i, k) as one number, and values
+//! (i, j, k) to (k, j, i):        prefix (k, j)
+//! dense to csr:                  prefix (i)       in order already, but zeros are left out
+//! ```
+//!
+//! Where one compressed level is left below the prefix, its coordinates and the values are the result's own arrays, and
+//! the counters become positions: besides the result, there is only what the counters of threads take, and what the
+//! levels above the source's innermost one amount to, which is less than the source. In other formats keys are
+//! sorted, and the levels are built as in packing.
+//!
+//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
+
+use lacunar_formats::{Format, IndexWidth, LevelKind};
+
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::coo::Coordinates;
+use crate::counting::{self, Innermost, Parents};
+use crate::dispatch::with_word;
+use crate::error::{AllocError, StorageError};
+use crate::keys::{Columns, Entries, Keyed, Layout};
+use crate::pack::{build, level_sizes};
+use crate::parallel;
+use crate::runs::{AnyRuns, with_runs};
+use crate::sort::Key;
+use crate::storage::{Bounds, LevelStorage, Offsets, Place};
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+/// The target's outer levels, whose coordinates make the bin.
+#[derive(Debug)]
+pub struct Prefix {
+    /// Bins from one coordinate of each level to the next, outermost first.
+    strides: Vec<u32>,
+    /// How many there are.
+    bins: usize,
+}
+
+impl Prefix {
+    /// The first `levels` levels of a target, if a counter for each of their coordinates takes less memory than the
+    /// source, or is in the result anyway.
+    pub fn choose(source: &Tensor, format: &Format, levels: usize) -> Option<Prefix> {
+        let sizes = level_sizes(source.dims(), format);
+        let mut bins = 1u32;
+        let mut strides = vec![0; levels];
+        for (stride, &size) in strides.iter_mut().zip(&sizes[..levels]).rev() {
+            *stride = bins;
+            bins = bins.checked_mul(u32::try_from(size).ok()?)?;
+        }
+        let kept = format.levels()[..levels].iter().all(|level| level.kind == LevelKind::Dense);
+        let fits = kept || 4 * u64::from(bins) <= source.bytes().max(SMALL);
+        let countable = u32::try_from(source.nnz()).is_ok() && bins < u32::MAX;
+        (fits && countable).then_some(Prefix { strides, bins: bins as usize })
+    }
+
+    /// The number of levels.
+    fn levels(&self) -> usize {
+        self.strides.len()
+    }
+}
+
+/// So many bytes of counters are never too many.
+const SMALL: u64 = 1 << 12;
+
+/// Converts a tensor. The format's widths hold all numbers, and its levels below the prefix are in the order of the
+/// source. `padded` says that stored zeros only fill up. `None` if coordinates are too many for a key.
+///
+/// # Errors
+/// The format cannot hold the entries, or memory is refused.
+pub fn convert(source: &Tensor, format: &Format, prefix: Prefix, padded: bool) -> Option<Result<Tensor, StorageError>> {
+    let order = Order { source, format, prefix, padded };
+    let layout = Layout::new(&level_sizes(source.dims(), format));
+    Some(match (order.is_straight(), format.coordinates, layout.bits()) {
+        (true, IndexWidth::W32, _) => order.convert_straight::<u32>(),
+        (true, IndexWidth::W64, _) => order.convert_straight::<u64>(),
+        (false, _, 0..=32) => order.convert_keyed(layout, Entries::Keys32),
+        (false, _, 33..=64) => order.convert_keyed(layout, Entries::Keys64),
+        (false, _, 65..=128) => order.convert_keyed(layout, Entries::Keys128),
+        _ => return None,
+    })
+}
+
+/// A conversion: from what to what, and how.
+struct Order<'a> {
+    source: &'a Tensor,
+    format: &'a Format,
+    prefix: Prefix,
+    padded: bool,
+}
+
+impl Order<'_> {
+    /// Whether sorted coordinates and values are the result's arrays: one compressed level is left below the prefix.
+    fn is_straight(&self) -> bool {
+        let levels = self.prefix.levels();
+        levels + 1 == self.format.order() && self.format.levels()[levels].kind == LevelKind::Compressed
+    }
+
+    fn convert_straight<K: Key + Element>(self) -> Result<Tensor, StorageError> {
+        let last = self.prefix.levels();
+        let is_single = self.source.dims()[self.format.mode_order()[last]] <= 1;
+        let (offsets, keys, values) = self.sort::<K>(|level| (level == last && !is_single).then_some(0))?;
+        let dims = self.source.dims().to_vec();
+        let (mut levels, bounds) = self.prefix.pack(&dims, self.format, offsets)?;
+        levels.push(LevelStorage::compressed(bounds.into_pos(self.format.positions)?, Buffer::from_array(keys)));
+        Ok(Tensor::assemble(dims, self.format.clone(), levels, values))
+    }
+
+    fn convert_keyed<K: Key>(self, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
+        let (offsets, keys, values) =
+            self.sort::<K>(|level| (!layout.is_single(level)).then(|| layout.shift(level)))?;
+        drop(offsets);
+        build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
+    }
+
+    /// Sorts the entries by bin. `shift` says where the coordinate of a level of the target is in a key, if it is.
+    /// Returns the bins' offsets, keys and values.
+    fn sort<K: Key>(
+        &self,
+        shift: impl Fn(usize) -> Option<u32> + Sync,
+    ) -> Result<(Array<u32>, Array<K>, Buffer), StorageError> {
+        let source = self.source;
+        let target = |level: usize| self.format.level_of(source.format().mode_order()[level]);
+        // By level of the source: what its coordinate contributes.
+        let strides: Vec<u32> = (0..source.order())
+            .map(|level| target(level).and_then(|t| self.prefix.strides.get(t)).copied().unwrap_or(0))
+            .collect();
+        let shifts: Vec<Option<u32>> = (0..source.order()).map(|level| target(level).and_then(&shift)).collect();
+        let (Some((&stride, outer_strides)), Some((&last_shift, outer_shifts))) =
+            (strides.split_last(), shifts.split_last())
+        else {
+            unreachable!("a tensor of order 0 is dense, and so are all its formats");
+        };
+        let outer = outer_strides.len();
+        let bins = outer_strides.iter().any(|&stride| stride != 0).then(|| {
+            source.enumerate_outer(outer, 0u32, |bin, level, coordinate| {
+                bin.wrapping_add((coordinate as u32).wrapping_mul(outer_strides[level]))
+            })
+        });
+        let keys = outer_shifts.iter().any(Option::is_some).then(|| {
+            source.enumerate_outer(outer, K::ZERO, |key, level, coordinate| match outer_shifts[level] {
+                Some(shift) => key.with(coordinate, shift),
+                None => key,
+            })
+        });
+        let parents = Parents { bins: bins.transpose()?, keys: keys.transpose()? };
+        let mask = if last_shift.is_some() { u64::MAX } else { 0 };
+        let innermost = Innermost { stride, mask, shift: last_shift.unwrap_or(0) };
+        let dtype = source.dtype();
+        let what = || StorageError::overflow("the size of a level");
+        let runs = AnyRuns::of(&source.levels()[outer]).ok_or_else(what)?;
+        with_runs!(&runs, runs => with_word!(dtype, V => {
+            let values = source.values().as_words::<V>();
+            let entries = counting::Entries { runs, parents: &parents, innermost, values, padded: self.padded };
+            let sorted = counting::sort(&entries, self.prefix.bins, source.bytes())?;
+            Ok((sorted.offsets, sorted.keys, Buffer::from_words(sorted.values, dtype)))
+        }))
+    }
+}
+
+impl Prefix {
+    /// The prefix's levels, and the entries that each position of the innermost of them covers.
+    fn pack(
+        &self,
+        dims: &[u64],
+        format: &Format,
+        offsets: Array<u32>,
+    ) -> Result<(Vec<LevelStorage>, Bounds), StorageError> {
+        let sizes = &level_sizes(dims, format)[..self.levels()];
+        if format.levels()[..self.levels()].iter().all(|level| level.kind == LevelKind::Dense) {
+            let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
+            return Ok((levels, Bounds::Explicit(Offsets::U32(offsets))));
+        }
+        // The levels hold each bin that is not empty once: they are packed as if bins were entries.
+        let (starts, mut bins) = self.occupied(sizes, &offsets)?;
+        drop(offsets);
+        let mut bounds = Bounds::Root(bins.len());
+        let mut levels = Vec::with_capacity(format.order());
+        for level in 0..self.levels() {
+            let (storage, children) = LevelStorage::pack(&mut bins, bounds, Place { format, dims, level })?;
+            levels.push(storage);
+            bounds = children;
+        }
+        if let Bounds::Identity(_) = bounds {
+            return Ok((levels, Bounds::Explicit(Offsets::U32(starts))));
+        }
+        let mut entries = Array::zeroed(bounds.positions() + 1)?;
+        parallel::fill(&mut entries, |position| starts[bounds.start(position)]);
+        Ok((levels, Bounds::Explicit(Offsets::U32(entries))))
+    }
+
+    /// Where the bins that are not empty start, with the number of entries at the end, and their coordinates.
+    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries), AllocError> {
+        let is_occupied = |&bin: &usize| offsets[bin] < offsets[bin + 1];
+        let len = (0..self.bins).filter(is_occupied).count();
+        let mut starts = Array::zeroed(len + 1)?;
+        for (start, bin) in starts.iter_mut().zip((0..self.bins).filter(is_occupied)) {
+            *start = offsets[bin];
+        }
+        starts[len] = offsets[self.bins];
+        let mut columns = Vec::with_capacity(sizes.len());
+        for (&stride, &size) in self.strides.iter().zip(sizes) {
+            let mut column = Vec::new();
+            column.try_reserve_exact(len).map_err(|_| AllocError { bytes: 4 * len as u64 })?;
+            column.extend((0..self.bins).filter(is_occupied).map(|bin| bin as u32 / stride % size as u32));
+            columns.push(Coordinates::U32(column));
+        }
+        Ok((starts, Entries::Columns(Columns { len, columns })))
+    }
+}
