@@ -32,23 +32,58 @@ use crate::sort::{Key, Shared};
 /// How many entries are worth a thread.
 const GRAIN: usize = 1 << 14;
 
-/// What is known of entries besides the innermost level's coordinates: `None` stands for zeros throughout.
-pub struct Parents<K: Key> {
-    /// By parent position, what the levels above contribute to the bin.
-    pub bins: Option<Array<u32>>,
-    /// The same for the key.
-    pub keys: Option<Array<K>>,
-}
-
-/// How the innermost level's coordinate goes into bin and key.
+/// How a coordinate goes into bin and key.
 #[derive(Clone, Copy, Debug)]
-pub struct Innermost {
+pub struct Share {
     /// Bins from one coordinate to the next; 0 if the coordinate is not sorted by.
     pub stride: u32,
     /// All ones, or 0 if the coordinate is not in the key.
     pub mask: u64,
     /// Where it is in the key.
     pub shift: u32,
+}
+
+impl Share {
+    /// What the coordinate adds to the bin.
+    #[inline(always)]
+    pub fn bin(self, coordinate: u64) -> u32 {
+        (coordinate as u32).wrapping_mul(self.stride)
+    }
+
+    /// The key of other coordinates with this one.
+    #[inline(always)]
+    pub fn key<K: Key>(self, coordinate: u64, others: K) -> K {
+        others.with(coordinate & self.mask, self.shift)
+    }
+}
+
+/// What the levels above the innermost one contribute.
+pub enum Parents<K: Key> {
+    /// There is one level, and it is dense: a parent position is its coordinate.
+    Numbered(Share),
+    /// Bins and keys by parent position. What is missing is zero throughout.
+    Stored(Option<Array<u32>>, Option<Array<K>>),
+}
+
+impl<K: Key> Parents<K> {
+    /// The bin and the key at a parent position.
+    #[inline(always)]
+    fn at(&self, parent: usize) -> (u32, K) {
+        match self {
+            Parents::Numbered(share) => (share.bin(parent as u64), share.key(parent as u64, K::ZERO)),
+            Parents::Stored(bins, keys) => {
+                (bins.as_ref().map_or(0, |bins| bins[parent]), keys.as_ref().map_or(K::ZERO, |keys| keys[parent]))
+            }
+        }
+    }
+
+    /// Whether they do not contribute to bins.
+    fn are_binless(&self) -> bool {
+        match self {
+            Parents::Numbered(share) => share.stride == 0,
+            Parents::Stored(bins, _) => bins.is_none(),
+        }
+    }
 }
 
 /// The entries of a tensor as they are to be sorted.
@@ -58,7 +93,7 @@ pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
     /// What the levels above contribute.
     pub parents: &'a Parents<K>,
     /// What the innermost level contributes.
-    pub innermost: Innermost,
+    pub innermost: Share,
     /// One for each position; at most `u32::MAX`.
     pub values: &'a [V],
     /// Values of which all bytes are zero only fill up, and are left out.
@@ -66,23 +101,88 @@ pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
 }
 
 impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
-    /// Calls `entry(bin, key, value)` for the entries of a range of positions.
+    /// Calls `entry(position, bin, key, value)` for the entries of a range of positions.
     #[inline(always)]
-    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, K, V)) {
-        let Innermost { stride, mask, shift } = self.innermost;
+    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, usize, K, V)) {
+        let share = self.innermost;
         walk(self.runs, positions, |parent, run| {
-            let bin = self.parents.bins.as_ref().map_or(0, |bins| bins[parent]);
-            let key = self.parents.keys.as_ref().map_or(K::ZERO, |keys| keys[parent]);
-            for (position, &value) in run.clone().zip(&self.values[run]) {
-                if self.padded && value == V::default() {
-                    continue;
+            let (bin, key) = self.parents.at(parent);
+            let bin = |coordinate: u64| bin.wrapping_add(share.bin(coordinate)) as usize;
+            let entries = self.runs.coordinates(parent, run.clone()).zip(&self.values[run.clone()]).zip(run);
+            if self.padded || share.mask != 0 {
+                for ((coordinate, &value), position) in entries {
+                    if !self.padded || value != V::default() {
+                        entry(position, bin(coordinate), share.key(coordinate, key), value);
+                    }
                 }
-                let coordinate = self.runs.coordinate(parent, position);
-                let bin = bin.wrapping_add((coordinate as u32).wrapping_mul(stride));
-                entry(bin as usize, key.with(coordinate & mask, shift), value);
+            } else {
+                // The way of most: the key is the same for a whole run.
+                for ((coordinate, &value), position) in entries {
+                    entry(position, bin(coordinate), key, value);
+                }
             }
         });
     }
+
+    /// Adds to `counts`, which are those of the bins from `first` on, the entries of a range of positions.
+    fn count(&self, positions: Range<usize>, first: usize, counts: &mut [u32]) {
+        // A task that does not have all bins leaves the others to others.
+        let mut count = |bin: usize| {
+            if let Some(count) = counts.get_mut(bin.wrapping_sub(first)) {
+                *count += 1;
+            }
+        };
+        if R::STORED && self.parents.are_binless() && !self.padded {
+            // The coordinates alone tell the bins: runs, where they are short, would cost more than counting.
+            let share = self.innermost;
+            self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin(coordinate) as usize));
+        } else {
+            self.each(positions, |_, bin, _, _| count(bin));
+        }
+    }
+
+    /// Puts the entries of a range of positions each to the next place of its bin.
+    ///
+    /// # Safety
+    /// `next` are the next places of the bins from `first` on: starts of ranges of the target that are as long as
+    /// [`Self::count`] counts for these positions, and that nobody else touches.
+    unsafe fn put(&self, positions: Range<usize>, first: usize, next: &mut [u32], (keys, values): (*mut K, *mut V)) {
+        let share = self.innermost;
+        let looks_ahead = R::STORED && self.parents.are_binless();
+        self.each(positions, |position, bin, key, value| {
+            if looks_ahead {
+                let bin = share.bin(self.runs.ahead(position + AHEAD)) as usize;
+                let place = next.get(bin.wrapping_sub(first)).map_or(0, |&place| place as usize);
+                fetch(keys.wrapping_add(place));
+                fetch(values.wrapping_add(place));
+            }
+            if let Some(next) = next.get_mut(bin.wrapping_sub(first)) {
+                let place = *next as usize;
+                *next += 1;
+                // SAFETY: by the caller's promise, the place is in the target, and nobody else's.
+                unsafe {
+                    keys.add(place).write(key);
+                    values.add(place).write(value);
+                }
+            }
+        });
+    }
+}
+
+/// How many entries ahead the cache lines are fetched that will be written to.
+const AHEAD: usize = 32;
+
+/// Asks for the cache line of a place that will be written to, if the processor can.
+#[inline(always)]
+fn fetch<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: a hint, which changes no content and fails nowhere.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(place.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
 }
 
 /// Sorted entries.
@@ -142,30 +242,16 @@ pub fn sort<R: Runs, K: Key, V: Plain + PartialEq + Default>(
     let mut offsets = Array::<u32>::zeroed(bins + 1)?;
     let mut counters = Array::<u32>::zeroed(bins * (shares.positions - 1))?;
     parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, (positions, first, counts)| {
-        source.each(positions, |bin, _, _| {
-            // A task that does not have all bins leaves the others to others.
-            if let Some(count) = counts.get_mut(bin.wrapping_sub(first)) {
-                *count += 1;
-            }
-        });
+        source.count(positions, first, counts);
     });
     let total = starts(&mut counters, &mut offsets[1..]);
     let mut keys = Array::<MaybeUninit<K>>::uninitialized(total)?;
     let mut values = Array::<MaybeUninit<V>>::uninitialized(total)?;
     let (to_keys, to_values) = (Shared(keys.as_mut_ptr()), Shared(values.as_mut_ptr()));
     parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, (positions, first, next)| {
-        source.each(positions, |bin, key, value| {
-            if let Some(next) = next.get_mut(bin.wrapping_sub(first)) {
-                let place = *next as usize;
-                *next += 1;
-                // SAFETY: the same task met as many entries of this bin when it counted, and `starts` gave it a range
-                // as long, below `total` and disjoint from all others; so no two writes meet.
-                unsafe {
-                    to_keys.get().add(place).write(MaybeUninit::new(key));
-                    to_values.get().add(place).write(MaybeUninit::new(value));
-                }
-            }
-        });
+        // SAFETY: `starts` gave each bin of each task a range as long as what the same task counted, below `total`, one
+        // behind the other.
+        unsafe { source.put(positions, first, next, (to_keys.get().cast(), to_values.get().cast())) };
     });
     // SAFETY: the ranges of all tasks and bins cover `0 .. total`, and each was filled.
     let (keys, values) = unsafe { (keys.assume_init(), values.assume_init()) };

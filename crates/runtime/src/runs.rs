@@ -16,12 +16,16 @@ use crate::storage::LevelStorage;
 
 /// Positions grouped by parent position.
 pub trait Runs: Sync {
+    /// Whether coordinates are read from an array, as if all positions were one run.
+    const STORED: bool;
     /// Where the run of a parent ends; the next one starts there.
     fn end(&self, parent: usize) -> usize;
     /// The parent of a position that exists.
     fn parent_of(&self, position: usize) -> usize;
-    /// The coordinate at a position under a parent.
-    fn coordinate(&self, parent: usize, position: usize) -> u64;
+    /// The coordinate at any position if it is [`Runs::STORED`], else, and past the end, any number: for a look ahead.
+    fn ahead(&self, position: usize) -> u64;
+    /// The coordinates at positions of a parent's run.
+    fn coordinates(&self, parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64>;
 }
 
 /// Calls `run(parent, positions)` for each run, or part of one, in a range of positions.
@@ -65,6 +69,8 @@ pub struct Segments<'a, C> {
 }
 
 impl<C: Coordinate> Runs for Segments<'_, C> {
+    const STORED: bool = true;
+
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
         match self.pos {
@@ -82,8 +88,13 @@ impl<C: Coordinate> Runs for Segments<'_, C> {
     }
 
     #[inline(always)]
-    fn coordinate(&self, _parent: usize, position: usize) -> u64 {
-        self.crd[position].get()
+    fn ahead(&self, position: usize) -> u64 {
+        self.crd.get(position).map_or(0, |coordinate| coordinate.get())
+    }
+
+    #[inline(always)]
+    fn coordinates(&self, _parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64> {
+        self.crd[positions].iter().map(|coordinate| coordinate.get())
     }
 }
 
@@ -93,6 +104,8 @@ pub struct Singles<'a, C> {
 }
 
 impl<C: Coordinate> Runs for Singles<'_, C> {
+    const STORED: bool = true;
+
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
         parent + 1
@@ -103,8 +116,13 @@ impl<C: Coordinate> Runs for Singles<'_, C> {
     }
 
     #[inline(always)]
-    fn coordinate(&self, _parent: usize, position: usize) -> u64 {
-        self.crd[position].get()
+    fn ahead(&self, position: usize) -> u64 {
+        self.crd.get(position).map_or(0, |coordinate| coordinate.get())
+    }
+
+    #[inline(always)]
+    fn coordinates(&self, _parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64> {
+        self.crd[positions].iter().map(|coordinate| coordinate.get())
     }
 }
 
@@ -114,6 +132,8 @@ pub struct Blocks {
 }
 
 impl Runs for Blocks {
+    const STORED: bool = false;
+
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
         (parent + 1) * self.size
@@ -123,9 +143,14 @@ impl Runs for Blocks {
         position / self.size
     }
 
+    fn ahead(&self, _position: usize) -> u64 {
+        0
+    }
+
     #[inline(always)]
-    fn coordinate(&self, parent: usize, position: usize) -> u64 {
-        (position - parent * self.size) as u64
+    fn coordinates(&self, parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64> {
+        let start = parent * self.size;
+        (positions.start - start..positions.end - start).map(|coordinate| coordinate as u64)
     }
 }
 

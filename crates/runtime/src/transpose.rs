@@ -22,7 +22,7 @@ use lacunar_formats::{Format, IndexWidth, LevelKind};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
-use crate::counting::{self, Innermost, Parents};
+use crate::counting::{self, Parents, Share};
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Columns, Entries, Keyed, Layout};
@@ -119,7 +119,7 @@ impl Order<'_> {
         build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
     }
 
-    /// Sorts the entries by bin. `shift` says where the coordinate of a level of the target is in a key, if it is.
+    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `shift` says where the coordinate of a level of the target is in a key, if it is.
     /// Returns the bins' offsets, keys and values.
     fn sort<K: Key>(
         &self,
@@ -128,36 +128,34 @@ impl Order<'_> {
         let source = self.source;
         let target = |level: usize| self.format.level_of(source.format().mode_order()[level]);
         // By level of the source: what its coordinate contributes.
-        let strides: Vec<u32> = (0..source.order())
-            .map(|level| target(level).and_then(|t| self.prefix.strides.get(t)).copied().unwrap_or(0))
-            .collect();
-        let shifts: Vec<Option<u32>> = (0..source.order()).map(|level| target(level).and_then(&shift)).collect();
-        let (Some((&stride, outer_strides)), Some((&last_shift, outer_shifts))) =
-            (strides.split_last(), shifts.split_last())
-        else {
-            unreachable!("a tensor of order 0 is dense, and so are all its formats");
+        let share = |level: usize| {
+            let stride = target(level).and_then(|t| self.prefix.strides.get(t)).copied().unwrap_or(0);
+            match target(level).and_then(&shift) {
+                Some(shift) => Share { stride, mask: u64::MAX, shift },
+                None => Share { stride, mask: 0, shift: 0 },
+            }
         };
-        let outer = outer_strides.len();
-        let bins = outer_strides.iter().any(|&stride| stride != 0).then(|| {
-            source.enumerate_outer(outer, 0u32, |bin, level, coordinate| {
-                bin.wrapping_add((coordinate as u32).wrapping_mul(outer_strides[level]))
-            })
-        });
-        let keys = outer_shifts.iter().any(Option::is_some).then(|| {
-            source.enumerate_outer(outer, K::ZERO, |key, level, coordinate| match outer_shifts[level] {
-                Some(shift) => key.with(coordinate, shift),
-                None => key,
-            })
-        });
-        let parents = Parents { bins: bins.transpose()?, keys: keys.transpose()? };
-        let mask = if last_shift.is_some() { u64::MAX } else { 0 };
-        let innermost = Innermost { stride, mask, shift: last_shift.unwrap_or(0) };
+        let outer = source.order() - 1;
+        let shares: Vec<Share> = (0..outer).map(share).collect();
+        let parents = match (shares.as_slice(), source.format().levels()[0].kind) {
+            (&[only], LevelKind::Dense) => Parents::Numbered(only),
+            _ => {
+                let bins = shares.iter().any(|share| share.stride != 0).then(|| {
+                    source.enumerate_outer(outer, 0u32, |bin, level, c| bin.wrapping_add(shares[level].bin(c)))
+                });
+                let keys = shares
+                    .iter()
+                    .any(|share| share.mask != 0)
+                    .then(|| source.enumerate_outer(outer, K::ZERO, |key, level, c| shares[level].key(c, key)));
+                Parents::Stored(bins.transpose()?, keys.transpose()?)
+            }
+        };
         let dtype = source.dtype();
         let what = || StorageError::overflow("the size of a level");
         let runs = AnyRuns::of(&source.levels()[outer]).ok_or_else(what)?;
         with_runs!(&runs, runs => with_word!(dtype, V => {
             let values = source.values().as_words::<V>();
-            let entries = counting::Entries { runs, parents: &parents, innermost, values, padded: self.padded };
+            let entries = counting::Entries { runs, parents: &parents, innermost: share(outer), values, padded: self.padded };
             let sorted = counting::sort(&entries, self.prefix.bins, source.bytes())?;
             Ok((sorted.offsets, sorted.keys, Buffer::from_words(sorted.values, dtype)))
         }))
