@@ -21,7 +21,8 @@ impl<'a> LacunarEngine<'a> {
     /// Compiles the kernel of a case, to be run on so many threads.
     pub fn new(case: &'a Case<'a>, backend: Backend, threads: usize) -> Result<LacunarEngine<'a>> {
         let result = case.definition.result();
-        let mut options = Options::new().backend(backend).threads(threads).format(result, case.result_format.clone());
+        let mut options =
+            Options::new().tuned(false).backend(backend).threads(threads).format(result, case.result_format.clone());
         for (name, tensor) in &case.inputs {
             options = options.tensor(name, tensor);
         }

@@ -35,6 +35,7 @@ mod parts;
 mod runtime;
 mod stack;
 mod stmt;
+mod tiles;
 mod value;
 mod vector;
 

@@ -232,8 +232,40 @@ fn an_accumulated_row_stays_in_registers() {
         assert!(!ir.contains("alloca"), "{ir}");
     }
     if cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("avx512vl") {
+        // One tile of four vectors in turn with another one, and by itself for what is left.
         let code = assembly(&function(text), &CompileOptions::default()).unwrap();
-        assert_eq!(code.lines().filter(|line| line.contains("vfmadd") && line.contains("zmm")).count(), 4, "{code}");
+        assert_eq!(code.lines().filter(|line| line.contains("vfmadd") && line.contains("zmm")).count(), 12, "{code}");
+    }
+}
+
+#[test]
+fn tiles_in_several_copies_hold_the_same_sums() {
+    for (columns, rows) in [(8, 0..100), (8, 0..7), (16, 3..64), (32, 0..33), (5, 0..41), (32, 9..9)] {
+        let text = format!(
+            "kernel tile(in a: f64[], in b: f64[], out y: f64[], p: i64, q: i64) {{
+              local acc: f64[];
+              alloc acc[{columns}];
+              fill acc[0 .. {columns}] = 0.5;
+              for r in p .. q {{
+                let s: f64 = a[r];
+                for k in 0 .. {columns} vector {{ let v: f64 = b[r * {columns} + k]; acc[k] += s * v; }}
+              }}
+              for k_2 in 0 .. {columns} vector {{ let v_2: f64 = acc[k_2]; y[k_2] = v_2; }}
+            }}"
+        );
+        // Sums of small integers are the same in any order.
+        let numbers = |count: i64| ArrayData::F64((0..count).map(|k| (k % 7 - 3) as f64).collect());
+        let arrays = vec![numbers(100), numbers(100 * columns), numbers(columns)];
+        let memory = Memory { arrays, scalars: vec![rows.start, rows.end] };
+        let source = function(&text);
+        let mut expected = memory.clone();
+        interpret(&source, &mut expected).unwrap();
+        for options in processors() {
+            let kernel = compile(&source, &options).unwrap();
+            let mut memory = memory.clone();
+            assert_eq!(run(&kernel, &source, &mut memory), 0);
+            assert_eq!(memory.arrays[2], expected.arrays[2], "{columns} columns, rows {rows:?}");
+        }
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Paper: Senanayake et al. 2020, §4.2 (provenance graph) and §6.2.
 
-use crate::index::{Access, VarId};
+use crate::index::{Access, TensorId, VarId};
 use crate::schedule::{BoundKind, Merge, Parts, Race, Unit};
 
 /// How the variables of a kernel derive from each other, and what is said of its loops.
@@ -24,6 +24,8 @@ pub struct Provenance {
     pub relations: Vec<Relation>,
     /// What is said of loops.
     pub tags: Vec<(VarId, Tag)>,
+    /// Workspaces of which is said how they are stored.
+    pub stored: Vec<TensorId>,
 }
 
 /// An edge (or pair of edges) of the graph.

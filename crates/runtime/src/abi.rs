@@ -263,7 +263,7 @@ impl<'a> Args<'a> {
         self.words[grown.word] = 0;
         self.words[grown.word + 1] = 0;
         // SAFETY: only the elements are used from here on.
-        unsafe { alloc::trim(block, elements * grown.dtype.size()) };
+        unsafe { alloc::settle(block, elements * grown.dtype.size()) };
         // SAFETY: by the caller's promise, and the words do not hold the block any more.
         Ok(unsafe { Buffer::from_block(block, elements, grown.dtype) })
     }

@@ -32,6 +32,8 @@ pub const LARGE: usize = 4 << 20;
 struct Header {
     /// Usable bytes of the block.
     capacity: usize,
+    /// How many of them were used, as far as is known: pages behind them may never have been touched.
+    used: usize,
     /// First byte of the allocation or mapping.
     base: *mut u8,
     /// Bytes of the allocation or mapping.
@@ -46,6 +48,10 @@ const KEPT: usize = 256 << 10;
 
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
 const AHEAD: usize = 64;
+
+/// A block that will grow no more is cut where it is so many times as large as it has to be: not where it is only larger, for
+/// whoever fills it again will ask for as much.
+const SPARE: usize = 4;
 
 /// A block of at least `bytes` bytes, all zero if `zeroed`, else of any content.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
@@ -66,7 +72,8 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     let base = NonNull::new(base)?;
     // SAFETY: the allocation has `total > HEADER` bytes and is aligned for a header.
     unsafe {
-        let header = Header { capacity: total - HEADER, base: base.as_ptr(), total, mapped: false };
+        let capacity = total - HEADER;
+        let header = Header { capacity, used: capacity, base: base.as_ptr(), total, mapped: false };
         base.cast::<Header>().write(header);
         Some(base.add(HEADER))
     }
@@ -119,21 +126,21 @@ unsafe fn replace(block: NonNull<u8>, by: NonNull<u8>, used: usize) -> NonNull<u
     by
 }
 
-/// Gives the memory behind the first `bytes` bytes of a block back to the system, where that is a good part of it.
+/// Says that a block will grow no more, and gives what is behind its first `bytes` bytes back to the system where that is
+/// nearly all of it.
 ///
 /// # Safety
 /// `block` came from this module and is not released; nobody uses what is behind.
-pub unsafe fn trim(block: NonNull<u8>, bytes: usize) {
-    #[cfg(target_os = "linux")]
+pub unsafe fn settle(block: NonNull<u8>, bytes: usize) {
     // SAFETY: passed on.
     unsafe {
         let header = header_of(block);
-        if (*header).mapped && (*header).capacity - bytes > bytes.max(LARGE) / 4 {
+        #[cfg(target_os = "linux")]
+        if (*header).mapped && (*header).capacity / SPARE > bytes.max(LARGE) {
             mapped::trim(block, bytes);
         }
+        (*header).used = bytes.min((*header).capacity);
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (block, bytes);
 }
 
 /// Gives a block back.
@@ -214,7 +221,7 @@ fn memory() -> usize {
 mod kept {
     //! Blocks that were released and wait for somebody who needs one of their size.
 
-    use super::{capacity, discard};
+    use super::{Header, discard, header_of};
     use std::ptr::NonNull;
     use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -234,6 +241,7 @@ mod kept {
     struct Kept {
         block: NonNull<u8>,
         capacity: usize,
+        used: usize,
     }
 
     // SAFETY: a kept block is owned by the list alone.
@@ -249,16 +257,16 @@ mod kept {
     /// The block came from this module and is not used afterwards.
     pub(super) unsafe fn keep(block: NonNull<u8>) {
         // SAFETY: passed on.
-        let capacity = unsafe { capacity(block) };
+        let Header { capacity, used, .. } = unsafe { *header_of(block) };
         let mut surplus = Vec::new();
         {
             // A panic elsewhere cannot have left the list half-changed: it is only pushed to and removed from.
             let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-            list.push(Kept { block, capacity });
-            let mut bytes: usize = list.iter().map(|kept| kept.capacity).sum();
+            list.push(Kept { block, capacity, used });
+            let mut bytes: usize = list.iter().map(|kept| kept.used).sum();
             while bytes > limit() || list.len() > BLOCKS {
                 let oldest = list.remove(0);
-                bytes -= oldest.capacity;
+                bytes -= oldest.used;
                 surplus.push(oldest);
             }
         }
@@ -272,7 +280,10 @@ mod kept {
         let fits = |kept: &Kept| kept.capacity >= bytes && kept.capacity / times <= bytes;
         let best = list.iter().enumerate().filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.capacity);
         let (index, _) = best?;
-        Some(list.remove(index).block)
+        let Kept { block, capacity, .. } = list.remove(index);
+        // SAFETY: the block came from this module, and is nobody else's now.
+        unsafe { (*header_of(block)).used = capacity };
+        Some(block)
     }
 }
 
@@ -375,7 +386,8 @@ mod mapped {
     fn write_header(data: NonNull<u8>, page: usize, usable: usize) {
         // SAFETY: the page before the data is mapped and holds the header at its end.
         unsafe {
-            let header = Header { capacity: usable, base: data.as_ptr().sub(page), total: page + usable, mapped: true };
+            let base = data.as_ptr().sub(page);
+            let header = Header { capacity: usable, used: usable, base, total: page + usable, mapped: true };
             data.as_ptr().sub(HEADER).cast::<Header>().write(header);
         }
     }

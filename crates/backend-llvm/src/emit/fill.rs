@@ -52,7 +52,13 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Fills a part of an array on the stack in vectors without a loop, so that it can become registers.
-    fn fill_straight(&mut self, array: ArrayId, begin: i64, count: i64, value: Value<'ctx>) -> Result<(), LlvmError> {
+    pub(super) fn fill_straight(
+        &mut self,
+        array: ArrayId,
+        begin: i64,
+        count: i64,
+        value: Value<'ctx>,
+    ) -> Result<(), LlvmError> {
         let (mut done, mut width) = (0, (self.vectors.bytes as i64 / self.element_size(array)).max(1));
         if self.source.arrays[array].elem.is_complex() {
             width = 1;

@@ -10,7 +10,7 @@ use inkwell::types::{ArrayType, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, ArrayRole, Status};
+use lacunar_imp::{Array, ArrayId, ArrayRole, Status};
 
 use super::Emitter;
 use super::alias::Scope;
@@ -85,16 +85,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Makes the place of an array that belongs to the function being emitted.
     pub(super) fn own_array(&mut self, array: ArrayId) -> Result<(), LlvmError> {
         let name = &self.source.arrays[array].name;
-        let place = if let Some(len) = self.stack[array.index()] {
-            let data = self.source.arrays[array].elem;
-            let parts = if data.is_complex() { 2 * len } else { len };
-            let row = value::row_of(value::memory_type(self.context, data), parts);
-            let slots = self.builder.build_alloca(row, name)?;
-            if let Some(instruction) = slots.as_instruction() {
-                let aligned = instruction.set_alignment(STACK_ALIGNMENT);
-                aligned.map_err(|_| LlvmError::Malformed("an alignment is a power of two"))?;
-            }
-            ArrayPlace::Fixed(slots)
+        let place = if let Some(place) = self.stack_place(array)? {
+            place
         } else {
             let words = [self.context.ptr_type(AddressSpace::default()).into(), self.context.i64_type().into()];
             let header = self.builder.build_alloca(self.context.struct_type(&words, false), name)?;
@@ -104,6 +96,20 @@ impl<'ctx> Emitter<'ctx, '_> {
         };
         self.frame.arrays[array.index()] = Some(place);
         Ok(())
+    }
+
+    /// Makes a place on the stack for an array that lives there.
+    pub(super) fn stack_place(&self, array: ArrayId) -> Result<Option<ArrayPlace<'ctx>>, LlvmError> {
+        let Some(len) = self.stack[array.index()] else { return Ok(None) };
+        let Array { name, elem, .. } = &self.source.arrays[array];
+        let parts = if elem.is_complex() { 2 * len } else { len };
+        let row = value::row_of(value::memory_type(self.context, *elem), parts);
+        let slots = self.builder.build_alloca(row, name)?;
+        if let Some(instruction) = slots.as_instruction() {
+            let aligned = instruction.set_alignment(STACK_ALIGNMENT);
+            aligned.map_err(|_| LlvmError::Malformed("an alignment is a power of two"))?;
+        }
+        Ok(Some(ArrayPlace::Fixed(slots)))
     }
 
     /// Makes a header that of an array without memory.

@@ -139,6 +139,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             LoopKind::Vector(width) => Some(LoopHint::vector(self.source, body, width, self.vectors)),
             LoopKind::Unrolled(times) => Some(LoopHint::unrolled(times)),
         };
+        let begin = if kind == LoopKind::Serial { self.sum_in_copies(var, begin, end, body)? } else { begin };
         let name = &self.source.vars[var].name;
         self.count(begin, end, name, hint, |emitter, counter| {
             emitter.frame.places[var.index()] = Some(Place::Value(Value::Int(counter)));

@@ -24,6 +24,7 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lacunar_imp::{BinaryOp, Block, Expr, Reduction, Stmt, VarId};
 
 use self::lanes::Lanes;
+pub(super) use self::lanes::vector_of;
 use self::plan::Plan;
 use super::Emitter;
 use super::frame::Place;
@@ -197,7 +198,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. What
     /// `done` emits runs after a loop that was entered. Gives the counter behind it.
-    fn stepped(
+    pub(super) fn stepped(
         &mut self,
         begin: IntValue<'ctx>,
         enters: IntValue<'ctx>,

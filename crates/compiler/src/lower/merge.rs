@@ -205,12 +205,10 @@ impl Lowerer<'_> {
             steps.push((cursor.position, next));
         }
         if counter.is_none() && self.is_plain_union(lattice, point, body) {
-            self.select_present(var, body, lattice, &present, inner)?;
+            self.together_or_not(var, body, lattice, point, &present, &steps, &inner)?;
         } else {
             self.cases(var, body, lattice, point, &present, &inner)?;
-        }
-        for (position, next) in steps {
-            self.b.assign(position, next);
+            steps.iter().for_each(|(position, next)| self.b.assign(*position, *next));
         }
         if let Some(counter) = counter {
             let one = self.b.int(1);

@@ -58,6 +58,45 @@ impl Lowerer<'_> {
             && point.members().all(|k| innermost(k) && lattice.points.contains(&Point(1 << k)))
     }
 
+    /// The body of a plain union and the steps behind it: once where all operands have the coordinate, which a processor
+    /// foresees where patterns are alike, so that it need not wait for coordinates to step on; and once for all other
+    /// combinations, without a branch.
+    #[expect(clippy::too_many_arguments, reason = "a place of a merge is described by all of these")]
+    pub(super) fn together_or_not(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        point: Point,
+        present: &[(usize, ExprId)],
+        steps: &[(Counter, ExprId)],
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let together = present.iter().fold(self.b.bool(true), |all, (_, has)| self.b.and(all, *has));
+        self.b.begin_block();
+        let mut inside = scope.clone();
+        inside.depth += 1;
+        let one = self.b.int(1);
+        let outcome = match lattice.residual(body, point) {
+            Some(residual) => self.at_coordinate(var, &residual, &inside),
+            None => Ok(()),
+        };
+        for (position, _) in steps {
+            let at = self.b.var(*position);
+            let next = self.b.add(at, one);
+            self.b.assign(*position, next);
+        }
+        let then = self.b.end_block();
+        outcome?;
+        self.b.begin_block();
+        let outcome = self.select_present(var, body, lattice, present, scope.clone());
+        steps.iter().for_each(|(position, next)| self.b.assign(*position, *next));
+        let otherwise = self.b.end_block();
+        outcome?;
+        self.b.push(lacunar_imp::Stmt::If { cond: together, then, otherwise });
+        Ok(())
+    }
+
     /// The body of a plain union: once for all combinations.
     pub(super) fn select_present(
         &mut self,

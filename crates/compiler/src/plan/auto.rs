@@ -1,4 +1,4 @@
-//! The schedule that the planner chooses: which loops threads share.
+//! The schedule that the planner chooses: which loops threads share, and which run in vector lanes.
 //!
 //! The outermost loop of every nest is shared where that is safe: it tells where the result is written, or what is written
 //! together is small and each chunk can have a copy of its own; a sparse result is assembled in parts by chunks of the
@@ -9,12 +9,15 @@
 //! a = A(i,j) * B(i,j)       parallelize(i, cpu, temporary)
 //! ```
 //!
+//! Lanes run innermost loops that add up in a variable, those whose values all fit the registers, and those that add to
+//! neighbors in a dense row. What is only copied or combined once is left to the back end: memory bounds it.
+//!
 //! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
-use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -54,6 +57,8 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
     }
     let mut lanes = in_registers(kernel, &kernel.stmt);
     lanes.extend(summed_up(kernel, &kernel.stmt));
+    let rows: Vec<VarId> = added_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
+    lanes.extend(rows);
     for var in lanes {
         if let Ok(command) = parallelize(kernel, var, Unit::CpuVector, Race::Ignore) {
             notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
@@ -93,6 +98,27 @@ fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     }
 }
 
+/// The variables whose loops are innermost and dense and add to neighboring elements of a dense tensor.
+fn added_to(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
+    let (mut found, mut walks) = (Vec::new(), Vec::new());
+    stmt.visit_assigns(&mut |assign| {
+        walks.extend(assign.rhs.accesses().into_iter().chain([&assign.lhs]).map(AccessKey::from));
+        let dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
+        let last = last_var(kernel, &AccessKey::from(&assign.lhs));
+        found.extend(last.filter(|_| dense && matches!(assign.op, AssignOp::Reduce(_))));
+    });
+    found.retain(|var| {
+        walks.iter().all(|key| !key.vars.contains(var) || last_var(kernel, key) == Some(*var))
+            && innermost_and_dense(kernel, stmt, *var)
+    });
+    found
+}
+
+/// The variable of an access's innermost level.
+fn last_var(kernel: &Kernel, key: &AccessKey) -> Option<VarId> {
+    key.vars.len().checked_sub(1).map(|last| level_var(kernel, key, last))
+}
+
 /// The variables whose loops are innermost and dense, so short that all their values fit the registers, and walk through
 /// memory.
 fn in_registers(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
@@ -107,9 +133,8 @@ fn in_registers(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
             }
         }
     });
-    let last = |key: &AccessKey| key.vars.len().checked_sub(1).map(|last| level_var(kernel, key, last));
     found.retain(|var| {
-        walks.iter().all(|key| !key.vars.contains(var) || last(key) == Some(*var))
+        walks.iter().all(|key| !key.vars.contains(var) || last_var(kernel, key) == Some(*var))
             && innermost_and_dense(kernel, stmt, *var)
     });
     found

@@ -31,6 +31,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         .iter()
         .filter(|(_, tensor)| tensor.role == Role::Workspace(WorkspaceKind::Sorted))
         .map(|(id, _)| id)
+        .filter(|id| !kernel.provenance.stored.contains(id))
         .collect();
     for tensor in pending {
         let order = kernel.tensors[tensor].order();

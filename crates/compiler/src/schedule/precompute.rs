@@ -143,6 +143,9 @@ pub(super) fn precompute(
         *copy = renamed;
     }
     let tensor = workspace(kernel, &leaves, kind, &part);
+    if kind.is_some() {
+        kernel.provenance.stored.push(tensor);
+    }
     let read = Access { tensor, vars: leaves.clone(), span };
     let fill = Access { tensor, vars: copies, span };
     let dtype = part.dtype;

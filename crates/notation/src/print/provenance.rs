@@ -207,6 +207,7 @@ mod tests {
         let provenance = Provenance {
             relations: vec![Relation::Split { parent: i, outer: i0, inner: i1, size: 8 }],
             tags: vec![(i1, Tag::Parallel(Unit::CpuThread, Race::None)), (i0, Tag::Unroll(4))],
+            stored: Vec::new(),
         };
         Kernel { tensors, vars, stmt: Stmt::foralls(&[i1, i0], body), updates: false, provenance }
     }

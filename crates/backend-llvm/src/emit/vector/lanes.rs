@@ -22,7 +22,7 @@ pub(super) enum Lanes<'ctx> {
 }
 
 /// A vector of so many.
-pub(super) fn vector_of(ty: BasicTypeEnum<'_>, width: u32) -> Result<VectorType<'_>, LlvmError> {
+pub(in super::super) fn vector_of(ty: BasicTypeEnum<'_>, width: u32) -> Result<VectorType<'_>, LlvmError> {
     match ty {
         BasicTypeEnum::IntType(ty) => Ok(ty.vec_type(width)),
         BasicTypeEnum::FloatType(ty) => Ok(ty.vec_type(width)),
