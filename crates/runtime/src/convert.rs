@@ -55,7 +55,7 @@ impl Tensor {
         if unsorted > 0 || padded {
             // What is in order already needs no bins, but levels are made of them at little cost.
             let levels = unsorted.max(1).min(format.order() - 1);
-            let prefix = Prefix::choose(self, &format, levels);
+            let prefix = Prefix::choose(self.dims(), &format, levels, (self.nnz(), self.bytes()));
             if let Some(result) = prefix.and_then(|prefix| transpose::convert(self, &format, prefix, padded)) {
                 return result;
             }

@@ -58,21 +58,22 @@ impl Share {
 }
 
 /// What the levels above the innermost one contribute.
-pub enum Parents<K: Key> {
+#[derive(Clone, Copy)]
+pub enum Parents<'a, K: Key> {
     /// There is one level, and it is dense: a parent position is its coordinate.
     Numbered(Share),
     /// Bins and keys by parent position. What is missing is zero throughout.
-    Stored(Option<Array<u32>>, Option<Array<K>>),
+    Stored(Option<&'a [u32]>, Option<&'a [K]>),
 }
 
-impl<K: Key> Parents<K> {
+impl<K: Key> Parents<'_, K> {
     /// The bin and the key at a parent position.
     #[inline(always)]
     fn at(&self, parent: usize) -> (u32, K) {
         match self {
             Parents::Numbered(share) => (share.bin(parent as u64), share.key(parent as u64, K::ZERO)),
             Parents::Stored(bins, keys) => {
-                (bins.as_ref().map_or(0, |bins| bins[parent]), keys.as_ref().map_or(K::ZERO, |keys| keys[parent]))
+                (bins.map_or(0, |bins| bins[parent]), keys.map_or(K::ZERO, |keys| keys[parent]))
             }
         }
     }
@@ -86,12 +87,12 @@ impl<K: Key> Parents<K> {
     }
 }
 
-/// The entries of a tensor as they are to be sorted.
+/// The entries of a tensor, or of a coordinate list, as they are to be sorted.
 pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
     /// The innermost level.
     pub runs: &'a R,
     /// What the levels above contribute.
-    pub parents: &'a Parents<K>,
+    pub parents: Parents<'a, K>,
     /// What the innermost level contributes.
     pub innermost: Share,
     /// One for each position; at most `u32::MAX`.

@@ -21,6 +21,7 @@ mod kernel_sort;
 mod keys;
 pub mod load;
 mod pack;
+mod pack_counted;
 mod parallel;
 pub mod pool;
 pub mod random;

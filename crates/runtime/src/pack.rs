@@ -1,7 +1,8 @@
 //! Packing: from a coordinate list to a tensor of any format.
 //!
-//! 1. The coordinates of each entry are packed into a key ([`crate::keys`]).
-//! 2. If the keys ascend already, the list's own arrays are used. Else the keys are sorted with their values
+//! 1. If the entries are sorted already, the list's own arrays are used. If the format allows it, they are sorted by
+//!    counting ([`crate::pack_counted`]), and that is all.
+//! 2. Else the coordinates of each entry are packed into a key ([`crate::keys`]), the keys are sorted with their values
 //!    ([`crate::sort`]), and values of equal coordinates are added up, in the order of the list.
 //! 3. Level after level takes its coordinates from the entries ([`crate::storage`]).
 //!
@@ -29,6 +30,7 @@ use crate::coo::{Coo, Coordinates};
 use crate::dispatch::{with_element, with_word};
 use crate::error::StorageError;
 use crate::keys::{Access, Columns, Entries, Keyed, Layout, with_access};
+use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
 use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Place};
@@ -44,13 +46,44 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     if format.is_dense() {
         return pack_dense(coo, format);
     }
-    let layout = Layout::new(&level_sizes(&coo.dims, &format));
-    match layout.bits() {
-        0..=32 => pack_keyed(coo, format, layout, Entries::Keys32),
-        33..=64 => pack_keyed(coo, format, layout, Entries::Keys64),
-        65..=128 => pack_keyed(coo, format, layout, Entries::Keys128),
-        _ => pack_columns(coo, format),
+    let Coo { dims, coords, values } = coo;
+    let columns = in_level_order(coords, &format);
+    let values = Buffer::from_values(values);
+    if ascend(&columns, values.len()) {
+        let entries = Entries::Columns(Columns { len: values.len(), columns });
+        return build(dims, format, entries, values);
     }
+    if let Some(prefix) = pack_counted::prefix(&dims, &columns, &values, &format) {
+        return pack_counted::pack(dims, format, columns, values, &prefix);
+    }
+    let layout = Layout::new(&level_sizes(&dims, &format));
+    let list = List { dims, format, columns, values };
+    match layout.bits() {
+        0..=32 => pack_keyed(list, layout, Entries::Keys32),
+        33..=64 => pack_keyed(list, layout, Entries::Keys64),
+        65..=128 => pack_keyed(list, layout, Entries::Keys128),
+        _ => pack_columns(list),
+    }
+}
+
+/// What is packed: coordinates in arrays by level, outermost first.
+struct List {
+    dims: Vec<u64>,
+    format: Format,
+    columns: Vec<Coordinates>,
+    values: Buffer,
+}
+
+/// Whether entries are sorted, none repeating the coordinates of another.
+fn ascend(columns: &[Coordinates], len: usize) -> bool {
+    let descends = |k: usize| {
+        let order = |column: &Coordinates| match column {
+            Coordinates::U32(v) => v[k - 1].cmp(&v[k]),
+            Coordinates::U64(v) => v[k - 1].cmp(&v[k]),
+        };
+        columns.iter().map(order).find(|order| order.is_ne()).is_none_or(std::cmp::Ordering::is_gt)
+    };
+    parallel::first(len, |k| (k > 0 && descends(k)).then_some(())).is_none()
 }
 
 /// The sizes of the levels, outermost first.
@@ -141,15 +174,8 @@ fn in_level_order(coords: Vec<Coordinates>, format: &Format) -> Vec<Coordinates>
     format.mode_order().iter().map(|&d| std::mem::replace(&mut coords[d], Coordinates::U32(Vec::new()))).collect()
 }
 
-fn pack_keyed<K: Key>(
-    coo: Coo,
-    format: Format,
-    layout: Layout,
-    wrap: fn(Keyed<K>) -> Entries,
-) -> Result<Tensor, StorageError> {
-    let Coo { dims, coords, values } = coo;
-    let columns = in_level_order(coords, &format);
-    let values = Buffer::from_values(values);
+fn pack_keyed<K: Key>(list: List, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
+    let List { dims, format, columns, values } = list;
     let mut keys = Array::<K>::zeroed(values.len())?;
     // Blocks of keys stay in the first-level cache while column after column is put in.
     parallel::fill_chunks(&mut keys, GRAIN, |start, chunk| {
@@ -170,11 +196,6 @@ fn pack_keyed<K: Key>(
         }
     });
     let scan = sort::scan(&keys, 0);
-    if scan.sorted && !scan.repeats {
-        drop(keys);
-        let entries = Entries::Columns(Columns { len: values.len(), columns });
-        return build(dims, format, entries, values);
-    }
     drop(columns);
     let (mut keys, mut values) = if scan.sorted {
         (keys, values)
@@ -224,10 +245,8 @@ pub(crate) fn combine_repeats<K: Key>(keys: &mut Array<K>, values: &mut Buffer) 
 }
 
 /// Packs entries whose coordinates need more than 128 bits: sorts places by comparison.
-fn pack_columns(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
-    let Coo { dims, coords, values } = coo;
-    let mut columns = in_level_order(coords, &format);
-    let mut values = Buffer::from_values(values);
+fn pack_columns(list: List) -> Result<Tensor, StorageError> {
+    let List { dims, format, mut columns, mut values } = list;
     values.make_owned()?;
     let mut order = Array::<u64>::zeroed(values.len())?;
     parallel::fill(&mut order, |k| k as u64);

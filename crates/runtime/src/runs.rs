@@ -103,6 +103,13 @@ pub struct Singles<'a, C> {
     crd: &'a [C],
 }
 
+impl<'a, C> Singles<'a, C> {
+    /// Runs of one position each, of these coordinates.
+    pub fn new(crd: &'a [C]) -> Singles<'a, C> {
+        Singles { crd }
+    }
+}
+
 impl<C: Coordinate> Runs for Singles<'_, C> {
     const STORED: bool = true;
 

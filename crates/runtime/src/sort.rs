@@ -243,6 +243,49 @@ fn sort_in_place<K: Key, V: Plain>(
     sort_buckets(keys, values, &ends, low, high - width)
 }
 
+/// Sorts the entries of each bin, where they are not sorted already, by the bits of the key below `high`. `offsets` are
+/// where bins start, with the number of entries at the end. Returns whether a bin has a key more than once.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn sort_bins<K: Key, V: Plain>(
+    keys: &mut [K],
+    values: &mut [V],
+    offsets: &[u32],
+    high: u32,
+) -> Result<bool, AllocError> {
+    // Ranges of bins that hold about equally many entries.
+    let parts = parallel::parts(keys.len(), GRAIN) * 4;
+    let (mut ranges, mut rest_keys, mut rest_values, mut begin) = (Vec::with_capacity(parts), keys, values, 0);
+    for part in 1..=parts {
+        let wanted = rest_keys.len() / (parts - part + 1) + offsets[begin] as usize;
+        let end = match part == parts {
+            true => offsets.len() - 1,
+            false => begin + offsets[begin..offsets.len() - 1].partition_point(|&start| (start as usize) < wanted),
+        };
+        let len = (offsets[end] - offsets[begin]) as usize;
+        let (range_keys, other_keys) = rest_keys.split_at_mut(len);
+        let (range_values, other_values) = rest_values.split_at_mut(len);
+        ranges.push((range_keys, range_values, &offsets[begin..=end]));
+        (rest_keys, rest_values, begin) = (other_keys, other_values, end);
+    }
+    let repeats = parallel::map(ranges, |_, (keys, values, offsets)| {
+        let (mut scratch, mut repeats) = (Scratch::default(), false);
+        for bin in offsets.windows(2) {
+            let range = (bin[0] - offsets[0]) as usize..(bin[1] - offsets[0]) as usize;
+            let (keys, values) = (&mut keys[range.clone()], &mut values[range]);
+            if !keys.is_sorted_by(|a, b| a < b) {
+                if !keys.is_sorted() {
+                    sort_in_place(keys, values, 0, high, &mut scratch)?;
+                }
+                repeats |= keys.windows(2).any(|pair| pair[0] == pair[1]);
+            }
+        }
+        Ok(repeats)
+    });
+    repeats.into_iter().try_fold(false, |any, repeats| Ok(any | repeats?))
+}
+
 fn insert_sort<K: Key, V: Plain>(keys: &mut [K], values: &mut [V], low: u32) {
     for end in 1..keys.len() {
         let (key, value) = (keys[end], values[end]);

@@ -45,9 +45,9 @@ pub struct Prefix {
 
 impl Prefix {
     /// The first `levels` levels of a target, if a counter for each of their coordinates takes less memory than the
-    /// source, or is in the result anyway.
-    pub fn choose(source: &Tensor, format: &Format, levels: usize) -> Option<Prefix> {
-        let sizes = level_sizes(source.dims(), format);
+    /// source, which has so many entries and bytes, or is in the result anyway.
+    pub fn choose(dims: &[u64], format: &Format, levels: usize, (entries, bytes): (u64, u64)) -> Option<Prefix> {
+        let sizes = level_sizes(dims, format);
         let mut bins = 1u32;
         let mut strides = vec![0; levels];
         for (stride, &size) in strides.iter_mut().zip(&sizes[..levels]).rev() {
@@ -55,9 +55,19 @@ impl Prefix {
             bins = bins.checked_mul(u32::try_from(size).ok()?)?;
         }
         let kept = format.levels()[..levels].iter().all(|level| level.kind == LevelKind::Dense);
-        let fits = kept || 4 * u64::from(bins) <= source.bytes().max(SMALL);
-        let countable = u32::try_from(source.nnz()).is_ok() && bins < u32::MAX;
+        let fits = kept || 4 * u64::from(bins) <= bytes.max(SMALL);
+        let countable = u32::try_from(entries).is_ok() && bins < u32::MAX;
         (fits && countable).then_some(Prefix { strides, bins: bins as usize })
+    }
+
+    /// Bins from one coordinate of each level to the next, outermost first.
+    pub fn strides(&self) -> &[u32] {
+        &self.strides
+    }
+
+    /// How many bins there are.
+    pub fn bins(&self) -> usize {
+        self.bins
     }
 
     /// The number of levels.
@@ -87,6 +97,11 @@ pub fn convert(source: &Tensor, format: &Format, prefix: Prefix, padded: bool) -
     })
 }
 
+/// Whether the innermost level is compressed.
+pub fn ends_compressed(format: &Format) -> bool {
+    format.levels().last().is_some_and(|level| level.kind == LevelKind::Compressed)
+}
+
 /// A conversion: from what to what, and how.
 struct Order<'a> {
     source: &'a Tensor,
@@ -98,18 +113,15 @@ struct Order<'a> {
 impl Order<'_> {
     /// Whether sorted coordinates and values are the result's arrays: one compressed level is left below the prefix.
     fn is_straight(&self) -> bool {
-        let levels = self.prefix.levels();
-        levels + 1 == self.format.order() && self.format.levels()[levels].kind == LevelKind::Compressed
+        self.prefix.levels() + 1 == self.format.order() && ends_compressed(self.format)
     }
 
     fn convert_straight<K: Key + Element>(self) -> Result<Tensor, StorageError> {
         let last = self.prefix.levels();
         let is_single = self.source.dims()[self.format.mode_order()[last]] <= 1;
         let (offsets, keys, values) = self.sort::<K>(|level| (level == last && !is_single).then_some(0))?;
-        let dims = self.source.dims().to_vec();
-        let (mut levels, bounds) = self.prefix.pack(&dims, self.format, offsets)?;
-        levels.push(LevelStorage::compressed(bounds.into_pos(self.format.positions)?, Buffer::from_array(keys)));
-        Ok(Tensor::assemble(dims, self.format.clone(), levels, values))
+        let arrays = (Buffer::from_array(keys), values);
+        self.prefix.assemble(self.source.dims().to_vec(), self.format.clone(), offsets, arrays)
     }
 
     fn convert_keyed<K: Key>(self, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
@@ -137,17 +149,19 @@ impl Order<'_> {
         };
         let outer = source.order() - 1;
         let shares: Vec<Share> = (0..outer).map(share).collect();
+        let (bins, keys);
         let parents = match (shares.as_slice(), source.format().levels()[0].kind) {
             (&[only], LevelKind::Dense) => Parents::Numbered(only),
             _ => {
-                let bins = shares.iter().any(|share| share.stride != 0).then(|| {
-                    source.enumerate_outer(outer, 0u32, |bin, level, c| bin.wrapping_add(shares[level].bin(c)))
-                });
-                let keys = shares
-                    .iter()
-                    .any(|share| share.mask != 0)
-                    .then(|| source.enumerate_outer(outer, K::ZERO, |key, level, c| shares[level].key(c, key)));
-                Parents::Stored(bins.transpose()?, keys.transpose()?)
+                let with_bins = shares.iter().any(|share| share.stride != 0);
+                let with_keys = shares.iter().any(|share| share.mask != 0);
+                bins = with_bins
+                    .then(|| source.enumerate_outer(outer, 0, |bin, level, c| shares[level].bin(c).wrapping_add(bin)))
+                    .transpose()?;
+                keys = with_keys
+                    .then(|| source.enumerate_outer(outer, K::ZERO, |key, level, c| shares[level].key(c, key)))
+                    .transpose()?;
+                Parents::Stored(bins.as_deref(), keys.as_deref())
             }
         };
         let dtype = source.dtype();
@@ -155,7 +169,7 @@ impl Order<'_> {
         let runs = AnyRuns::of(&source.levels()[outer]).ok_or_else(what)?;
         with_runs!(&runs, runs => with_word!(dtype, V => {
             let values = source.values().as_words::<V>();
-            let entries = counting::Entries { runs, parents: &parents, innermost: share(outer), values, padded: self.padded };
+            let entries = counting::Entries { runs, parents, innermost: share(outer), values, padded: self.padded };
             let sorted = counting::sort(&entries, self.prefix.bins, source.bytes())?;
             Ok((sorted.offsets, sorted.keys, Buffer::from_words(sorted.values, dtype)))
         }))
@@ -163,6 +177,22 @@ impl Order<'_> {
 }
 
 impl Prefix {
+    /// The tensor whose one level below the prefix, compressed, has these coordinates. `offsets` are where bins start.
+    ///
+    /// # Errors
+    /// A level of the prefix cannot hold the coordinates, or memory is refused.
+    pub fn assemble(
+        &self,
+        dims: Vec<u64>,
+        format: Format,
+        offsets: Array<u32>,
+        (crd, values): (Buffer, Buffer),
+    ) -> Result<Tensor, StorageError> {
+        let (mut levels, bounds) = self.pack(&dims, &format, offsets)?;
+        levels.push(LevelStorage::compressed(bounds.into_pos(format.positions)?, crd));
+        Ok(Tensor::assemble(dims, format, levels, values))
+    }
+
     /// The prefix's levels, and the entries that each position of the innermost of them covers.
     fn pack(
         &self,

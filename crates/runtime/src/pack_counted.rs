@@ -1,0 +1,145 @@
+//! Packing by counting: from a list in any order to formats whose innermost level alone is compressed below a prefix of
+//! levels that can be counted by (csr, csc, dcsr, ...).
+//!
+//! The entries are put to the bin of their prefix ([`crate::counting`]) with the coordinate of the innermost level,
+//! straight from the list's arrays to those of the result. Lists are seldom in no order at all: where one is by columns
+//! and the result by rows, all bins come out sorted, and that is also so of one triangle of a symmetric matrix with its
+//! mirror image. Bins that are not are sorted, and repeated coordinates are added up, in the order of the list.
+//!
+//! ```text
+//! (1,0) 5  (0,2) 6  (1,0) 7     csr: bins are rows   offsets 0 1 3   columns 2 | 0 0   values 6 | 5 7
+//!                               added up             offsets 0 1 2   columns 2 | 0     values 6 | 12
+//! ```
+
+use lacunar_formats::{Format, IndexWidth};
+
+use crate::accumulate::Accumulate;
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::coo::Coordinates;
+use crate::counting::{self, Entries, Parents, Share};
+use crate::dispatch::{with_element, with_word};
+use crate::error::{AllocError, StorageError};
+use crate::parallel;
+use crate::runs::{Runs, Singles};
+use crate::sort::{self, Key};
+use crate::tensor::Tensor;
+use crate::transpose::{Prefix, ends_compressed};
+use crate::values::Element;
+
+/// The prefix by which a list can be packed; `None` if the format is another, or levels are too large to count.
+pub fn prefix(dims: &[u64], columns: &[Coordinates], values: &Buffer, format: &Format) -> Option<Prefix> {
+    let coordinates = |column: &Coordinates| match column {
+        Coordinates::U32(v) => size_of_val(v.as_slice()) as u64,
+        Coordinates::U64(v) => size_of_val(v.as_slice()) as u64,
+    };
+    let bytes = columns.iter().map(coordinates).sum::<u64>() + values.bytes();
+    let levels = format.order().checked_sub(1).filter(|&levels| levels > 0 && ends_compressed(format))?;
+    Prefix::choose(dims, format, levels, (values.len() as u64, bytes))
+}
+
+/// Packs a list, whose coordinates are in arrays by level and are below the dimensions' sizes.
+///
+/// # Errors
+/// The format cannot hold the entries, or memory is refused.
+pub fn pack(
+    dims: Vec<u64>,
+    format: Format,
+    columns: Vec<Coordinates>,
+    values: Buffer,
+    prefix: &Prefix,
+) -> Result<Tensor, StorageError> {
+    let size = dims[format.mode_order()[prefix.strides().len()]];
+    let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
+    let list = List { columns: &columns, values: &values, prefix, bits };
+    let (offsets, crd, values) = match (format.coordinates, &columns[prefix.strides().len()]) {
+        (IndexWidth::W32, Coordinates::U32(last)) => list.sorted(last)?,
+        (IndexWidth::W64, Coordinates::U64(last)) => list.sorted(last)?,
+        (IndexWidth::W32, Coordinates::U64(last)) => list.sorted(&converted(last, |c| c as u32)?)?,
+        (IndexWidth::W64, Coordinates::U32(last)) => list.sorted(&converted(last, u64::from)?)?,
+    };
+    drop(columns);
+    prefix.assemble(dims, format, offsets, (crd, values))
+}
+
+fn converted<C: Copy + Sync, K: Key>(column: &[C], convert: impl Fn(C) -> K + Sync) -> Result<Array<K>, AllocError> {
+    let mut keys = Array::zeroed(column.len())?;
+    parallel::fill(&mut keys, |k| convert(column[k]));
+    Ok(keys)
+}
+
+/// A coordinate list, by level.
+struct List<'a> {
+    columns: &'a [Coordinates],
+    values: &'a Buffer,
+    prefix: &'a Prefix,
+    /// Of a coordinate of the innermost level.
+    bits: u32,
+}
+
+impl List<'_> {
+    /// The entries in the order of the target, with distinct coordinates: the offsets of bins, the innermost
+    /// coordinates, of which `last` are those of the list, and the values.
+    fn sorted<K: Key + Element>(&self, last: &[K]) -> Result<(Array<u32>, Buffer, Buffer), StorageError> {
+        let strides = self.prefix.strides();
+        let (outer, counted) = self.columns[..strides.len()].split_at(strides.len() - 1);
+        let mut bins = (!outer.is_empty()).then(|| Array::<u32>::zeroed(last.len())).transpose()?;
+        if let Some(bins) = &mut bins {
+            parallel::fill(bins, |k| {
+                let coordinate = |column: &Coordinates| column.get(k).unwrap_or_default() as u32;
+                outer.iter().zip(strides).map(|(column, stride)| coordinate(column) * stride).sum()
+            });
+        }
+        let parents = Parents::Stored(bins.as_deref(), Some(last));
+        match &counted[0] {
+            Coordinates::U32(counted) => self.sorted_by(&Singles::new(counted), parents),
+            Coordinates::U64(counted) => self.sorted_by(&Singles::new(counted), parents),
+        }
+    }
+
+    fn sorted_by<K: Key + Element>(
+        &self,
+        runs: &impl Runs,
+        parents: Parents<K>,
+    ) -> Result<(Array<u32>, Buffer, Buffer), StorageError> {
+        let dtype = self.values.dtype();
+        let innermost = Share { stride: 1, mask: 0, shift: 0 };
+        let (mut offsets, mut keys, mut values, repeats) = with_word!(dtype, V => {
+            let values = self.values.as_words::<V>();
+            let entries = Entries { runs, parents, innermost, values, padded: false };
+            let mut sorted = counting::sort(&entries, self.prefix.bins(), self.values.bytes())?;
+            let repeats = sort::sort_bins(&mut sorted.keys, &mut sorted.values, &sorted.offsets, self.bits)?;
+            (sorted.offsets, sorted.keys, Buffer::from_words(sorted.values, dtype), repeats)
+        });
+        if repeats {
+            let kept = combine_repeats(&mut offsets, &mut keys, &mut values);
+            keys.truncate(kept);
+            values.truncate(kept);
+        }
+        Ok((offsets, Buffer::from_array(keys), values))
+    }
+}
+
+/// Adds up the values of keys that a bin has more than once, and closes the gaps. Returns how many entries are left.
+fn combine_repeats<K: Key>(offsets: &mut [u32], keys: &mut [K], values: &mut Buffer) -> usize {
+    let mut kept = 0;
+    with_element!(values.dtype(), T => {
+        let values = values.as_mut_slice::<T>().unwrap_or_default();
+        let mut start = 0;
+        for offset in offsets.iter_mut().skip(1) {
+            let (first, end) = (kept, *offset as usize);
+            for k in start..end {
+                if kept > first && keys[kept - 1] == keys[k] {
+                    values[kept - 1] = values[kept - 1].accumulate(values[k]);
+                } else {
+                    keys[kept] = keys[k];
+                    values[kept] = values[k];
+                    kept += 1;
+                }
+            }
+            *offset = kept as u32;
+            start = end;
+        }
+    });
+    kept
+}
