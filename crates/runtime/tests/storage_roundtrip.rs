@@ -152,6 +152,43 @@ fn order_sixteen_packs() {
     }
 }
 
+/// Sums that rounding makes depend on the order: it is that of the list, whatever threads there are.
+#[test]
+fn large_lists_in_any_order_are_packed_alike_by_any_number_of_threads() {
+    let mut state = 7u64;
+    let mut next = |bound: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((u128::from(state) * u128::from(bound)) >> 64) as u32
+    };
+    // Many columns; long rows; rows so long that they are split to be sorted; a product of two dimensions as prefix.
+    for dims in [vec![300, 4000], vec![40_000, 11], vec![2, 50_000], vec![20, 30, 400]] {
+        let order = dims.len();
+        let coords: Vec<Vec<u32>> = dims.iter().map(|&size| (0..90_000).map(|_| next(size)).collect()).collect();
+        let values: Vec<f64> = (0..90_000).map(|_| 1.0 / f64::from(1 + next(1000))).collect();
+        let mut sums = BTreeMap::new();
+        for (k, value) in values.iter().enumerate() {
+            let coordinate: Vec<u32> = coords.iter().map(|column| column[k]).collect();
+            sums.entry(coordinate).and_modify(|sum| *sum += value).or_insert(*value);
+        }
+        let columns = coords.into_iter().map(Coordinates::U32).collect();
+        let coo = Coo { dims: dims.clone(), coords: columns, values: Values::F64(values) };
+        let dense_then_compressed = [vec![Level::DENSE; order - 1], vec![Level::COMPRESSED]].concat();
+        let natural: Vec<usize> = (0..order).collect();
+        for format in [Format::new(dense_then_compressed, natural).unwrap(), Format::csf(order), Format::coo(order)] {
+            for threads in 1..=4 {
+                let tensor = lacunar_runtime::pool::with_threads(threads, || Tensor::from_coo(coo.clone(), &format));
+                let list = tensor.unwrap().to_coo().unwrap();
+                let Values::F64(found) = &list.values else { panic!("the type is f64") };
+                assert_eq!(found.len(), sums.len());
+                for (k, (coordinate, sum)) in sums.iter().enumerate() {
+                    assert!(coordinate.iter().zip(&list.coords).all(|(&c, column)| column.get(k) == Some(c.into())));
+                    assert!(found[k] == *sum, "{format}: {} instead of {sum} at {coordinate:?}", found[k]);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_singleton_refuses_two_coordinates_and_says_which() {
     let format: lacunar_formats::FormatSpec = "dq".parse().unwrap();
