@@ -52,7 +52,13 @@ impl<T: Plain> Array<T> {
     /// The system refused the memory.
     pub fn zeroed(len: usize) -> Result<Array<T>, AllocError> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(AllocError { bytes: u64::MAX })?;
-        let block = alloc::allocate(bytes, true).ok_or(AllocError { bytes: bytes as u64 })?;
+        // Below that size, the allocator would write zeros as well, but not to memory that was used before.
+        let fresh = bytes >= alloc::LARGE;
+        let block = alloc::allocate(bytes, fresh).ok_or(AllocError { bytes: bytes as u64 })?;
+        if !fresh {
+            // SAFETY: the block holds that many bytes, and nobody else has it.
+            unsafe { std::ptr::write_bytes(block.as_ptr(), 0, bytes) };
+        }
         Ok(Array { block, len, element: std::marker::PhantomData })
     }
 

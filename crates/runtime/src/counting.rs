@@ -109,17 +109,17 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         walk(self.runs, positions, |parent, run| {
             let (bin, key) = self.parents.at(parent);
             let bin = |coordinate: u64| bin.wrapping_add(share.bin(coordinate)) as usize;
-            let entries = self.runs.coordinates(parent, run.clone()).zip(&self.values[run.clone()]).zip(run);
-            if self.padded || share.mask != 0 {
-                for ((coordinate, &value), position) in entries {
-                    if !self.padded || value != V::default() {
-                        entry(position, bin(coordinate), share.key(coordinate, key), value);
-                    }
+            if R::STORED && !self.padded && share.mask == 0 {
+                // The way of most: runs are short often, so nothing is prepared for one that an entry can do without.
+                for position in run {
+                    entry(position, bin(self.runs.stored(position)), key, self.values[position]);
                 }
-            } else {
-                // The way of most: the key is the same for a whole run.
-                for ((coordinate, &value), position) in entries {
-                    entry(position, bin(coordinate), key, value);
+                return;
+            }
+            let coordinates = self.runs.coordinates(parent, run.clone());
+            for ((coordinate, &value), position) in coordinates.zip(&self.values[run.clone()]).zip(run) {
+                if !self.padded || value != V::default() {
+                    entry(position, bin(coordinate), share.key(coordinate, key), value);
                 }
             }
         });
@@ -152,7 +152,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         let looks_ahead = R::STORED && self.parents.are_binless();
         self.each(positions, |position, bin, key, value| {
             if looks_ahead {
-                let bin = share.bin(self.runs.ahead(position + AHEAD)) as usize;
+                let bin = share.bin(self.runs.stored(position + AHEAD)) as usize;
                 let place = next.get(bin.wrapping_sub(first)).map_or(0, |&place| place as usize);
                 fetch(keys.wrapping_add(place));
                 fetch(values.wrapping_add(place));

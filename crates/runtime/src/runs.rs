@@ -22,8 +22,8 @@ pub trait Runs: Sync {
     fn end(&self, parent: usize) -> usize;
     /// The parent of a position that exists.
     fn parent_of(&self, position: usize) -> usize;
-    /// The coordinate at any position if it is [`Runs::STORED`], else, and past the end, any number: for a look ahead.
-    fn ahead(&self, position: usize) -> u64;
+    /// The coordinate at any position, if coordinates are [`Runs::STORED`]; past the end, and if they are not, any number.
+    fn stored(&self, position: usize) -> u64;
     /// The coordinates at positions of a parent's run.
     fn coordinates(&self, parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64>;
 }
@@ -88,7 +88,7 @@ impl<C: Coordinate> Runs for Segments<'_, C> {
     }
 
     #[inline(always)]
-    fn ahead(&self, position: usize) -> u64 {
+    fn stored(&self, position: usize) -> u64 {
         self.crd.get(position).map_or(0, |coordinate| coordinate.get())
     }
 
@@ -123,7 +123,7 @@ impl<C: Coordinate> Runs for Singles<'_, C> {
     }
 
     #[inline(always)]
-    fn ahead(&self, position: usize) -> u64 {
+    fn stored(&self, position: usize) -> u64 {
         self.crd.get(position).map_or(0, |coordinate| coordinate.get())
     }
 
@@ -150,7 +150,7 @@ impl Runs for Blocks {
         position / self.size
     }
 
-    fn ahead(&self, _position: usize) -> u64 {
+    fn stored(&self, _position: usize) -> u64 {
         0
     }
 
