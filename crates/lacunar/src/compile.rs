@@ -7,7 +7,7 @@
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
-use lacunar_compiler::plan::{Plan, Request, Search, plan};
+use lacunar_compiler::plan::{Copied, Plan, Request, Search, plan};
 use lacunar_imp::{Function, Verified, passes, verify};
 use lacunar_notation::schedule::Schedule;
 use lacunar_notation::{Assignment, Program, Role, TensorId};
@@ -73,6 +73,8 @@ pub(crate) enum Code {
     Llvm(lacunar_backend_llvm::JitKernel),
     C(SharedKernel),
     Interpreter,
+    /// A conversion instead of a kernel, whichever back end was asked for.
+    Conversion(Copied, Backend),
 }
 
 /// One compiled statement.
@@ -169,7 +171,10 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         trace.print("c", || print(&function, &COptions::default()).single_file());
         #[cfg(feature = "llvm")]
         emit_llvm(&mut trace, &function);
-        let code = trace.time("generate", || generate(&function, options.backend))?;
+        let code = match &plan.copied {
+            Some(copied) if phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
+            _ => trace.time("generate", || generate(&function, options.backend))?,
+        };
         steps.push(Step { plan, interface, function, phase, code });
     }
     Ok(Compiled { program, steps, trace })

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
-use lacunar_notation::{Program, Role};
+use lacunar_notation::{Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
 use crate::bind::{Slot, check_tensor, sizes, source};
@@ -33,7 +33,7 @@ pub(crate) fn evaluate(
         match slots.get(id.index()).and_then(Slot::get) {
             Some(tensor) => check_tensor(declared, tensor)?,
             None if declared.role == Role::Input => {
-                return Err(Error::Argument(format!("`{}` is not given", declared.name)));
+                return Err(not_given(program, id));
             }
             None => {}
         }
@@ -42,6 +42,10 @@ pub(crate) fn evaluate(
         run_step(program, step, phase, slots, &mut times)?;
     }
     Ok(times)
+}
+
+fn not_given(program: &Program, tensor: TensorId) -> Error {
+    Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
 }
 
 fn run_step(
@@ -62,6 +66,14 @@ fn run_step(
     let sizes = sizes(program, step, slots)?;
     promises::check(&plan.kernel, &sizes)?;
     let start = Instant::now();
+    if let (Code::Conversion(copied, _), Phase::Fused) = (&step.code, phase) {
+        let source =
+            slots.get(copied.source.index()).and_then(Slot::get).ok_or_else(|| not_given(program, copied.source))?;
+        let result = source.convert(&copied.format)?.with_modes(&copied.modes)?;
+        times.convert += start.elapsed();
+        slots[plan.result.index()] = Slot::Owned(result);
+        return Ok(());
+    }
     let converted = conversions(program, step, &sizes, slots)?;
     times.convert += start.elapsed();
     // The result before: kept where something is made of it, else its memory is used again.
@@ -116,7 +128,7 @@ fn conversions(
     step: &Step,
     sizes: &[u64],
     slots: &[Slot<'_>],
-) -> Result<Vec<(lacunar_notation::TensorId, Tensor)>, Error> {
+) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
         let format = &step.plan.kernel.tensors[conversion.tensor].format;
@@ -141,6 +153,7 @@ impl Code {
             Code::Llvm(_) => Backend::Llvm,
             Code::C(_) => Backend::C,
             Code::Interpreter => Backend::Interpreter,
+            Code::Conversion(_, backend) => *backend,
         }
     }
 }

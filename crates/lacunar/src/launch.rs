@@ -71,7 +71,9 @@ impl Call<'_> {
             #[cfg(feature = "llvm")]
             Code::Llvm(kernel) => kernel.entry(),
             Code::C(kernel) => kernel.entry(),
-            Code::Interpreter => return Err(Error::Backend("the interpreter has no machine code".to_string())),
+            Code::Interpreter | Code::Conversion(..) => {
+                return Err(Error::Backend("a statement without machine code was to be called".to_string()));
+            }
         };
         let format = self.format().clone();
         let result = self.step.plan.result;

@@ -5,6 +5,7 @@
 pub mod abi;
 mod accumulate;
 pub mod alloc;
+mod apart;
 mod array;
 pub mod buffer;
 mod cast;

@@ -8,7 +8,8 @@
 //!
 //! A worker without work spins for `SPIN` and then sleeps: loops that follow each other find it awake. A loop of two
 //! iterations that wait for each other takes 0.7 microseconds while the worker spins, and 50 where it has to be woken
-//! up (measured on a virtual machine; `pool_cost` among the tests prints it). Zero iterations or one, a loop inside of
+//! up (measured on a virtual machine; `pool_cost` among the tests prints it). A worker keeps off its caller's processor
+//! (`apart.rs`). Zero iterations or one, a loop inside of
 //! a loop, and a limit of one thread take no synchronization at all.
 //!
 //! ```
@@ -33,6 +34,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
+
+use crate::apart;
 
 /// The body of a loop: does one iteration and gives 0 or why it failed. It does not unwind.
 pub type Body = unsafe extern "C" fn(context: *const c_void, iteration: i64) -> i32;
@@ -112,6 +115,7 @@ pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64
         status: AtomicI32::new(0),
         finished: AtomicUsize::new(0),
         caller: std::thread::current(),
+        processor: apart::processor(),
     };
     job.share(helpers as usize);
     job.status.into_inner()
@@ -139,6 +143,8 @@ struct Job {
     /// How many workers took part and are done.
     finished: AtomicUsize,
     caller: Thread,
+    /// The processor that the caller was on.
+    processor: Option<usize>,
 }
 
 impl Job {
@@ -235,6 +241,7 @@ fn serve(mailbox: &AtomicPtr<Job>) {
         // SAFETY: the offer was accepted, so its caller waits for this worker to be counted as finished, and the job lives
         // until then.
         let caller = unsafe {
+            apart::keep_off((*job).processor);
             (*job).work();
             (*job).caller.clone()
         };

@@ -167,6 +167,34 @@ impl Tensor {
         arrays.map(|(_, buffer)| buffer.bytes()).sum::<u64>() + self.values.bytes()
     }
 
+    /// The same storage seen with its modes in another order: mode `k` of the result is mode `modes[k]` of this tensor.
+    ///
+    /// # Errors
+    /// `modes` does not name each mode once.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 1.0, 2.0, 0.0, 3.0, 0.0]);
+    /// let matrix = Tensor::from_dense(vec![2, 3], entries, &Format::csr()).unwrap();
+    /// let transposed = matrix.with_modes(&[1, 0]).unwrap();
+    /// assert_eq!((transposed.dims(), transposed.format()), (&[3, 2][..], &Format::csc()));
+    /// ```
+    pub fn with_modes(self, modes: &[usize]) -> Result<Tensor, StorageError> {
+        let places = |mode: usize| modes.iter().position(|other| *other == mode);
+        let order: Option<Vec<usize>> = self.format.mode_order().iter().map(|mode| places(*mode)).collect();
+        let format = order
+            .filter(|_| modes.len() == self.order())
+            .and_then(|order| self.format.clone().with_mode_order(order).ok())
+            .ok_or_else(|| StorageError::Order {
+                format: self.format.clone(),
+                levels: self.order(),
+                order: modes.len(),
+            })?;
+        let dims = modes.iter().map(|mode| self.dims[*mode]).collect();
+        Ok(Tensor { dims, format, ..self })
+    }
+
     /// The parts: dimensions, format, levels, values.
     pub fn into_parts(self) -> (Vec<u64>, Format, Vec<LevelStorage>, Buffer) {
         (self.dims, self.format, self.levels, self.values)

@@ -30,7 +30,7 @@ use inkwell::values::{AsValueRef, InstructionValue};
 use lacunar_imp::{Block, ExprId, Function, Stmt, VarId};
 
 /// The bytes of a vector in a loop that gathers.
-pub(super) const GATHER_BYTES: usize = 32;
+pub(super) const GATHER_BYTES: usize = 64;
 
 /// What the processor's vectors can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

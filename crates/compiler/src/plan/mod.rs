@@ -12,6 +12,7 @@
 
 mod auto;
 mod candidates;
+mod copy;
 mod cost;
 mod factor;
 mod finish;
@@ -23,6 +24,7 @@ mod storage;
 mod workspaces;
 
 pub use candidates::{Candidate, candidates};
+pub use copy::Copied;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
@@ -48,6 +50,8 @@ pub struct Plan {
     pub statement: Assignment,
     /// Inputs of the kernel that are made of tensors of the program.
     pub conversions: Vec<Conversion>,
+    /// The statement only stores a tensor otherwise: the kernel need not run, if the whole result is asked for.
+    pub copied: Option<Copied>,
     /// The kernel's result has this format and is converted to the one the program asks for.
     pub convert_result: Option<Format>,
     /// What was chosen and why, for people.
@@ -99,7 +103,13 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
         plan.notes.push(why.to_string());
         return Ok(plan);
     }
-    made(program, statement, request)
+    let mut plan = made(program, statement, request)?;
+    if let (Search::Cost, None, Some(copied)) = (request.search, request.schedule, copy::copied(program, statement)) {
+        let (result, source) = (&program.tensors[plan.result].name, &program.tensors[copied.source].name);
+        plan.notes = vec![format!("`{result}` is `{source}`, stored otherwise: it is converted, and no kernel is run")];
+        (plan.copied, plan.schedule) = (Some(copied), Schedule::default());
+    }
+    Ok(plan)
 }
 
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
@@ -270,7 +280,7 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
         finish::check(&kernel, &schedule)?;
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
-    Ok(Plan { kernel, result, statement, conversions, convert_result, notes, schedule })
+    Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
 }
 
 /// A tensor of the kernel for what the result held before.

@@ -1,0 +1,51 @@
+//! Statements that only store a tensor otherwise: conversions, for which no kernel is run.
+//!
+//! ```text
+//! B(j,i) = A(i,j)      A: csr, B: csr      A is converted to csc, whose arrays are those of B
+//! ```
+//!
+//! Demands: one operand of the result's type and with the same variables, none of them twice; a sparse result; and an
+//! operand that stores nothing but its entries (a dense level inside of a sparse one stores zeros beside them, which a
+//! conversion leaves out).
+//! Paper: Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
+
+use lacunar_formats::Format;
+use lacunar_notation::{AssignOp, Assignment, ExprKind, Program, TensorId};
+
+/// A result that is an operand stored otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The operand.
+    pub source: TensorId,
+    /// How the operand has to be stored.
+    pub format: Format,
+    /// Which of its modes each mode of the result is.
+    pub modes: Vec<usize>,
+}
+
+/// What a statement stores otherwise, if that is all it does.
+pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied> {
+    let (lhs, ExprKind::Access(rhs)) = (&statement.lhs, &statement.rhs.kind) else { return None };
+    let (result, source) = (&program.tensors[lhs.tensor], &program.tensors[rhs.tensor]);
+    let fits = statement.op == AssignOp::Set
+        && lhs.tensor != rhs.tensor
+        && result.dtype == source.dtype
+        && !result.format.is_dense()
+        && stores_entries_only(&source.format);
+    let place = |var| rhs.vars.iter().position(|other| *other == var);
+    let modes: Vec<usize> = lhs.vars.iter().map(|var| place(*var)).collect::<Option<_>>()?;
+    let mut seen = modes.clone();
+    seen.sort_unstable();
+    if !fits || !seen.into_iter().eq(0..rhs.vars.len()) {
+        return None;
+    }
+    let order = result.format.mode_order().iter().map(|mode| modes[*mode]).collect();
+    let format = result.format.clone().with_mode_order(order).ok()?;
+    Some(Copied { source: rhs.tensor, format, modes })
+}
+
+/// Whether the levels of a format are dense ones around sparse ones.
+fn stores_entries_only(format: &Format) -> bool {
+    let full: Vec<bool> = format.levels().iter().map(|level| level.properties().full).collect();
+    full.last() == Some(&false) && full.is_sorted_by(|outer, inner| *outer || !*inner)
+}
