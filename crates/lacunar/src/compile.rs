@@ -172,7 +172,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         #[cfg(feature = "llvm")]
         emit_llvm(&mut trace, &function);
         let code = match &plan.copied {
-            Some(copied) if phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
+            Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
             _ => trace.time("generate", || generate(&function, options.backend))?,
         };
         steps.push(Step { plan, interface, function, phase, code });

@@ -145,8 +145,10 @@ struct Scope {
     positions: FxHashMap<(AccessKey, usize), Position>,
     /// Accesses of which it is not known whether they are present, with the condition under which they are.
     uncertain: FxHashMap<AccessKey, Uncertain>,
-    /// The values that variables of the provenance graph take here, where these are known or confined.
+    /// The values that variables of the provenance graph take here, where these are known.
     ranges: FxHashMap<VarId, space::Interval>,
+    /// The part of its values that the loop over an original variable is confined to.
+    confined: FxHashMap<VarId, space::Interval>,
     /// The positions that iterators are confined to.
     windows: FxHashMap<(AccessKey, usize), space::Interval>,
     /// By how many values of the inner variable of a fused pair the outer one advances.

@@ -255,7 +255,7 @@ impl Lowerer<'_> {
         let mut scope = scope.clone();
         match self.kernel.provenance.origin(var).cloned() {
             None | Some(Relation::Rename { .. }) => {
-                scope.ranges.insert(var, (low, high));
+                scope.confined.insert(var, (low, high));
                 self.original_loop(var, body, &scope)
             }
             Some(Relation::Bound { parent, .. }) => self.finish(parent, (low, high), body, &scope),
@@ -290,7 +290,7 @@ impl Lowerer<'_> {
             Some(Relation::Coord { position, .. }) => {
                 let original = self.kernel.provenance.originals(position).last().copied();
                 let original = original.ok_or_else(|| Diagnostic::internal("positions of nothing"))?;
-                scope.ranges.insert(original, (low, high));
+                scope.confined.insert(original, (low, high));
                 self.original_loop(original, body, &scope)
             }
         }
@@ -618,7 +618,7 @@ impl Lowerer<'_> {
 
     /// Where a dense loop over a variable begins and ends.
     pub(super) fn dense_bounds(&mut self, var: VarId, scope: &Scope) -> Result<Interval, Diagnostic> {
-        let (mut low, mut high) = match scope.ranges.get(&var) {
+        let (mut low, mut high) = match scope.confined.get(&var) {
             Some(&range) => range,
             None => (self.b.int(0), self.size(var)),
         };
@@ -656,7 +656,7 @@ impl Lowerer<'_> {
             return Ok((begin, end));
         }
         let var = level_var(self.kernel, key, level);
-        let Some(&(low, high)) = scope.ranges.get(&var) else { return Ok((begin, end)) };
+        let Some(&(low, high)) = scope.confined.get(&var) else { return Ok((begin, end)) };
         let size = self.size(var);
         if self.b.as_const(low).is_none_or(|low| low.bits != 0) {
             let (b, code) = self.level(key, level)?;

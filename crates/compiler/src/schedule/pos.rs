@@ -1,7 +1,7 @@
 //! `pos(i, ip, A(i,j))`: a loop over coordinates becomes one over the positions of the level of `A` that stores them.
 //!
 //! Demands: `i` is a variable of the statement, or several fused, that `A` stores in levels which follow each other in this order;
-//! the levels above belong to loops around; and the expression has values only where `A` has. Relation: pos.
+//! the last of them stores none of them twice; the levels above belong to loops around; and the expression has values only where `A` has. Relation: pos.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))  ->  forall(i, forall(jp, y(i) += A(i,j) * x(j)))       pos(j, jp, A(i,j))
@@ -53,6 +53,13 @@ pub(super) fn pos(
             (0..key.vars.len()).map(|level| kernel.vars[level_var(kernel, &key, level)].name.as_str()).collect();
         return Err(refuse("E1206", span, message, "no such positions")
             .hint(format!("the levels of `{tensor}` store {}", stored.join(", "))));
+    }
+    let last = kernel.tensors[access.tensor].format.levels()[levels.end - 1];
+    if !last.properties().unique {
+        let message = format!("`{tensor}` stores a value of `{name}` at several positions, which belong together");
+        return Err(refuse("E1206", span, message, "no positions of its own").hint(format!(
+            "`fuse` the loop over `{name}` with those over the levels below, and take their positions"
+        )));
     }
     let mut fault = None;
     each_loop(&kernel.stmt, coordinate, &mut |body, around| {
