@@ -6,6 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use lacunar::median;
 
 use crate::engine::{Check, Engine};
 
@@ -85,17 +86,6 @@ fn prepare(engine: &mut dyn Engine, reference: Option<Check>) -> Result<(Check, 
     Ok((check, ((TURN / time) as usize).clamp(1, LARGEST_TURN)))
 }
 
-/// The median; 0 of nothing.
-pub fn median(times: &[f64]) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,10 +119,5 @@ mod tests {
             .map(|measurement| measurement.times_ms.as_ref().ok().map(|times| median(times)))
             .collect();
         assert_eq!(medians, [Some(2.0), None, Some(2.0)]);
-    }
-
-    #[test]
-    fn medians() {
-        assert_eq!((median(&[]), median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0])), (0.0, 2.0, 2.5));
     }
 }

@@ -98,7 +98,7 @@ impl Report {
 
     fn line(&self, case: &Case, threads: usize, measurement: &Measurement, times_ms: &[f64]) -> Line {
         let (bytes, flops) = (case.bytes(measurement.check.values), case.flops());
-        let median_ms = crate::measure::median(times_ms);
+        let median_ms = lacunar::median(times_ms);
         let limit_ms = self.machine.limits(threads).map(|limits| limits.limit_ms(bytes, flops));
         Line {
             kernel: case.definition.name.clone(),

@@ -130,17 +130,6 @@ pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The median of times; 0 of none.
-pub fn median(times: &[f64]) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    }
-}
-
 /// The smallest of times; 0 of none.
 pub fn min(times: &[f64]) -> f64 {
     times.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0)
@@ -163,7 +152,6 @@ mod tests {
 
     #[test]
     fn statistics_of_times() {
-        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0]), median(&[])), (2.0, 2.5, 0.0));
         assert_eq!((min(&[3.0, 1.0]), min(&[])), (1.0, 0.0));
     }
 

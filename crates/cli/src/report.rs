@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use lacunar::{DynTensor, Error, Kernel, Search, Stage};
+use lacunar::{DynTensor, Error, Kernel, Search, Stage, median};
 use serde::Serialize;
 
 use crate::args::ProgramArgs;
 use crate::check::Verdict;
 use crate::failure::Failure;
 use crate::inputs::{Input, LoadTimes, sizes_text};
-use crate::measure::{Sum, bytes_text, first_entries, median, min, ms, number, sum_and_norm};
+use crate::measure::{Sum, bytes_text, first_entries, min, ms, number, sum_and_norm};
 use crate::request::Request;
 
 /// How many entries of a result are shown.

@@ -55,4 +55,4 @@ pub use lacunar_runtime::{Coo, Element, StorageError, Tensor as DynTensor};
 pub use options::Options;
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use tensor::Tensor;
-pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, tune};
+pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};

@@ -345,8 +345,14 @@ fn winner(medians: &[f64]) -> usize {
     }
 }
 
-fn median(seconds: &[f64]) -> f64 {
-    let mut sorted = seconds.to_vec();
+/// The median of measured times, in whichever unit they are; 0 of none.
+///
+/// ```
+/// assert_eq!(lacunar::median(&[3.0, 1.0, 2.0]), 2.0);
+/// assert_eq!(lacunar::median(&[4.0, 1.0]), 2.5);
+/// ```
+pub fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     match sorted.len() {

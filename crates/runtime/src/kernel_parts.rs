@@ -1,7 +1,7 @@
 //! Lists of arrays that the iterations of a parallel loop made, and how they become one array: for kernels, through the
 //! [`RuntimeTable`](crate::abi::RuntimeTable).
 //!
-//! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up most of the result, with
+//! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up a good part of the result, with
 //! nothing before it, is not copied: its memory becomes the result's. So a loop that was run as one iteration costs
 //! nothing more than one that had no parts.
 //!
@@ -100,7 +100,7 @@ unsafe fn append(
         // A list for the bias that is too short counts as empty beyond its end.
         let mut lens = bias.unwrap_or_default().iter().map(|part| part.len).chain(std::iter::repeat(0));
         let (mut used, mut adopted, mut offset) = (at, 0, 0);
-        if let Some(first) = parts.first_mut().filter(|first| at == 0 && first.len as usize > end / 2) {
+        if let Some(first) = parts.first_mut().filter(|first| at == 0 && first.len as usize > end / 3) {
             used = first.len as usize;
             release(std::mem::replace(array, std::mem::replace(first, Header::EMPTY)).data);
             (adopted, offset) = (1, lens.next().unwrap_or(0));

@@ -22,8 +22,10 @@ mod forall;
 mod merge;
 mod parallel;
 mod segments;
+mod shared;
 mod space;
 mod union;
+mod values;
 mod workspace;
 
 use lacunar_base::Diagnostic;
@@ -225,11 +227,11 @@ struct Lowerer<'k> {
     /// No loop is shared: the kernel does what threads cannot.
     serial: bool,
     /// Where additions to a tensor go instead of to its values.
-    redirects: FxHashMap<TensorId, parallel::Redirect>,
+    redirects: FxHashMap<TensorId, shared::Redirect>,
     /// Workspaces that a chunk's own ones have taken the place of.
     shadowed: Vec<(TensorId, Option<workspace::Workspace>)>,
     /// What the chunk carries out.
-    carry: Option<parallel::Carry>,
+    carry: Option<shared::Carry>,
     /// The part of the result that is assembled here, where it is assembled in parts.
     part: Option<segments::Part>,
 }
@@ -247,7 +249,7 @@ impl<'k> Lowerer<'k> {
             used_vars(&kernel.stmt).into_iter().flat_map(|var| kernel.provenance.ancestors(var)).collect();
         for (var, info) in kernel.vars.iter() {
             let small = info.size.filter(|size| options.specialize && *size <= SPECIALIZED_SIZE);
-            if let Some(size) = space::derived_size(&mut b, kernel, var, &sizes) {
+            if let Some(size) = values::derived_size(&mut b, kernel, var, &sizes) {
                 sizes.push(size);
             } else if let Some(size) = small {
                 sizes.push(b.int(size as i64));

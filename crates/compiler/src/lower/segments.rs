@@ -21,11 +21,12 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{TensorId, VarId};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use super::assemble::{Appended, Group};
 use super::space::Interval;
 use super::{Lowerer, Scope, TensorCode};
+use crate::iterate::races::filled_inside;
 use crate::iterate::space::replaced_by;
 use crate::levels::{self, level_code};
 
@@ -66,7 +67,10 @@ impl Lowerer<'_> {
         let tensor = access.tensor;
         let mut scope = Scope { started: self.kernel.provenance.originals(var), ..Scope::default() };
         let interval = self.range(var, &mut scope)?;
-        let chunks = self.chunks(var, interval, body, false);
+        // Where work goes with what is stored, a part for each thread is enough, and the first need not be copied.
+        let listed = |tensor: &TensorId| self.kernel.tensors[*tensor].role != Role::Workspace(WorkspaceKind::Scalar);
+        let even = !filled_inside(body).iter().any(listed);
+        let chunks = self.chunks(var, interval, body, even);
         let whole = std::mem::take(&mut self.tensors[tensor.index()]);
         let lists = self.declare_lists(tensor, chunks, whole.values.is_some());
         let mut groups = Vec::new();
