@@ -1,7 +1,7 @@
 //! taco's test suite: one JSON object a line, with its expression, operands and the result its test checks.
 //!
 //! Expressions are index notation nearly as ours; a quotient of integers is C's, which truncates (`idiv`). A scheduled
-//! case is run with its schedule ([`super::concrete`]), but for those that [`UNSCHEDULED`] names.
+//! case is run with its schedule ([`super::concrete`]), but for those that `UNSCHEDULED` names.
 
 use std::collections::BTreeMap;
 
