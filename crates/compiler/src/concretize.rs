@@ -117,6 +117,7 @@ impl Writer<'_> {
             role: Role::Workspace(kind),
             nnz: None,
             heaviest: None,
+            view: None,
             span: expr.span,
         })
     }

@@ -6,7 +6,7 @@ use lacunar_compiler::lower::Phase;
 use lacunar_notation::{Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
-use crate::bind::{Slot, check_tensor, sizes, source};
+use crate::bind::{Slot, check_tensor, own_format, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
@@ -110,16 +110,27 @@ fn run_step(
     };
     times.kernel += start.elapsed();
     let start = Instant::now();
-    let result = match &plan.convert_result {
-        Some(_) => result?.convert(&program.tensors[plan.result].format)?,
-        None => result?,
-    };
+    let result = finished(program, step, &sizes, result?)?;
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
     }
     slots[plan.result.index()] = Slot::Owned(result);
     Ok(())
+}
+
+/// The program's result, of a kernel's: converted, and with the user's dimensions.
+fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Result<Tensor, Error> {
+    let plan = &step.plan;
+    let (wanted, view) = (&program.tensors[plan.result].format, &plan.kernel.tensors[plan.result].view);
+    let mapped = view.as_ref().is_some_and(|view| view.format.map().is_some());
+    let result = match &plan.convert_result {
+        Some(_) if mapped => result.convert(&wanted.stored())?,
+        Some(_) => result.convert(wanted)?,
+        None => result,
+    };
+    let dims = || plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    Ok(if mapped { result.into_mapped(dims(), wanted)? } else { result })
 }
 
 /// The inputs of a kernel that are made of other tensors.
@@ -131,8 +142,13 @@ fn conversions(
 ) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
-        let format = &step.plan.kernel.tensors[conversion.tensor].format;
-        let tensor = match slots.get(conversion.source.index()).and_then(Slot::get) {
+        let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
+        let format = &own_format(&step.plan.kernel.tensors[conversion.tensor]);
+        // What is only seen otherwise is the caller's.
+        if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
+            continue;
+        }
+        let tensor = match made_of {
             Some(tensor) => tensor.convert(format)?,
             // A result that is added to before it has any value.
             None => {

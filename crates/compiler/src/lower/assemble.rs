@@ -17,6 +17,7 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, Status};
 use lacunar_notation::concrete::Stmt;
+use lacunar_notation::stored::ViewStep;
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
 
 use super::coverage::{reaches_all, writes_all};
@@ -69,13 +70,25 @@ impl Lowerer<'_> {
     /// The product of the sizes of levels `from .. to` of an access.
     pub(super) fn extent(&mut self, access: &AccessKey, from: usize, to: usize) -> ExprId {
         let one = self.b.int(1);
+        let view = self.kernel.tensors[access.tensor].view.clone();
         (from..to).fold(one, |product, level| {
+            // Of the levels that walk through a dimension together, the first stands for all.
+            let var = match view.as_ref().and_then(|view| view.steps.get(level)) {
+                Some(ViewStep::First(var, _)) => return self.extent_of(product, *var),
+                Some(ViewStep::Next(_)) => return product,
+                _ => self.level_var(access, level),
+            };
             let size = match &self.part {
                 Some(part) if part.tensor == access.tensor && level == 0 => part.len,
-                _ => self.size(self.level_var(access, level)),
+                _ => self.size(var),
             };
             self.b.mul(product, size)
         })
+    }
+
+    fn extent_of(&mut self, product: ExprId, var: VarId) -> ExprId {
+        let size = self.size(var);
+        self.b.mul(product, size)
     }
 
     pub(super) fn begin_result(&mut self) -> Result<(), Diagnostic> {
@@ -214,6 +227,10 @@ impl Lowerer<'_> {
         while let Stmt::Forall(leaf, body) = stmt {
             // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
             let originals = self.kernel.provenance.originals(*leaf);
+            // What lies under a place inside a dimension is not one block.
+            if self.inside_dimension(access, depth) {
+                break;
+            }
             let next = access.vars.get(depth).map(|_| self.level_var(access, depth));
             let (&[var], true) = (originals.as_slice(), originals.first().copied() == next) else { break };
             bound.push(*leaf);
@@ -229,6 +246,12 @@ impl Lowerer<'_> {
         }
         self.clear_at = Some(depth);
         self.clear_result(&Scope::default())
+    }
+
+    /// Whether a level of a view walks through a dimension together with others.
+    fn inside_dimension(&self, access: &AccessKey, level: usize) -> bool {
+        let view = self.kernel.tensors[access.tensor].view.as_ref();
+        view.and_then(|view| view.steps.get(level)).is_some_and(|step| *step != ViewStep::Whole)
     }
 
     /// Sets the part of the dense result that lies under the current coordinates to zero, if this is the place to.

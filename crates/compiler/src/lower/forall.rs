@@ -35,6 +35,9 @@ impl Lowerer<'_> {
         let lattice = Lattice::build(self.kernel, body, var).map_err(|error| {
             Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
         })?;
+        let mut confined = scope.clone();
+        self.confine_recovered(var, &mut confined)?;
+        let scope = &confined;
         let searched = lattice.searched();
         let mut loops: Vec<Point> = lattice.points.iter().map(|point| Point(point.0 & !searched.0)).collect();
         loops.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));

@@ -21,6 +21,7 @@ mod coverage;
 mod forall;
 mod merge;
 mod parallel;
+mod recovered;
 mod segments;
 mod shared;
 mod space;
@@ -247,12 +248,17 @@ impl<'k> Lowerer<'k> {
         let mut sizes = Vec::new();
         let used_vars: Vec<VarId> =
             used_vars(&kernel.stmt).into_iter().flat_map(|var| kernel.provenance.ancestors(var)).collect();
+        let used_vars = recovered::with_sources(kernel, used_vars);
         for (var, info) in kernel.vars.iter() {
             let small = info.size.filter(|size| options.specialize && *size <= SPECIALIZED_SIZE);
             if let Some(size) = values::derived_size(&mut b, kernel, var, &sizes) {
                 sizes.push(size);
             } else if let Some(size) = small {
                 sizes.push(b.int(size as i64));
+            } else if let (true, Some(size)) =
+                (used_vars.contains(&var), recovered::stored_size(&mut b, kernel, var, &sizes))
+            {
+                sizes.push(size);
             } else if used_vars.contains(&var) {
                 sizes.push(b.scalar_param(&format!("{}_size", info.name)));
                 interface.bindings.push(Binding::Size(var));
@@ -275,7 +281,9 @@ impl<'k> Lowerer<'k> {
                 let indices = role != ArrayRole::Grown || options.phase.assembles();
                 for level in 0..tensor.order() {
                     let size = sizes[vars[&id][tensor.format.mode_order()[level]].index()];
-                    if indices {
+                    if let Some(level_code) = recovered::view_level(&mut b, kernel, tensor, level, &sizes) {
+                        code.levels.push(level_code);
+                    } else if indices {
                         let mut array = |part, name: &str, width| {
                             interface.bindings.push(Binding::Level(id, level, part));
                             b.array_param(name, width, role)
