@@ -190,6 +190,19 @@ impl Lowerer<'_> {
 
     /// One case: the residual body with the coordinate bound, and what a result appends around it.
     pub(super) fn at_coordinate(&mut self, var: VarId, residual: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        if let Some(whole) = self.is_whole_block(var, scope)? {
+            let (mut inside, mut last) = (scope.clone(), scope.clone());
+            inside.whole_blocks.push(whole.var);
+            last.last_block = true;
+            self.b.begin_block();
+            self.at_coordinate(var, residual, &inside)?;
+            let then = self.b.end_block();
+            self.b.begin_block();
+            self.at_coordinate(var, residual, &last)?;
+            let otherwise = self.b.end_block();
+            self.b.push(lacunar_imp::Stmt::If { cond: whole.cond, then, otherwise });
+            return Ok(());
+        }
         self.clear_result(scope)?;
         let mark = self.before_append(var, residual, scope)?;
         let written = self.stmt(residual, scope)?;

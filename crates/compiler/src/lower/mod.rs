@@ -162,6 +162,10 @@ struct Scope {
     leaves: FxHashMap<VarId, VarId>,
     /// Original variables whose first loop is around this place.
     started: Vec<VarId>,
+    /// Recovered variables of whose blocks this one is known to lie inside of the dimension.
+    whole_blocks: Vec<VarId>,
+    /// This is the last block of some recovered variable, of which a part may lie outside.
+    last_block: bool,
     /// How many loops over original variables are around.
     depth: usize,
 }

@@ -12,13 +12,13 @@
 //! diagonals); Senanayake et al. 2020, §6.2 (bounds).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, Builder, ExprId};
+use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::stored::{Recovered, StoredSize, ViewStep};
 use lacunar_notation::{Tensor, VarId};
 
 use super::space::Interval;
-use super::{Lowerer, Scope};
+use super::{Lowerer, SPECIALIZED_SIZE, Scope};
 use crate::levels::{LevelCode, Strided};
 
 /// Variables with those whose sizes tell about them.
@@ -85,6 +85,12 @@ pub(super) fn view_level(
     Some(Box::new(Strided { size, stride: b.int(i64::from(factor)), shift }))
 }
 
+/// A block that lies inside of its dimension where a condition holds.
+pub(super) struct WholeBlock {
+    pub var: VarId,
+    pub cond: ExprId,
+}
+
 impl Lowerer<'_> {
     /// Confines a variable to the values with which what is recovered from it is a coordinate of its dimension, where the others
     /// that it is recovered from have values.
@@ -93,7 +99,7 @@ impl Lowerer<'_> {
         for recovered in kernel.stored.recovered_from(var) {
             let others = || recovered.terms.iter().filter(|(term, _)| *term != var);
             let known = others().all(|(term, _)| kernel.provenance.is_known(*term, &scope.bound()));
-            if !known || self.fills_blocks(recovered) {
+            if !known || self.fills_blocks(recovered) || scope.whole_blocks.contains(&recovered.var) {
                 continue;
             }
             let whole = (self.b.int(0), self.size(var));
@@ -128,6 +134,36 @@ impl Lowerer<'_> {
             scope.confined.insert(var, bounds);
         }
         Ok(())
+    }
+
+    /// Where a block's number is known and the place inside it is not: the condition under which the whole block lies inside of
+    /// the dimension. Its loops then have constant bounds, and only the last block has others:
+    ///
+    /// ```text
+    /// if 4 i0 + 4 <= n { for i1 in 0 .. 4 { .. } } else { for i1 in 0 .. n - 4 i0 { .. } }
+    /// ```
+    pub(super) fn is_whole_block(&mut self, var: VarId, scope: &Scope) -> Result<Option<WholeBlock>, Diagnostic> {
+        let bound = scope.bound();
+        let kernel = self.kernel;
+        let mut blocks = kernel.stored.recovered_from(var).filter(|recovered| {
+            let inner = recovered.terms.iter().find(|(term, _)| *term != var);
+            let size = inner.and_then(|(inner, _)| kernel.vars[*inner].size);
+            recovered.less.is_none()
+                && size.is_some_and(|size| size <= SPECIALIZED_SIZE)
+                && inner.is_some_and(|(inner, factor)| *factor == 1 && !kernel.provenance.is_known(*inner, &bound))
+                && !scope.whole_blocks.contains(&recovered.var)
+        });
+        let Some(recovered) = blocks.next().filter(|recovered| !scope.last_block && !self.fills_blocks(recovered))
+        else {
+            return Ok(None);
+        };
+        let block = recovered.terms.iter().map(|(_, factor)| i64::from(*factor)).max().unwrap_or(1);
+        let (number, block, one) = (self.coordinate(var, scope)?, self.b.int(block), self.b.int(1));
+        let next = self.b.add(number, one);
+        let end = self.b.mul(next, block);
+        let size = self.size(recovered.var);
+        let cond = self.b.compare(CompareOp::Le, end, size);
+        Ok(Some(WholeBlock { var: recovered.var, cond }))
     }
 
     /// Whether a dimension is known to be made of whole blocks.
