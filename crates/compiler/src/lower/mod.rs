@@ -221,6 +221,8 @@ struct Lowerer<'k> {
     block_given: Option<Counter>,
     /// After how many loops the dense result has to be cleared.
     clear_at: Option<usize>,
+    /// The loop over strips of the dense result that have to be cleared instead.
+    clear_strip: Option<assemble::Strip>,
     /// With how many threads the kernel is run, where it asks.
     threads: Option<ExprId>,
     /// How many chunks the work of the kernel is worth, where loops are shared by threads.
@@ -328,6 +330,7 @@ impl<'k> Lowerer<'k> {
             conditional: false,
             block_given: None,
             clear_at: None,
+            clear_strip: None,
             threads: None,
             worth: None,
             in_parallel: false,

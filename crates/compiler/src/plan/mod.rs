@@ -22,6 +22,7 @@ mod maps;
 mod order;
 mod skew;
 mod storage;
+mod tile;
 mod workspaces;
 
 pub use candidates::{Candidate, candidates};
@@ -143,10 +144,12 @@ fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
     let skewed = skew::schedule(&kernel, &lhs, &rhs);
     let skewed =
         skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
-    skewed.or_else(|| {
+    let looked_up = || {
         let found = lookup::schedule(&kernel, &lhs, &rhs)?;
         Some((found, "an operand that stays the same is looked up, not merged again and again"))
-    })
+    };
+    let tiled = || Some((tile::schedule(&kernel, &lhs, &rhs)?, "tiles of the result stay in the cache"));
+    skewed.or_else(looked_up).or_else(tiled)
 }
 
 /// The tensors and variables of a statement, what it assigns to, and the sum that it assigns, unless that reads the result.
