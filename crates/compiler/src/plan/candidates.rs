@@ -58,7 +58,7 @@ pub fn candidates(
     request: &Request<'_>,
 ) -> Result<Vec<Candidate>, Diagnostic> {
     let automatic = Request { search: Search::Cost, schedule: None, ..*request };
-    let rewritten = maps::rewrite(program, statement, request.schedule.is_none());
+    let rewritten = maps::requested(program, statement, request.schedule);
     let source = Source::new(program, statement, rewritten.as_ref());
     let chosen = plan(program, statement, &automatic)?;
     let ordinary = made(source, &automatic)?;

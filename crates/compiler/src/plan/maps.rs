@@ -18,6 +18,7 @@
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, Map, Recovery, Term};
+use lacunar_notation::schedule::{Effect, Schedule};
 use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
 use lacunar_notation::{
     Access, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, TensorId, UnaryFn, VarId,
@@ -96,6 +97,33 @@ pub(super) fn rewrite(program: &Program, statement: &Assignment, walks: bool) ->
     };
     rewriter.run(statement);
     Some(rewriter.done)
+}
+
+/// A program of one statement over the stored dimensions of its tensors, whose variables a schedule may name; `None` if no tensor
+/// is walked through so.
+pub fn over_stored_dimensions(program: &Program) -> Option<Program> {
+    let [statement] = program.statements.as_slice() else { return None };
+    let Rewritten { program, statement, space, .. } = rewrite(program, statement, true)?;
+    (!space.sizes.is_empty()).then(|| Program { statements: vec![statement], ..program })
+}
+
+/// The statement that a request asks for: over stored dimensions, unless its schedule names other variables.
+pub(super) fn requested(program: &Program, statement: &Assignment, schedule: Option<&Schedule>) -> Option<Rewritten> {
+    let walked = rewrite(program, statement, true)?;
+    let Some(schedule) = schedule else { return Some(walked) };
+    let mut known: Vec<&str> = Vec::new();
+    let accesses = walked.statement.rhs.accesses().into_iter().chain([&walked.statement.lhs]);
+    for var in accesses.flat_map(|access| &access.vars) {
+        known.push(&walked.program.vars[*var].name);
+    }
+    for command in &schedule.commands {
+        let Effect { uses, makes, .. } = command.kind.effect();
+        if uses.iter().any(|name| !known.contains(&name.text.as_str())) {
+            return rewrite(program, statement, false);
+        }
+        known.extend(makes.into_iter().map(|name| name.text.as_str()));
+    }
+    Some(walked)
 }
 
 /// The accesses with maps that could be walked through, those of tensors with many values first.

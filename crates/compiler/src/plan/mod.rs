@@ -27,6 +27,7 @@ mod workspaces;
 
 pub use candidates::{Candidate, candidates};
 pub use copy::Copied;
+pub use maps::over_stored_dimensions;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
@@ -100,7 +101,7 @@ pub struct Request<'a> {
 /// Why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
-    let rewritten = maps::rewrite(program, statement, request.schedule.is_none());
+    let rewritten = maps::requested(program, statement, request.schedule);
     let source = Source::new(program, statement, rewritten.as_ref());
     let mut plan = source.planned(request)?;
     if let (Search::Cost, None, Some(copied)) = (request.search, request.schedule, copy::copied(program, statement)) {
