@@ -125,9 +125,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         .time("check", || lacunar_front::check(source, &options.declarations))
         .map_err(|diagnostics| Error::program(source, diagnostics))?;
     let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
-    let schedules = trace
-        .time("check", || check_schedule(options.schedule.text(), &program))
-        .map_err(scheduling)?;
+    let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));

@@ -23,7 +23,7 @@ use lacunar_notation::Program;
 use lacunar_notation::schedule::Schedule as Commands;
 use lacunar_runtime::Tensor as DynTensor;
 
-use crate::compile::{Choice, Choices, commands, check_schedule};
+use crate::compile::{Choice, Choices, check_schedule, commands};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Options;

@@ -344,9 +344,9 @@ impl CommandKind {
             CommandKind::Pos { var, position, .. } => replaces(vec![var], vec![position]),
             CommandKind::Coord { position, coordinate } => replaces(vec![position], vec![coordinate]),
             CommandKind::Bound { var, bounded, .. } => replaces(vec![var], vec![bounded]),
-            CommandKind::Parallelize { var, .. } | CommandKind::Unroll { var, .. } | CommandKind::Mergeby { var, .. } => {
-                keeps(vec![var])
-            }
+            CommandKind::Parallelize { var, .. }
+            | CommandKind::Unroll { var, .. }
+            | CommandKind::Mergeby { var, .. } => keeps(vec![var]),
             CommandKind::Precompute { vars, into, .. } => {
                 let renamed = vars.iter().zip(into).filter(|(var, into)| var != into).map(|(_, into)| into);
                 Effect { makes: renamed.collect(), ..keeps(vars.iter().collect()) }
