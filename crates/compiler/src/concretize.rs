@@ -89,7 +89,7 @@ impl Writer<'_> {
             return expr;
         }
         if self.keeps_partial_sums(summed, body, limit, inner) {
-            let inner = [inner, summed].concat();
+            let inner = self.sorted(&[inner, summed].concat());
             return expr.map_children(&mut |child| self.extract(child, limit, &inner, producers));
         }
         let free = expr.free_vars();
