@@ -204,7 +204,7 @@ impl Lowerer<'_> {
             inner.bind(&iterator.access, iterator.level, position);
             steps.push((cursor.position, next));
         }
-        if counter.is_none() && self.is_plain_union(lattice, point, body) {
+        if counter.is_none() && self.is_plain_union(lattice, point, body, &inner) {
             self.together_or_not(var, body, lattice, point, &present, &steps, &inner)?;
         } else {
             self.cases(var, body, lattice, point, &present, &inner)?;
