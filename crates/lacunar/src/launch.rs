@@ -83,10 +83,13 @@ impl Call<'_> {
         let mut args = Args::new();
         let stored = fixed.as_ref().map_or(0, Tensor::nnz);
         // The result's values, which one parameter takes.
-        let mut own = match (&mut values, &mut fixed) {
-            (Some(values), _) => Some(values),
-            (None, Some(fixed)) => Some(fixed.values_mut().into_buffer()),
-            (None, None) => None,
+        let (pattern, mut own) = match (&mut values, &mut fixed) {
+            (Some(values), _) => (None, Some(values)),
+            (None, Some(fixed)) => {
+                let (levels, values) = fixed.split_mut();
+                (Some(levels), Some(values.into_buffer()))
+            }
+            (None, None) => (None, None),
         };
         for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
             let role = match param {
@@ -106,7 +109,12 @@ impl Call<'_> {
                 }
                 (Binding::Values(tensor), _) => args.read(self.input(tensor)?.values()),
                 (Binding::Level(tensor, level, part), _) => {
-                    let storage = &self.input(tensor)?.levels()[level];
+                    let levels = match pattern {
+                        Some(levels) if tensor == result => levels,
+                        _ if tensor == result => return Err(missing_pattern()),
+                        _ => self.input(tensor)?.levels(),
+                    };
+                    let storage = &levels[level];
                     let array = match part {
                         Part::Positions => storage.pos(),
                         Part::Coordinates => storage.crd(),
