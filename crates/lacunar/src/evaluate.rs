@@ -40,7 +40,13 @@ pub(crate) fn evaluate(
     }
     let mut made = None;
     for step in steps {
-        run_step(program, step, phase, slots, &mut made, &mut times)?;
+        let second_pass = made.is_some();
+        let outcome = run_step(program, step, phase, slots, &mut made, &mut times);
+        if second_pass && outcome.is_err() {
+            // The first pass left a result without values.
+            slots[step.plan.result.index()] = Slot::Empty;
+        }
+        outcome?;
     }
     Ok(times)
 }
@@ -110,7 +116,7 @@ fn run_step(
             inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
         }
     }
-    let call = Call { step, inputs, sizes: &sizes, before };
+    let call = Call { step, inputs, sizes: &sizes, before, first_pass };
     let start = Instant::now();
     let result = match step.code {
         Code::Interpreter => call.interpreted(),

@@ -8,7 +8,7 @@
 
 use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::{Format, LevelKind};
+use lacunar_formats::{DType, Format, LevelKind};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
@@ -24,6 +24,8 @@ pub(crate) struct Call<'a> {
     pub sizes: &'a [u64],
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
+    /// It is the first of two passes: nobody reads the result's values before the second has written them all.
+    pub first_pass: bool,
 }
 
 /// The product of sizes.
@@ -173,6 +175,11 @@ impl Call<'_> {
         let dtype = self.step.plan.kernel.tensors[result].dtype;
         let values = match take(Binding::Values(result), positions)? {
             Some(values) => values,
+            // SAFETY: the second pass writes as many values as there are before any is read, or fails, and then the tensor is
+            // dropped (`evaluate.rs`). Only `Bool`s are looked at when a tensor is made: not every byte is one.
+            None if self.first_pass && dtype != DType::Bool => {
+                unsafe { Buffer::uninitialized(dtype, positions) }.map_err(StorageError::from)?
+            }
             // Only the pattern was asked for.
             None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
         };
