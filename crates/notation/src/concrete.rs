@@ -20,6 +20,7 @@ use lacunar_base::Arena;
 use crate::index::{Access, AssignOp, Expr, ExprKind, IndexVar, Role, Tensor, TensorId, VarId};
 use crate::provenance::Provenance;
 use crate::stored::StoredSpace;
+use crate::schedule::Assembly;
 
 /// A statement with the tensors and variables it names: one kernel.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub struct Kernel {
     pub provenance: Provenance,
     /// How the variables of stored dimensions are tied to those of the statement.
     pub stored: StoredSpace,
+    /// In how many passes a sparse result comes into being.
+    pub assembly: Assembly,
 }
 
 /// A statement of concrete notation.

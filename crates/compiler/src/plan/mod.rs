@@ -17,6 +17,7 @@ mod cost;
 mod factor;
 mod finish;
 mod given;
+mod insert;
 mod lookup;
 mod maps;
 mod order;
@@ -27,12 +28,13 @@ mod workspaces;
 
 pub use candidates::{Candidate, candidates};
 pub use copy::Copied;
+pub use insert::unknown_pattern;
 pub use maps::over_stored_dimensions;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
-use lacunar_notation::schedule::{CommandKind, Schedule};
+use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
 use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId, VarId,
@@ -309,6 +311,11 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     }
     if given.is_some() {
         finish::check(&kernel, &schedule)?;
+        insert::check(&kernel, result, &conversions, &schedule)?;
+    }
+    if kernel.assembly == Assembly::Insert {
+        let name = &kernel.tensors[result].name;
+        notes.push(format!("`{name}` comes into being in two passes: its pattern, then its values"));
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
     let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
