@@ -12,4 +12,4 @@ mod level;
 
 pub use dtype::{DType, Kind};
 pub use format::{Format, FormatError, FormatSpec, IndexWidth};
-pub use level::{Capabilities, Level, LevelKind, Properties};
+pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};

@@ -28,6 +28,7 @@ pub mod pool;
 pub mod random;
 mod runs;
 mod sort;
+mod spread;
 mod stats;
 pub mod storage;
 pub mod tensor;

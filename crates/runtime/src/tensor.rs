@@ -225,6 +225,9 @@ impl Tensor {
     /// # Errors
     /// The system refused the memory.
     pub fn to_coo(&self) -> Result<Coo, StorageError> {
+        if !self.format.is_plain() {
+            return self.to_plain()?.to_coo();
+        }
         let mut coords = vec![Coordinates::U32(Vec::new()); self.order()];
         for (level, &dimension) in self.format.mode_order().iter().enumerate() {
             coords[dimension] = if self.dims[dimension] <= 1 << 32 {
@@ -244,7 +247,7 @@ impl Tensor {
         self.enumerate(T::default(), |inherited, l, coordinate| if l == level { of(coordinate) } else { inherited })
     }
 
-    /// Goes down the levels: `combine(value at the parent position, level, coordinate)` at each position. Returns what
+    /// Goes down the levels, which are plain: `combine(value at the parent position, level, coordinate)` at each position. Returns what
     /// it gave at the positions of the innermost level.
     pub(crate) fn enumerate<T: Plain>(
         &self,

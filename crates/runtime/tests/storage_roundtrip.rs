@@ -66,7 +66,7 @@ fn case() -> impl Strategy<Value = (Coo, Format, Format)> {
 
 /// Whether a failure to pack is the format's: only singleton levels refuse data.
 fn refused(result: &Result<Tensor, StorageError>, format: &Format) -> bool {
-    let singleton = format.levels().iter().any(|level| level.kind == LevelKind::Singleton);
+    let singleton = format.levels().iter().any(|level| level.kind == LevelKind::SINGLETON);
     matches!(result, Err(StorageError::NotRepresentable { .. })) && singleton
 }
 
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn formats_without_singletons_and_coordinate_lists_hold_everything((coo, format, _) in case()) {
-        if format.levels().iter().all(|level| level.kind != LevelKind::Singleton) {
+        if format.levels().iter().all(|level| level.kind != LevelKind::SINGLETON) {
             prop_assert!(Tensor::from_coo(coo.clone(), &format).is_ok());
         }
         let list = Format::coo(coo.dims.len());
