@@ -48,6 +48,9 @@ impl Lowerer<'_> {
                 self.dense_loop(var, body, &lattice, scope, (begin, end))?;
             }
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
+            _ if self.merges_by_words(var, &lattice, &loops, scope) => {
+                self.word_loop(var, body, &lattice, &loops, scope)?;
+            }
             _ if super::union::is_large(&lattice, body) => {
                 self.union_loop(var, body, &lattice, scope)?;
             }

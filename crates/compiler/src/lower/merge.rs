@@ -314,7 +314,7 @@ impl Lowerer<'_> {
 
     /// Moves a cursor to its first coordinate that is `coordinate` or more: steps of doubled length until one is, then a search
     /// within the last step.
-    fn jump(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) {
+    pub(super) fn jump(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) {
         let iterator = &lattice.iterators[k];
         let (one, two) = (self.b.int(1), self.b.int(2));
         let from = self.b.var(cursor.position);

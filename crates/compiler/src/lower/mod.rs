@@ -16,6 +16,7 @@
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
 mod assemble;
+mod bitmap;
 mod compute;
 mod coverage;
 mod forall;

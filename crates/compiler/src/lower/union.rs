@@ -139,7 +139,7 @@ impl Lowerer<'_> {
         for k in all.members() {
             let tensor = self.name(lattice.iterators[k].access.tensor).to_string();
             let head = self.b.declare(&format!("{name}_{tensor}"), none);
-            self.look(lattice, k, cursors[&k], head);
+            self.look(lattice, k, cursors[&k], head, none);
             heads.push((k, head));
         }
         if lattice.is_full() {
@@ -164,18 +164,18 @@ impl Lowerer<'_> {
         outcome
     }
 
-    /// The coordinate a cursor stands on goes to `head`; at its end, [`NONE`].
-    fn look(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, head: Counter) {
+    /// The coordinate a cursor stands on goes to `head`, which has the type of `none`; at the cursor's end, `none`.
+    pub(super) fn look(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, head: Counter, none: ExprId) {
         let iterator = &lattice.iterators[k];
         let at = self.b.var(cursor.position);
         let valid = self.b.compare(CompareOp::Lt, at, cursor.end);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
         let own = code.coordinate(&mut self.b, "head", cursor.at(at));
+        let own = self.b.cast(self.b.type_of(none), own);
         self.b.assign(head, own);
         let then = self.b.end_block();
         self.b.begin_block();
-        let none = self.b.int(NONE);
         self.b.assign(head, none);
         let otherwise = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::If { cond: valid, then, otherwise });
@@ -196,6 +196,7 @@ impl Lowerer<'_> {
         let mut inner = scope.clone();
         inner.depth += 1;
         inner.coordinates.insert(var, coordinate);
+        let none = self.b.int(NONE);
         let mut advance = Vec::new();
         for &(k, head) in heads {
             let iterator = &lattice.iterators[k];
@@ -226,7 +227,7 @@ impl Lowerer<'_> {
                     self.advance_if(lattice, k, cursors[&k], yes);
                 }
             }
-            self.look(lattice, k, cursors[&k], head);
+            self.look(lattice, k, cursors[&k], head, none);
             let then = self.b.end_block();
             self.b.push(lacunar_imp::Stmt::If { cond: has, then, otherwise: Vec::new() });
         }
