@@ -101,8 +101,10 @@ impl Tensor {
 /// there are entries.
 fn is_padded(format: &Format) -> bool {
     let exact = |level: &Level| !level.properties().padded && !level.properties().branchless;
-    let below = format.levels().iter().rposition(exact);
-    format.levels()[below.map_or(0, |level| level + 1)..].iter().any(|level| level.properties().padded)
+    match format.levels().iter().rposition(exact) {
+        Some(exact) => format.levels()[exact + 1..].iter().any(|level| level.properties().padded),
+        None => format.order() > 0,
+    }
 }
 
 /// How many outer levels of the target have to be sorted by: its levels from some level on are in order already if they

@@ -113,8 +113,10 @@ pub trait LevelCode: std::fmt::Debug {
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId;
 
     /// The first position of `begin .. end`, all under one parent, whose coordinate is `coordinate` or more; for levels
-    /// that are iterated. Where positions are not contiguous, it may be before that one, behind all smaller coordinates.
-    fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId;
+    /// that are iterated in order. Where positions are not contiguous, it may be before that one, behind all smaller coordinates.
+    fn seek(&self, _b: &mut Builder, _parent: ExprId, begin: ExprId, _end: ExprId, _coordinate: ExprId) -> ExprId {
+        begin
+    }
 
     /// The coordinate where an iterator stands, for levels that are iterated.
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId;

@@ -218,8 +218,9 @@ impl Lowerer<'_> {
                         && lattice.iterators[other].level < iterator.level
                 })
                 .collect();
-            let conditions: Vec<ExprId> =
+            let mut conditions: Vec<ExprId> =
                 present.iter().filter(|(other, _)| above.contains(other)).map(|(_, condition)| *condition).collect();
+            conditions.extend(scope.uncertain.get(&iterator.access).map(|uncertain| uncertain.present));
             if above.iter().any(|&other| !here.has(other) && !searched.has(other)) {
                 continue;
             }
