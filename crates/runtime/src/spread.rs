@@ -27,6 +27,7 @@ use crate::buffer::Buffer;
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
+use crate::parallel::{self, GRAIN};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 
@@ -130,8 +131,7 @@ impl Segments<'_> {
             let mut under = self.under(parent);
             (crd[parent], places[parent]) = under.next().unwrap_or((absent, NOWHERE));
             if crd[parent] == 0 && absent == 0 && place.size() == 0 {
-                let reason =
-                    format!("dimension {} has size 0, but one coordinate is needed", place.dimension());
+                let reason = format!("dimension {} has size 0, but one coordinate is needed", place.dimension());
                 return Err(not_representable(place, parent, reason));
             }
             if let Some((other, _)) = under.next() {
@@ -157,7 +157,7 @@ fn not_representable(place: Place, position: usize, reason: String) -> StorageEr
 /// # Errors
 /// One does not fit, or memory is refused.
 pub fn numbers(from: &[u64], width: IndexWidth) -> Result<Buffer, StorageError> {
-    if crate::parallel::first(from.len(), |k| (from[k] > width.max()).then_some(())).is_some() {
+    if parallel::first(from.len(), |k| (from[k] > width.max()).then_some(())).is_some() {
         return Err(StorageError::overflow("an index array"));
     }
     Ok(index_array(from.len(), width, |k| from[k])?)
@@ -192,22 +192,7 @@ impl Tensor {
         let mut places = Array::<u64>::zeroed(1)?;
         let plain = self.format().plain();
         for (level, storage) in self.levels().iter().enumerate() {
-            let mut edges = Array::<u64>::zeroed(places.len() + 1)?;
-            for (parent, &place) in places.iter().enumerate() {
-                let mut count = edges[parent];
-                storage.visit(place, &mut |_, _| count += 1);
-                edges[parent + 1] = count;
-            }
-            let total = usize::try_from(edges[places.len()]).map_err(|_| AllocError { bytes: u64::MAX })?;
-            let (mut crd, mut children) = (Array::<u64>::zeroed(total)?, Array::<u64>::zeroed(total)?);
-            let mut slots = crd.iter_mut().zip(children.iter_mut());
-            for &place in places.iter() {
-                storage.visit(place, &mut |coordinate, position| {
-                    if let Some((slot, child)) = slots.next() {
-                        (*slot, *child) = (coordinate, position);
-                    }
-                });
-            }
+            let (edges, crd, children) = coordinates(storage, &places)?;
             let kind = plain.levels()[level].kind;
             levels.push(if kind == LevelKind::DENSE {
                 LevelStorage::dense(storage.size())
@@ -223,13 +208,50 @@ impl Tensor {
     }
 }
 
+/// What a level stores under parent positions: where each one's begin, coordinates, and positions.
+fn coordinates(level: &LevelStorage, parents: &[u64]) -> Result<(Array<u64>, Array<u64>, Array<u64>), StorageError> {
+    let operations = level.operations()?;
+    let mut edges = Array::<u64>::zeroed(parents.len() + 1)?;
+    parallel::fill(&mut edges[1..], |parent| {
+        let mut count = 0;
+        operations.visit(level, parents[parent], &mut |_, _| count += 1);
+        count
+    });
+    for parent in 0..parents.len() {
+        edges[parent + 1] += edges[parent];
+    }
+    let total = usize::try_from(edges[parents.len()]).map_err(|_| AllocError { bytes: u64::MAX })?;
+    let (mut crd, mut positions) = (Array::<u64>::zeroed(total)?, Array::<u64>::zeroed(total)?);
+    let mut parts = Vec::new();
+    let (mut crd_left, mut positions_left) = (&mut crd[..], &mut positions[..]);
+    for first in (0..parents.len()).step_by(GRAIN) {
+        let own = first..parents.len().min(first + GRAIN);
+        let len = (edges[own.end] - edges[own.start]) as usize;
+        let (own_crd, crd_rest) = crd_left.split_at_mut(len);
+        let (own_positions, positions_rest) = positions_left.split_at_mut(len);
+        parts.push((own, own_crd, own_positions));
+        (crd_left, positions_left) = (crd_rest, positions_rest);
+    }
+    parallel::each(parts, |_, (own, crd, positions)| {
+        let mut slots = crd.iter_mut().zip(positions.iter_mut());
+        for &parent in &parents[own] {
+            operations.visit(level, parent, &mut |coordinate, position| {
+                if let Some(slot) = slots.next() {
+                    (*slot.0, *slot.1) = (coordinate, position);
+                }
+            });
+        }
+    });
+    Ok((edges, crd, positions))
+}
+
 /// The values at positions; zeros where there is none.
 fn gather(values: &Buffer, places: &[u64]) -> Result<Buffer, StorageError> {
     let dtype = values.dtype();
     with_word!(dtype, V => {
         let from = values.as_words::<V>();
         let mut to = Array::<V>::zeroed(places.len())?;
-        crate::parallel::fill(&mut to, |k| from.get(places[k] as usize).copied().unwrap_or_default());
+        parallel::fill(&mut to, |k| from.get(places[k] as usize).copied().unwrap_or_default());
         Ok(Buffer::from_words(to, dtype))
     })
 }

@@ -141,7 +141,7 @@ impl Tensor {
     /// ```
     pub fn heaviest(&self) -> Option<u64> {
         let kinds = self.format.levels();
-        if kinds.len() < 2 || !kinds[0].properties().unique {
+        if kinds.len() < 2 || !kinds[0].properties().unique || !self.format.is_plain() {
             return None;
         }
         let first = self.levels[0].positions(1)?;

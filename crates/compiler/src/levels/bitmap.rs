@@ -149,13 +149,7 @@ impl LevelCode for Bitmap {
         self.settle(b, parent, position, end, base, rest);
     }
 
-    fn find(
-        &self,
-        b: &mut Builder,
-        parent: ExprId,
-        _bounds: (ExprId, ExprId),
-        coordinate: ExprId,
-    ) -> (ExprId, ExprId) {
+    fn find(&self, b: &mut Builder, parent: ExprId, _bounds: (ExprId, ExprId), coordinate: ExprId) -> (ExprId, ExprId) {
         let word = self.word(b, parent, coordinate);
         let place = b.cast(WORD, coordinate);
         let one = b.constant(Const::one(WORD));

@@ -94,7 +94,10 @@ impl LevelCode for Hashed {
         });
         let zero = b.int(0);
         let first = b.add(begin, here);
-        (b.select(some, first, zero), { let until = b.var(until); b.select(some, until, zero) })
+        (b.select(some, first, zero), {
+            let until = b.var(until);
+            b.select(some, until, zero)
+        })
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

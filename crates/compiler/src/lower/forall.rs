@@ -94,6 +94,17 @@ impl Lowerer<'_> {
         let (begin, end) = self.bounds(lattice, k, scope)?;
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
         let name = self.position_name(lattice, k);
+        let iterator = &lattice.iterators[k];
+        let level = self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
+        if level.properties().single && !level.properties().branchless {
+            let some = self.b.compare(CompareOp::Lt, begin, end);
+            self.b.begin_block();
+            let position = self.b.define(&name, begin);
+            let outcome = self.at_position(var, body, lattice, k, position, scope);
+            let then = self.b.end_block();
+            self.b.push(lacunar_imp::Stmt::If { cond: some, then, otherwise: Vec::new() });
+            return outcome;
+        }
         let mut outcome = Ok(());
         let kind = self.loop_kind(var, scope);
         self.in_for_kind(&name, begin, end, kind, |this, p| {

@@ -162,7 +162,7 @@ impl LevelStorage {
         let overflow = || E::from(StorageError::overflow("the size of the result"));
         let small = |count: &u64| i64::try_from(*count).is_ok();
         let mut level = LevelStorage::new(kind, size, Vec::new());
-        let operations = operations(kind).ok_or_else(|| E::from(level.unknown()))?;
+        let operations = level.operations().map_err(E::from)?;
         for (place, &part) in kind.info().parts.iter().enumerate() {
             let len = operations.length(place, parents, &level).filter(small).ok_or_else(overflow)?;
             level.arrays.push(take(part, len)?);
@@ -258,7 +258,7 @@ impl LevelStorage {
             let what = format!("the list of arrays of level {}", place.level);
             return Err(StorageError::Length { what, found: self.arrays.len() as u64, expected: parts });
         }
-        operations(self.kind).ok_or_else(|| self.unknown())?.check(self, parents, place)
+        self.operations()?.check(self, parents, place)
     }
 
     /// Checks that coordinates ascend under each parent. `chain` are the coordinate arrays of this level and the
@@ -282,18 +282,15 @@ impl LevelStorage {
         }
     }
 
-    /// What is stored under a parent position; see [`LevelArrays::visit`].
-    pub(crate) fn visit(&self, parent: u64, each: &mut dyn FnMut(u64, u64)) {
-        if let Some(operations) = operations(self.kind) {
-            operations.visit(self, parent, each);
-        }
+    /// What the kind does.
+    pub(crate) fn operations(&self) -> Result<&'static dyn LevelArrays, StorageError> {
+        operations(self.kind).ok_or_else(|| self.unknown())
     }
 
     /// Stores the coordinates of a plain level; see [`LevelArrays::spread`].
     pub(crate) fn spread(segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let kind = place.format.levels()[place.level].kind;
-        let operations = operations(kind).ok_or_else(|| LevelStorage::new(kind, 0, Vec::new()).unknown())?;
-        operations.spread(segments, place)
+        LevelStorage::new(kind, 0, Vec::new()).operations()?.spread(segments, place)
     }
 
     fn unknown(&self) -> StorageError {

@@ -15,9 +15,7 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{
-    LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers,
-};
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers};
 use crate::array::Array;
 use crate::error::StorageError;
 use crate::parallel;
@@ -92,9 +90,7 @@ impl LevelArrays for Runs {
         let (pos, crd, places) = segments.copied(place.format)?;
         let (compressed, parents) = (LevelStorage::compressed(pos, crd), segments.parents());
         let (pos, all) = (compressed.numbers(0), compressed.numbers(1));
-        let begins = |parent: usize, k: u64| {
-            k == pos.get(parent) || all.get(k as usize) != all.get(k as usize - 1) + 1
-        };
+        let begins = |parent: usize, k: u64| k == pos.get(parent) || all.get(k as usize) != all.get(k as usize - 1) + 1;
         let mut edges = Array::<u64>::zeroed(parents + 1)?;
         for parent in 0..parents {
             let count = (pos.get(parent)..pos.get(parent + 1)).filter(|&k| begins(parent, k)).count();
