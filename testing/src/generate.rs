@@ -1,6 +1,6 @@
 //! Random programs: expressions, formats, types, sizes and data, each from a seed.
 //!
-//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6; all operators and
+//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, seldom to 140; all operators and
 //! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
 //! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
 //! and coordinate-list groups (`u`, `c`..., `q`), and of every other kind there is, in any order of modes, some with index arrays
@@ -127,6 +127,11 @@ impl Generator<'_> {
                 1 => 1,
                 _ => rng.u64(1..=6),
             };
+        }
+        // Now and then one variable has more values than a word has bits, and the others have few.
+        if !square && rng.u8(..20) == 0 {
+            sizes = sizes.map(|size| size.min(3));
+            sizes[rng.usize(..sizes.len())] = rng.u64(60..=140);
         }
         let dtype = match rng.u8(..10) {
             0..=5 => Some(DType::F64),

@@ -38,8 +38,15 @@ pub(crate) fn evaluate(
             None => {}
         }
     }
+    let mut made = None;
     for step in steps {
-        run_step(program, step, phase, slots, &mut times)?;
+        let second_pass = made.is_some();
+        let outcome = run_step(program, step, phase, slots, &mut made, &mut times);
+        if second_pass && outcome.is_err() {
+            // The first pass left a result without values.
+            slots[step.plan.result.index()] = Slot::Empty;
+        }
+        outcome?;
     }
     Ok(times)
 }
@@ -48,14 +55,18 @@ fn not_given(program: &Program, tensor: TensorId) -> Error {
     Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
 }
 
+/// Runs a statement, or one pass over it. What the first of two passes converts is left in `made` for the second.
 fn run_step(
     program: &Program,
     step: &Step,
     phase: Phase,
     slots: &mut [Slot<'_>],
+    made: &mut Option<Vec<(TensorId, Tensor)>>,
     times: &mut Times,
 ) -> Result<(), Error> {
     let plan = &step.plan;
+    let first_pass = phase == Phase::Fused && step.phase == Phase::Assemble;
+    let phase = if phase == Phase::Fused { step.phase } else { phase };
     let is_dense = program.tensors[plan.result].format.is_dense();
     if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
         return Err(Error::Argument(format!(
@@ -74,7 +85,10 @@ fn run_step(
         slots[plan.result.index()] = Slot::Owned(result);
         return Ok(());
     }
-    let converted = conversions(program, step, &sizes, slots)?;
+    let converted = match made.take() {
+        Some(made) => made,
+        None => conversions(program, step, &sizes, slots)?,
+    };
     times.convert += start.elapsed();
     // The result before: kept where something is made of it, else its memory is used again.
     let place = &mut slots[plan.result.index()];
@@ -102,7 +116,7 @@ fn run_step(
             inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
         }
     }
-    let call = Call { step, inputs, sizes: &sizes, before };
+    let call = Call { step, inputs, sizes: &sizes, before, first_pass };
     let start = Instant::now();
     let result = match step.code {
         Code::Interpreter => call.interpreted(),
@@ -111,14 +125,15 @@ fn run_step(
     times.kernel += start.elapsed();
     let start = Instant::now();
     let result = match &plan.convert_result {
-        Some(_) => result?.convert(&program.tensors[plan.result].format)?,
-        None => result?,
+        Some(_) if !first_pass => result?.convert(&program.tensors[plan.result].format)?,
+        _ => result?,
     };
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
     }
     slots[plan.result.index()] = Slot::Owned(result);
+    *made = first_pass.then_some(converted);
     Ok(())
 }
 

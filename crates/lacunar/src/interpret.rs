@@ -83,8 +83,11 @@ impl Call<'_> {
                 }
                 (Binding::Values(tensor), _) => array(self.input(tensor)?.values()),
                 (Binding::Level(tensor, level, part), _) => {
-                    let storage = &self.input(tensor)?.levels()[level];
-                    array(storage.array(part.name).ok_or_else(missing_pattern)?)
+                    let given = match &before {
+                        before if tensor == result => before.as_ref().ok_or_else(missing_pattern)?,
+                        _ => self.input(tensor)?,
+                    };
+                    array(given.levels()[level].array(part.name).ok_or_else(missing_pattern)?)
                 }
             };
             places.push(binding);

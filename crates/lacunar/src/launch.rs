@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::Format;
+use lacunar_formats::{DType, Format};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
@@ -23,6 +23,8 @@ pub(crate) struct Call<'a> {
     pub sizes: &'a [u64],
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
+    /// It is the first of two passes: nobody reads the result's values before the second has written them all.
+    pub first_pass: bool,
 }
 
 /// The product of sizes.
@@ -82,10 +84,13 @@ impl Call<'_> {
         let mut args = Args::new();
         let stored = fixed.as_ref().map_or(0, Tensor::nnz);
         // The result's values, which one parameter takes.
-        let mut own = match (&mut values, &mut fixed) {
-            (Some(values), _) => Some(values),
-            (None, Some(fixed)) => Some(fixed.values_mut().into_buffer()),
-            (None, None) => None,
+        let (pattern, mut own) = match (&mut values, &mut fixed) {
+            (Some(values), _) => (None, Some(values)),
+            (None, Some(fixed)) => {
+                let (levels, values) = fixed.split_mut();
+                (Some(levels), Some(values.into_buffer()))
+            }
+            (None, None) => (None, None),
         };
         for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
             let role = match param {
@@ -105,8 +110,12 @@ impl Call<'_> {
                 }
                 (Binding::Values(tensor), _) => args.read(self.input(tensor)?.values()),
                 (Binding::Level(tensor, level, part), _) => {
-                    let storage = &self.input(tensor)?.levels()[level];
-                    let array = storage.array(part.name);
+                    let levels = match pattern {
+                        Some(levels) if tensor == result => levels,
+                        _ if tensor == result => return Err(missing_pattern()),
+                        _ => self.input(tensor)?.levels(),
+                    };
+                    let array = levels[level].array(part.name);
                     args.read(array.ok_or_else(|| Error::Argument("an index array is missing".to_string()))?);
                 }
             }
@@ -149,6 +158,11 @@ impl Call<'_> {
         let dtype = self.step.plan.kernel.tensors[result].dtype;
         let values = match take(Binding::Values(result), positions)? {
             Some(values) => values,
+            // SAFETY: the second pass writes as many values as there are before any is read, or fails, and then the tensor is
+            // dropped (`evaluate.rs`). Only `Bool`s are looked at when a tensor is made: not every byte is one.
+            None if self.first_pass && dtype != DType::Bool => {
+                unsafe { Buffer::uninitialized(dtype, positions) }.map_err(StorageError::from)?
+            }
             // Only the pattern was asked for.
             None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
         };

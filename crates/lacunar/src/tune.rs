@@ -209,8 +209,13 @@ impl Session<'_> {
         let medians: Vec<f64> = runners.iter().map(|runner| median(&runner.seconds)).collect();
         let winner = winner(&medians);
         choices[number] = (winner > 0).then(|| choice(&runners[winner].candidate));
+        let texts = |kernel: &Kernel| {
+            let plans = kernel.statements().filter(|step| step.statement == number).map(|step| &step.plan);
+            let commands = plans.flat_map(|plan| commands(&self.program, number, plan));
+            Schedule::from(commands.collect::<Vec<_>>().join(", "))
+        };
         let measured = |(runner, seconds): (Runner, f64)| Measured {
-            schedule: commands(&self.program, number, &runner.kernel.steps()[number].plan).join(", ").into(),
+            schedule: texts(&runner.kernel),
             idea: runner.candidate.idea,
             search: runner.candidate.search,
             seconds,

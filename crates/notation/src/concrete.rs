@@ -19,6 +19,7 @@ use lacunar_base::Arena;
 
 use crate::index::{Access, AssignOp, Expr, ExprKind, IndexVar, Role, Tensor, TensorId, VarId};
 use crate::provenance::Provenance;
+use crate::schedule::Assembly;
 
 /// A statement with the tensors and variables it names: one kernel.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,8 @@ pub struct Kernel {
     pub updates: bool,
     /// How the variables of its loops derive from those of its accesses.
     pub provenance: Provenance,
+    /// In how many passes a sparse result comes into being.
+    pub assembly: Assembly,
 }
 
 /// A statement of concrete notation.

@@ -217,11 +217,12 @@ pub enum BoundKind {
 }
 
 /// How a sparse result is assembled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Assembly {
-    /// Coordinates are appended in order.
+    /// One pass: coordinates and values are appended in order.
+    #[default]
     Append,
-    /// Two passes: the coordinates of each segment are counted, then each is inserted at its place.
+    /// Two passes: the first finds the coordinates, the second inserts each value at its place.
     Insert,
 }
 

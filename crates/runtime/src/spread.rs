@@ -192,7 +192,7 @@ impl Tensor {
         let mut places = Array::<u64>::zeroed(1)?;
         let plain = self.format().plain();
         for (level, storage) in self.levels().iter().enumerate() {
-            let (edges, crd, children) = coordinates(storage, &places)?;
+            let Stored { edges, crd, positions } = stored(storage, &places)?;
             let kind = plain.levels()[level].kind;
             levels.push(if kind == LevelKind::DENSE {
                 LevelStorage::dense(storage.size())
@@ -201,15 +201,24 @@ impl Tensor {
             } else {
                 LevelStorage::compressed(numbers(&edges, plain.positions)?, numbers(&crd, plain.coordinates)?)
             });
-            places = children;
+            places = positions;
         }
         let values = gather(self.values(), &places)?;
         Ok(Tensor::assemble(self.dims().to_vec(), plain, levels, values))
     }
 }
 
-/// What a level stores under parent positions: where each one's begin, coordinates, and positions.
-fn coordinates(level: &LevelStorage, parents: &[u64]) -> Result<(Array<u64>, Array<u64>, Array<u64>), StorageError> {
+/// What a level stores under parent positions.
+struct Stored {
+    /// Where the coordinates of each parent position begin, and at the end their number.
+    edges: Array<u64>,
+    /// The coordinates.
+    crd: Array<u64>,
+    /// Their positions.
+    positions: Array<u64>,
+}
+
+fn stored(level: &LevelStorage, parents: &[u64]) -> Result<Stored, StorageError> {
     let operations = level.operations()?;
     let mut edges = Array::<u64>::zeroed(parents.len() + 1)?;
     parallel::fill(&mut edges[1..], |parent| {
@@ -242,7 +251,7 @@ fn coordinates(level: &LevelStorage, parents: &[u64]) -> Result<(Array<u64>, Arr
             });
         }
     });
-    Ok((edges, crd, positions))
+    Ok(Stored { edges, crd, positions })
 }
 
 /// The values at positions; zeros where there is none.

@@ -124,6 +124,11 @@ impl Tensor {
         ValuesMut(&mut self.values)
     }
 
+    /// The levels' arrays, outermost first, beside the values for writing.
+    pub fn split_mut(&mut self) -> (&[LevelStorage], ValuesMut<'_>) {
+        (&self.levels, ValuesMut(&mut self.values))
+    }
+
     /// The number of stored values, zeros of dense levels included.
     pub fn nnz(&self) -> u64 {
         self.values.len() as u64

@@ -22,6 +22,7 @@ mod coverage;
 mod forall;
 mod merge;
 mod parallel;
+mod pattern;
 mod segments;
 mod shared;
 mod space;
@@ -128,6 +129,9 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     lowerer.declare_workspaces(None);
     match &kernel.stmt {
         Stmt::Forall(var, body) if lowerer.assembles_in_parts(*var) => lowerer.assemble_in_parts(*var, body)?,
+        Stmt::Forall(var, body) if pattern::placed_by(kernel, options.phase) == Some(*var) => {
+            lowerer.compute_in_parts(*var, body)?;
+        }
         stmt => {
             lowerer.begin_result()?;
             lowerer.stmt(stmt, &Scope::default())?;
@@ -273,13 +277,16 @@ impl<'k> Lowerer<'k> {
                     _ if tensor.format.is_dense() => ArrayRole::Output,
                     _ => ArrayRole::Grown,
                 };
-                let indices = role != ArrayRole::Grown || options.phase.assembles();
+                let place = pattern::placed_by(kernel, options.phase).is_some();
+                let indices = role != ArrayRole::Grown || options.phase.assembles() || place;
+                // A pattern that is given is only read.
+                let index_role = if role == ArrayRole::Grown && place { ArrayRole::Input } else { role };
                 for level in 0..tensor.order() {
                     let size = sizes[vars[&id][tensor.format.mode_order()[level]].index()];
                     if indices {
                         let mut array = |part, name: &str, width| {
                             interface.bindings.push(Binding::Level(id, level, part));
-                            b.array_param(name, width, role)
+                            b.array_param(name, width, index_role)
                         };
                         code.levels.push(level_code(&tensor.name, &tensor.format, level, size, true, &mut array)?);
                     }
@@ -398,7 +405,7 @@ impl<'k> Lowerer<'k> {
     }
 
     /// The position of a coordinate in a level that locates. In a kernel that only computes, the result's levels have no
-    /// code of their own, but its dense levels are located all the same.
+    /// code of their own unless threads look up their places in it, but its dense levels are located all the same.
     fn locate(&mut self, access: &AccessKey, level: usize, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
         match self.tensors[access.tensor.index()].levels.get(level) {
             Some(code) => code.locate(&mut self.b, parent, coordinate),

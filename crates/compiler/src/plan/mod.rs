@@ -17,6 +17,7 @@ mod cost;
 mod factor;
 mod finish;
 mod given;
+mod insert;
 mod lookup;
 mod order;
 mod skew;
@@ -25,11 +26,12 @@ mod workspaces;
 
 pub use candidates::{Candidate, candidates};
 pub use copy::Copied;
+pub use insert::unknown_pattern;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
-use lacunar_notation::schedule::{CommandKind, Schedule};
+use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId, VarId,
 };
@@ -285,6 +287,11 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
     }
     if given.is_some() {
         finish::check(&kernel, &schedule)?;
+        insert::check(&kernel, result, &conversions, &schedule)?;
+    }
+    if kernel.assembly == Assembly::Insert {
+        let name = &kernel.tensors[result].name;
+        notes.push(format!("`{name}` comes into being in two passes: its pattern, then its values"));
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
     Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
