@@ -158,9 +158,10 @@ impl Call<'_> {
         let dtype = self.step.plan.kernel.tensors[result].dtype;
         let values = match take(Binding::Values(result), positions)? {
             Some(values) => values,
-            // SAFETY: the second pass writes as many values as there are before any is read, or fails, and then the tensor is
-            // dropped (`evaluate.rs`). Only `Bool`s are looked at when a tensor is made: not every byte is one.
+            // `Bool`s are looked at when a tensor is made, and not every byte is one.
             None if self.first_pass && dtype != DType::Bool => {
+                // SAFETY: the second pass writes every value before any is read, or fails, and then the tensor is dropped
+                // (`evaluate.rs`).
                 unsafe { Buffer::uninitialized(dtype, positions) }.map_err(StorageError::from)?
             }
             // Only the pattern was asked for.
