@@ -199,7 +199,9 @@ fn large_lists_in_any_order_are_packed_alike_by_any_number_of_threads() {
 fn every_kind_stores_what_its_file_says() {
     let list = coo(&[3, 4], &[(vec![0, 0], 5), (vec![0, 2], 6), (vec![0, 3], 7), (vec![2, 1], 8)]);
     let none = u32::MAX;
-    let arrays: [(&str, &[(&str, &[u32])], &[i64]); 6] = [
+    /// A format, the arrays of its second level, and the values.
+    type Stored<'a> = (&'a str, &'a [(&'a str, &'a [u32])], &'a [i64]);
+    let arrays: [Stored; 6] = [
         ("de", &[("pos", &[0, 4, 4, 6])], &[5, 0, 6, 7, 0, 8]),
         ("dk", &[("pos", &[0, 4, 4, 5]), ("first", &[0, 0, 1])], &[5, 0, 6, 7, 8]),
         ("dl", &[("pos", &[0, 4, 5, 7]), ("end", &[3, 4, 6]), ("crd", &[0, 2, 3, 0, 0, 1, 0])], &[5, 6, 7, 0, 0, 8, 0]),
