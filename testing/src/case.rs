@@ -8,6 +8,8 @@
 //! name = "spmv"
 //! expr = "y(i) = A(i,j) * x(j)"
 //! formats = { A = "@matrix", x = ["dense", "sv"], y = "dense" }
+//!                                               # `*` in a format: each kind of level besides dense, compressed and singleton;
+//!                                               # `+`: those that hold any entries
 //! dtypes = { A = "f32" }                        # `f64` where nothing is said; a list is a choice
 //! sizes = { i = 3, j = 4 }                      # of index variables
 //! inputs.x = [[0, 1.5], [3, -2]]                # coordinates, then the value
@@ -25,15 +27,15 @@
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, FormatSpec, IndexWidth};
+use lacunar_formats::{DType, FormatSpec, IndexWidth, LevelKind};
 use lacunar_front::Declarations;
-use lacunar_notation::{Program, Role};
+use lacunar_notation::{Program, Role, Tensor};
 use num_complex::Complex;
 use serde::Deserialize;
 use toml::Value;
 
 use crate::data;
-use crate::entries::Entries;
+use crate::entries::{Entries, fitting};
 use crate::instance::{Instance, check, format_text, parse_dtype};
 use crate::scalar::Scalar;
 use crate::setup::Setup;
@@ -148,7 +150,7 @@ impl CaseFile {
     pub fn instances(&self, file: &str, case: &Case) -> Result<Vec<Instance>, String> {
         let mut axes = Vec::new();
         for (tensor, choice) in &case.formats {
-            axes.push(Axis { of: Of::Format(tensor), words: self.words(choice)? });
+            axes.push(Axis { of: Of::Format(tensor), words: each_kind(self.words(choice)?) });
         }
         for (tensor, choice) in &case.dtypes {
             axes.push(Axis { of: Of::Type(tensor), words: self.words(choice)? });
@@ -176,6 +178,21 @@ impl CaseFile {
         };
         if words.is_empty() { Err("an empty choice stands for no instance".to_string()) } else { Ok(words) }
     }
+}
+
+/// Formats with each level kind that is not plain in the place of `*`, and each of them that holds any entries in that of `+`.
+fn each_kind(words: Vec<String>) -> Vec<String> {
+    let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain());
+    let kinds: Vec<_> = kinds.map(|kind| kind.info()).collect();
+    let with = |word: String| -> Vec<String> {
+        if !word.contains(['*', '+']) {
+            return vec![word];
+        }
+        let any = word.contains('*');
+        let fits = kinds.iter().filter(|info| any || !info.properties.single);
+        fits.map(|info| word.replace(['*', '+'], &info.letter.to_string())).collect()
+    };
+    words.into_iter().flat_map(with).collect()
 }
 
 /// One choice of a case.
@@ -232,7 +249,7 @@ impl Case {
             let data = self.inputs.get(&tensor.name);
             if tensor.role == Role::Input || data.is_some() {
                 let dims = dims(&program, &tensor.name)?;
-                given.insert(tensor.name.clone(), self.entries(&tensor.name, data, dims, tensor.dtype)?);
+                given.insert(tensor.name.clone(), self.entries(&tensor.name, data, dims, tensor)?);
             }
         }
         if let Some(name) = self.inputs.keys().find(|name| !given.contains_key(*name)) {
@@ -260,14 +277,16 @@ impl Case {
         }
     }
 
-    fn entries(&self, name: &str, data: Option<&Data>, dims: Vec<u64>, dtype: DType) -> Result<Entries, String> {
+    fn entries(&self, name: &str, data: Option<&Data>, dims: Vec<u64>, tensor: &Tensor) -> Result<Entries, String> {
+        let dtype = tensor.dtype;
+        let made = |seed, density, zeros| fitting(data::entries(seed, &dims, dtype, density, zeros), &tensor.format);
         let default = data::seed(&[&self.name, name]);
         match data {
             Some(Data::Entries(rows)) => read(rows, dims, dtype),
             Some(Data::Generated(Generated { density, seed, zeros })) => {
-                Ok(data::entries(seed.unwrap_or(default), &dims, dtype, *density, *zeros))
+                Ok(made(seed.unwrap_or(default), *density, *zeros))
             }
-            None => Ok(data::entries(default, &dims, dtype, 0.4, false)),
+            None => Ok(made(default, 0.4, false)),
         }
     }
 }

@@ -6,12 +6,12 @@
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every
 //! coordinate whose value is not zero is stored, and none is stored that is not structurally present, except where the
-//! format stores whole blocks (a dense level below one that is not; a block may turn out empty) or pads rows (a singleton
-//! below a level with unique coordinates).
+//! format stores whole blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels,
+//! and a singleton below a level with unique coordinates).
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format, LevelKind};
+use lacunar_formats::{DType, Format, Level, LevelKind};
 use lacunar_runtime::coo::Coo;
 
 use crate::entries::{Entries, coordinate, scalars};
@@ -108,15 +108,17 @@ pub fn storage(expected: &Outcome, format: &Format, actual: &Coo) -> Result<(), 
 
 /// Whether a dense level is below one that is not.
 fn has_blocks(format: &Format) -> bool {
-    let mut levels = format.levels().iter().skip_while(|level| level.kind == LevelKind::Dense);
-    levels.any(|level| level.kind == LevelKind::Dense)
+    let mut levels = format.levels().iter().skip_while(|level| level.kind == LevelKind::DENSE);
+    levels.any(|level| level.kind == LevelKind::DENSE)
 }
 
 /// Whether the format has a place for a coordinate under each parent, whether there is one or not.
 fn pads(format: &Format) -> bool {
     let levels = format.levels();
-    levels.windows(2).any(|pair| pair[1].kind == LevelKind::Singleton && pair[0].unique)
-        || levels.first().is_some_and(|level| level.kind == LevelKind::Singleton)
+    let padded = |level: &Level| level.kind != LevelKind::DENSE && level.properties().padded;
+    levels.iter().any(padded)
+        || levels.windows(2).any(|pair| pair[1].kind == LevelKind::SINGLETON && pair[0].unique)
+        || levels.first().is_some_and(|level| level.kind == LevelKind::SINGLETON)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format, LevelKind};
+use lacunar_formats::{DType, Format, Level, LevelKind};
 use lacunar_notation::BinaryFn;
+use lacunar_runtime::Tensor;
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::values::Values;
 use num_complex::Complex;
@@ -64,13 +65,19 @@ impl Entries {
     }
 
     /// The same tensor with the entries that a format stores besides: all, if every level is dense; otherwise whole
-    /// blocks of the dense levels below the last level that is not.
+    /// blocks of the dense levels below the last level that is not, and what other padded levels fill up: all between the
+    /// first and the last entry, or from coordinate 0 on, as the packed tensor says.
     ///
     /// # Errors
     /// More than [`MAX_DENSE`] entries.
     pub fn stored_in(&self, format: &Format) -> Result<Entries, String> {
         let order = format.order();
-        let sparse = format.levels().iter().rposition(|level| level.kind != LevelKind::Dense);
+        let padded = |level: &Level| level.kind != LevelKind::DENSE && level.properties().padded;
+        if format.levels().iter().any(padded) {
+            let packed = Tensor::from_coo(self.to_coo(), format).and_then(|tensor| tensor.to_coo());
+            return Entries::from_coo(&packed.map_err(|error| error.to_string())?);
+        }
+        let sparse = format.levels().iter().rposition(|level| level.kind != LevelKind::DENSE);
         let kept = sparse.map_or(0, |level| level + 1);
         // With a map, whatever only fills up storage is no entry.
         if (kept == order && order > 0) || format.map().is_some() {
@@ -102,6 +109,29 @@ impl Entries {
         }
         Ok(stored)
     }
+}
+
+/// The entries that a format can hold: below a parent of a level that has room for one coordinate, those of the first.
+pub fn fitting(entries: Entries, format: &Format) -> Entries {
+    let (levels, modes) = (format.levels(), format.mode_order());
+    let single = |level: usize| levels[level].properties().single && (level == 0 || levels[level - 1].unique);
+    let singles: Vec<usize> = (0..format.order()).filter(|&level| single(level)).collect();
+    if singles.is_empty() {
+        return entries;
+    }
+    let mut first: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
+    let mut kept = Entries::empty(entries.dims.clone(), entries.dtype);
+    for (coordinate, value) in entries.values {
+        let fits = singles.iter().all(|&level| {
+            let parent = modes[..level].iter().map(|&mode| coordinate[mode]).collect::<Vec<u64>>();
+            let own = coordinate[modes[level]];
+            *first.entry([vec![level as u64], parent].concat()).or_insert(own) == own
+        });
+        if fits {
+            kept.values.insert(coordinate, value);
+        }
+    }
+    kept
 }
 
 fn cleared(coordinate: &[u64], dimensions: &[usize]) -> Vec<u64> {

@@ -3,14 +3,15 @@
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, seldom to 140; all operators and
 //! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
 //! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
-//! and coordinate-list groups (`u`, `c`..., `q`), in any order of modes, some with index arrays of 64 bits. Most programs get a
+//! and coordinate-list groups (`u`, `c`..., `q`), and of every other kind there is, in any order of modes, some with index arrays
+//! of 64 bits. Most programs get a
 //! schedule ([`crate::schedules`]); some are compiled strictly, without a search, or in two phases.
 //!
 //! Functions that jump (comparisons, `floor`, `mod`, ...) or amplify errors are only applied to inputs and their sums,
 //! which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Format, IndexWidth, Level, Term};
+use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind, Term};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
@@ -43,14 +44,16 @@ fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
 }
 
 /// A random format of an order, now and then with a map.
-pub fn format(rng: &mut Rng, order: usize) -> Format {
+///
+/// `holds_all` says that the format has to hold any entries.
+pub fn format(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
     if order > 0
         && rng.u8(..6) == 0
         && let Some(format) = mapped(rng, order)
     {
         return format;
     }
-    plain(rng, order)
+    unmapped(rng, order, holds_all)
 }
 
 /// A random format whose levels store blocks, or diagonals.
@@ -74,17 +77,20 @@ fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
         rng.shuffle(&mut inside);
         terms.extend(inside);
     }
-    let levels = plain(rng, terms.len()).levels().to_vec();
+    let levels = unmapped(rng, terms.len(), true).levels().to_vec();
     Format::mapped(levels, terms).ok()
 }
 
 /// A random format without a map.
-fn plain(rng: &mut Rng, order: usize) -> Format {
+fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
+    let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain());
+    let kinds = kinds.map(|kind| Level { kind, unique: true });
+    let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
     let dense = rng.u8(..4) == 0;
     let mut levels = Vec::new();
     while levels.len() < order {
         let left = order - levels.len();
-        match rng.u8(..6) {
+        match rng.u8(..7) {
             _ if dense => levels.push(Level::DENSE),
             0 | 1 => levels.push(Level::DENSE),
             2 if left >= 2 => {
@@ -93,6 +99,7 @@ fn plain(rng: &mut Rng, order: usize) -> Format {
                 levels.extend(vec![Level::SINGLETON_NONUNIQUE; length - 2]);
                 levels.push(Level::SINGLETON);
             }
+            3 if !open.is_empty() => levels.push(open[rng.usize(..open.len())]),
             _ => levels.push(Level::COMPRESSED),
         }
     }
@@ -208,7 +215,7 @@ impl Generator<'_> {
         let given = adds && self.chance(50);
         let dtype = if given || self.chance(15) { Some(self.dtype()) } else { None };
         let name = format!("R{}", self.sketch.statements.len());
-        let result = self.tensor(name, &vars, dtype, given);
+        let result = self.tensor(name, &vars, dtype, given, false);
         self.sketch.statements.push(Statement { result, vars, adds, rhs });
     }
 
@@ -219,8 +226,8 @@ impl Generator<'_> {
         }
     }
 
-    fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool) -> usize {
-        let mut format = format(self.rng, vars.len());
+    fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool, input: bool) -> usize {
+        let mut format = format(self.rng, vars.len(), !input);
         if self.chance(12) {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
         }
@@ -314,7 +321,7 @@ impl Generator<'_> {
         }
         let name = format!("T{}", self.sketch.tensors.len());
         let dtype = self.dtype();
-        let tensor = self.tensor(name, &vars, Some(dtype), true);
+        let tensor = self.tensor(name, &vars, Some(dtype), true, true);
         Tree::Access(tensor, vars)
     }
 

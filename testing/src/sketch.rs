@@ -8,6 +8,7 @@ use lacunar_front::Declarations;
 use lacunar_notation::{BinaryFn, Function, UnaryFn};
 
 use crate::data;
+use crate::entries::fitting;
 use crate::instance::Instance;
 use crate::setup::Setup;
 
@@ -153,6 +154,7 @@ impl Sketch {
                 let seed = self.seed.wrapping_add(place as u64);
                 let dtype = tensor.dtype.unwrap_or(DType::F64);
                 let entries = data::entries(seed, &tensor.dims, dtype, tensor.density, tensor.zeros);
+                let entries = fitting(entries, &tensor.format);
                 given.insert(tensor.name.clone(), entries);
             }
         }

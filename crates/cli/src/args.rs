@@ -92,9 +92,8 @@ pub struct ProgramArgs {
     #[arg(value_name = "EXPR|FILE.lac")]
     pub program: String,
 
-    /// Format: level letters (d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique) with an
-    /// optional mode order (A:ds:1,0), or a name: dense coo csr csc dcsr dcsc csf sv
-    #[arg(short = 'f', value_name = "NAME:LEVELS[:ORDER]")]
+    /// Format: level letters with an optional mode order (A:ds:1,0), or a name: dense coo csr csc dcsr dcsc csf sv
+    #[arg(short = 'f', value_name = "NAME:LEVELS[:ORDER]", help = formats())]
     pub formats: Vec<String>,
 
     /// Element type: bool, i8 to i64, u8 to u64, f32, f64, c64, c128, or C's names (float, double, ...)
@@ -236,6 +235,14 @@ pub struct PlotArgs {
     /// Draw these slices alone, counted from 0
     #[arg(long, value_name = "K,...", value_delimiter = ',')]
     pub at: Vec<u64>,
+}
+
+/// What `-f` takes, with the letter of every level kind.
+fn formats() -> String {
+    let letters = lacunar_formats::Level::alphabet();
+    format!(
+        "Format: level letters ({letters}) with an optional mode order (A:ds:1,0), or a name: dense coo csr csc dcsr dcsc csf sv"
+    )
 }
 
 #[cfg(test)]

@@ -311,7 +311,18 @@ impl Format {
 
     /// Whether every level is dense (also true of order 0), and stores a dimension.
     pub fn is_dense(&self) -> bool {
-        self.map.is_none() && self.levels.iter().all(|level| level.kind == LevelKind::Dense)
+        self.map.is_none() && self.levels.iter().all(|level| level.kind == LevelKind::DENSE)
+    }
+
+    /// Whether every level is of a kind that all others are converted through: dense, compressed or singleton.
+    pub fn is_plain(&self) -> bool {
+        self.levels.iter().all(|level| level.kind.is_plain())
+    }
+
+    /// The same with a compressed level in the place of each that is not plain.
+    pub fn plain(&self) -> Format {
+        let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
+        Format { levels: levels.collect(), ..self.clone() }
     }
 
     /// Whether the mode order is `0, 1, 2, ...`.

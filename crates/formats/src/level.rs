@@ -1,8 +1,10 @@
 //! Level kinds: how one stored dimension of a tensor keeps its coordinates, and what that lets a kernel do.
 //!
 //! The lowering never looks at the kind itself; it asks for [`Properties`] (what is always true of the stored
-//! coordinates) and [`Capabilities`] (which access functions exist). The code a level emits is in
-//! `compiler/src/levels/<kind>.rs`, the arrays it keeps in `runtime/src/storage/<kind>.rs`.
+//! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: each is a [`LevelInfo`] in
+//! [`LEVELS`], which is put together when a program is linked. The three kinds that all others are converted through,
+//! dense, compressed and singleton, are here; every other describes itself in `runtime/storage/<kind>.rs`, where the arrays
+//! it keeps are too. The code a level emits is in `compiler/levels/<kind>.rs`.
 //!
 //! Paper: Chou et al. 2018, Tables 1 and 2.
 //!
@@ -13,26 +15,87 @@
 //! assert!(level.capabilities().iterate_positions);
 //! ```
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
-/// The kind of storage of one level, without its properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LevelKind {
-    /// Every coordinate of the dimension is stored, implicitly: position = parent position * size + coordinate.
-    Dense,
-    /// A segment of coordinates per parent position: `pos[p] .. pos[p+1]` into `crd`.
-    Compressed,
-    /// One coordinate per parent position: `crd[p]`.
-    Singleton,
+use linkme::distributed_slice;
+
+use crate::{DType, IndexWidth};
+
+/// What a kind of levels is.
+#[derive(Debug)]
+pub struct LevelInfo {
+    /// Its name, which no other kind has.
+    pub name: &'static str,
+    /// Its letter in formats, which no other kind has.
+    pub letter: char,
+    /// The letter of the variant that repeats coordinates, if there is one.
+    pub repeating: Option<char>,
+    /// What holds of the coordinates, where they are not repeated.
+    pub properties: Properties,
+    /// What code can do with them.
+    pub capabilities: Capabilities,
+    /// The arrays, in the order in which kernels take them.
+    pub parts: &'static [Part],
 }
+
+/// All level kinds that are linked into a program.
+#[distributed_slice]
+pub static LEVELS: [LevelInfo];
+
+/// One array of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Its name, as in `A2_pos`.
+    pub name: &'static str,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What the numbers of an array of a level are, which says how wide they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holds {
+    /// Positions, of the format's width.
+    Positions,
+    /// Coordinates, of the format's width.
+    Coordinates,
+    /// Words of 64 bits.
+    Words,
+}
+
+impl Part {
+    /// Where the segment of each parent position begins.
+    pub const POSITIONS: Part = Part { name: "pos", holds: Holds::Positions };
+    /// The coordinate of each position.
+    pub const COORDINATES: Part = Part { name: "crd", holds: Holds::Coordinates };
+
+    /// The width of the numbers in a format with these widths of positions and coordinates.
+    pub const fn width(self, positions: IndexWidth, coordinates: IndexWidth) -> IndexWidth {
+        match self.holds {
+            Holds::Positions => positions,
+            Holds::Coordinates => coordinates,
+            Holds::Words => IndexWidth::W64,
+        }
+    }
+
+    /// The type of the elements in a format with these widths.
+    pub const fn dtype(self, positions: IndexWidth, coordinates: IndexWidth) -> DType {
+        self.width(positions, coordinates).dtype()
+    }
+}
+
+/// The kind of storage of one level, without its properties. Kinds are the same if their names are.
+#[derive(Clone, Copy)]
+pub struct LevelKind(&'static LevelInfo);
 
 /// A level of a format: its kind, and what holds of the coordinates it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level {
     /// How coordinates are stored.
     pub kind: LevelKind,
-    /// No coordinate occurs twice under one parent. Always true of dense levels. A level that is not unique repeats
-    /// a coordinate once for each position of the singleton levels below it (as the rows of a coordinate list do).
+    /// No coordinate occurs twice under one parent. A level that is not unique repeats a coordinate once for each position
+    /// of the singleton levels below it (as the rows of a coordinate list do).
     pub unique: bool,
 }
 
@@ -41,7 +104,7 @@ pub struct Level {
 pub struct Properties {
     /// Every coordinate of the dimension is stored.
     pub full: bool,
-    /// Coordinates under one parent ascend.
+    /// Coordinates under one parent ascend with their positions.
     pub ordered: bool,
     /// No coordinate occurs twice under one parent.
     pub unique: bool,
@@ -49,18 +112,22 @@ pub struct Properties {
     pub branchless: bool,
     /// Positions are contiguous: no position is unused.
     pub compact: bool,
+    /// Coordinates without entries may be stored, with zeros, to fill up.
+    pub padded: bool,
+    /// There is at most one coordinate under each parent.
+    pub single: bool,
 }
 
 /// Which access and assembly functions a level offers (Chou et al. 2018, Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Coordinates can be enumerated and each gives its position.
+    /// Coordinates can be enumerated, one after the other, and each gives its position.
     pub iterate_coordinates: bool,
-    /// Positions can be enumerated and each gives its coordinate.
+    /// Any range of positions can be enumerated, and each that is used gives its coordinate.
     pub iterate_positions: bool,
     /// The position of a coordinate is computed without a search and always exists.
     pub locate: bool,
-    /// The position of a coordinate can be searched for (logarithmic time); it may be absent.
+    /// The position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
     pub search: bool,
     /// A result can be assembled by appending coordinates in order.
     pub append: bool,
@@ -68,96 +135,223 @@ pub struct Capabilities {
     pub insert: bool,
 }
 
+impl Properties {
+    /// Those of levels that store coordinates in order, each once, as compressed ones do.
+    pub const ASCENDING: Properties = COMPRESSED.properties;
+}
+
+impl Capabilities {
+    /// Nothing: kernels cannot walk through the level, and take it converted.
+    pub const NONE: Capabilities = Capabilities {
+        iterate_coordinates: false,
+        iterate_positions: false,
+        locate: false,
+        search: false,
+        append: false,
+        insert: false,
+    };
+
+    /// Whether coordinates can be enumerated in some way.
+    pub const fn iterate(self) -> bool {
+        self.iterate_coordinates || self.iterate_positions
+    }
+}
+
+static DENSE: LevelInfo = LevelInfo {
+    name: "dense",
+    letter: 'd',
+    repeating: None,
+    properties: Properties {
+        full: true,
+        ordered: true,
+        unique: true,
+        branchless: false,
+        compact: true,
+        padded: true,
+        single: false,
+    },
+    capabilities: Capabilities {
+        iterate_coordinates: true,
+        iterate_positions: false,
+        locate: true,
+        search: false,
+        append: false,
+        insert: true,
+    },
+    parts: &[],
+};
+
+static COMPRESSED: LevelInfo = LevelInfo {
+    name: "compressed",
+    letter: 's',
+    repeating: Some('u'),
+    properties: Properties {
+        full: false,
+        ordered: true,
+        unique: true,
+        branchless: false,
+        compact: true,
+        padded: false,
+        single: false,
+    },
+    capabilities: Capabilities {
+        iterate_coordinates: false,
+        iterate_positions: true,
+        locate: false,
+        search: true,
+        append: true,
+        insert: false,
+    },
+    parts: &[Part::POSITIONS, Part::COORDINATES],
+};
+
+static SINGLETON: LevelInfo = LevelInfo {
+    name: "singleton",
+    letter: 'q',
+    repeating: Some('c'),
+    properties: Properties {
+        full: false,
+        ordered: true,
+        unique: true,
+        branchless: true,
+        compact: true,
+        padded: false,
+        single: true,
+    },
+    capabilities: Capabilities {
+        iterate_coordinates: false,
+        iterate_positions: true,
+        locate: false,
+        search: false,
+        append: true,
+        insert: false,
+    },
+    parts: &[Part::COORDINATES],
+};
+
+impl LevelKind {
+    /// Every coordinate of the dimension is stored, implicitly: position = parent position * size + coordinate.
+    pub const DENSE: LevelKind = LevelKind(&DENSE);
+    /// A segment of coordinates per parent position: `pos[p] .. pos[p+1]` into `crd`.
+    pub const COMPRESSED: LevelKind = LevelKind(&COMPRESSED);
+    /// One coordinate per parent position: `crd[p]`.
+    pub const SINGLETON: LevelKind = LevelKind(&SINGLETON);
+
+    /// The kind that describes itself so.
+    pub const fn new(info: &'static LevelInfo) -> LevelKind {
+        LevelKind(info)
+    }
+
+    /// All kinds: the plain ones, and then the others in the order of their names.
+    pub fn all() -> Vec<LevelKind> {
+        let mut others: Vec<LevelKind> = LEVELS.iter().map(LevelKind).collect();
+        others.sort();
+        [vec![LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON], others].concat()
+    }
+
+    /// What the kind is.
+    pub const fn info(self) -> &'static LevelInfo {
+        self.0
+    }
+
+    /// Whether this is one of the kinds that all others are converted through.
+    pub fn is_plain(self) -> bool {
+        [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON].contains(&self)
+    }
+
+    /// The place of an array among those of a level.
+    pub fn place(self, name: &str) -> Option<usize> {
+        self.0.parts.iter().position(|part| part.name == name)
+    }
+}
+
+impl PartialEq for LevelKind {
+    fn eq(&self, other: &LevelKind) -> bool {
+        std::ptr::eq(self.0, other.0) || self.0.name == other.0.name
+    }
+}
+
+impl Eq for LevelKind {}
+
+impl Hash for LevelKind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+impl PartialOrd for LevelKind {
+    fn partial_cmp(&self, other: &LevelKind) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for LevelKind {
+    fn cmp(&self, other: &LevelKind) -> Ordering {
+        self.0.name.cmp(other.0.name)
+    }
+}
+
+impl fmt::Debug for LevelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
 impl Level {
     /// A dense level.
-    pub const DENSE: Level = Level { kind: LevelKind::Dense, unique: true };
+    pub const DENSE: Level = Level { kind: LevelKind::DENSE, unique: true };
     /// A compressed level with unique coordinates.
-    pub const COMPRESSED: Level = Level { kind: LevelKind::Compressed, unique: true };
+    pub const COMPRESSED: Level = Level { kind: LevelKind::COMPRESSED, unique: true };
     /// A compressed level that repeats coordinates, one for each entry below.
-    pub const COMPRESSED_NONUNIQUE: Level = Level { kind: LevelKind::Compressed, unique: false };
+    pub const COMPRESSED_NONUNIQUE: Level = Level { kind: LevelKind::COMPRESSED, unique: false };
     /// A singleton level whose coordinates are unique under one coordinate of the level above.
-    pub const SINGLETON: Level = Level { kind: LevelKind::Singleton, unique: true };
+    pub const SINGLETON: Level = Level { kind: LevelKind::SINGLETON, unique: true };
     /// A singleton level that repeats coordinates.
-    pub const SINGLETON_NONUNIQUE: Level = Level { kind: LevelKind::Singleton, unique: false };
+    pub const SINGLETON_NONUNIQUE: Level = Level { kind: LevelKind::SINGLETON, unique: false };
 
     /// What always holds of the level's coordinates.
     pub const fn properties(self) -> Properties {
-        match self.kind {
-            LevelKind::Dense => {
-                Properties { full: true, ordered: true, unique: true, branchless: false, compact: true }
-            }
-            LevelKind::Compressed => {
-                Properties { full: false, ordered: true, unique: self.unique, branchless: false, compact: true }
-            }
-            LevelKind::Singleton => {
-                Properties { full: false, ordered: true, unique: self.unique, branchless: true, compact: true }
-            }
-        }
+        let properties = self.kind.0.properties;
+        Properties { unique: properties.unique && self.unique, ..properties }
     }
 
     /// Which access and assembly functions the level offers.
     pub const fn capabilities(self) -> Capabilities {
-        match self.kind {
-            LevelKind::Dense => Capabilities {
-                iterate_coordinates: true,
-                iterate_positions: false,
-                locate: true,
-                search: false,
-                append: false,
-                insert: true,
-            },
-            LevelKind::Compressed => Capabilities {
-                iterate_coordinates: false,
-                iterate_positions: true,
-                locate: false,
-                search: self.unique,
-                append: true,
-                insert: false,
-            },
-            LevelKind::Singleton => Capabilities {
-                iterate_coordinates: false,
-                iterate_positions: true,
-                locate: false,
-                search: false,
-                append: true,
-                insert: false,
-            },
-        }
+        let capabilities = self.kind.0.capabilities;
+        Capabilities { search: capabilities.search && self.unique, ..capabilities }
     }
 
     /// The level for a letter of the command line: `d` dense, `s` compressed, `u` compressed non-unique,
-    /// `q` singleton, `c` singleton non-unique.
-    pub const fn from_letter(letter: char) -> Option<Level> {
-        Some(match letter {
-            'd' => Level::DENSE,
-            's' => Level::COMPRESSED,
-            'u' => Level::COMPRESSED_NONUNIQUE,
-            'q' => Level::SINGLETON,
-            'c' => Level::SINGLETON_NONUNIQUE,
-            _ => return None,
-        })
+    /// `q` singleton, `c` singleton non-unique, and those of other kinds.
+    pub fn from_letter(letter: char) -> Option<Level> {
+        let of = |kind: LevelKind| {
+            let unique = kind.0.letter == letter;
+            (unique || kind.0.repeating == Some(letter)).then_some(Level { kind, unique })
+        };
+        let plain = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
+        plain.into_iter().chain(LEVELS.iter().map(LevelKind)).find_map(of)
     }
 
     /// The letter of the command line.
-    pub const fn letter(self) -> char {
-        match (self.kind, self.unique) {
-            (LevelKind::Dense, _) => 'd',
-            (LevelKind::Compressed, true) => 's',
-            (LevelKind::Compressed, false) => 'u',
-            (LevelKind::Singleton, true) => 'q',
-            (LevelKind::Singleton, false) => 'c',
+    pub fn letter(self) -> char {
+        let info = self.kind.0;
+        if self.unique { info.letter } else { info.repeating.unwrap_or(info.letter) }
+    }
+
+    /// All levels there are, with their letters in a sentence: `d dense, s compressed, u compressed non-unique, ..`.
+    pub fn alphabet() -> String {
+        let mut words = Vec::new();
+        for kind in LevelKind::all() {
+            words.push(format!("{} {}", kind.0.letter, kind.0.name));
+            words.extend(kind.0.repeating.map(|letter| format!("{letter} {} non-unique", kind.0.name)));
         }
+        words.join(", ")
     }
 }
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.kind {
-            LevelKind::Dense => "dense",
-            LevelKind::Compressed => "compressed",
-            LevelKind::Singleton => "singleton",
-        };
-        f.write_str(name)?;
+        f.write_str(self.kind.0.name)?;
         if !self.unique {
             f.write_str("(non-unique)")?;
         }

@@ -13,5 +13,5 @@ mod map;
 
 pub use dtype::{DType, Kind};
 pub use format::{Format, FormatError, FormatSpec, IndexWidth};
-pub use level::{Capabilities, Level, LevelKind, Properties};
+pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Recovery, Term};

@@ -1,8 +1,7 @@
 //! Running a statement on the reference interpreter: tensors are copied into its memory and the result is validated.
 
-use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::{DType, LevelKind};
+use lacunar_formats::DType;
 use lacunar_imp::interp::interpret;
 use lacunar_imp::{ArrayData, ArrayRole, Memory, Param, Status};
 use lacunar_runtime::abi::KernelStatus;
@@ -88,12 +87,7 @@ impl Call<'_> {
                         before if tensor == result => before.as_ref().ok_or_else(missing_pattern)?,
                         _ => self.input(tensor)?,
                     };
-                    let storage = &given.levels()[level];
-                    let found = match part {
-                        Part::Positions => storage.pos(),
-                        Part::Coordinates => storage.crd(),
-                    };
-                    array(found.ok_or_else(missing_pattern)?)
+                    array(given.levels()[level].array(part.name).ok_or_else(missing_pattern)?)
                 }
             };
             places.push(binding);
@@ -119,24 +113,12 @@ impl Call<'_> {
         let mut positions = 1u64;
         for (level, kind) in format.levels().iter().enumerate() {
             let size = dims[format.mode_order()[level]];
-            match kind.kind {
-                LevelKind::Dense => {
-                    positions = product([positions, size])?;
-                    levels.push(LevelStorage::dense(size));
-                }
-                LevelKind::Compressed => {
-                    let pos = take(Binding::Level(result, level, Part::Positions), positions + 1);
-                    let pos = pos.ok_or_else(missing_pattern)?;
-                    let edges = pos.indices().ok_or_else(missing_pattern)?;
-                    positions = if edges.is_empty() { 0 } else { edges.get(edges.len() - 1) };
-                    let crd = take(Binding::Level(result, level, Part::Coordinates), positions);
-                    levels.push(LevelStorage::compressed(pos, crd.ok_or_else(missing_pattern)?));
-                }
-                LevelKind::Singleton => {
-                    let crd = take(Binding::Level(result, level, Part::Coordinates), positions);
-                    levels.push(LevelStorage::singleton(crd.ok_or_else(missing_pattern)?));
-                }
-            }
+            let mut take = |part, len| -> Result<Buffer, Error> {
+                take(Binding::Level(result, level, part), len).ok_or_else(missing_pattern)
+            };
+            let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
+            levels.push(storage);
+            positions = count;
         }
         let values = match take(Binding::Values(result), positions) {
             Some(values) => values,

@@ -6,9 +6,8 @@
 
 #![allow(unsafe_code)]
 
-use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::{DType, Format, LevelKind};
+use lacunar_formats::{DType, Format};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
@@ -121,11 +120,7 @@ impl Call<'_> {
                         _ if tensor == result => return Err(missing_pattern()),
                         _ => self.input(tensor)?.levels(),
                     };
-                    let storage = &levels[level];
-                    let array = match part {
-                        Part::Positions => storage.pos(),
-                        Part::Coordinates => storage.crd(),
-                    };
+                    let array = levels[level].array(part.name);
                     args.read(array.ok_or_else(|| Error::Argument("an index array is missing".to_string()))?);
                 }
             }
@@ -158,24 +153,12 @@ impl Call<'_> {
         let mut positions = 1u64;
         for (level, kind) in format.levels().iter().enumerate() {
             let size = dims[format.mode_order()[level]];
-            let part = |part| Binding::Level(result, level, part);
-            match kind.kind {
-                LevelKind::Dense => {
-                    positions = product([positions, size])?;
-                    levels.push(LevelStorage::dense(size));
-                }
-                LevelKind::Compressed => {
-                    let pos = take(part(Part::Positions), product([positions])? + 1)?.ok_or_else(missing_pattern)?;
-                    let edges = pos.indices().ok_or_else(missing_pattern)?;
-                    positions = edges.get(edges.len() - 1);
-                    let crd = take(part(Part::Coordinates), positions)?.ok_or_else(missing_pattern)?;
-                    levels.push(LevelStorage::compressed(pos, crd));
-                }
-                LevelKind::Singleton => {
-                    let crd = take(part(Part::Coordinates), positions)?.ok_or_else(missing_pattern)?;
-                    levels.push(LevelStorage::singleton(crd));
-                }
-            }
+            let mut take = |part, len| -> Result<Buffer, Error> {
+                take(Binding::Level(result, level, part), len)?.ok_or_else(missing_pattern)
+            };
+            let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
+            levels.push(storage);
+            positions = count;
         }
         let dtype = self.step.plan.kernel.tensors[result].dtype;
         let values = match take(Binding::Values(result), positions)? {

@@ -19,8 +19,8 @@ use lacunar_base::Arena;
 
 use crate::index::{Access, AssignOp, Expr, ExprKind, IndexVar, Role, Tensor, TensorId, VarId};
 use crate::provenance::Provenance;
-use crate::stored::StoredSpace;
 use crate::schedule::Assembly;
+use crate::stored::StoredSpace;
 
 /// A statement with the tensors and variables it names: one kernel.
 #[derive(Clone, Debug, Default)]

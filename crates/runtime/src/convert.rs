@@ -18,7 +18,7 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{DType, Format, LevelKind};
+use lacunar_formats::{DType, Format, Level};
 
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
@@ -42,18 +42,38 @@ impl Tensor {
             let (levels, order) = (format.order(), self.order());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
-        let format = widen(format, self.dims(), self.nnz());
-        if format == *self.format() {
-            return Ok(self.try_clone()?);
-        }
         if format.map().is_some() || self.format().map().is_some() {
-            return convert_columns(self, &format);
+            let format = widen(format, self.dims(), self.nnz());
+            return match format == *self.format() {
+                true => Ok(self.try_clone()?),
+                false => convert_columns(self, &format, is_padded(self.format())),
+            };
+        }
+        if !format.is_plain() || !self.format().is_plain() {
+            let same = widen(format, self.dims(), self.nnz()) == *self.format();
+            return if same { Ok(self.try_clone()?) } else { self.convert_spread(format) };
+        }
+        self.convert_plain(format, is_padded(self.format()))
+    }
+
+    /// Conversion from and to levels of kinds that are not plain.
+    fn convert_spread(&self, format: &Format) -> Result<Tensor, StorageError> {
+        let made = if self.format().is_plain() { None } else { Some(self.to_plain()?) };
+        let source = made.as_ref().unwrap_or(self);
+        let plain = source.convert_plain(&format.plain(), is_padded(self.format()))?;
+        if format.is_plain() { Ok(plain) } else { plain.spread(format) }
+    }
+
+    /// Conversion between formats of plain levels. `padded` says that stored zeros only fill up.
+    fn convert_plain(&self, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
+        let format = widen(format, self.dims(), self.nnz());
+        if format == *self.format() && padded == is_padded(&format) {
+            return Ok(self.try_clone()?);
         }
         if format.is_dense() {
             return to_dense(self, format);
         }
         let unsorted = unsorted_levels(self.format(), &format);
-        let padded = is_padded(self.format());
         if unsorted > 0 || padded {
             // What is in order already needs no bins, but levels are made of them at little cost.
             let levels = unsorted.max(1).min(format.order() - 1);
@@ -64,10 +84,10 @@ impl Tensor {
         }
         let layout = Layout::new(&level_sizes(self.dims(), &format));
         match layout.bits() {
-            0..=32 => convert_keyed(self, format, layout, Entries::Keys32),
-            33..=64 => convert_keyed(self, format, layout, Entries::Keys64),
-            65..=128 => convert_keyed(self, format, layout, Entries::Keys128),
-            _ => convert_columns(self, &format),
+            0..=32 => convert_keyed(self, (format, padded), layout, Entries::Keys32),
+            33..=64 => convert_keyed(self, (format, padded), layout, Entries::Keys64),
+            65..=128 => convert_keyed(self, (format, padded), layout, Entries::Keys128),
+            _ => convert_columns(self, &format, padded),
         }
     }
 
@@ -83,12 +103,14 @@ impl Tensor {
     }
 }
 
-/// Whether some stored zeros only fill up: below dense levels, positions exist whether or not there are entries.
+/// Whether some stored zeros only fill up: below dense levels, and others that are padded, positions exist whether or not
+/// there are entries.
 fn is_padded(format: &Format) -> bool {
-    let compressed = format.levels().iter().rposition(|level| level.kind == LevelKind::Compressed);
-    let below = compressed.map_or(0, |level| level + 1);
-    format.levels()[below..].iter().any(|level| level.kind == LevelKind::Dense)
-        || (compressed.is_none() && format.order() > 0)
+    let exact = |level: &Level| !level.properties().padded && !level.properties().branchless;
+    match format.levels().iter().rposition(exact) {
+        Some(exact) => format.levels()[exact + 1..].iter().any(|level| level.properties().padded),
+        None => format.order() > 0,
+    }
 }
 
 /// How many outer levels of the target have to be sorted by: its levels from some level on are in order already if they
@@ -104,7 +126,7 @@ fn unsorted_levels(source: &Format, target: &Format) -> usize {
 
 fn convert_keyed<K: Key>(
     source: &Tensor,
-    format: Format,
+    (format, padded): (Format, bool),
     layout: Layout,
     wrap: fn(Keyed<K>) -> Entries,
 ) -> Result<Tensor, StorageError> {
@@ -118,7 +140,7 @@ fn convert_keyed<K: Key>(
         Some(shift) => key.with(coordinate, shift),
         None => key,
     })?;
-    let kept = match is_padded(source.format()) {
+    let kept = match padded {
         true => {
             let (nonzero_keys, nonzero) = drop_zeros(&keys, source.values())?;
             keys = nonzero_keys;
@@ -157,8 +179,8 @@ fn drop_zeros<T: Plain>(keys: &[T], values: &Buffer) -> Result<(Array<T>, Buffer
 }
 
 /// Converts by way of a coordinate list, where coordinates are too many for keys, or where a map lies between.
-fn convert_columns(source: &Tensor, format: &Format) -> Result<Tensor, StorageError> {
-    Tensor::from_coo(source.entries(is_padded(source.format()))?, format)
+fn convert_columns(source: &Tensor, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
+    Tensor::from_coo(source.entries(padded)?, format)
 }
 
 /// Puts every value at its place.

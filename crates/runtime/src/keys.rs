@@ -161,11 +161,6 @@ impl Entries {
         with_access!(self, entries => entries.len())
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The coordinates of a level as an array, in the order of entries. The level is not asked for again.
     ///
     /// # Errors

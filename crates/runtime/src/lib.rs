@@ -29,6 +29,7 @@ pub mod random;
 mod remap;
 mod runs;
 mod sort;
+mod spread;
 mod stats;
 pub mod storage;
 pub mod tensor;

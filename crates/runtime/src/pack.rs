@@ -46,6 +46,9 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     if let Some(map) = format.map() {
         return remap::pack(coo, format, map);
     }
+    if !format.is_plain() {
+        return pack(coo, &format.plain())?.spread(format);
+    }
     let format = widen(format, &coo.dims, coo.len() as u64);
     if format.is_dense() {
         return pack_dense(coo, format);
@@ -306,7 +309,7 @@ pub(crate) fn build(
     mut entries: Entries,
     values: Buffer,
 ) -> Result<Tensor, StorageError> {
-    let dense_below = format.levels().iter().rev().take_while(|level| level.kind == LevelKind::Dense).count();
+    let dense_below = format.levels().iter().rev().take_while(|level| level.kind == LevelKind::DENSE).count();
     let outer = format.order() - dense_below;
     let mut bounds = Bounds::Root(entries.len());
     let mut levels = Vec::with_capacity(format.order());

@@ -11,6 +11,8 @@
 
 use std::ops::Range;
 
+use lacunar_formats::LevelKind;
+
 use crate::buffer::Indices;
 use crate::storage::LevelStorage;
 
@@ -161,7 +163,7 @@ impl Runs for Blocks {
     }
 }
 
-/// Runs of any level kind.
+/// Runs of any plain level kind.
 pub enum AnyRuns<'a> {
     /// Compressed, 32-bit coordinates.
     Segments32(Segments<'a, u32>),
@@ -176,22 +178,18 @@ pub enum AnyRuns<'a> {
 }
 
 impl<'a> AnyRuns<'a> {
-    /// The runs of a level; `None` if its arrays are of no index type or its size is none in memory.
+    /// The runs of a plain level; `None` if its arrays are of no index type or its size is none in memory.
     pub fn of(level: &'a LevelStorage) -> Option<AnyRuns<'a>> {
-        match level {
-            LevelStorage::Compressed(level) => {
-                let pos = level.pos.indices()?;
-                Some(match level.crd.indices()? {
-                    Indices::U32(crd) => AnyRuns::Segments32(Segments { pos, crd }),
-                    Indices::U64(crd) => AnyRuns::Segments64(Segments { pos, crd }),
-                })
-            }
-            LevelStorage::Singleton(level) => Some(match level.crd.indices()? {
-                Indices::U32(crd) => AnyRuns::Singles32(Singles { crd }),
-                Indices::U64(crd) => AnyRuns::Singles64(Singles { crd }),
-            }),
-            LevelStorage::Dense(level) => Some(AnyRuns::Blocks(Blocks { size: usize::try_from(level.size).ok()? })),
+        if level.kind() == LevelKind::DENSE {
+            return Some(AnyRuns::Blocks(Blocks { size: usize::try_from(level.size()).ok()? }));
         }
+        let crd = level.crd()?.indices()?;
+        Some(match (level.pos(), crd) {
+            (Some(pos), Indices::U32(crd)) => AnyRuns::Segments32(Segments { pos: pos.indices()?, crd }),
+            (Some(pos), Indices::U64(crd)) => AnyRuns::Segments64(Segments { pos: pos.indices()?, crd }),
+            (None, Indices::U32(crd)) => AnyRuns::Singles32(Singles { crd }),
+            (None, Indices::U64(crd)) => AnyRuns::Singles64(Singles { crd }),
+        })
     }
 }
 

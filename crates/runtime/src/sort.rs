@@ -22,8 +22,6 @@ use crate::parallel::{self, GRAIN};
 
 /// An integer that holds the packed coordinates of an entry.
 pub trait Key: Plain + Ord + std::fmt::Debug {
-    /// Its number of bits.
-    const BITS: u32;
     /// Zero.
     const ZERO: Self;
     /// The lowest bits of `self >> shift`, as many as `mask` has ones.
@@ -43,7 +41,6 @@ pub trait Key: Plain + Ord + std::fmt::Debug {
 macro_rules! keys {
     ($($ty:ty),*) => { $(
         impl Key for $ty {
-            const BITS: u32 = <$ty>::BITS;
             const ZERO: $ty = 0;
             #[inline(always)]
             fn digit(self, shift: u32, mask: u64) -> u64 {

@@ -147,7 +147,7 @@ impl Tensor {
     /// ```
     pub fn heaviest(&self) -> Option<u64> {
         let kinds = self.format.levels();
-        if kinds.len() < 2 || !kinds[0].properties().unique {
+        if kinds.len() < 2 || !kinds[0].properties().unique || !self.format.is_plain() {
             return None;
         }
         let first = self.levels[0].positions(1)?;
@@ -236,6 +236,9 @@ impl Tensor {
 
     /// The stored entries; without those all bytes of whose value are zero, if it is `padded` with them.
     pub(crate) fn entries(&self, padded: bool) -> Result<Coo, StorageError> {
+        if !self.format.is_plain() {
+            return self.to_plain()?.entries(padded);
+        }
         let stored = self.stored_coordinates()?;
         let mut coords = match self.format.map() {
             Some(map) => remap::recover(&stored, map, &self.dims)?,
@@ -325,7 +328,7 @@ impl Tensor {
         self.enumerate(T::default(), |inherited, l, coordinate| if l == level { of(coordinate) } else { inherited })
     }
 
-    /// Goes down the levels: `combine(value at the parent position, level, coordinate)` at each position. Returns what
+    /// Goes down the levels, which are plain: `combine(value at the parent position, level, coordinate)` at each position. Returns what
     /// it gave at the positions of the innermost level.
     pub(crate) fn enumerate<T: Plain>(
         &self,

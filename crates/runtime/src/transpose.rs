@@ -54,7 +54,7 @@ impl Prefix {
             *stride = bins;
             bins = bins.checked_mul(u32::try_from(size).ok()?)?;
         }
-        let kept = format.levels()[..levels].iter().all(|level| level.kind == LevelKind::Dense);
+        let kept = format.levels()[..levels].iter().all(|level| level.kind == LevelKind::DENSE);
         let fits = kept || 4 * u64::from(bins) <= bytes.max(SMALL);
         let countable = u32::try_from(entries).is_ok() && bins < u32::MAX;
         (fits && countable).then_some(Prefix { strides, bins: bins as usize })
@@ -99,7 +99,7 @@ pub fn convert(source: &Tensor, format: &Format, prefix: Prefix, padded: bool) -
 
 /// Whether the innermost level is compressed.
 pub fn ends_compressed(format: &Format) -> bool {
-    format.levels().last().is_some_and(|level| level.kind == LevelKind::Compressed)
+    format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
 }
 
 /// A conversion: from what to what, and how.
@@ -151,7 +151,7 @@ impl Order<'_> {
         let shares: Vec<Share> = (0..outer).map(share).collect();
         let (bins, keys);
         let parents = match (shares.as_slice(), source.format().levels()[0].kind) {
-            (&[only], LevelKind::Dense) => Parents::Numbered(only),
+            (&[only], kind) if kind == LevelKind::DENSE => Parents::Numbered(only),
             _ => {
                 let with_bins = shares.iter().any(|share| share.stride != 0);
                 let with_keys = shares.iter().any(|share| share.mask != 0);
@@ -201,7 +201,7 @@ impl Prefix {
         offsets: Array<u32>,
     ) -> Result<(Vec<LevelStorage>, Bounds), StorageError> {
         let sizes = &level_sizes(dims, format)[..self.levels()];
-        if format.levels()[..self.levels()].iter().all(|level| level.kind == LevelKind::Dense) {
+        if format.levels()[..self.levels()].iter().all(|level| level.kind == LevelKind::DENSE) {
             let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
             return Ok((levels, Bounds::Explicit(Offsets::U32(offsets))));
         }

@@ -173,9 +173,9 @@ fn dense_tensors_are_compressed_in_any_order() {
     for from in permutations(3) {
         let dense = Tensor::from_coo(list.clone(), &Format::dense(3).with_mode_order(from).unwrap()).unwrap();
         for to in permutations(3) {
-            for levels in [[LevelKind::Compressed; 3], [LevelKind::Dense, LevelKind::Compressed, LevelKind::Compressed]]
+            for levels in [[LevelKind::COMPRESSED; 3], [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::COMPRESSED]]
             {
-                let level = |kind| if kind == LevelKind::Dense { Level::DENSE } else { Level::COMPRESSED };
+                let level = |kind| if kind == LevelKind::DENSE { Level::DENSE } else { Level::COMPRESSED };
                 let format = Format::new(levels.map(level).to_vec(), to.clone()).unwrap();
                 assert_eq!(dense.convert(&format).unwrap(), Tensor::from_coo(list.clone(), &format).unwrap());
             }

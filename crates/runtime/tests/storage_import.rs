@@ -128,9 +128,14 @@ fn corrupt(tensor: &Tensor, array: usize, place: usize, number: u32) -> Option<(
             level.try_map(|_, mut buffer| {
                 if seen == array && !buffer.is_empty() {
                     buffer.make_owned()?;
-                    let numbers = buffer.as_mut_slice::<u32>().unwrap();
-                    let place = place % numbers.len();
-                    changed = Some(std::mem::replace(&mut numbers[place], number) != number);
+                    let place = place % buffer.len();
+                    changed = Some(match buffer.as_mut_slice::<u64>() {
+                        Some(words) => std::mem::replace(&mut words[place], number.into()) != u64::from(number),
+                        None => {
+                            let numbers = buffer.as_mut_slice::<u32>().unwrap();
+                            std::mem::replace(&mut numbers[place], number) != number
+                        }
+                    });
                 }
                 seen += 1;
                 Ok::<_, StorageError>(buffer)
@@ -148,8 +153,9 @@ proptest! {
     #[test]
     fn corruptions_are_refused_or_harmless(
         entries in prop::collection::vec((0u32..4, 0u32..5, 0u32..3), 1..30),
-        format in prop::sample::select(vec!["dss", "sss", "ucq", "usd", "dds", "scc", "uqs", "uds", "ssq", "sqs"]),
-        array in 0usize..6,
+        format in prop::sample::select(vec!["dss", "sss", "ucq", "usd", "dds", "scc", "uqs", "uds", "ssq", "sqs", "dsb", "dek",
+            "lll", "dhs", "rtr", "khd", "dpp", "bpd", "trk", "dsp", "hdh", "sbl"]),
+        array in 0usize..9,
         place in any::<usize>(),
         number in prop_oneof![0u32..6, any::<u32>()],
     ) {

@@ -47,7 +47,12 @@ fn data() -> impl Strategy<Value = Coo> {
 }
 
 fn format(order: usize) -> impl Strategy<Value = Format> {
-    let letters = prop::collection::vec(prop::sample::select(vec!['d', 's', 'u', 'q', 'c']), order);
+    // Each plain kind as often as all others together.
+    let open: Vec<char> =
+        LevelKind::all().into_iter().filter(|kind| !kind.is_plain()).map(|kind| kind.info().letter).collect();
+    assert!(open.len() >= 8, "only {open:?}");
+    let plain = prop::sample::select(vec!['d', 's', 'u', 'q', 'c']);
+    let letters = prop::collection::vec(prop_oneof![5 => plain, 3 => prop::sample::select(open)], order);
     let modes = Just((0..order).collect::<Vec<_>>()).prop_shuffle();
     let width = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
     (letters, modes, width.clone(), width).prop_map(|(letters, modes, positions, coordinates)| {
@@ -64,9 +69,9 @@ fn case() -> impl Strategy<Value = (Coo, Format, Format)> {
     })
 }
 
-/// Whether a failure to pack is the format's: only singleton levels refuse data.
+/// Whether a failure to pack is the format's: only levels of at most one coordinate refuse data.
 fn refused(result: &Result<Tensor, StorageError>, format: &Format) -> bool {
-    let singleton = format.levels().iter().any(|level| level.kind == LevelKind::Singleton);
+    let singleton = format.levels().iter().any(|level| level.properties().single);
     matches!(result, Err(StorageError::NotRepresentable { .. })) && singleton
 }
 
@@ -103,7 +108,7 @@ proptest! {
 
     #[test]
     fn formats_without_singletons_and_coordinate_lists_hold_everything((coo, format, _) in case()) {
-        if format.levels().iter().all(|level| level.kind != LevelKind::Singleton) {
+        if !format.levels().iter().any(|level| level.properties().single) {
             prop_assert!(Tensor::from_coo(coo.clone(), &format).is_ok());
         }
         let list = Format::coo(coo.dims.len());
@@ -187,6 +192,39 @@ fn large_lists_in_any_order_are_packed_alike_by_any_number_of_threads() {
             }
         }
     }
+}
+
+/// The arrays of each kind, for one matrix.
+#[test]
+fn every_kind_stores_what_its_file_says() {
+    let list = coo(&[3, 4], &[(vec![0, 0], 5), (vec![0, 2], 6), (vec![0, 3], 7), (vec![2, 1], 8)]);
+    let none = u32::MAX;
+    /// A format, the arrays of its second level, and the values.
+    type Stored<'a> = (&'a str, &'a [(&'a str, &'a [u32])], &'a [i64]);
+    let arrays: [Stored; 6] = [
+        ("de", &[("pos", &[0, 4, 4, 6])], &[5, 0, 6, 7, 0, 8]),
+        ("dk", &[("pos", &[0, 4, 4, 5]), ("first", &[0, 0, 1])], &[5, 0, 6, 7, 8]),
+        ("dl", &[("pos", &[0, 4, 5, 7]), ("end", &[3, 4, 6]), ("crd", &[0, 2, 3, 0, 0, 1, 0])], &[5, 6, 7, 0, 0, 8, 0]),
+        ("dt", &[("pos", &[0, 3, 3, 4]), ("delta", &[0, 2, 1, 1])], &[5, 6, 7, 8]),
+        ("dr", &[("run", &[0, 2, 2, 3]), ("crd", &[0, 2, 1]), ("start", &[0, 1, 3, 4])], &[5, 6, 7, 8]),
+        ("sp:1,0", &[("crd", &[0, 2, 0, 0])], &[5, 8, 6, 7]),
+    ];
+    for (format, expected, values) in arrays {
+        let format: lacunar_formats::FormatSpec = format.parse().unwrap();
+        let tensor = Tensor::from_coo(list.clone(), &format.resolve(2).unwrap()).unwrap();
+        assert_eq!(tensor.values().as_slice::<i64>(), Some(values), "{}", tensor.format());
+        for (name, numbers) in expected {
+            assert_eq!(tensor.levels()[1].array(name).unwrap().as_slice::<u32>(), Some(*numbers), "{name}");
+        }
+    }
+    let format = |letters: &str| letters.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2).unwrap();
+    let bitmap = Tensor::from_coo(list.clone(), &format("db")).unwrap();
+    assert_eq!(bitmap.levels()[1].array("bits").unwrap().as_slice::<u64>(), Some(&[0b1101, 0, 0b10][..]));
+    assert_eq!(bitmap.values().as_slice::<i64>(), Some(&[5, 0, 6, 7, 0, 0, 0, 0, 0, 8, 0, 0][..]));
+    let hashed = Tensor::from_coo(list, &format("dh")).unwrap();
+    assert_eq!(hashed.levels()[1].pos().unwrap().as_slice::<u32>(), Some(&[0, 8, 8, 10][..]));
+    let table = hashed.levels()[1].crd().unwrap().as_slice::<u32>().unwrap();
+    assert_eq!(table.iter().filter(|&&crd| crd == none).count(), 6);
 }
 
 #[test]

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format, FormatSpec};
+use lacunar_formats::{DType, Format, FormatSpec, LevelKind};
 use lacunar_front::Declarations;
 use serde::Deserialize;
 use serde_json::Value;
@@ -378,16 +378,14 @@ fn stored(format: &Format, arrays: &[Vec<f64>]) -> Vec<Vec<u64>> {
     for (level, pair) in format.levels().iter().zip(arrays.chunks(2)) {
         let mut next = Vec::new();
         for (position, prefix) in positions {
-            let children: Vec<(usize, u64)> = match level.kind {
-                lacunar_formats::LevelKind::Dense => {
-                    let size = at(&pair[0], 0);
-                    (0..size).map(|c| (position * size as usize + c as usize, c)).collect()
-                }
-                lacunar_formats::LevelKind::Compressed => {
-                    let range = at(&pair[0], position) as usize..at(&pair[0], position + 1) as usize;
-                    range.map(|place| (place, at(&pair[1], place))).collect()
-                }
-                lacunar_formats::LevelKind::Singleton => vec![(position, at(&pair[1], position))],
+            let children: Vec<(usize, u64)> = if level.kind == LevelKind::DENSE {
+                let size = at(&pair[0], 0);
+                (0..size).map(|c| (position * size as usize + c as usize, c)).collect()
+            } else if level.kind == LevelKind::SINGLETON {
+                vec![(position, at(&pair[1], position))]
+            } else {
+                let range = at(&pair[0], position) as usize..at(&pair[0], position + 1) as usize;
+                range.map(|place| (place, at(&pair[1], place))).collect()
             };
             next.extend(children.into_iter().map(|(place, c)| (place, [prefix.clone(), vec![c]].concat())));
         }

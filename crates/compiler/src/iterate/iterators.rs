@@ -7,10 +7,12 @@
 //! ```
 //!
 //! Where the schedule replaces coordinates by the positions of one access, the others are searched.
+//! Levels whose coordinates cannot be enumerated in order are searched as well.
 //! A level that is a second one over the same variable (`A(i,i)`) cannot be iterated together with the first, on whose
 //! position it depends; once the coordinate is known, it is *searched*.
 
 use super::space::replaced_by;
+use crate::levels::is_iterated;
 use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
@@ -73,14 +75,15 @@ pub fn iterators(kernel: &Kernel, body: &Stmt, var: VarId) -> Vec<Iterator> {
             if found.iter().any(|iterator| iterator.access == access) {
                 continue;
             }
-            for (level, _) in sparse_levels(kernel, access.tensor) {
+            for (level, kind) in sparse_levels(kernel, access.tensor) {
                 if level_var(kernel, &access, level) != var {
                     continue;
                 }
                 let again = (0..level).any(|above| level_var(kernel, &access, above) == var);
                 // The loop may be over the positions of another access.
                 let other = driven.as_ref().is_some_and(|driven| *driven != access);
-                let mode = if again || other { Mode::Search } else { Mode::Coiterate };
+                let listed = matches!(kernel.tensors[access.tensor].role, Role::Workspace(_)) || is_iterated(kind);
+                let mode = if again || other || !listed { Mode::Search } else { Mode::Coiterate };
                 found.push(Iterator { access: access.clone(), level, mode });
             }
         }

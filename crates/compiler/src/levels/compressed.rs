@@ -10,8 +10,16 @@
 //! never has holes.
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
+use linkme::distributed_slice;
 
-use super::{LevelCode, Part, Position};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, segment_of};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "compressed", make };
+
+fn make(Arrays { arrays, whole, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Compressed { pos: arrays[0], crd: arrays[1], first: i64::from(whole) })
+}
 
 /// A compressed level of a tensor.
 #[derive(Debug)]
@@ -27,19 +35,14 @@ pub struct Compressed {
 impl LevelCode for Compressed {
     fn array(&self, part: Part) -> Option<ArrayId> {
         match part {
-            Part::Positions => Some(self.pos),
-            Part::Coordinates => Some(self.crd),
+            Part::POSITIONS => Some(self.pos),
+            Part::COORDINATES => Some(self.crd),
+            _ => None,
         }
     }
 
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = match parent {
-            Position::One(parent) => {
-                let one = b.int(1);
-                (parent, b.add(parent, one))
-            }
-            Position::Range(first, end) => (first, end),
-        };
+        let (first, end) = parent.range(b);
         (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
     }
 
@@ -48,23 +51,15 @@ impl LevelCode for Compressed {
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
-        // The last segment that begins at the position or before it; those after it begin behind.
-        let (zero, one) = (b.int(0), b.int(1));
-        let (edges, behind) = (b.add(parents, one), b.add(position, one));
-        let next = b.lower_bound(self.pos, zero, edges, behind);
-        b.sub(next, one)
+        segment_of(b, self.pos, position, parents)
     }
 
-    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+    fn seek(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         b.lower_bound(self.crd, begin, end, coordinate)
     }
 
-    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
-        b.load_index(name, self.crd, position)
-    }
-
-    fn search_array(&self) -> Option<ArrayId> {
-        Some(self.crd)
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        b.load_index(name, self.crd, at.position)
     }
 
     fn append_init(&self, b: &mut Builder, parents: Option<ExprId>) {

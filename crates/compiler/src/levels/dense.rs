@@ -7,8 +7,16 @@
 //! Nothing is stored and nothing is iterated: a loop over the dimension locates each coordinate.
 
 use lacunar_imp::{BinaryOp, Builder, ExprId};
+use linkme::distributed_slice;
 
-use super::{LevelCode, Position};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "dense", make };
+
+fn make(Arrays { size, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Dense { size })
+}
 
 /// A dense level of a tensor.
 #[derive(Debug)]
@@ -30,12 +38,12 @@ impl LevelCode for Dense {
         b.binary(BinaryOp::Div, position, self.size)
     }
 
-    fn seek(&self, b: &mut Builder, begin: ExprId, _end: ExprId, coordinate: ExprId) -> ExprId {
+    fn seek(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, _end: ExprId, coordinate: ExprId) -> ExprId {
         b.add(begin, coordinate)
     }
 
-    fn coordinate(&self, _b: &mut Builder, _name: &str, position: ExprId) -> ExprId {
-        position
+    fn coordinate(&self, _b: &mut Builder, _name: &str, at: At) -> ExprId {
+        at.position
     }
 
     fn locate(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {

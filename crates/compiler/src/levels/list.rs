@@ -3,10 +3,10 @@
 //! Workspaces only; no tensor of a user is stored so. They are read after they are complete and in order. The levels below are
 //! [`ListedSingleton`]s.
 
-use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId};
+use lacunar_imp::{ArrayId, Builder, ExprId, VarId};
 
 use super::singleton::Singleton;
-use super::{LevelCode, Position};
+use super::{At, LevelCode, Position, first_reaching};
 
 /// The list of a workspace's coordinates.
 #[derive(Debug)]
@@ -30,12 +30,12 @@ impl LevelCode for List {
         b.int(0)
     }
 
-    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+    fn seek(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         seek(b, self.keys, begin, end, coordinate)
     }
 
-    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
-        b.load_index(name, self.keys, position)
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        b.load_index(name, self.keys, at.position)
     }
 
     fn count_positions(&self, b: &mut Builder, _parents: ExprId, _size: ExprId) -> ExprId {
@@ -60,12 +60,12 @@ impl LevelCode for ListedSingleton {
         self.0.parent(b, position, parents)
     }
 
-    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+    fn seek(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         seek(b, self.0.crd, begin, end, coordinate)
     }
 
-    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
-        self.0.coordinate(b, name, position)
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        self.0.coordinate(b, name, at)
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId {
@@ -76,16 +76,5 @@ impl LevelCode for ListedSingleton {
 /// The first position whose coordinate is `coordinate` or more. The coordinates of a list are signed, which the search of
 /// [`Builder::lower_bound`] is not for.
 fn seek(b: &mut Builder, keys: ArrayId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
-    let at = b.declare("at", begin);
-    let here = b.var(at);
-    let left = b.compare(CompareOp::Lt, here, end);
-    b.while_loop(left, |b| {
-        let own = b.load_index("own", keys, here);
-        let reached = b.compare(CompareOp::Ge, own, coordinate);
-        b.if_then(reached, |b| b.push(Stmt::Break));
-        let one = b.int(1);
-        let next = b.add(here, one);
-        b.assign(at, next);
-    });
-    here
+    first_reaching(b, begin, end, coordinate, |b, here| b.load_index("own", keys, here))
 }

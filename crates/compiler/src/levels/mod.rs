@@ -1,30 +1,60 @@
 //! Step 4: the code that each level kind emits, one kind a file.
 //!
 //! [`LevelCode`] is the interface of the format abstraction: iterating positions, locating a coordinate, and assembling
-//! a result by appending. The lowering calls nothing else; a new kind is one more file here, a line in [`level_code`], and
-//! the file of the same name in `runtime/src/storage/`.
+//! a result by appending. The lowering calls nothing else. A kind is one file here, which puts itself into [`CODES`], and the
+//! file of the same name in `runtime/src/storage/`; nothing here names it.
+//!
+//! An iterator is a position that goes up, `begin .. end` under one parent position. Most kinds have a coordinate at each
+//! position between, which tells it. Those that do not say so ([`LevelCode::is_contiguous`]): then the lowering
+//! [starts](LevelCode::start) and [advances](LevelCode::advance) the position through them, and they may keep a variable
+//! beside it:
+//!
+//! ```text
+//! compressed                          delta-coded coordinates
+//! for p in pos[i] .. pos[i+1] {       p = pos[i]; at = 0 + delta[p]               start
+//!   j = crd[p]; ..                    while p < pos[i+1] {
+//! }                                     j = at; ..
+//!                                       p += 1; at += delta[p]                    advance
+//!                                     }
+//! ```
 //!
 //! Papers: Chou et al. 2018, §3.1-3.2 (level functions, Table 1 and Figure 6).
 
-mod compressed;
-mod dense;
-mod list;
-mod singleton;
-mod strided;
+// The table of kinds is a section of the program, which is all that this allows.
+#![allow(unsafe_code)]
 
-use lacunar_formats::{DType, Format, LevelKind};
-use lacunar_imp::{ArrayId, Builder, ExprId, VarId as ImpVar};
+automod::dir!("src/levels");
 
+use lacunar_base::Diagnostic;
+use lacunar_formats::{DType, Format, Level, LevelKind};
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
+use linkme::distributed_slice;
+
+pub use lacunar_formats::Part;
 pub use list::List;
 pub use strided::Strided;
 
-/// What one array of a level holds; with the level's number, its place in the kernel's interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// Where the segment of each parent position begins.
-    Positions,
-    /// The coordinate of each position.
-    Coordinates,
+/// How the code of a kind is made.
+pub struct LevelCoder {
+    /// The name of the kind.
+    pub kind: &'static str,
+    /// The code of a level.
+    pub make: fn(Arrays<'_>) -> Box<dyn LevelCode>,
+}
+
+/// The level kinds that kernels can walk through.
+#[distributed_slice]
+pub static CODES: [LevelCoder];
+
+/// What the code of a level is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrays<'a> {
+    /// The arrays of the kind's parts, in their order.
+    pub arrays: &'a [ArrayId],
+    /// The size of the dimension.
+    pub size: ExprId,
+    /// Whether the level is that of a whole tensor; otherwise it is that of a part of a result.
+    pub whole: bool,
 }
 
 /// Positions of a level that belong together.
@@ -34,6 +64,37 @@ pub enum Position {
     One(ExprId),
     /// All positions from the first up to the second, which share a coordinate (levels that are not unique).
     Range(ExprId, ExprId),
+}
+
+impl Position {
+    /// The position; of several, the first.
+    pub fn first(self) -> ExprId {
+        match self {
+            Position::One(position) | Position::Range(position, _) => position,
+        }
+    }
+
+    /// The positions as an interval.
+    pub fn range(self, b: &mut Builder) -> (ExprId, ExprId) {
+        match self {
+            Position::One(position) => {
+                let one = b.int(1);
+                (position, b.add(position, one))
+            }
+            Position::Range(first, end) => (first, end),
+        }
+    }
+}
+
+/// Where an iterator stands.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// The position of the level above (one of them, where they share a coordinate).
+    pub parent: ExprId,
+    /// The position.
+    pub position: ExprId,
+    /// What the kind keeps beside it.
+    pub state: Option<ImpVar>,
 }
 
 /// The code of one level of one tensor.
@@ -53,15 +114,45 @@ pub trait LevelCode: std::fmt::Debug {
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId;
 
     /// The first position of `begin .. end`, all under one parent, whose coordinate is `coordinate` or more; for levels
-    /// that are iterated.
-    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId;
+    /// that are iterated in order. Where positions are not contiguous, it may be before that one, behind all smaller coordinates.
+    fn seek(&self, _b: &mut Builder, _parent: ExprId, begin: ExprId, _end: ExprId, _coordinate: ExprId) -> ExprId {
+        begin
+    }
 
-    /// The coordinate at a position, for levels that are iterated.
-    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId;
+    /// The coordinate where an iterator stands, for levels that are iterated.
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId;
 
-    /// The array of coordinates and the range to search, for levels that are searched.
-    fn search_array(&self) -> Option<ArrayId> {
+    /// Whether every position within bounds has a coordinate, which the position tells.
+    fn is_contiguous(&self) -> bool {
+        true
+    }
+
+    /// Moves `position`, which is the first of an interval that ends before `end`, to the first position in it that has a
+    /// coordinate, if it has none itself. Gives the variable that is kept beside the position, if there is one.
+    fn start(&self, _b: &mut Builder, _parent: ExprId, _position: ImpVar, _end: ExprId) -> Option<ImpVar> {
         None
+    }
+
+    /// Moves `position` to the next that has a coordinate, or to `end`.
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: ImpVar, _end: ExprId, _state: Option<ImpVar>) {
+        let (at, one) = (b.var(position), b.int(1));
+        let next = b.add(at, one);
+        b.assign(position, next);
+    }
+
+    /// The positions of a coordinate among `begin .. end`, all those under one parent, for levels that are searched: none, if
+    /// they end where they begin.
+    fn find(
+        &self,
+        b: &mut Builder,
+        parent: ExprId,
+        (begin, end): (ExprId, ExprId),
+        coordinate: ExprId,
+    ) -> (ExprId, ExprId) {
+        let one = b.int(1);
+        let first = self.seek(b, parent, begin, end, coordinate);
+        let next = b.add(coordinate, one);
+        (first, self.seek(b, parent, first, end, next))
     }
 
     /// The position of a coordinate under a parent position, for levels that locate.
@@ -90,18 +181,31 @@ pub trait LevelCode: std::fmt::Debug {
     fn append_finish(&self, _b: &mut Builder, _parents: ExprId, _complete: bool) {}
 }
 
-/// The arrays that a level of a kind keeps.
-pub fn parts(kind: LevelKind) -> &'static [Part] {
-    match kind {
-        LevelKind::Dense => &[],
-        LevelKind::Compressed => &[Part::Positions, Part::Coordinates],
-        LevelKind::Singleton => &[Part::Coordinates],
-    }
+/// Whether there is code for the level's kind.
+pub fn has_code(level: Level) -> bool {
+    coder(level.kind).is_some()
+}
+
+/// Whether kernels can walk through the coordinates of a level in order.
+pub fn is_iterated(level: Level) -> bool {
+    level.properties().ordered && level.capabilities().iterate() && has_code(level)
+}
+
+/// Whether kernels can look coordinates up in a level.
+pub fn is_searched(level: Level) -> bool {
+    is_iterated(level) || (level.capabilities().search && has_code(level))
+}
+
+fn coder(kind: LevelKind) -> Option<&'static LevelCoder> {
+    CODES.iter().find(|coder| coder.kind == kind.info().name)
 }
 
 /// The code of level `level` of a tensor, whose arrays `array` makes, from the part, a name and the type of its elements.
 /// `size` is the size of the dimension it stores. `whole` says that the level is that of a whole tensor; otherwise it is
 /// that of a part of a result, to be put behind other parts, and its positions have no leading zero.
+///
+/// # Errors
+/// Kernels cannot walk through levels of the kind.
 pub fn level_code(
     name: &str,
     format: &Format,
@@ -109,21 +213,16 @@ pub fn level_code(
     size: ExprId,
     whole: bool,
     array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
-) -> Box<dyn LevelCode> {
+) -> Result<Box<dyn LevelCode>, Diagnostic> {
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
-    for part in parts(kind) {
-        let (suffix, width) = match part {
-            Part::Positions => ("pos", format.positions),
-            Part::Coordinates => ("crd", format.coordinates),
-        };
-        arrays.push(array(*part, &format!("{name}{}_{suffix}", level + 1), width.dtype()));
+    for part in kind.info().parts {
+        let dtype = part.dtype(format.positions, format.coordinates);
+        arrays.push(array(*part, &format!("{name}{}_{}", level + 1, part.name), dtype));
     }
-    match (kind, arrays.as_slice()) {
-        (LevelKind::Compressed, &[pos, crd]) => Box::new(compressed::Compressed { pos, crd, first: i64::from(whole) }),
-        (LevelKind::Singleton, &[crd]) => Box::new(singleton::Singleton { crd }),
-        _ => Box::new(dense::Dense { size }),
-    }
+    let unknown = || Diagnostic::internal(format!("kernels cannot walk through {kind:?} levels"));
+    let coder = coder(kind).ok_or_else(unknown)?;
+    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }))
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.
@@ -135,4 +234,41 @@ pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Box<dyn LevelCode>> {
             _ => Box::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
         })
         .collect()
+}
+
+/// The segment that a position lies in, of segments that begin at `pos[0 .. segments]`: the last that begins at the position
+/// or before it; those after it begin behind.
+pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segments: ExprId) -> ExprId {
+    let (zero, one) = (b.int(0), b.int(1));
+    let (edges, behind) = (b.add(segments, one), b.add(position, one));
+    let next = b.lower_bound(pos, zero, edges, behind);
+    b.sub(next, one)
+}
+
+/// The number in an index array that is no coordinate, as kernels load it: the largest of its type.
+pub(crate) fn none_in(b: &mut Builder, array: ArrayId) -> ExprId {
+    let wide = b.function().arrays[array].elem == DType::U64;
+    b.int(if wide { -1 } else { i64::from(u32::MAX) })
+}
+
+/// The first position of `begin .. end` whose coordinate, which `coordinate` loads, is `wanted` or more, from one to the next.
+pub(crate) fn first_reaching(
+    b: &mut Builder,
+    begin: ExprId,
+    end: ExprId,
+    wanted: ExprId,
+    coordinate: impl FnOnce(&mut Builder, ExprId) -> ExprId,
+) -> ExprId {
+    let at = b.declare("at", begin);
+    let here = b.var(at);
+    let left = b.compare(CompareOp::Lt, here, end);
+    b.while_loop(left, |b| {
+        let own = coordinate(b, here);
+        let reached = b.compare(CompareOp::Ge, own, wanted);
+        b.if_then(reached, |b| b.push(Stmt::Break));
+        let one = b.int(1);
+        let next = b.add(here, one);
+        b.assign(at, next);
+    });
+    here
 }

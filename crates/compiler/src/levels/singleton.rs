@@ -5,8 +5,16 @@
 //! ```
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
+use linkme::distributed_slice;
 
-use super::{LevelCode, Part, Position};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "singleton", make };
+
+fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Singleton { crd: arrays[0] })
+}
 
 /// A singleton level of a tensor.
 #[derive(Debug)]
@@ -17,17 +25,11 @@ pub struct Singleton {
 
 impl LevelCode for Singleton {
     fn array(&self, part: Part) -> Option<ArrayId> {
-        (part == Part::Coordinates).then_some(self.crd)
+        (part == Part::COORDINATES).then_some(self.crd)
     }
 
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        match parent {
-            Position::One(parent) => {
-                let one = b.int(1);
-                (parent, b.add(parent, one))
-            }
-            Position::Range(first, end) => (first, end),
-        }
+        parent.range(b)
     }
 
     fn span(&self, _b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
@@ -38,16 +40,12 @@ impl LevelCode for Singleton {
         position
     }
 
-    fn seek(&self, b: &mut Builder, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+    fn seek(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         b.lower_bound(self.crd, begin, end, coordinate)
     }
 
-    fn coordinate(&self, b: &mut Builder, name: &str, position: ExprId) -> ExprId {
-        b.load_index(name, self.crd, position)
-    }
-
-    fn search_array(&self) -> Option<ArrayId> {
-        Some(self.crd)
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        b.load_index(name, self.crd, at.position)
     }
 
     fn append_reserve(&self, b: &mut Builder, count: ExprId) {

@@ -9,7 +9,7 @@
 
 use lacunar_imp::{BinaryOp, Builder, ExprId};
 
-use super::{LevelCode, Position};
+use super::{At, LevelCode, Position};
 
 /// A level that walks through a dimension, or through what is left of it.
 #[derive(Debug)]
@@ -36,12 +36,8 @@ impl LevelCode for Strided {
         b.binary(BinaryOp::Div, position, self.size)
     }
 
-    fn seek(&self, _b: &mut Builder, begin: ExprId, _end: ExprId, _coordinate: ExprId) -> ExprId {
-        begin
-    }
-
-    fn coordinate(&self, _b: &mut Builder, _name: &str, position: ExprId) -> ExprId {
-        position
+    fn coordinate(&self, _b: &mut Builder, _name: &str, at: At) -> ExprId {
+        at.position
     }
 
     fn locate(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {

@@ -188,7 +188,7 @@ impl Lowerer<'_> {
                 let deepest = vars.iter().map(at).collect::<Option<Vec<usize>>>()?.into_iter().max()?;
                 // More than the tensor has, if dense levels are among them.
                 let levels = self.kernel.tensors[access.tensor].format.levels();
-                let sparse = |level: usize| !levels[level].properties().full;
+                let sparse = |level: usize| !levels[level].properties().full && levels[level].properties().compact;
                 let stored = sparse(deepest) && (1..deepest).all(sparse);
                 stored.then(|| self.count_here(&key, deepest)).flatten()
             }

@@ -76,12 +76,14 @@ struct WordMerge<'a> {
 }
 
 impl Lowerer<'_> {
-    /// Whether the operands of a loop are to be merged by words: the schedule says so, and something is merged.
+    /// Whether the operands of a loop are to be merged by words: the schedule says so, something is
+    /// merged, and all have a coordinate at every position, so that counting finds them.
     pub(super) fn merges_by_words(&self, var: VarId, lattice: &Lattice, loops: &[Point], scope: &Scope) -> bool {
         let leaf = scope.leaves.get(&var).copied().unwrap_or(var);
         let merged = loops.iter().fold(0, |all, point| all | point.0).count_ones();
         let others = 1 - u32::from(lattice.visits_all());
-        self.kernel.provenance.merge(leaf) == Merge::Bitmap && merged > others
+        let contiguous = |point: &Point| point.members().all(|k| self.is_contiguous(lattice, k));
+        self.kernel.provenance.merge(leaf) == Merge::Bitmap && merged > others && loops.iter().all(contiguous)
     }
 
     /// The loop over the words.
@@ -231,7 +233,7 @@ impl Lowerer<'_> {
         self.b.push(lacunar_imp::Stmt::While { cond: inside, body: block });
         let rest = self.repeats(lattice, k).then(|| {
             let position = self.b.declare(&name, start);
-            Cursor { position, end: at }
+            Cursor { position, end: at, ..cursor }
         });
         Window { k, bits: so_far, start, rest }
     }
@@ -302,7 +304,7 @@ impl Lowerer<'_> {
         let left = self.b.compare(CompareOp::Lt, at, cursor.end);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let own = code.coordinate(&mut self.b, "own", at);
+        let own = code.coordinate(&mut self.b, "own", cursor.at(at));
         let reached = self.b.compare(CompareOp::Ge, own, coordinate);
         self.b.if_then(reached, |b| b.push(lacunar_imp::Stmt::Break));
         let one = self.b.int(1);

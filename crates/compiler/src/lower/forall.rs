@@ -13,7 +13,7 @@ use lacunar_notation::schedule::Unit;
 use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::Position;
+use crate::levels::{At, Position};
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -91,12 +91,23 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let Some(k) = point.members().next() else { return Ok(()) };
-        if self.repeats(lattice, k) {
+        if self.repeats(lattice, k) || !self.is_contiguous(lattice, k) {
             return self.merge_loops(var, body, lattice, &[point], scope);
         }
         let (begin, end) = self.bounds(lattice, k, scope)?;
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
         let name = self.position_name(lattice, k);
+        let iterator = &lattice.iterators[k];
+        let level = self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
+        if level.properties().single && !level.properties().branchless {
+            let some = self.b.compare(CompareOp::Lt, begin, end);
+            self.b.begin_block();
+            let position = self.b.define(&name, begin);
+            let outcome = self.at_position(var, body, lattice, k, position, scope);
+            let then = self.b.end_block();
+            self.b.push(lacunar_imp::Stmt::If { cond: some, then, otherwise: Vec::new() });
+            return outcome;
+        }
         let mut outcome = Ok(());
         let kind = self.loop_kind(var, scope);
         self.in_for_kind(&name, begin, end, kind, |this, p| {
@@ -117,8 +128,9 @@ impl Lowerer<'_> {
     ) -> Result<(), Diagnostic> {
         let iterator = &lattice.iterators[k];
         let name = self.kernel.vars[var].name.clone();
+        let at = At { parent: self.parent_of(lattice, k, scope)?, position, state: None };
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let coordinate = code.coordinate(&mut self.b, &name, position);
+        let coordinate = code.coordinate(&mut self.b, &name, at);
         let mut inner = scope.clone();
         inner.coordinates.insert(var, coordinate);
         inner.bind(&iterator.access, iterator.level, Position::One(position));
@@ -233,8 +245,9 @@ impl Lowerer<'_> {
                         && lattice.iterators[other].level < iterator.level
                 })
                 .collect();
-            let conditions: Vec<ExprId> =
+            let mut conditions: Vec<ExprId> =
                 present.iter().filter(|(other, _)| above.contains(other)).map(|(_, condition)| *condition).collect();
+            conditions.extend(scope.uncertain.get(&iterator.access).map(|uncertain| uncertain.present));
             if above.iter().any(|&other| !here.has(other) && !searched.has(other)) {
                 continue;
             }
@@ -246,28 +259,26 @@ impl Lowerer<'_> {
                 present.push((k, found));
                 continue;
             }
-            let array = self.tensors[iterator.access.tensor.index()].levels[iterator.level].search_array();
-            let array = array.ok_or_else(|| self.unbound(&iterator.access, iterator.level))?;
             let no = self.b.bool(false);
             let found = self.b.declare("found", no);
-            let (zero, one) = (self.b.int(0), self.b.int(1));
+            let zero = self.b.int(0);
             let at = self.b.declare(&self.position_name(lattice, k), zero);
             let until = self.b.declare(&format!("{}_end", self.position_name(lattice, k)), zero);
             let coordinate = scope.coordinates[&var];
             let condition = conditions.into_iter().fold(self.b.bool(true), |all, c| self.b.and(all, c));
             self.b.begin_block();
             let bounds = self.bounds(lattice, k, scope);
-            if let Ok((begin, end)) = bounds {
-                let p = self.b.lower_bound(array, begin, end, coordinate);
-                let next = self.b.add(coordinate, one);
-                let q = self.b.lower_bound(array, p, end, next);
+            let parent = self.parent_of(lattice, k, scope);
+            if let (Ok(bounds), Ok(parent)) = (&bounds, &parent) {
+                let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+                let (p, q) = code.find(&mut self.b, *parent, *bounds, coordinate);
                 let hit = self.b.compare(CompareOp::Lt, p, q);
                 self.b.assign(found, hit);
                 self.b.assign(at, p);
                 self.b.assign(until, q);
             }
             let block = self.b.end_block();
-            bounds?;
+            bounds.and(parent)?;
             match self.b.as_const(condition) {
                 Some(_) => block.into_iter().for_each(|stmt| self.b.push(stmt)),
                 None => self.b.push(lacunar_imp::Stmt::If { cond: condition, then: block, otherwise: Vec::new() }),
@@ -312,6 +323,19 @@ impl Lowerer<'_> {
         let then = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::If { cond: uncertain.present, then, otherwise: Vec::new() });
         confined.map(|_| (self.b.var(begin), self.b.var(end)))
+    }
+
+    /// The position of the level above that an iterator is under (one of them, where they share a coordinate).
+    pub(super) fn parent_of(&mut self, lattice: &Lattice, k: usize, scope: &Scope) -> Result<ExprId, Diagnostic> {
+        let iterator = &lattice.iterators[k];
+        Ok(self.position(&iterator.access, iterator.level.checked_sub(1), scope)?.first())
+    }
+
+    /// Whether an iterator has a coordinate at every position within its bounds.
+    pub(super) fn is_contiguous(&self, lattice: &Lattice, k: usize) -> bool {
+        let iterator = &lattice.iterators[k];
+        let code = self.tensors[iterator.access.tensor.index()].levels.get(iterator.level);
+        code.is_none_or(|code| code.is_contiguous())
     }
 
     /// Whether a coordinate can occur at several positions of an iterator: it is not the last level, and the level below

@@ -24,13 +24,24 @@ use rustc_hash::FxHashMap;
 
 use super::{Counter, INDEX, Lowerer, Scope};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::Position;
+use crate::levels::{At, Position};
 
 /// Where an iterator of a merge stands.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     pub position: Counter,
     pub end: ExprId,
+    /// The position of the level above.
+    pub parent: ExprId,
+    /// What the level kind keeps beside the position.
+    pub state: Option<Counter>,
+}
+
+impl Cursor {
+    /// The cursor at a position.
+    pub fn at(&self, position: ExprId) -> At {
+        At { parent: self.parent, position, state: self.state }
+    }
 }
 
 impl Lowerer<'_> {
@@ -50,7 +61,7 @@ impl Lowerer<'_> {
         let counter = lattice.visits_all().then(|| self.b.declare(&self.var_name(var), range.0));
         let leaf = scope.leaves.get(&var).copied().unwrap_or(var);
         if let (Merge::Gallop, &[only], None) = (self.kernel.provenance.merge(leaf), loops, counter)
-            && only.members().all(|k| !self.repeats(lattice, k))
+            && only.members().all(|k| !self.repeats(lattice, k) && self.is_contiguous(lattice, k))
         {
             return self.gallop(var, body, lattice, only, &cursors, scope);
         }
@@ -60,7 +71,7 @@ impl Lowerer<'_> {
                     let begin = self.b.var(counter);
                     self.dense_loop(var, body, lattice, scope, (begin, range.1))?;
                 }
-                (None, 1) if point.members().all(|k| !self.repeats(lattice, k)) => {
+                (None, 1) if point.members().all(|k| !self.repeats(lattice, k) && self.is_contiguous(lattice, k)) => {
                     self.rest(var, body, lattice, point, &cursors, scope)?;
                 }
                 _ => self.merge(var, body, lattice, point, &cursors, counter, scope)?,
@@ -82,7 +93,11 @@ impl Lowerer<'_> {
             let name = self.position_name(lattice, k);
             let position = self.b.declare(&name, begin);
             let end = self.b.define(&format!("{name}_end"), end);
-            cursors.insert(k, Cursor { position, end });
+            let parent = self.parent_of(lattice, k, scope)?;
+            let iterator = &lattice.iterators[k];
+            let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+            let state = code.start(&mut self.b, parent, position, end);
+            cursors.insert(k, Cursor { position, end, parent, state });
         }
         Ok(cursors)
     }
@@ -181,6 +196,7 @@ impl Lowerer<'_> {
         inner.coordinates.insert(var, coordinate);
         let mut present = Vec::new();
         let mut steps = Vec::new();
+        let mut advances = Vec::new();
         for (&k, &own) in members.iter().zip(&coordinates) {
             let cursor = cursors[&k];
             let at = self.b.var(cursor.position);
@@ -193,22 +209,27 @@ impl Lowerer<'_> {
                     has
                 }
             };
-            let (position, next) = if self.repeats(lattice, k) {
+            let position = if self.repeats(lattice, k) {
                 let end = self.segment_end(lattice, k, cursor, coordinate);
-                (Position::Range(at, end), end)
-            } else {
+                steps.push((cursor.position, end));
+                Position::Range(at, end)
+            } else if self.is_contiguous(lattice, k) {
                 let step = self.b.cast(INDEX, has);
-                (Position::One(at), self.b.add(at, step))
+                steps.push((cursor.position, self.b.add(at, step)));
+                Position::One(at)
+            } else {
+                advances.push((k, has));
+                Position::One(self.b.define(&format!("{}_here", self.position_name(lattice, k)), at))
             };
             let iterator = &lattice.iterators[k];
             inner.bind(&iterator.access, iterator.level, position);
-            steps.push((cursor.position, next));
         }
         if counter.is_none() && self.is_plain_union(lattice, point, body, &inner) {
             self.together_or_not(var, body, lattice, point, &present, &steps, &inner)?;
         } else {
             self.cases(var, body, lattice, point, &present, &inner)?;
             steps.iter().for_each(|(position, next)| self.b.assign(*position, *next));
+            advances.into_iter().for_each(|(k, has)| self.advance_if(lattice, k, cursors[&k], has));
         }
         if let Some(counter) = counter {
             let one = self.b.int(1);
@@ -303,7 +324,7 @@ impl Lowerer<'_> {
         let left = self.b.compare(CompareOp::Lt, ahead, cursor.end);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let own = code.coordinate(&mut self.b, "ahead", ahead);
+        let own = code.coordinate(&mut self.b, "ahead", cursor.at(ahead));
         let reached = self.b.compare(CompareOp::Ge, own, coordinate);
         self.b.if_then(reached, |b| b.push(lacunar_imp::Stmt::Break));
         let doubled = self.b.mul(length, two);
@@ -314,8 +335,21 @@ impl Lowerer<'_> {
         let begin = self.b.add(from, half);
         let end = self.b.binary(BinaryOp::Min, ahead, cursor.end);
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let found = code.seek(&mut self.b, begin, end, coordinate);
+        let found = code.seek(&mut self.b, cursor.parent, begin, end, coordinate);
         self.b.assign(cursor.position, found);
+    }
+
+    /// Moves a cursor to its next coordinate, under a condition.
+    pub(super) fn advance_if(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, condition: ExprId) {
+        let iterator = &lattice.iterators[k];
+        self.b.begin_block();
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        code.advance(&mut self.b, cursor.parent, cursor.position, cursor.end, cursor.state);
+        let then = self.b.end_block();
+        match self.b.as_const(condition) {
+            Some(_) => then.into_iter().for_each(|stmt| self.b.push(stmt)),
+            None => self.b.push(lacunar_imp::Stmt::If { cond: condition, then, otherwise: Vec::new() }),
+        }
     }
 
     fn cursor_coordinate(
@@ -329,7 +363,7 @@ impl Lowerer<'_> {
         let at = self.b.var(cursors[&k].position);
         let name = format!("{var}_{}", self.kernel.tensors[iterator.access.tensor].name);
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        code.coordinate(&mut self.b, &name, at)
+        code.coordinate(&mut self.b, &name, cursors[&k].at(at))
     }
 
     /// The end of the positions from a cursor on that have the coordinate; none, if the cursor has another.
@@ -342,7 +376,7 @@ impl Lowerer<'_> {
         let left = self.b.compare(CompareOp::Lt, here, cursor.end);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let own = code.coordinate(&mut self.b, &format!("{name}_crd"), here);
+        let own = code.coordinate(&mut self.b, &format!("{name}_crd"), cursor.at(here));
         let other = self.b.compare(CompareOp::Ne, own, coordinate);
         self.b.if_then(other, |b| b.push(lacunar_imp::Stmt::Break));
         let one = self.b.int(1);

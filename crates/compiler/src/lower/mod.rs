@@ -124,7 +124,7 @@ pub struct Lowered {
 /// # Errors
 /// An internal error if an invariant of the entry does not hold.
 pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> {
-    let mut lowerer = Lowerer::new(kernel, options);
+    let mut lowerer = Lowerer::new(kernel, options)?;
     lowerer.serial = lowerer.must_be_serial();
     lowerer.estimate_work();
     lowerer.declare_workspaces(None);
@@ -252,7 +252,7 @@ struct Lowerer<'k> {
 type Written = Option<ExprId>;
 
 impl<'k> Lowerer<'k> {
-    fn new(kernel: &'k Kernel, options: &Options) -> Lowerer<'k> {
+    fn new(kernel: &'k Kernel, options: &Options) -> Result<Lowerer<'k>, Diagnostic> {
         let mut b = Builder::new(&options.name);
         b.set_strict(options.strict);
         let mut interface = Interface::default();
@@ -302,7 +302,7 @@ impl<'k> Lowerer<'k> {
                             interface.bindings.push(Binding::Level(id, level, part));
                             b.array_param(name, width, index_role)
                         };
-                        code.levels.push(level_code(&tensor.name, &tensor.format, level, size, true, &mut array));
+                        code.levels.push(level_code(&tensor.name, &tensor.format, level, size, true, &mut array)?);
                     }
                 }
                 if role == ArrayRole::Input || options.phase.computes() {
@@ -325,7 +325,7 @@ impl<'k> Lowerer<'k> {
             tensors.push(code);
         }
         let phase = options.phase;
-        Lowerer {
+        Ok(Lowerer {
             kernel,
             phase,
             b,
@@ -348,7 +348,7 @@ impl<'k> Lowerer<'k> {
             shadowed: Vec::new(),
             carry: None,
             part: None,
-        }
+        })
     }
 
     /// Lowers a statement where `scope` holds; says when the result got a value.

@@ -16,7 +16,7 @@
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Level};
 use lacunar_imp::{ArrayId, BinaryOp, CompareOp, Const, ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::provenance::Relation;
@@ -28,6 +28,7 @@ use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::races::written_together;
+use crate::levels::At;
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
@@ -150,7 +151,8 @@ impl Lowerer<'_> {
             for key in assign.rhs.accesses().into_iter().map(AccessKey::from) {
                 let first = self.kernel.tensors[key.tensor].role == Role::Input
                     && !key.vars.is_empty()
-                    && level_var(self.kernel, &key, 0) == var;
+                    && level_var(self.kernel, &key, 0) == var
+                    && tells_coordinates(self.kernel.tensors[key.tensor].format.levels()[0]);
                 let deepest = sparse_levels(self.kernel, key.tensor).last().map(|(level, _)| level);
                 if let (true, Some(deepest)) = (first, deepest)
                     && found.as_ref().is_none_or(|(known, _)| values(known) < values(&key))
@@ -188,8 +190,9 @@ impl Lowerer<'_> {
                 Err(error) => outcome = Err(error),
             }
         }
+        let at = At { parent: zero, position, state: None };
         let code = &self.tensors[key.tensor.index()].levels[0];
-        let coordinate = code.coordinate(&mut self.b, "bound_at", position);
+        let coordinate = code.coordinate(&mut self.b, "bound_at", at);
         self.b.assign(first, coordinate);
         let then = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::If { cond: inside, then, otherwise: Vec::new() });
@@ -316,4 +319,10 @@ impl Lowerer<'_> {
         }
         self.b.binary(BinaryOp::Max, met, least)
     }
+}
+
+/// Whether every position of an outermost level tells a coordinate, and they ascend.
+fn tells_coordinates(level: Level) -> bool {
+    let (properties, can) = (level.properties(), level.capabilities());
+    properties.full || (properties.ordered && properties.compact && can.iterate_positions)
 }

@@ -104,7 +104,7 @@ impl Lowerer<'_> {
             let position = if group.head == 0 {
                 let zero = b.int(0);
                 let (begin, end) = code.bounds(b, Position::One(zero));
-                code.seek(b, begin, end, first)
+                code.seek(b, zero, begin, end, first)
             } else {
                 let parent = b.mul(begin, parents);
                 code.bounds(b, Position::Range(parent, parent)).0

@@ -19,6 +19,7 @@
 //! once, and what it costs is a copy of all parts but the first.
 
 use lacunar_base::Diagnostic;
+use lacunar_formats::Holds;
 use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
@@ -64,7 +65,7 @@ impl Lowerer<'_> {
         let even = !filled_inside(body).iter().any(listed);
         let chunks = self.chunks(var, interval, body, even);
         let whole = std::mem::take(&mut self.tensors[tensor.index()]);
-        let lists = self.declare_lists(tensor, chunks, whole.values.is_some());
+        let lists = self.declare_lists(tensor, chunks, whole.values.is_some())?;
         let mut groups = Vec::new();
         self.in_chunks(var, interval, chunks, body, |this, chunk, part| {
             this.part_of_result(var, chunk, part, body, &scope, &lists, &mut groups)
@@ -74,7 +75,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn declare_lists(&mut self, tensor: TensorId, chunks: ExprId, values: bool) -> Lists {
+    fn declare_lists(&mut self, tensor: TensorId, chunks: ExprId, values: bool) -> Result<Lists, Diagnostic> {
         let info = self.kernel.tensors[tensor].clone();
         let mut levels = Vec::new();
         for (level, kind) in info.format.levels().iter().enumerate() {
@@ -85,8 +86,8 @@ impl Lowerer<'_> {
                 self.b.alloc(list, chunks, false);
                 lists.push((part, list));
                 list
-            });
-            debug_assert_eq!(lists.len(), levels::parts(kind.kind).len());
+            })?;
+            debug_assert_eq!(lists.len(), kind.kind.info().parts.len());
             levels.push(lists);
         }
         let values = values.then(|| {
@@ -94,7 +95,7 @@ impl Lowerer<'_> {
             self.b.alloc(list, chunks, false);
             list
         });
-        Lists { levels, values }
+        Ok(Lists { levels, values })
     }
 
     /// One chunk: the loop over its part of the interval, appending to arrays of its own, which are deposited.
@@ -131,7 +132,7 @@ impl Lowerer<'_> {
                 let array = b.local_array(&format!("{name}_part"), dtype);
                 arrays.push(array);
                 array
-            }));
+            })?);
             own.push(arrays);
         }
         code.values = lists.values.map(|_| self.b.local_array(&format!("{}_vals_part", info.name), info.dtype));
@@ -147,10 +148,10 @@ impl Lowerer<'_> {
             let levels = own.iter().zip(&lists.levels).enumerate();
             for (level, (arrays, lists)) in levels.skip(group.head).take(group.last + 1 - group.head) {
                 for (&array, &(part, list)) in arrays.iter().zip(lists) {
-                    match part {
-                        levels::Part::Coordinates => self.b.deposit(list, chunk, array, count),
-                        levels::Part::Positions if level > 0 => self.b.deposit(list, chunk, array, parents),
-                        levels::Part::Positions => {}
+                    match part.holds {
+                        Holds::Positions if level > 0 => self.b.deposit(list, chunk, array, parents),
+                        Holds::Positions => {}
+                        Holds::Coordinates | Holds::Words => self.b.deposit(list, chunk, array, count),
                     }
                 }
             }
@@ -174,9 +175,9 @@ impl Lowerer<'_> {
             lists.levels[level].iter().find(|(part, _)| *part == wanted).map(|(_, list)| *list)
         };
         for group in &appended.groups {
-            let coordinates = list(group.head, levels::Part::Coordinates);
-            let positions = list(group.head, levels::Part::Positions);
-            let pos = self.tensors[tensor.index()].levels[group.head].array(levels::Part::Positions);
+            let coordinates = list(group.head, levels::Part::COORDINATES);
+            let positions = list(group.head, levels::Part::POSITIONS);
+            let pos = self.tensors[tensor.index()].levels[group.head].array(levels::Part::POSITIONS);
             if let (Some(pos), Some(positions)) = (pos, positions) {
                 let edges = if group.head == 0 { self.b.int(2) } else { one };
                 self.b.grow(pos, edges, one, false);
@@ -187,8 +188,8 @@ impl Lowerer<'_> {
             }
             let mut total = zero;
             for level in group.head..=group.last {
-                let crd = self.tensors[tensor.index()].levels[level].array(levels::Part::Coordinates);
-                if let (Some(crd), Some(coordinates)) = (crd, list(level, levels::Part::Coordinates)) {
+                let crd = self.tensors[tensor.index()].levels[level].array(levels::Part::COORDINATES);
+                if let (Some(crd), Some(coordinates)) = (crd, list(level, levels::Part::COORDINATES)) {
                     total = self.b.collect("stored", crd, zero, coordinates, None);
                 }
             }

@@ -55,7 +55,8 @@ impl Lowerer<'_> {
             let order = self.kernel.tensors[iterator.access.tensor].order();
             // A marked workspace has its values at their coordinates, not where its cursor stands.
             let marked = self.kernel.tensors[iterator.access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
-            last == Some(iterator.level) && iterator.level + 1 == order && !marked && !self.repeats(lattice, k)
+            let steps = !self.repeats(lattice, k) && self.is_contiguous(lattice, k);
+            last == Some(iterator.level) && iterator.level + 1 == order && !marked && steps
         };
         certain
             && matches!(body, Stmt::Assign(_))
@@ -176,7 +177,7 @@ impl Lowerer<'_> {
         let valid = self.b.compare(CompareOp::Lt, at, cursor.end);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let own = code.coordinate(&mut self.b, "head", at);
+        let own = code.coordinate(&mut self.b, "head", cursor.at(at));
         let own = self.b.cast(self.b.type_of(none), own);
         self.b.assign(head, own);
         let then = self.b.end_block();
@@ -211,10 +212,12 @@ impl Lowerer<'_> {
             let at = self.b.var(cursors[&k].position);
             let (position, next) = if self.repeats(lattice, k) {
                 let end = self.segment_end(lattice, k, cursors[&k], coordinate);
-                (Position::Range(at, end), end)
-            } else {
+                (Position::Range(at, end), Some(end))
+            } else if self.is_contiguous(lattice, k) {
                 let one = self.b.int(1);
-                (Position::One(at), self.b.add(at, one))
+                (Position::One(at), Some(self.b.add(at, one)))
+            } else {
+                (Position::One(at), None)
             };
             inner.positions.insert((iterator.access.clone(), iterator.level), position);
             inner.uncertain.insert(iterator.access.clone(), Uncertain { present: has, readable: false });
@@ -223,7 +226,13 @@ impl Lowerer<'_> {
         self.at_coordinate(var, body, &inner)?;
         for (k, head, has, next) in advance {
             self.b.begin_block();
-            self.b.assign(cursors[&k].position, next);
+            match next {
+                Some(next) => self.b.assign(cursors[&k].position, next),
+                None => {
+                    let yes = self.b.bool(true);
+                    self.advance_if(lattice, k, cursors[&k], yes);
+                }
+            }
             self.look(lattice, k, cursors[&k], head, none);
             let then = self.b.end_block();
             self.b.push(lacunar_imp::Stmt::If { cond: has, then, otherwise: Vec::new() });

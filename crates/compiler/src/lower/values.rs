@@ -22,7 +22,7 @@ use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, Iterator, Mode, level_var};
 use crate::iterate::space::{driver, pos_levels};
-use crate::levels::Position;
+use crate::levels::{At, Position};
 
 impl Lowerer<'_> {
     /// The values of a variable, where the variables of the scope have theirs. Values of strips count from 0.
@@ -114,8 +114,9 @@ impl Lowerer<'_> {
         for (at, bound, place) in [(low, first, from), (high, last, to)] {
             let inside = self.b.compare(CompareOp::Ne, at, bound);
             self.b.begin_block();
+            let parent = self.position(&key, level.checked_sub(1), scope)?.first();
             let (b, code) = self.level(&key, level)?;
-            let coordinate = code.coordinate(b, "edge", at);
+            let coordinate = code.coordinate(b, "edge", At { parent, position: at, state: None });
             self.b.assign(place, coordinate);
             let then = self.b.end_block();
             self.b.push(lacunar_imp::Stmt::If { cond: inside, then, otherwise: Vec::new() });
@@ -278,13 +279,14 @@ impl Lowerer<'_> {
         let var = level_var(self.kernel, key, level);
         let Some(&(low, high)) = scope.confined.get(&var) else { return Ok((begin, end)) };
         let size = self.size(var);
+        let parent = self.position(key, level.checked_sub(1), scope)?.first();
         if self.b.as_const(low).is_none_or(|low| low.bits != 0) {
             let (b, code) = self.level(key, level)?;
-            begin = code.seek(b, begin, end, low);
+            begin = code.seek(b, parent, begin, end, low);
         }
         if high != size {
             let (b, code) = self.level(key, level)?;
-            end = code.seek(b, begin, end, high);
+            end = code.seek(b, parent, begin, end, high);
         }
         Ok((begin, end))
     }

@@ -138,7 +138,7 @@ impl Pool<'_> {
         let own = order_of(&ordinary.schedule);
         let agreeing = ranked.iter().filter(|(cost, order)| {
             let known = own.is_some_and(|own| own.iter().map(|name| &name.text).eq(names(kernel, order)));
-            !known && *cost <= least * FAR && discordant(kernel, rhs, order).is_empty()
+            !known && *cost <= least * FAR && discordant(kernel, lhs, rhs, order).is_empty()
         });
         for (_, order) in agreeing.take(ORDERS) {
             let schedule = Schedule { commands: order_command(kernel, order).into_iter().collect() };

@@ -42,7 +42,7 @@ const DISORDERED: f64 = 8.0;
 
 /// The cost of evaluating `lhs = rhs` with loops in an order.
 pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> f64 {
-    let model = Model { kernel, order, root: rhs, converted: discordant(kernel, rhs, order) };
+    let model = Model { kernel, order, root: rhs, converted: discordant(kernel, lhs, rhs, order) };
     let conversion = |(access, format): &(AccessKey, Format)| {
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
     };

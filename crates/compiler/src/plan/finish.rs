@@ -84,7 +84,7 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
 /// What does not hold.
 pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     for (assign, order) in known_orders(kernel) {
-        if let Some((key, _)) = discordant(kernel, &assign.rhs, &order).first() {
+        if let Some((key, _)) = discordant(kernel, &assign.lhs, &assign.rhs, &order).first() {
             return Err(contradicted(kernel, key.tensor, schedule));
         }
         check_lists(kernel, &assign, schedule)?;

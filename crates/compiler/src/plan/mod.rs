@@ -257,12 +257,15 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let flat_nest = !matches!(&kernel.stmt, Stmt::Sequence(stmts) if stmts.is_empty());
 
     // Operands whose storage order contradicts the loops.
-    let read: Vec<(Expr, Vec<VarId>)> = match flat_nest {
-        true => given::known_orders(&kernel).into_iter().map(|(assign, order)| (assign.rhs, order)).collect(),
-        false => vec![(rhs.clone(), order.clone())],
+    let read: Vec<(Access, Expr, Vec<VarId>)> = match flat_nest {
+        true => {
+            let orders = given::known_orders(&kernel);
+            orders.into_iter().map(|(assign, order)| (assign.lhs, assign.rhs, order)).collect()
+        }
+        false => vec![(lhs.clone(), rhs.clone(), order.clone())],
     };
     let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
-    for (key, format) in read.iter().flat_map(|(expr, order)| storage::discordant(&kernel, expr, order)) {
+    for (key, format) in read.iter().flat_map(|(lhs, rhs, order)| storage::discordant(&kernel, lhs, rhs, order)) {
         if !discordant.iter().any(|(known, _)| *known == key) {
             discordant.push((key, format));
         }
@@ -273,8 +276,12 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
             return Err(finish::contradicted(&kernel, source, &schedule));
         }
         let tensor = converted(&mut kernel, source, &format, &mut conversions);
+        let why = match kernel.tensors[source].format.plain() == format {
+            true => "its levels cannot be walked through in this statement",
+            false => "its storage order contradicts the order of the loops",
+        };
         notes.push(format!(
-            "`{}` ({}) is converted to {format}: its storage order contradicts the order of the loops",
+            "`{}` ({}) is converted to {format}: {why}",
             kernel.tensors[source].name, kernel.tensors[source].format
         ));
         let redirect = |access: &Access| (access.tensor == source && access.vars == key.vars).then_some(tensor);

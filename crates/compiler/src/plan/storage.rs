@@ -2,10 +2,12 @@
 //! appended to in the order of their levels.
 
 use lacunar_formats::{Format, IndexWidth, Level};
-use lacunar_notation::concrete::Kernel;
-use lacunar_notation::{Access, Expr, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::{Access, AssignOp, Expr, Role, TensorId, VarId, WorkspaceKind};
 
-use crate::iterate::iterators::AccessKey;
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::lattice::Lattice;
+use crate::levels::{has_code, is_iterated, is_searched};
 
 /// The number of loops before that of a variable.
 pub(super) fn rank(order: &[VarId], var: VarId) -> usize {
@@ -35,17 +37,39 @@ pub(super) fn is_walked_in_order(kernel: &Kernel, access: &AccessKey, order: &[V
     !walked || ranks.is_sorted()
 }
 
-/// The accesses that an order contradicts, each with a format that agrees with it.
-pub(super) fn discordant(kernel: &Kernel, rhs: &Expr, order: &[VarId]) -> Vec<(AccessKey, Format)> {
+/// The accesses that loops in an order cannot follow, each with a format that they can: those whose storage order they
+/// contradict, and those with a level that they cannot walk through.
+pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> Vec<(AccessKey, Format)> {
     let mut found: Vec<(AccessKey, Format)> = Vec::new();
     for access in rhs.accesses() {
         let key = AccessKey::from(access);
-        if !is_concordant(kernel, &key, order) && !found.iter().any(|(known, _)| *known == key) {
+        if found.iter().any(|(known, _)| *known == key) {
+            continue;
+        }
+        let format = &kernel.tensors[key.tensor].format;
+        if !is_concordant(kernel, &key, order) {
             let format = concordant_format(kernel, &key, order);
+            found.push((key, format));
+        } else if !format.is_plain() && !is_followed(kernel, lhs, rhs, &key) {
+            let format = format.plain();
             found.push((key, format));
         }
     }
     found
+}
+
+/// Whether kernels can walk through the levels of an access that are not plain: coordinates are enumerated in order, or they
+/// are looked up and something else says where, so that no loop has to try every coordinate of the dimension.
+fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bool {
+    let assign = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
+    let body = Stmt::Assign(assign);
+    kernel.tensors[key.tensor].format.levels().iter().enumerate().all(|(level, &kind)| {
+        if kind.properties().full || is_iterated(kind) {
+            return kind.capabilities().iterate() && has_code(kind);
+        }
+        let lattice = Lattice::build(kernel, &body, level_var(kernel, key, level));
+        is_searched(kind) && lattice.is_ok_and(|lattice| lattice.is_full() || !lattice.visits_all())
+    })
 }
 
 /// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one
@@ -82,6 +106,11 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
     }
     if appends_in(format, lhs, order) {
         let levels = format.levels();
+        let levels = if levels.iter().all(|level| level.kind.is_plain() || is_appended(*level)) {
+            levels.to_vec()
+        } else {
+            format.plain().levels().to_vec()
+        };
         let appendable: Vec<Level> = (0..levels.len())
             .map(|level| match level.checked_sub(1).map(|above| levels[above]) {
                 // Singletons are appended together with the repeated coordinates above them, or not at all.
@@ -97,6 +126,11 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
     let mut modes = format.mode_order().to_vec();
     modes.sort_by_key(|&mode| rank(order, lhs.vars[mode]));
     Some(with_widths_of(format, vec![Level::COMPRESSED; modes.len()], modes))
+}
+
+/// Whether kernels can append to a level of a kind that is not plain.
+fn is_appended(level: Level) -> bool {
+    level.capabilities().append && has_code(level)
 }
 
 /// Whether loops in this order meet the coordinates of the result in the order of its levels, down to the last that is

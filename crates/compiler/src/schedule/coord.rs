@@ -16,7 +16,8 @@ use lacunar_notation::schedule::Name;
 
 use super::nest::replace_loops;
 use super::{new_var, refuse, replaceable};
-use crate::iterate::space::driver;
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::space::{driver, pos_levels};
 
 pub(super) fn coord(kernel: &mut Kernel, name: &Name, coordinate: &Name) -> Result<(), Diagnostic> {
     let position = replaceable(kernel, name)?;
@@ -35,6 +36,15 @@ pub(super) fn coord(kernel: &mut Kernel, name: &Name, coordinate: &Name) -> Resu
         return Err(
             refuse("E1205", name.span, message, "fused").hint("only the positions of one level have one coordinate")
         );
+    }
+    if let Some(access) = driver(kernel, position) {
+        let key = AccessKey::from(access);
+        let level = pos_levels(kernel, &key, &originals).start;
+        let info = &kernel.tensors[key.tensor];
+        if !info.format.levels()[level].properties().compact {
+            let message = format!("not every position of `{}` ({}) has a coordinate", info.name, info.format);
+            return Err(refuse("E1205", name.span, message, "positions that are not used"));
+        }
     }
     let coordinate = new_var(kernel, coordinate, None);
     kernel.provenance.relations.push(Relation::Coord { position, coordinate });

@@ -10,6 +10,7 @@
 //! Paper: Senanayake et al. 2020, §4.1 and §5.1.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
@@ -20,6 +21,7 @@ use super::{new_var, refuse, replaceable};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::space::pos_levels;
+use crate::levels::is_iterated;
 
 pub(super) fn pos(
     kernel: &mut Kernel,
@@ -60,6 +62,14 @@ pub(super) fn pos(
         return Err(refuse("E1206", span, message, "no positions of its own").hint(format!(
             "`fuse` the loop over `{name}` with those over the levels below, and take their positions"
         )));
+    }
+    let own = &kernel.tensors[access.tensor].format.levels()[levels.clone()];
+    let numbered =
+        |level: &&Level| level.properties().full || (level.capabilities().iterate_positions && is_iterated(**level));
+    if let Some(level) = own.iter().find(|level| !numbered(level)) {
+        let message = format!("`{tensor}` has a {level} level, whose positions cannot be enumerated");
+        return Err(refuse("E1206", span, message, "no such positions")
+            .hint(format!("store `{tensor}` in compressed levels, or keep the loop over `{name}`")));
     }
     let mut fault = None;
     each_loop(&kernel.stmt, coordinate, &mut |body, around| {

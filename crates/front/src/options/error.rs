@@ -1,6 +1,7 @@
 //! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Level;
 
 use super::generate;
 use crate::words;
@@ -29,7 +30,7 @@ impl Error {
     /// The mistake in words.
     pub fn into_diagnostic(self) -> Diagnostic {
         let formats = || format!("formats: {}", FORMATS.join(" "));
-        let letters = "letters: d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique";
+        let letters = format!("letters: {}", Level::alphabet());
         match self {
             Error::Format { span, word } => {
                 Diagnostic::error("E0402", format!("{} is not a format", words::quoted(&word)))

@@ -8,112 +8,111 @@
 //!                  crd  0 2 | | 1
 //! ```
 
-use lacunar_formats::IndexWidth;
+use lacunar_formats::{IndexWidth, LevelKind};
+use linkme::distributed_slice;
 
-use super::{Bounds, LevelArrays, Offsets, Place, check_range, checked_indices};
+use super::{
+    Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
+    checked_indices, last,
+};
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices};
+use crate::buffer::Indices;
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel::{self, GRAIN};
 
-/// A compressed level.
-#[derive(Debug, PartialEq)]
-pub struct Compressed {
-    /// Where each parent's segment starts, and at the end the number of coordinates.
-    pub pos: Buffer,
-    /// The coordinates.
-    pub crd: Buffer,
-}
+/// Compressed levels.
+struct Compressed;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Compressed;
 
 impl LevelArrays for Compressed {
-    fn arrays(&self) -> Vec<(&'static str, &Buffer)> {
-        vec![("pos", &self.pos), ("crd", &self.crd)]
+    fn kind(&self) -> LevelKind {
+        LevelKind::COMPRESSED
     }
 
-    fn try_map<E>(self, mut change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>) -> Result<Self, E> {
-        Ok(Compressed { pos: change("pos", self.pos)?, crd: change("crd", self.crd)? })
+    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
+        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
     }
 
-    fn try_clone(&self) -> Result<Self, AllocError> {
-        Ok(Compressed { pos: self.pos.try_clone()?, crd: self.crd.try_clone()? })
+    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
+        Some(level.numbers(1).len() as u64)
     }
 
-    fn positions(&self, _parents: u64) -> Option<u64> {
-        Some(self.crd.len() as u64)
-    }
-
-    fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Self, Bounds), StorageError> {
-        let (positions, coordinates) = (place.format.positions, place.format.coordinates);
-        let last = place.distinguished_to();
-        let each_entry = last + 1 == place.format.order() || matches!(parents, Bounds::Identity(_));
-        let starts = if each_entry { None } else { with_access!(entries, entries => starts(entries, last)?) };
-        let Some(starts) = starts else {
-            let crd = entries.take_column(place.level, coordinates)?;
-            return Ok((Compressed { pos: parents.into_pos(positions)?, crd }, Bounds::Identity(entries.len())));
-        };
-        let children = Bounds::Explicit(starts);
-        let count = children.positions();
-        let crd = with_access!(entries, entries => {
-            let coordinate = entries.column(place.level);
-            index_array(count, coordinates, |child| coordinate(children.start(child)))?
-        });
-        let rank = |entry: usize| partition(count, |child| children.start(child) < entry) as u64;
-        let pos = index_array(parents.positions() + 1, positions, |p| rank(parents.start(p)))?;
-        Ok((Compressed { pos, crd }, children))
-    }
-
-    fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError> {
-        let pos = checked_indices(&self.pos, place.format.positions, "pos", place)?;
-        let crd = checked_indices(&self.crd, place.format.coordinates, "crd", place)?;
-        let segments = parents.checked_add(1).ok_or_else(|| StorageError::overflow("the number of positions"))?;
-        if pos.len() as u64 != segments {
-            let what = format!("array pos of level {}", place.level);
-            return Err(StorageError::Length { what, found: pos.len() as u64, expected: segments });
-        }
-        let wrong =
-            |place_: usize, reason| StorageError::Positions { level: place.level, place: place_ as u64, reason };
-        if pos.get(0) != 0 {
-            return Err(wrong(0, "the first position is not 0"));
-        }
-        if let Some(k) = first_descent(pos) {
-            return Err(wrong(k, "positions descend"));
-        }
-        if pos.get(pos.len() - 1) != crd.len() as u64 {
-            return Err(wrong(pos.len() - 1, "the last position is not the number of coordinates"));
-        }
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        let crd = checked_indices(level, 1, place)?;
+        check_edges(level, 0, parents, crd.len() as u64, place)?;
         check_range(crd, place)?;
         Ok(crd.len() as u64)
     }
 
-    fn check_order(&self, chain: &[Indices], place: Place) -> Result<(), StorageError> {
-        let Some(pos) = self.pos.indices() else { return Ok(()) };
-        let bad = match (pos, chain) {
-            (Indices::U32(pos), [Indices::U32(crd)]) => first_disorder(pos, crd),
-            (Indices::U64(pos), [Indices::U32(crd)]) => first_disorder(pos, crd),
-            (Indices::U32(pos), [Indices::U64(crd)]) => first_disorder(pos, crd),
-            (Indices::U64(pos), [Indices::U64(crd)]) => first_disorder(pos, crd),
-            _ => first_disorder_of_chain(pos, chain),
-        };
-        let at = |k: usize| (place.level, k as u64);
-        match bad {
-            None => Ok(()),
-            Some((k, true)) => Err(StorageError::Duplicate { level: at(k).0, place: at(k).1 }),
-            Some((k, false)) => Err(StorageError::NotSorted { level: at(k).0, place: at(k).1 }),
-        }
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let (pos, crd, places) = segments.copied(place.format)?;
+        Ok(Spread { level: LevelStorage::compressed(pos, crd), places })
     }
 
-    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError> {
-        let mut children = Array::zeroed(self.crd.len())?;
-        match (self.pos.indices(), self.crd.indices()) {
-            (Some(Indices::U32(pos)), Some(Indices::U32(crd))) => extend(pos, crd, parents, &mut children, combine),
-            (Some(Indices::U64(pos)), Some(Indices::U32(crd))) => extend(pos, crd, parents, &mut children, combine),
-            (Some(Indices::U32(pos)), Some(Indices::U64(crd))) => extend(pos, crd, parents, &mut children, combine),
-            (Some(Indices::U64(pos)), Some(Indices::U64(crd))) => extend(pos, crd, parents, &mut children, combine),
-            _ => {}
-        }
-        Ok(children)
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let (begin, end) = (pos.get(parent as usize), pos.get(parent as usize + 1));
+        (begin..end).for_each(|position| each(crd.get(position as usize), position));
     }
+}
+
+/// Packs one level: see [`LevelStorage::pack`].
+pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(LevelStorage, Bounds), StorageError> {
+    let (positions, coordinates) = (place.format.positions, place.format.coordinates);
+    let last = place.distinguished_to();
+    let each_entry = last + 1 == place.format.order() || matches!(parents, Bounds::Identity(_));
+    let starts = if each_entry { None } else { with_access!(entries, entries => starts(entries, last)?) };
+    let Some(starts) = starts else {
+        let crd = entries.take_column(place.level, coordinates)?;
+        return Ok((LevelStorage::compressed(parents.into_pos(positions)?, crd), Bounds::Identity(entries.len())));
+    };
+    let children = Bounds::Explicit(starts);
+    let count = children.positions();
+    let crd = with_access!(entries, entries => {
+        let coordinate = entries.column(place.level);
+        index_array(count, coordinates, |child| coordinate(children.start(child)))?
+    });
+    let rank = |entry: usize| partition(count, |child| children.start(child) < entry) as u64;
+    let pos = index_array(parents.positions() + 1, positions, |p| rank(parents.start(p)))?;
+    Ok((LevelStorage::compressed(pos, crd), children))
+}
+
+/// Checks that coordinates ascend: see [`LevelStorage::check_order`].
+pub fn check_order(level: &LevelStorage, chain: &[Indices], place: Place) -> Result<(), StorageError> {
+    let pos = level.numbers(0);
+    let bad = match (pos, chain) {
+        (Indices::U32(pos), [Indices::U32(crd)]) => first_disorder(pos, crd),
+        (Indices::U64(pos), [Indices::U32(crd)]) => first_disorder(pos, crd),
+        (Indices::U32(pos), [Indices::U64(crd)]) => first_disorder(pos, crd),
+        (Indices::U64(pos), [Indices::U64(crd)]) => first_disorder(pos, crd),
+        _ => first_disorder_of_chain(pos, chain),
+    };
+    let at = |k: usize| (place.level, k as u64);
+    match bad {
+        None => Ok(()),
+        Some((k, true)) => Err(StorageError::Duplicate { level: at(k).0, place: at(k).1 }),
+        Some((k, false)) => Err(StorageError::NotSorted { level: at(k).0, place: at(k).1 }),
+    }
+}
+
+/// Enumerates the positions: see [`LevelStorage::extend`].
+pub fn extend<T: Plain>(
+    level: &LevelStorage,
+    parents: &[T],
+    combine: impl Fn(T, u64) -> T + Sync,
+) -> Result<Array<T>, AllocError> {
+    let (pos, crd) = (level.numbers(0), level.numbers(1));
+    let mut children = Array::zeroed(crd.len())?;
+    match (pos, crd) {
+        (Indices::U32(pos), Indices::U32(crd)) => fill(pos, crd, parents, &mut children, combine),
+        (Indices::U64(pos), Indices::U32(crd)) => fill(pos, crd, parents, &mut children, combine),
+        (Indices::U32(pos), Indices::U64(crd)) => fill(pos, crd, parents, &mut children, combine),
+        (Indices::U64(pos), Indices::U64(crd)) => fill(pos, crd, parents, &mut children, combine),
+    }
+    Ok(children)
 }
 
 /// A number of an index array.
@@ -195,17 +194,6 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
     }))
 }
 
-/// The first place of a position array that is below the one before it.
-fn first_descent(pos: Indices) -> Option<usize> {
-    fn find<N: Index>(pos: &[N]) -> Option<usize> {
-        parallel::first(pos.len(), |k| (k > 0 && pos[k] < pos[k - 1]).then_some(k))
-    }
-    match pos {
-        Indices::U32(pos) => find(pos),
-        Indices::U64(pos) => find(pos),
-    }
-}
-
 /// The first coordinate that does not ascend within its segment, and whether it repeats the one before it.
 fn first_disorder<P: Index, C: Index>(pos: &[P], crd: &[C]) -> Option<(usize, bool)> {
     let segment = |p: usize| {
@@ -244,7 +232,7 @@ fn first_disorder_of_chain(pos: Indices, chain: &[Indices]) -> Option<(usize, bo
 }
 
 /// Writes `combine(parent, coordinate)` for every position. The arrays have been checked.
-fn extend<P: Index, C: Index, T: Plain>(
+fn fill<P: Index, C: Index, T: Plain>(
     pos: &[P],
     crd: &[C],
     parents: &[T],

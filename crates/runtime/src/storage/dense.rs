@@ -9,95 +9,102 @@
 //!                        coordinate 0 1 2   0 1 2
 //! ```
 
-use lacunar_formats::IndexWidth;
+use lacunar_formats::{IndexWidth, LevelKind};
+use linkme::distributed_slice;
 
-use super::{Bounds, LevelArrays, Offsets, Place};
+use super::{Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, with_access};
 use crate::parallel::{self, GRAIN};
 
-/// A dense level.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Dense {
-    /// The number of coordinates.
-    pub size: u64,
-}
+/// Dense levels.
+struct Dense;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Dense;
 
 impl LevelArrays for Dense {
-    fn arrays(&self) -> Vec<(&'static str, &Buffer)> {
-        Vec::new()
+    fn kind(&self) -> LevelKind {
+        LevelKind::DENSE
     }
 
-    fn try_map<E>(self, _change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>) -> Result<Self, E> {
-        Ok(self)
+    fn length(&self, _part: usize, _parents: u64, _before: &LevelStorage) -> Option<u64> {
+        None
     }
 
-    fn try_clone(&self) -> Result<Self, AllocError> {
-        Ok(Dense { size: self.size })
+    fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64> {
+        parents.checked_mul(level.size())
     }
 
-    fn positions(&self, parents: u64) -> Option<u64> {
-        parents.checked_mul(self.size)
-    }
-
-    /// Only for a level with a compressed or singleton one below it; the innermost dense levels need no ranges, since
-    /// their values are placed directly.
-    fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Self, Bounds), StorageError> {
-        let level = Dense { size: place.size() };
-        let positions = level
-            .positions(parents.positions() as u64)
-            .and_then(|positions| usize::try_from(positions).ok())
-            .filter(|&positions| positions < usize::MAX)
-            .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))?;
-        let size = level.size as usize;
-        let offsets = with_access!(entries, entries => match IndexWidth::for_max(entries.len() as u64) {
-            IndexWidth::W32 => {
-                let mut offsets = Array::<u32>::zeroed(positions + 1)?;
-                fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u32);
-                offsets[positions] = entries.len() as u32;
-                Offsets::U32(offsets)
-            }
-            IndexWidth::W64 => {
-                let mut offsets = Array::<u64>::zeroed(positions + 1)?;
-                fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u64);
-                offsets[positions] = entries.len() as u64;
-                Offsets::U64(offsets)
-            }
-        });
-        Ok((level, Bounds::Explicit(offsets)))
-    }
-
-    fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError> {
-        if self.size != place.size() {
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        if level.size() != place.size() {
             let what = format!("dense level {}", place.level);
-            return Err(StorageError::Length { what, found: self.size, expected: place.size() });
+            return Err(StorageError::Length { what, found: level.size(), expected: place.size() });
         }
-        self.positions(parents)
+        self.positions(level, parents)
             .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))
     }
 
-    fn check_order(&self, _chain: &[Indices], _place: Place) -> Result<(), StorageError> {
-        Ok(())
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let places = segments.by_coordinate(place)?;
+        Ok(Spread { level: LevelStorage::dense(place.size()), places })
     }
 
-    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError> {
-        let too_many = AllocError { bytes: u64::MAX };
-        let size = usize::try_from(self.size).map_err(|_| too_many)?;
-        let mut children = Array::zeroed(parents.len().checked_mul(size).ok_or(too_many)?)?;
-        parallel::fill_chunks(&mut children, GRAIN, |start, chunk| {
-            let (mut parent, mut coordinate) = (start / size, start % size);
-            for child in chunk {
-                *child = combine(parents[parent], coordinate as u64);
-                coordinate += 1;
-                if coordinate == size {
-                    (parent, coordinate) = (parent + 1, 0);
-                }
-            }
-        });
-        Ok(children)
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        (0..level.size()).for_each(|coordinate| each(coordinate, parent * level.size() + coordinate));
     }
+}
+
+/// Packs one level: see [`LevelStorage::pack`].
+///
+/// Only for a level with a compressed or singleton one below it; the innermost dense levels need no ranges, since
+/// their values are placed directly.
+pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(LevelStorage, Bounds), StorageError> {
+    let level = LevelStorage::dense(place.size());
+    let positions = level
+        .positions(parents.positions() as u64)
+        .and_then(|positions| usize::try_from(positions).ok())
+        .filter(|&positions| positions < usize::MAX)
+        .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))?;
+    let size = level.size() as usize;
+    let offsets = with_access!(entries, entries => match IndexWidth::for_max(entries.len() as u64) {
+        IndexWidth::W32 => {
+            let mut offsets = Array::<u32>::zeroed(positions + 1)?;
+            fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u32);
+            offsets[positions] = entries.len() as u32;
+            Offsets::U32(offsets)
+        }
+        IndexWidth::W64 => {
+            let mut offsets = Array::<u64>::zeroed(positions + 1)?;
+            fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u64);
+            offsets[positions] = entries.len() as u64;
+            Offsets::U64(offsets)
+        }
+    });
+    Ok((level, Bounds::Explicit(offsets)))
+}
+
+/// Enumerates the positions: see [`LevelStorage::extend`].
+pub fn extend<T: Plain>(
+    level: &LevelStorage,
+    parents: &[T],
+    combine: impl Fn(T, u64) -> T + Sync,
+) -> Result<Array<T>, AllocError> {
+    let too_many = AllocError { bytes: u64::MAX };
+    let size = usize::try_from(level.size()).map_err(|_| too_many)?;
+    let mut children = Array::zeroed(parents.len().checked_mul(size).ok_or(too_many)?)?;
+    parallel::fill_chunks(&mut children, GRAIN, |start, chunk| {
+        let (mut parent, mut coordinate) = (start / size, start % size);
+        for child in chunk {
+            *child = combine(parents[parent], coordinate as u64);
+            coordinate += 1;
+            if coordinate == size {
+                (parent, coordinate) = (parent + 1, 0);
+            }
+        }
+    });
+    Ok(children)
 }
 
 /// Writes the first entry of each position, walking positions and entries side by side.

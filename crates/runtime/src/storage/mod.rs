@@ -1,9 +1,13 @@
 //! The arrays of a tensor's levels: one file per level kind, named as in the compiler's `levels/`.
 //!
 //! A level turns *parent positions* (places in the level above; one for the outermost level) into *positions* of its
-//! own. Each file says which arrays it keeps, how sorted entries are packed into them, how they are checked when they
-//! come from outside, and how they are enumerated. A new kind is a file with an implementation of [`LevelArrays`] and
-//! a line in `kinds!` below.
+//! own. Each file says which arrays it keeps, how coordinates are stored in them, how they are checked when they come from
+//! outside, and how they are enumerated. A new kind is a file with a description in [`lacunar_formats::LEVELS`] and an
+//! implementation of [`LevelArrays`] in [`STORAGE`]; nothing here names it.
+//!
+//! Dense, compressed and singleton levels are *plain*: tensors of these are packed from lists and converted at the speed of
+//! memory ([`crate::pack`], [`crate::convert`]). All others are made of plain ones and turned into them
+//! ([`crate::spread`]), level by level.
 //!
 //! ```text
 //! csr of  [ 5 . 6 ]    level 0 dense, size 3         positions 0 1 2
@@ -13,16 +17,26 @@
 //!                      values 5 6 7
 //! ```
 
-mod bounds;
+// The table of kinds is a section of the program, which is all that this allows.
+#![allow(unsafe_code)]
 
-use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
+automod::dir!(pub(crate) "src/storage");
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use lacunar_formats::{Format, IndexWidth, LevelKind, Part};
+use linkme::distributed_slice;
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::Entries;
+use crate::parallel;
 
 pub use bounds::{Bounds, Offsets};
+
+pub use crate::spread::{NOWHERE, Segments, Spread, numbers};
 
 /// Where a level stands, for packing, checking and messages.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +64,7 @@ impl Place<'_> {
     /// coordinate for each position of the singleton level below; every other level has one position per coordinate.
     pub fn distinguished_to(&self) -> usize {
         let levels = self.format.levels();
-        let below = |level: usize| levels.get(level + 1).is_some_and(|next| next.kind == LevelKind::Singleton);
+        let below = |level: usize| levels.get(level + 1).is_some_and(|next| next.kind == LevelKind::SINGLETON);
         let mut last = self.level;
         while !levels[last].unique && below(last) {
             last += 1;
@@ -64,186 +78,358 @@ impl Place<'_> {
     }
 }
 
-/// What a level kind does at run time.
-pub trait LevelArrays: Sized {
-    /// The arrays with their names, in the order in which kernels take them.
-    fn arrays(&self) -> Vec<(&'static str, &Buffer)>;
+/// What a level kind does at run time. One value for each kind, in [`STORAGE`].
+pub trait LevelArrays: Sync {
+    /// The kind.
+    fn kind(&self) -> LevelKind;
 
-    /// The level with `change` applied to each array.
-    fn try_map<E>(self, change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>) -> Result<Self, E>;
+    /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
+    /// `None` if that overflows, or they say nothing of it.
+    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64>;
 
-    /// A second level of the same content.
-    fn try_clone(&self) -> Result<Self, AllocError>;
-
-    /// How many positions the level has under `parents` positions; `None` if that overflows.
-    fn positions(&self, parents: u64) -> Option<u64>;
-
-    /// Packs one level of sorted, distinct entries. `parents` says which entries each parent position covers; the
-    /// result says it of the level's own positions.
-    fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Self, Bounds), StorageError>;
+    /// How many positions a level has under `parents` positions; `None` if that overflows.
+    fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64>;
 
     /// Checks arrays from outside: types, lengths, ranges. Returns the number of positions. After this, enumerating
-    /// reads and writes nothing out of bounds.
-    fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError>;
+    /// reads and writes nothing out of bounds. Kinds other than compressed also check here that coordinates ascend.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError>;
 
-    /// Checks that coordinates ascend under each parent. `chain` are the coordinate arrays of this level and the
-    /// following ones up to [`Place::distinguished_to`], all checked.
-    fn check_order(&self, chain: &[Indices], place: Place) -> Result<(), StorageError>;
+    /// Stores the coordinates of a plain level (dense, compressed or singleton): see [`crate::spread`].
+    ///
+    /// # Errors
+    /// The level cannot hold the coordinates, or memory is refused.
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError>;
 
-    /// For each position: `combine` of what `parents` has at the parent position, and the coordinate.
-    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError>;
+    /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
+    /// coordinates. The arrays have been checked.
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
 }
 
-/// Declares the modules of level kinds, the enum of their arrays, and the dispatch.
-macro_rules! kinds {
-    ($($Kind:ident in $module:ident),* $(,)?) => {
-        $(mod $module; pub use $module::$Kind;)*
+/// All level kinds that are linked into a program.
+#[distributed_slice]
+pub static STORAGE: [&'static dyn LevelArrays];
 
-        /// The arrays of one level.
-        #[derive(Debug, PartialEq)]
-        pub enum LevelStorage {
-            $(
-                #[doc = concat!("Of a `", stringify!($module), "` level.")]
-                $Kind($Kind),
-            )*
-        }
-
-        impl LevelStorage {
-            /// The kind of the level.
-            pub fn kind(&self) -> LevelKind {
-                match self { $(LevelStorage::$Kind(_) => LevelKind::$Kind,)* }
-            }
-
-            /// The arrays with their names, in the order in which kernels take them: `pos`, `crd`.
-            pub fn arrays(&self) -> Vec<(&'static str, &Buffer)> {
-                match self { $(LevelStorage::$Kind(level) => level.arrays(),)* }
-            }
-
-            /// How many positions the level has under `parents` positions; `None` if that overflows.
-            pub fn positions(&self, parents: u64) -> Option<u64> {
-                match self { $(LevelStorage::$Kind(level) => level.positions(parents),)* }
-            }
-
-            /// The level with `change` applied to each array.
-            ///
-            /// # Errors
-            /// Those of `change`.
-            pub fn try_map<E>(
-                self,
-                change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>,
-            ) -> Result<LevelStorage, E> {
-                Ok(match self { $(LevelStorage::$Kind(level) => LevelStorage::$Kind(level.try_map(change)?),)* })
-            }
-
-            /// A second level of the same content.
-            ///
-            /// # Errors
-            /// The system refused the memory.
-            pub fn try_clone(&self) -> Result<LevelStorage, AllocError> {
-                Ok(match self { $(LevelStorage::$Kind(level) => LevelStorage::$Kind(level.try_clone()?),)* })
-            }
-
-            /// Packs one level of sorted, distinct entries; see [`LevelArrays::pack`].
-            pub(crate) fn pack(
-                entries: &mut Entries,
-                parents: Bounds,
-                place: Place,
-            ) -> Result<(LevelStorage, Bounds), StorageError> {
-                let level: Level = place.format.levels()[place.level];
-                match level.kind {
-                    $(LevelKind::$Kind => {
-                        let (level, bounds) = <$Kind as LevelArrays>::pack(entries, parents, place)?;
-                        Ok((LevelStorage::$Kind(level), bounds))
-                    })*
-                }
-            }
-
-            /// Checks arrays from outside; see [`LevelArrays::check`].
-            pub(crate) fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError> {
-                match self { $(LevelStorage::$Kind(level) => level.check(parents, place),)* }
-            }
-
-            /// Checks that coordinates ascend; see [`LevelArrays::check_order`].
-            pub(crate) fn check_order(&self, chain: &[Indices], place: Place) -> Result<(), StorageError> {
-                match self { $(LevelStorage::$Kind(level) => level.check_order(chain, place),)* }
-            }
-
-            /// Enumerates the positions; see [`LevelArrays::extend`].
-            pub(crate) fn extend<T: Plain>(
-                &self,
-                parents: &[T],
-                combine: impl Fn(T, u64) -> T + Sync,
-            ) -> Result<Array<T>, AllocError> {
-                match self { $(LevelStorage::$Kind(level) => level.extend(parents, combine),)* }
-            }
-        }
-    };
+/// What a kind does at run time; `None` if it is not linked into the program.
+fn operations(kind: LevelKind) -> Option<&'static dyn LevelArrays> {
+    STORAGE.iter().copied().find(|operations| operations.kind() == kind)
 }
 
-kinds! {
-    Dense in dense,
-    Compressed in compressed,
-    Singleton in singleton,
+/// The arrays of one level.
+#[derive(Debug, PartialEq)]
+pub struct LevelStorage {
+    kind: LevelKind,
+    /// The size of the dimension.
+    size: u64,
+    /// In the order of the kind's parts.
+    arrays: Vec<Buffer>,
 }
 
 impl LevelStorage {
+    /// A level of a kind for a dimension of `size` coordinates, with the arrays of the kind's parts.
+    pub fn new(kind: LevelKind, size: u64, arrays: Vec<Buffer>) -> LevelStorage {
+        LevelStorage { kind, size, arrays }
+    }
+
     /// A dense level of `size` coordinates.
     pub fn dense(size: u64) -> LevelStorage {
-        LevelStorage::Dense(Dense { size })
+        LevelStorage::new(LevelKind::DENSE, size, Vec::new())
     }
 
     /// A compressed level.
     pub fn compressed(pos: Buffer, crd: Buffer) -> LevelStorage {
-        LevelStorage::Compressed(Compressed { pos, crd })
+        LevelStorage::new(LevelKind::COMPRESSED, 0, vec![pos, crd])
     }
 
     /// A singleton level.
     pub fn singleton(crd: Buffer) -> LevelStorage {
-        LevelStorage::Singleton(Singleton { crd })
+        LevelStorage::new(LevelKind::SINGLETON, 0, vec![crd])
     }
 
-    /// The number of coordinates, of kinds that hold as many under every parent.
-    pub fn size(&self) -> Option<u64> {
-        match self {
-            LevelStorage::Dense(level) => Some(level.size),
-            _ => None,
+    /// A level whose arrays `take` gives, from the part and its length, under `parents` positions; with the number of its
+    /// positions. How a kernel's result becomes a level.
+    ///
+    /// # Errors
+    /// Those of `take`; a size overflows.
+    pub fn receive<E: From<StorageError>>(
+        kind: LevelKind,
+        size: u64,
+        parents: u64,
+        take: &mut dyn FnMut(Part, u64) -> Result<Buffer, E>,
+    ) -> Result<(LevelStorage, u64), E> {
+        let overflow = || E::from(StorageError::overflow("the size of the result"));
+        let small = |count: &u64| i64::try_from(*count).is_ok();
+        let mut level = LevelStorage::new(kind, size, Vec::new());
+        let operations = level.operations().map_err(E::from)?;
+        for (place, &part) in kind.info().parts.iter().enumerate() {
+            let len = operations.length(place, parents, &level).filter(small).ok_or_else(overflow)?;
+            level.arrays.push(take(part, len)?);
         }
+        let positions = operations.positions(&level, parents).filter(small).ok_or_else(overflow)?;
+        Ok((level, positions))
+    }
+
+    /// The kind of the level.
+    pub fn kind(&self) -> LevelKind {
+        self.kind
+    }
+
+    /// The size of the dimension, where the kind needs it: that of the positions of a dense level.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The arrays with their names, in the order in which kernels take them: `pos`, `crd`.
+    pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &Buffer)> {
+        self.kind.info().parts.iter().map(|part| part.name).zip(&self.arrays)
+    }
+
+    /// The array of a name, of kinds that keep one.
+    pub fn array(&self, name: &str) -> Option<&Buffer> {
+        self.arrays.get(self.kind.place(name)?)
     }
 
     /// The position array, of kinds that keep one.
     pub fn pos(&self) -> Option<&Buffer> {
-        self.array("pos")
+        self.array(Part::POSITIONS.name)
     }
 
     /// The coordinate array, of kinds that keep one.
     pub fn crd(&self) -> Option<&Buffer> {
-        self.array("crd")
+        self.array(Part::COORDINATES.name)
     }
 
-    fn array(&self, name: &str) -> Option<&Buffer> {
-        self.arrays().into_iter().find(|(n, _)| *n == name).map(|(_, buffer)| buffer)
+    /// The numbers of array number `part`; none if there is no such array.
+    pub fn numbers(&self, part: usize) -> Indices<'_> {
+        self.arrays.get(part).and_then(Buffer::indices).unwrap_or(Indices::U32(&[]))
+    }
+
+    /// How many positions the level has under `parents` positions; `None` if that overflows.
+    pub fn positions(&self, parents: u64) -> Option<u64> {
+        operations(self.kind)?.positions(self, parents)
+    }
+
+    /// The level with `change` applied to each array.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn try_map<E>(
+        self,
+        mut change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>,
+    ) -> Result<LevelStorage, E> {
+        let LevelStorage { kind, size, arrays } = self;
+        let names = kind.info().parts.iter().map(|part| part.name);
+        let arrays = names.zip(arrays).map(|(name, array)| change(name, array)).collect::<Result<_, E>>()?;
+        Ok(LevelStorage { kind, size, arrays })
+    }
+
+    /// A second level of the same content.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn try_clone(&self) -> Result<LevelStorage, AllocError> {
+        let arrays = self.arrays.iter().map(Buffer::try_clone).collect::<Result<_, _>>()?;
+        Ok(LevelStorage { arrays, ..*self })
+    }
+
+    /// Packs one plain level of sorted, distinct entries. `parents` says which entries each parent position covers; the
+    /// result says it of the level's own positions.
+    pub(crate) fn pack(
+        entries: &mut Entries,
+        parents: Bounds,
+        place: Place,
+    ) -> Result<(LevelStorage, Bounds), StorageError> {
+        let kind = place.format.levels()[place.level].kind;
+        if kind == LevelKind::DENSE {
+            dense::pack(entries, parents, place)
+        } else if kind == LevelKind::SINGLETON {
+            singleton::pack(entries, parents, place)
+        } else {
+            compressed::pack(entries, parents, place)
+        }
+    }
+
+    /// Checks arrays from outside; see [`LevelArrays::check`].
+    pub(crate) fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError> {
+        let parts = self.kind.info().parts.len() as u64;
+        if self.arrays.len() as u64 != parts {
+            let what = format!("the list of arrays of level {}", place.level);
+            return Err(StorageError::Length { what, found: self.arrays.len() as u64, expected: parts });
+        }
+        self.operations()?.check(self, parents, place)
+    }
+
+    /// Checks that coordinates ascend under each parent. `chain` are the coordinate arrays of this level and the
+    /// following ones up to [`Place::distinguished_to`], all checked.
+    pub(crate) fn check_order(&self, chain: &[Indices], place: Place) -> Result<(), StorageError> {
+        if self.kind == LevelKind::COMPRESSED { compressed::check_order(self, chain, place) } else { Ok(()) }
+    }
+
+    /// For each position of a plain level: `combine` of what `parents` has at the parent position, and the coordinate.
+    pub(crate) fn extend<T: Plain>(
+        &self,
+        parents: &[T],
+        combine: impl Fn(T, u64) -> T + Sync,
+    ) -> Result<Array<T>, AllocError> {
+        if self.kind == LevelKind::DENSE {
+            dense::extend(self, parents, combine)
+        } else if self.kind == LevelKind::SINGLETON {
+            singleton::extend(self, parents, combine)
+        } else {
+            compressed::extend(self, parents, combine)
+        }
+    }
+
+    /// What the kind does.
+    pub(crate) fn operations(&self) -> Result<&'static dyn LevelArrays, StorageError> {
+        operations(self.kind).ok_or_else(|| self.unknown())
+    }
+
+    /// Stores the coordinates of a plain level; see [`LevelArrays::spread`].
+    pub(crate) fn spread(segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let kind = place.format.levels()[place.level].kind;
+        LevelStorage::new(kind, 0, Vec::new()).operations()?.spread(segments, place)
+    }
+
+    fn unknown(&self) -> StorageError {
+        StorageError::UnknownLevel { kind: format!("{:?}", self.kind) }
     }
 }
 
-/// The numbers of an index array of the width the format names.
-fn checked_indices<'a>(
-    buffer: &'a Buffer,
-    width: IndexWidth,
-    name: &str,
-    place: Place,
-) -> Result<Indices<'a>, StorageError> {
+/// The last number of a position array; 0 if there is none.
+pub fn last(pos: Indices) -> u64 {
+    pos.len().checked_sub(1).map_or(0, |last| pos.get(last))
+}
+
+/// The numbers of array number `part` of a level, of the width the format gives it.
+///
+/// # Errors
+/// They are of another type.
+pub fn checked_indices<'a>(level: &'a LevelStorage, part: usize, place: Place) -> Result<Indices<'a>, StorageError> {
+    let wrong = |name: &str, found, expected: IndexWidth| StorageError::Type {
+        what: format!("array {name} of level {}", place.level),
+        found,
+        expected: expected.dtype().to_string(),
+    };
+    let (Some(buffer), Some(described)) = (level.arrays.get(part), level.kind.info().parts.get(part)) else {
+        return Err(level.unknown());
+    };
+    let width = described.width(place.format.positions, place.format.coordinates);
     match buffer.indices() {
         Some(indices) if indices.width() == width => Ok(indices),
-        _ => Err(StorageError::Type {
-            what: format!("array {name} of level {}", place.level),
-            found: buffer.dtype(),
-            expected: width.dtype().to_string(),
-        }),
+        _ => Err(wrong(described.name, buffer.dtype(), width)),
+    }
+}
+
+/// Checks that array number `part` of a level has so many numbers.
+///
+/// # Errors
+/// It has others.
+pub fn check_length(level: &LevelStorage, part: usize, expected: u64, place: Place) -> Result<(), StorageError> {
+    let found = level.numbers(part).len() as u64;
+    if found == expected {
+        return Ok(());
+    }
+    let name = level.kind.info().parts.get(part).map_or("", |part| part.name);
+    Err(StorageError::Length { what: format!("array {name} of level {}", place.level), found, expected })
+}
+
+/// Checks array number `part` of a level as the edges of the segments of `parents` positions, which cover `positions`.
+///
+/// # Errors
+/// They do not.
+pub fn check_edges(
+    level: &LevelStorage,
+    part: usize,
+    parents: u64,
+    positions: u64,
+    place: Place,
+) -> Result<(), StorageError> {
+    let pos = checked_indices(level, part, place)?;
+    let edges = parents.checked_add(1).ok_or_else(|| StorageError::overflow("the number of positions"))?;
+    check_length(level, part, edges, place)?;
+    let wrong = |at: usize, reason| StorageError::Positions { level: place.level, place: at as u64, reason };
+    if pos.get(0) != 0 {
+        return Err(wrong(0, "the first position is not 0"));
+    }
+    if let Some(k) = first_descent(pos) {
+        return Err(wrong(k, "positions descend"));
+    }
+    if last(pos) != positions {
+        return Err(wrong(pos.len() - 1, "the last position is not the number of coordinates"));
+    }
+    Ok(())
+}
+
+/// Checks that runs of coordinates, one for each parent position, which begin at `first` and are as long as the segments of a
+/// checked position array, stay below the size of the dimension.
+///
+/// # Errors
+/// One does not.
+pub fn check_extents(pos: Indices, first: impl Fn(usize) -> u64 + Sync, place: Place) -> Result<(), StorageError> {
+    let size = place.size();
+    let outside = |p: usize| {
+        let length = pos.get(p + 1) - pos.get(p);
+        let end = first(p).saturating_add(length);
+        (length > 0 && end > size).then(|| StorageError::OutOfRange {
+            dimension: place.dimension(),
+            entry: pos.get(p + 1) - 1,
+            coordinate: end - 1,
+            size,
+        })
+    };
+    parallel::first(pos.len().saturating_sub(1), outside).map_or(Ok(()), Err)
+}
+
+/// Checks that the coordinates at the positions `segment` of each parent position, which exist, ascend and are below the size
+/// of the dimension.
+///
+/// # Errors
+/// They do not, or one is not.
+pub fn check_ascending(
+    crd: Indices,
+    parents: u64,
+    segment: impl Fn(usize) -> Range<u64> + Sync,
+    place: Place,
+) -> Result<(), StorageError> {
+    let (size, level) = (place.size(), place.level);
+    let fault = |position: u64, first: bool| {
+        let coordinate = crd.get(position as usize);
+        if coordinate >= size {
+            return Some(StorageError::OutOfRange { dimension: place.dimension(), entry: position, coordinate, size });
+        }
+        let before = if first { None } else { Some(crd.get(position as usize - 1)) };
+        match before.map(|before| before.cmp(&coordinate)) {
+            Some(Ordering::Equal) => Some(StorageError::Duplicate { level, place: position }),
+            Some(Ordering::Greater) => Some(StorageError::NotSorted { level, place: position }),
+            _ => None,
+        }
+    };
+    let in_segment = |parent: usize| {
+        let segment = segment(parent);
+        segment.clone().find_map(|position| fault(position, position == segment.start))
+    };
+    parallel::first(parents as usize, in_segment).map_or(Ok(()), Err)
+}
+
+/// The first place of a position array that is below the one before it.
+fn first_descent(pos: Indices) -> Option<usize> {
+    fn find<N: PartialOrd + Sync>(pos: &[N]) -> Option<usize> {
+        parallel::first(pos.len(), |k| (k > 0 && pos[k] < pos[k - 1]).then_some(k))
+    }
+    match pos {
+        Indices::U32(pos) => find(pos),
+        Indices::U64(pos) => find(pos),
     }
 }
 
 /// Checks that all coordinates are below the size of the dimension.
-fn check_range(crd: Indices, place: Place) -> Result<(), StorageError> {
+///
+/// # Errors
+/// One is not.
+pub fn check_range(crd: Indices, place: Place) -> Result<(), StorageError> {
     let size = place.size();
     let outside = |k: usize, coordinate: u64| {
         (coordinate >= size).then(|| StorageError::OutOfRange {
@@ -254,8 +440,8 @@ fn check_range(crd: Indices, place: Place) -> Result<(), StorageError> {
         })
     };
     let bad = match crd {
-        Indices::U32(crd) => crate::parallel::first(crd.len(), |k| outside(k, u64::from(crd[k]))),
-        Indices::U64(crd) => crate::parallel::first(crd.len(), |k| outside(k, crd[k])),
+        Indices::U32(crd) => parallel::first(crd.len(), |k| outside(k, u64::from(crd[k]))),
+        Indices::U64(crd) => parallel::first(crd.len(), |k| outside(k, crd[k])),
     };
     bad.map_or(Ok(()), Err)
 }

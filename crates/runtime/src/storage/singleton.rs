@@ -8,88 +8,95 @@
 //!                    level 1 singleton                crd 0 2 1     entries (0,0) (0,2) (2,1)
 //! ```
 
-use super::{Bounds, LevelArrays, Place, check_range, checked_indices};
+use lacunar_formats::LevelKind;
+use linkme::distributed_slice;
+
+use super::{
+    Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
+};
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices};
+use crate::buffer::Indices;
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel;
 
-/// A singleton level.
-#[derive(Debug, PartialEq)]
-pub struct Singleton {
-    /// One coordinate per parent position.
-    pub crd: Buffer,
-}
+/// Singleton levels.
+struct Singleton;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Singleton;
 
 impl LevelArrays for Singleton {
-    fn arrays(&self) -> Vec<(&'static str, &Buffer)> {
-        vec![("crd", &self.crd)]
+    fn kind(&self) -> LevelKind {
+        LevelKind::SINGLETON
     }
 
-    fn try_map<E>(self, mut change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>) -> Result<Self, E> {
-        Ok(Singleton { crd: change("crd", self.crd)? })
-    }
-
-    fn try_clone(&self) -> Result<Self, AllocError> {
-        Ok(Singleton { crd: self.crd.try_clone()? })
-    }
-
-    fn positions(&self, parents: u64) -> Option<u64> {
+    fn length(&self, _part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
         Some(parents)
     }
 
-    fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Self, Bounds), StorageError> {
-        let width = place.format.coordinates;
-        if let Bounds::Identity(_) = parents {
-            return Ok((Singleton { crd: entries.take_column(place.level, width)? }, parents));
-        }
-        let crd = with_access!(entries, entries => {
-            let coordinate = entries.column(place.level);
-            // Coordinates ascend under one parent: they are all equal if the first and the last are.
-            let bad = parallel::first(parents.positions(), |p| {
-                let range = parents.range(p);
-                let unfit = if range.is_empty() {
-                    place.size() == 0
-                } else {
-                    coordinate(range.start) != coordinate(range.end - 1)
-                };
-                unfit.then_some((p, range))
-            });
-            if let Some((position, range)) = bad {
-                return Err(not_representable(entries, position, range, place));
-            }
-            index_array(parents.positions(), width, |p| {
-                let range = parents.range(p);
-                if range.is_empty() { 0 } else { coordinate(range.start) }
-            })?
-        });
-        Ok((Singleton { crd }, parents))
+    fn positions(&self, _level: &LevelStorage, parents: u64) -> Option<u64> {
+        Some(parents)
     }
 
-    fn check(&self, parents: u64, place: Place) -> Result<u64, StorageError> {
-        let crd = checked_indices(&self.crd, place.format.coordinates, "crd", place)?;
-        if crd.len() as u64 != parents {
-            let what = format!("array crd of level {}", place.level);
-            return Err(StorageError::Length { what, found: crd.len() as u64, expected: parents });
-        }
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        let crd = checked_indices(level, 0, place)?;
+        check_length(level, 0, parents, place)?;
         check_range(crd, place)?;
         Ok(parents)
     }
 
-    fn check_order(&self, _chain: &[Indices], _place: Place) -> Result<(), StorageError> {
-        Ok(())
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let (crd, places) = segments.one_each(place, 0)?;
+        Ok(Spread { level: LevelStorage::singleton(crd), places })
     }
 
-    fn extend<T: Plain>(&self, parents: &[T], combine: impl Fn(T, u64) -> T + Sync) -> Result<Array<T>, AllocError> {
-        let mut children = Array::zeroed(parents.len())?;
-        match self.crd.indices() {
-            Some(Indices::U32(crd)) => parallel::fill(&mut children, |p| combine(parents[p], u64::from(crd[p]))),
-            Some(Indices::U64(crd)) => parallel::fill(&mut children, |p| combine(parents[p], crd[p])),
-            None => {}
-        }
-        Ok(children)
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        each(level.numbers(0).get(parent as usize), parent);
     }
+}
+
+/// Packs one level: see [`LevelStorage::pack`].
+pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(LevelStorage, Bounds), StorageError> {
+    let width = place.format.coordinates;
+    if let Bounds::Identity(_) = parents {
+        return Ok((LevelStorage::singleton(entries.take_column(place.level, width)?), parents));
+    }
+    let crd = with_access!(entries, entries => {
+        let coordinate = entries.column(place.level);
+        // Coordinates ascend under one parent: they are all equal if the first and the last are.
+        let bad = parallel::first(parents.positions(), |p| {
+            let range = parents.range(p);
+            let unfit = if range.is_empty() {
+                place.size() == 0
+            } else {
+                coordinate(range.start) != coordinate(range.end - 1)
+            };
+            unfit.then_some((p, range))
+        });
+        if let Some((position, range)) = bad {
+            return Err(not_representable(entries, position, range, place));
+        }
+        index_array(parents.positions(), width, |p| {
+            let range = parents.range(p);
+            if range.is_empty() { 0 } else { coordinate(range.start) }
+        })?
+    });
+    Ok((LevelStorage::singleton(crd), parents))
+}
+
+/// Enumerates the positions: see [`LevelStorage::extend`].
+pub fn extend<T: Plain>(
+    level: &LevelStorage,
+    parents: &[T],
+    combine: impl Fn(T, u64) -> T + Sync,
+) -> Result<Array<T>, AllocError> {
+    let mut children = Array::zeroed(parents.len())?;
+    match level.numbers(0) {
+        Indices::U32(crd) => parallel::fill(&mut children, |p| combine(parents[p], u64::from(crd[p]))),
+        Indices::U64(crd) => parallel::fill(&mut children, |p| combine(parents[p], crd[p])),
+    }
+    Ok(children)
 }
 
 fn not_representable(

@@ -1,0 +1,67 @@
+//! Banded levels: one contiguous run of coordinates under each parent position.
+//!
+//! ```text
+//! rows {0, 1}, {1, 2, 3}:   pos 0 2 5   first 0 1      coordinate = first[p] + (position - pos[p])
+//! ```
+
+use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
+use linkme::distributed_slice;
+
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "banded", make };
+
+fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Banded { pos: arrays[0], first: arrays[1] })
+}
+
+/// A banded level of a tensor.
+#[derive(Debug)]
+struct Banded {
+    /// Where each parent's run begins; one more than there are parents.
+    pos: ArrayId,
+    /// The first coordinate of each parent's run.
+    first: ArrayId,
+}
+
+impl Banded {
+    /// How far the coordinates of a run are behind their positions.
+    fn offset(&self, b: &mut Builder, parent: ExprId) -> ExprId {
+        let first = b.load_index("first", self.first, parent);
+        let begin = b.load_index("run", self.pos, parent);
+        b.sub(first, begin)
+    }
+}
+
+impl LevelCode for Banded {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let (first, end) = parent.range(b);
+        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+    }
+
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.bounds(b, Position::Range(first, end))
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        segment_of(b, self.pos, position, parents)
+    }
+
+    fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        let offset = self.offset(b, parent);
+        let at = b.sub(coordinate, offset);
+        let at = b.binary(BinaryOp::Max, at, begin);
+        b.binary(BinaryOp::Min, at, end)
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        let offset = self.offset(b, at.parent);
+        let coordinate = b.add(at.position, offset);
+        b.define(name, coordinate)
+    }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
+        b.load_index("stored", self.pos, parents)
+    }
+}

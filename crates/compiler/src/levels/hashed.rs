@@ -1,0 +1,106 @@
+//! Hashed levels: a table of coordinates with open addressing under each parent position. They are looked up, not iterated:
+//! their coordinates are in no order.
+//!
+//! ```text
+//! at = coordinate * FACTOR >> 32 & (capacity - 1)
+//! while crd[pos[p] + at] is not the coordinate { if it is free { not found }; at = (at + 1) & (capacity - 1) }
+//! ```
+
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt};
+use linkme::distributed_slice;
+
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, none_in, segment_of};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "hashed", make };
+
+fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Hashed { pos: arrays[0], crd: arrays[1] })
+}
+
+/// 2^64 divided by the golden ratio, as the runtime packs tables.
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A hashed level of a tensor.
+#[derive(Debug)]
+struct Hashed {
+    /// Where each parent's table begins; one more than there are parents.
+    pos: ArrayId,
+    /// The coordinate of each place; the largest number where it is free.
+    crd: ArrayId,
+}
+
+impl LevelCode for Hashed {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let (first, end) = parent.range(b);
+        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+    }
+
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.bounds(b, Position::Range(first, end))
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        segment_of(b, self.pos, position, parents)
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        b.load_index(name, self.crd, at.position)
+    }
+
+    fn find(
+        &self,
+        b: &mut Builder,
+        _parent: ExprId,
+        (begin, end): (ExprId, ExprId),
+        coordinate: ExprId,
+    ) -> (ExprId, ExprId) {
+        let one = b.int(1);
+        let capacity = b.sub(end, begin);
+        let mask = b.sub(capacity, one);
+        let mask = b.define("mask", mask);
+        let word = |bits| Const { ty: DType::U64, bits, imag: 0 };
+        let (factor, half) = (b.constant(word(FACTOR)), b.constant(word(32)));
+        let hash = b.cast(DType::U64, coordinate);
+        let hash = b.mul(hash, factor);
+        let hash = b.binary(BinaryOp::Shr, hash, half);
+        let hash = b.cast(DType::I64, hash);
+        let slot = b.binary(BinaryOp::And, hash, mask);
+        let at = b.declare("slot", slot);
+        let until = b.declare("found_end", begin);
+        let (here, some) = (b.var(at), b.compare(CompareOp::Lt, begin, end));
+        b.if_then(some, |b| {
+            let yes = b.bool(true);
+            b.while_loop(yes, |b| {
+                let position = b.add(begin, here);
+                let own = b.load_index("own", self.crd, position);
+                let found = b.compare(CompareOp::Eq, own, coordinate);
+                b.if_then(found, |b| {
+                    let behind = b.add(position, one);
+                    b.assign(until, behind);
+                    b.push(Stmt::Break);
+                });
+                let none = none_in(b, self.crd);
+                let free = b.compare(CompareOp::Eq, own, none);
+                b.if_then(free, |b| {
+                    b.assign(until, position);
+                    b.push(Stmt::Break);
+                });
+                let next = b.add(here, one);
+                let next = b.binary(BinaryOp::And, next, mask);
+                b.assign(at, next);
+            });
+        });
+        let zero = b.int(0);
+        let first = b.add(begin, here);
+        (b.select(some, first, zero), {
+            let until = b.var(until);
+            b.select(some, until, zero)
+        })
+    }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
+        b.load_index("places", self.pos, parents)
+    }
+}

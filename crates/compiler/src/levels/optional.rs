@@ -1,0 +1,54 @@
+//! Optional levels: at most one coordinate for each parent position, at the position of the same number.
+//!
+//! ```text
+//! rows {1}, {}, {0}:   crd 1 - 0      parent p owns positions p .. p + (crd[p] is a coordinate)
+//! ```
+
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
+use linkme::distributed_slice;
+
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, none_in};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "optional", make };
+
+fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Optional { crd: arrays[0] })
+}
+
+/// An optional level of a tensor.
+#[derive(Debug)]
+struct Optional {
+    /// The coordinate of each position; the largest number where there is none.
+    crd: ArrayId,
+}
+
+impl LevelCode for Optional {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let parent = parent.first();
+        let (coordinate, none) = (b.load_index("own", self.crd, parent), none_in(b, self.crd));
+        let has = b.compare(CompareOp::Ne, coordinate, none);
+        let count = b.cast(lacunar_formats::DType::I64, has);
+        (parent, b.add(parent, count))
+    }
+
+    fn span(&self, _b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        (first, end)
+    }
+
+    fn parent(&self, _b: &mut Builder, position: ExprId, _parents: ExprId) -> ExprId {
+        position
+    }
+
+    fn seek(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        b.lower_bound(self.crd, begin, end, coordinate)
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        b.load_index(name, self.crd, at.position)
+    }
+
+    fn count_positions(&self, _b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
+        parents
+    }
+}

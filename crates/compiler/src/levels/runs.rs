@@ -1,0 +1,135 @@
+//! Levels of runs: coordinates that follow each other are stored as the first of them.
+//!
+//! ```text
+//! rows {0, 1, 3, 4}, {}, {1}:   run 0 2 2 3   crd 0 3 1   start 0 2 4 5
+//!                               run r owns positions start[r] .. start[r+1], coordinate = crd[r] + (position - start[r])
+//! ```
+//!
+//! The variable beside the position holds its run.
+
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
+use linkme::distributed_slice;
+
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "runs", make };
+
+fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Runs { run: arrays[0], crd: arrays[1], start: arrays[2] })
+}
+
+/// A level of runs of a tensor.
+#[derive(Debug)]
+struct Runs {
+    /// Where each parent's runs begin; one more than there are parents.
+    run: ArrayId,
+    /// The first coordinate of each run.
+    crd: ArrayId,
+    /// The first position of each run; one more than there are runs.
+    start: ArrayId,
+}
+
+impl Runs {
+    /// The runs of a parent position.
+    fn runs(&self, b: &mut Builder, parent: ExprId) -> (ExprId, ExprId) {
+        let one = b.int(1);
+        let next = b.add(parent, one);
+        (b.load_index("run", self.run, parent), b.load_index("run_end", self.run, next))
+    }
+
+    /// The run of a position, which is one of a parent's.
+    fn run_of(&self, b: &mut Builder, parent: ExprId, position: ExprId) -> ExprId {
+        let (first, end) = self.runs(b, parent);
+        let one = b.int(1);
+        let behind = b.add(position, one);
+        let next = b.lower_bound(self.start, first, end, behind);
+        b.sub(next, one)
+    }
+}
+
+impl LevelCode for Runs {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let (first, end) = parent.range(b);
+        self.span(b, first, end)
+    }
+
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        let (first, end) = (b.load_index("run", self.run, first), b.load_index("run_end", self.run, end));
+        (b.load_index("begin", self.start, first), b.load_index("end", self.start, end))
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        let runs = b.load_index("runs", self.run, parents);
+        let run = segment_of(b, self.start, position, runs);
+        segment_of(b, self.run, run, parents)
+    }
+
+    fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        let (first, last) = self.runs(b, parent);
+        let one = b.int(1);
+        let behind = b.add(coordinate, one);
+        let next = b.lower_bound(self.crd, first, last, behind);
+        // In the run before, or behind its end, which is the beginning of the next one.
+        let found = b.declare("at", begin);
+        let some = b.compare(CompareOp::Gt, next, first);
+        b.if_then(some, |b| {
+            let run = b.sub(next, one);
+            let (own, start) = (b.load_index("own", self.crd, run), b.load_index("start", self.start, run));
+            let stop = b.load_index("stop", self.start, next);
+            let offset = b.sub(coordinate, own);
+            let at = b.add(start, offset);
+            let at = b.binary(BinaryOp::Min, at, stop);
+            let at = b.binary(BinaryOp::Max, at, begin);
+            let at = b.binary(BinaryOp::Min, at, end);
+            b.assign(found, at);
+        });
+        b.var(found)
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        let run = match at.state {
+            Some(run) => b.var(run),
+            None => self.run_of(b, at.parent, at.position),
+        };
+        let (first, start) = (b.load_index("own", self.crd, run), b.load_index("start", self.start, run));
+        let offset = b.sub(at.position, start);
+        let coordinate = b.add(first, offset);
+        b.define(name, coordinate)
+    }
+
+    fn is_contiguous(&self) -> bool {
+        false
+    }
+
+    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<VarId> {
+        let (zero, at) = (b.int(0), b.var(position));
+        let run = b.declare("run", zero);
+        let some = b.compare(CompareOp::Lt, at, end);
+        b.if_then(some, |b| {
+            let own = self.run_of(b, parent, at);
+            b.assign(run, own);
+        });
+        Some(run)
+    }
+
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, _end: ExprId, state: Option<VarId>) {
+        let (at, one) = (b.var(position), b.int(1));
+        let next = b.add(at, one);
+        b.assign(position, next);
+        let Some(run) = state else { return };
+        let own = b.var(run);
+        let behind = b.add(own, one);
+        let stop = b.load_index("stop", self.start, behind);
+        let over = b.compare(CompareOp::Ge, at, stop);
+        let step = b.cast(DType::I64, over);
+        let own = b.add(own, step);
+        b.assign(run, own);
+    }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
+        let runs = b.load_index("runs", self.run, parents);
+        b.load_index("stored", self.start, runs)
+    }
+}

@@ -1,0 +1,56 @@
+//! Slots: a counted run of coordinates 0, 1, 2, .. under each parent position.
+//!
+//! ```text
+//! counts 2, 0, 3:   pos 0 2 2 5      parent p owns positions pos[p] .. pos[p+1], coordinate = position - pos[p]
+//! ```
+
+use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
+use linkme::distributed_slice;
+
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+
+#[distributed_slice(CODES)]
+static CODER: LevelCoder = LevelCoder { kind: "slots", make };
+
+fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Slots { pos: arrays[0] })
+}
+
+/// A level of slots.
+#[derive(Debug)]
+struct Slots {
+    /// Where each parent's slots begin; one more than there are parents.
+    pos: ArrayId,
+}
+
+impl LevelCode for Slots {
+    fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let (first, end) = parent.range(b);
+        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+    }
+
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.bounds(b, Position::Range(first, end))
+    }
+
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        segment_of(b, self.pos, position, parents)
+    }
+
+    fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        let first = b.load_index("slots", self.pos, parent);
+        let at = b.add(first, coordinate);
+        let at = b.binary(BinaryOp::Max, at, begin);
+        b.binary(BinaryOp::Min, at, end)
+    }
+
+    fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
+        let first = b.load_index("slots", self.pos, at.parent);
+        let coordinate = b.sub(at.position, first);
+        b.define(name, coordinate)
+    }
+
+    fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
+        b.load_index("stored", self.pos, parents)
+    }
+}

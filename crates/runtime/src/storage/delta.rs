@@ -1,0 +1,94 @@
+//! Delta-coded levels: compressed ones that store how far each coordinate is from the one before it.
+//!
+//! The first coordinate under parent position `p` is `delta[pos[p]]`, and each after it is `delta` more than its predecessor.
+//! Differences are small where coordinates lie close together, so that such arrays compress well.
+//!
+//! ```text
+//! [ 5 . 6 7 ]    dense, delta:   pos 0     3 3 4
+//! [ . . . . ]                  delta 0 2 1 | | 1
+//! [ . 8 . . ]
+//! ```
+//!
+//! Paper: Willcock and Lumsdaine, *Accelerating Sparse Matrix Computations via Data Compression* (ICS 2006).
+
+use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
+use linkme::distributed_slice;
+
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers};
+use crate::array::Array;
+use crate::error::StorageError;
+use crate::parallel;
+
+#[distributed_slice(LEVELS)]
+static DELTA: LevelInfo = LevelInfo {
+    name: "delta",
+    letter: 't',
+    repeating: None,
+    properties: Properties::ASCENDING,
+    capabilities: Capabilities { iterate_coordinates: true, ..Capabilities::NONE },
+    parts: &[Part::POSITIONS, Part { name: "delta", holds: Holds::Coordinates }],
+};
+
+/// Delta-coded levels.
+struct Delta;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Delta;
+
+impl LevelArrays for Delta {
+    fn kind(&self) -> LevelKind {
+        LevelKind::new(&DELTA)
+    }
+
+    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
+        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
+    }
+
+    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
+        Some(level.numbers(1).len() as u64)
+    }
+
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        let delta = checked_indices(level, 1, place)?;
+        check_edges(level, 0, parents, delta.len() as u64, place)?;
+        let (pos, size) = (level.numbers(0), place.size());
+        let wrong = |parent: usize| {
+            let (begin, mut coordinate) = (pos.get(parent), 0u64);
+            (begin..pos.get(parent + 1)).find_map(|position| {
+                let step = delta.get(position as usize);
+                coordinate = coordinate.saturating_add(step);
+                if coordinate >= size {
+                    let dimension = place.dimension();
+                    return Some(StorageError::OutOfRange { dimension, entry: position, coordinate, size });
+                }
+                (step == 0 && position > begin)
+                    .then_some(StorageError::Duplicate { level: place.level, place: position })
+            })
+        };
+        parallel::first(parents as usize, wrong).map_or(Ok(delta.len() as u64), Err)
+    }
+
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let (pos, _, places) = segments.copied(place.format)?;
+        let mut delta = Array::<u64>::zeroed(places.len())?;
+        let mut steps = delta.iter_mut();
+        for parent in 0..segments.parents() {
+            let mut before = 0;
+            for ((coordinate, _), step) in segments.under(parent).zip(&mut steps) {
+                *step = coordinate - before;
+                before = coordinate;
+            }
+        }
+        let arrays = vec![pos, numbers(&delta, place.format.coordinates)?];
+        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+    }
+
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        let (pos, delta) = (level.numbers(0), level.numbers(1));
+        let mut coordinate = 0;
+        for position in pos.get(parent as usize)..pos.get(parent as usize + 1) {
+            coordinate += delta.get(position as usize);
+            each(coordinate, position);
+        }
+    }
+}

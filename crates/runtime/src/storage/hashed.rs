@@ -1,0 +1,153 @@
+//! Hashed levels: under each parent position a table of coordinates with open addressing.
+//!
+//! The table of parent position `p` is `crd[pos[p] .. pos[p + 1]]`; it is empty, or its length is a power of two and at least
+//! twice the number of coordinates. A coordinate stands at the place that [`slot`] gives, or at the first free one behind it,
+//! around the end. Free places hold the largest number of their type.
+//!
+//! ```text
+//! [ 5 . 6 ]    dense, hashed:   pos 0       4 4   6
+//! [ . . . ]                     crd - 2 - 0     1 -
+//! [ . 7 . ]                  values . 6 . 5     7 .
+//! ```
+//!
+//! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing).
+
+use std::collections::HashSet;
+
+use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
+use linkme::distributed_slice;
+
+use super::{
+    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers,
+};
+use crate::array::Array;
+use crate::buffer::Indices;
+use crate::error::StorageError;
+use crate::parallel;
+
+#[distributed_slice(LEVELS)]
+static HASHED: LevelInfo = LevelInfo {
+    name: "hashed",
+    letter: 'h',
+    repeating: None,
+    properties: Properties { ordered: false, compact: false, ..Properties::ASCENDING },
+    capabilities: Capabilities { search: true, ..Capabilities::NONE },
+    parts: &[Part::POSITIONS, Part::COORDINATES],
+};
+
+/// 2^64 divided by the golden ratio (Knuth, §6.4).
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Where a coordinate stands in a table of `capacity` places, if that is free.
+fn slot(coordinate: u64, capacity: u64) -> u64 {
+    (coordinate.wrapping_mul(FACTOR) >> 32) & (capacity - 1)
+}
+
+/// Hashed levels.
+struct Hashed;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Hashed;
+
+impl LevelArrays for Hashed {
+    fn kind(&self) -> LevelKind {
+        LevelKind::new(&HASHED)
+    }
+
+    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
+        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
+    }
+
+    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
+        Some(level.numbers(1).len() as u64)
+    }
+
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        let crd = checked_indices(level, 1, place)?;
+        check_edges(level, 0, parents, crd.len() as u64, place)?;
+        if place.size() > crd.width().max() {
+            return Err(StorageError::overflow("the size of a dimension"));
+        }
+        let pos = level.numbers(0);
+        let table = |parent: usize| check_table(crd, pos.get(parent)..pos.get(parent + 1), place);
+        parallel::first(parents as usize, table).map_or(Ok(crd.len() as u64), Err)
+    }
+
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
+        let (parents, none) = (segments.parents(), place.format.coordinates.max());
+        if place.size() > none {
+            return Err(StorageError::overflow("the size of a dimension"));
+        }
+        let mut edges = Array::<u64>::zeroed(parents + 1)?;
+        for parent in 0..parents {
+            let range = segments.range(parent);
+            let capacity = match range.end - range.start {
+                0 => 0,
+                count => count.checked_mul(2).and_then(u64::checked_next_power_of_two).ok_or_else(overflow)?,
+            };
+            edges[parent + 1] = edges[parent].checked_add(capacity).ok_or_else(overflow)?;
+        }
+        let total = usize::try_from(edges[parents]).map_err(|_| overflow())?;
+        let (mut crd, mut places) = (Array::<u64>::zeroed(total)?, Array::zeroed(total)?);
+        crd.fill(none);
+        places.fill(NOWHERE);
+        for parent in 0..parents {
+            let (first, capacity) = (edges[parent], edges[parent + 1] - edges[parent]);
+            for (coordinate, position) in segments.under(parent) {
+                let mut at = slot(coordinate, capacity);
+                while crd[(first + at) as usize] != none {
+                    at = (at + 1) & (capacity - 1);
+                }
+                (crd[(first + at) as usize], places[(first + at) as usize]) = (coordinate, position);
+            }
+        }
+        let arrays = vec![numbers(&edges, place.format.positions)?, numbers(&crd, place.format.coordinates)?];
+        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+    }
+
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let table = pos.get(parent as usize)..pos.get(parent as usize + 1);
+        let stored = table.map(|position| (crd.get(position as usize), position));
+        let mut stored: Vec<(u64, u64)> = stored.filter(|(coordinate, _)| *coordinate != crd.width().max()).collect();
+        stored.sort_unstable();
+        stored.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
+    }
+}
+
+/// What is wrong with a table: every coordinate has to be found from its slot on, and only once; some place is free.
+fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Option<StorageError> {
+    let (first, capacity, none, size) = (table.start, table.end - table.start, crd.width().max(), place.size());
+    if capacity == 0 {
+        return None;
+    }
+    let wrong = |at: u64, reason| StorageError::Positions { level: place.level, place: at, reason };
+    if !capacity.is_power_of_two() {
+        return Some(wrong(first, "the length of a table is not a power of two"));
+    }
+    let mut seen = HashSet::new();
+    let mut used = 0;
+    for at in table {
+        let coordinate = crd.get(at as usize);
+        if coordinate == none {
+            continue;
+        }
+        if coordinate >= size {
+            return Some(StorageError::OutOfRange { dimension: place.dimension(), entry: at, coordinate, size });
+        }
+        if !seen.insert(coordinate) {
+            return Some(StorageError::Duplicate { level: place.level, place: at });
+        }
+        used += 1;
+        // No free place between the slot and the coordinate.
+        let mut from = slot(coordinate, capacity);
+        while first + from != at {
+            if crd.get((first + from) as usize) == none {
+                return Some(wrong(at, "a coordinate of a table is not found from its slot on"));
+            }
+            from = (from + 1) & (capacity - 1);
+        }
+    }
+    (2 * used > capacity).then(|| wrong(first, "a table is more than half full"))
+}

@@ -1,0 +1,81 @@
+//! Optional levels: at most one coordinate under each parent position.
+//!
+//! `crd[p]` is the coordinate; the position is the parent's. Where there is none, `crd[p]` is the largest number of its type,
+//! the position is not used, and its value is a zero that is no entry.
+//!
+//! ```text
+//! [ . 5 . ]    dense, optional:   crd 1 - 0
+//! [ . . . ]                    values 5 . 7
+//! [ 7 . . ]
+//! ```
+
+use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
+use linkme::distributed_slice;
+
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use crate::error::StorageError;
+use crate::parallel;
+
+#[distributed_slice(LEVELS)]
+static OPTIONAL: LevelInfo = LevelInfo {
+    name: "optional",
+    letter: 'p',
+    repeating: None,
+    properties: Properties { compact: false, single: true, ..Properties::ASCENDING },
+    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
+    parts: &[Part::COORDINATES],
+};
+
+/// Optional levels.
+struct Optional;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Optional;
+
+impl LevelArrays for Optional {
+    fn kind(&self) -> LevelKind {
+        LevelKind::new(&OPTIONAL)
+    }
+
+    fn length(&self, _part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
+        Some(parents)
+    }
+
+    fn positions(&self, _level: &LevelStorage, parents: u64) -> Option<u64> {
+        Some(parents)
+    }
+
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        let crd = checked_indices(level, 0, place)?;
+        check_length(level, 0, parents, place)?;
+        let (size, none) = (place.size(), place.format.coordinates.max());
+        let bad = parallel::first(crd.len(), |k| {
+            let coordinate = crd.get(k);
+            (coordinate != none && coordinate >= size).then_some((k as u64, coordinate))
+        });
+        match bad {
+            Some((entry, coordinate)) => {
+                Err(StorageError::OutOfRange { dimension: place.dimension(), entry, coordinate, size })
+            }
+            None if size > none => Err(StorageError::overflow("the size of a dimension")),
+            None => Ok(parents),
+        }
+    }
+
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        let none = place.format.coordinates.max();
+        if place.size() > none {
+            return Err(StorageError::overflow("the size of a dimension"));
+        }
+        let (crd, places) = segments.one_each(place, none)?;
+        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![crd]), places })
+    }
+
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        let crd = level.numbers(0);
+        let coordinate = crd.get(parent as usize);
+        if coordinate != crd.width().max() {
+            each(coordinate, parent);
+        }
+    }
+}
