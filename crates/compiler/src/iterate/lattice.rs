@@ -32,9 +32,10 @@
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, Expr, ExprKind, Literal, Role, TensorId, VarId, WorkspaceKind};
 
-use super::iterators::{AccessKey, Iterator, Mode, iterators};
+use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
 use super::residual::residual;
 use super::space::replaced_by;
+use crate::levels::has_code;
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -107,6 +108,11 @@ impl Lattice {
                 iterators[k].mode = Mode::Search;
             }
         }
+        if let ([only], true) = (iterators.as_mut_slice(), points == [Point(1)])
+            && can_be_unordered(kernel, body, var, only)
+        {
+            only.mode = Mode::Coiterate;
+        }
         Ok(Lattice { iterators, points })
     }
 
@@ -133,6 +139,21 @@ impl Lattice {
             self.iterators.iter().enumerate().filter(|(k, _)| !point.has(*k)).map(|(_, it)| &it.access).collect();
         residual(body, &|access: &Access| absent.iter().any(|key| **key == AccessKey::from(access)))
     }
+}
+
+/// Whether the only iterator of a loop, whose coordinates are in no order, can be enumerated all the same: the loop visits all
+/// of them, and no result is appended to in their order.
+fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -> bool {
+    let level = kernel.tensors[only.access.tensor].format.levels()[only.level];
+    let first = (0..only.level).all(|above| level_var(kernel, &only.access, above) != var);
+    let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var);
+    let unordered = !level.properties().ordered && level.capabilities().iterate() && has_code(level);
+    let mut appended = false;
+    body.visit_assigns(&mut |assign| {
+        let tensor = &kernel.tensors[assign.lhs.tensor];
+        appended |= tensor.role == Role::Result && !tensor.format.is_dense() && assign.lhs.vars.contains(&var);
+    });
+    unordered && first && whole && !appended
 }
 
 struct Points<'a> {

@@ -1,5 +1,5 @@
-//! Hashed levels: a table of coordinates with open addressing under each parent position. They are looked up, not iterated:
-//! their coordinates are in no order.
+//! Hashed levels: a table of coordinates with open addressing under each parent position. They are looked up, and iterated,
+//! from place to place, where the order of coordinates does not matter.
 //!
 //! ```text
 //! at = coordinate * FACTOR >> 32 & (capacity - 1)
@@ -7,7 +7,7 @@
 //! ```
 
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt, VarId};
 use linkme::distributed_slice;
 
 use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, none_in, segment_of};
@@ -31,6 +31,22 @@ struct Hashed {
     crd: ArrayId,
 }
 
+impl Hashed {
+    /// Moves a position to the first place from there on that is not free.
+    fn skip_free(&self, b: &mut Builder, position: VarId, end: ExprId) {
+        let at = b.var(position);
+        let left = b.compare(CompareOp::Lt, at, end);
+        b.while_loop(left, |b| {
+            let (own, none) = (b.load_index("own", self.crd, at), none_in(b, self.crd));
+            let used = b.compare(CompareOp::Ne, own, none);
+            b.if_then(used, |b| b.push(Stmt::Break));
+            let one = b.int(1);
+            let next = b.add(at, one);
+            b.assign(position, next);
+        });
+    }
+}
+
 impl LevelCode for Hashed {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
         let (first, end) = parent.range(b);
@@ -47,6 +63,22 @@ impl LevelCode for Hashed {
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
         b.load_index(name, self.crd, at.position)
+    }
+
+    fn is_contiguous(&self) -> bool {
+        false
+    }
+
+    fn start(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId) -> Option<VarId> {
+        self.skip_free(b, position, end);
+        None
+    }
+
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId, _state: Option<VarId>) {
+        let (at, one) = (b.var(position), b.int(1));
+        let next = b.add(at, one);
+        b.assign(position, next);
+        self.skip_free(b, position, end);
     }
 
     fn find(

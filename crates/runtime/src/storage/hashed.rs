@@ -31,7 +31,7 @@ static HASHED: LevelInfo = LevelInfo {
     letter: 'h',
     repeating: None,
     properties: Properties { ordered: false, compact: false, ..Properties::ASCENDING },
-    capabilities: Capabilities { search: true, ..Capabilities::NONE },
+    capabilities: Capabilities { iterate_coordinates: true, search: true, ..Capabilities::NONE },
     parts: &[Part::POSITIONS, Part::COORDINATES],
 };
 
