@@ -234,6 +234,32 @@ impl Format {
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
     }
 
+    /// Slots: entry number `k` of every row in slot `k`, and a place for every row in each slot.
+    ///
+    /// # Errors
+    /// Its level kinds are not part of this program.
+    pub fn ell() -> Result<Format, FormatError> {
+        Format::slots("edp", vec![Term::Ordinal(0), Term::Whole(0), Term::Whole(1)])
+    }
+
+    /// Slots of slices: as [`Format::ell`], for so many rows at a time.
+    ///
+    /// # Errors
+    /// The size is 0, or its level kinds are not part of this program.
+    pub fn sell(rows: u32) -> Result<Format, FormatError> {
+        let terms = vec![Term::Quotient(0, rows), Term::Ordinal(0), Term::Remainder(0, rows), Term::Whole(1)];
+        if rows == 0 {
+            return Err(FormatError::Arguments(format!("sell({rows})")));
+        }
+        Format::slots("dedp", terms)
+    }
+
+    fn slots(letters: &str, terms: Vec<Term>) -> Result<Format, FormatError> {
+        let unknown = || FormatError::Unknown(letters.to_string());
+        let levels: Option<Vec<Level>> = letters.chars().map(Level::from_letter).collect();
+        Format::mapped(levels.ok_or_else(unknown)?, terms)
+    }
+
     /// The numbers of blocks outside, the places inside them.
     fn blocks(levels: Vec<Level>, sizes: &[u32], name: &str) -> Result<Format, FormatError> {
         let sizes_text = || sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
@@ -380,6 +406,10 @@ fn named_map(plain: &Format, map: &Map) -> Option<String> {
     let (rows, columns) = (size(0), size(1));
     if *plain == Format::dia() {
         Some("dia".to_string())
+    } else if Format::ell().as_ref() == Ok(plain) {
+        Some("ell".to_string())
+    } else if Format::sell(rows).as_ref() == Ok(plain) {
+        Some(format!("sell({rows})"))
     } else if Format::bcsr(rows, columns).as_ref() == Ok(plain) {
         Some(format!("bcsr({rows},{columns})"))
     } else if Format::csb(rows).as_ref() == Ok(plain) {
@@ -480,6 +510,7 @@ impl FromStr for FormatSpec {
             "dcsr" => FormatSpec::Exact(Format::dcsr()),
             "dcsc" => FormatSpec::Exact(Format::dcsc()),
             "dia" => FormatSpec::Exact(Format::dia()),
+            "ell" => FormatSpec::Exact(Format::ell()?),
             letters => {
                 let known = letters.chars().filter(|&c| Level::from_letter(c).is_some()).count();
                 if known == 0 || letters.len() > 64 {
@@ -507,9 +538,10 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
     match (name, sizes.as_slice()) {
         ("bcsr", &[size]) => Ok(FormatSpec::Exact(Format::bcsr(size, size)?)),
         ("bcsr", &[rows, columns]) => Ok(FormatSpec::Exact(Format::bcsr(rows, columns)?)),
+        ("sell", &[rows]) => Ok(FormatSpec::Exact(Format::sell(rows)?)),
         ("csb", &[size]) => Ok(FormatSpec::Exact(Format::csb(size)?)),
         ("hicoo", &[size]) => Ok(FormatSpec::Hicoo(size)),
-        ("bcsr" | "csb" | "hicoo", _) => Err(wrong()),
+        ("bcsr" | "csb" | "hicoo" | "sell", _) => Err(wrong()),
         _ => Err(FormatError::Unknown(name.to_string())),
     }
 }

@@ -21,7 +21,7 @@ mod plan;
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
-use lacunar_imp::{BinaryOp, Block, Expr, Reduction, Stmt, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Reduction, Stmt, VarId};
 
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
@@ -50,6 +50,8 @@ struct VectorLoop<'ctx, 'p> {
     mask: Option<VectorValue<'ctx>>,
     /// Whether the mask depends on a branch, rather than on the end of the loop only.
     branched: bool,
+    /// Whether the loop ends before some lanes.
+    cut: bool,
     /// By variable that the body declares.
     lanes: Vec<(VarId, Lanes<'ctx>)>,
     /// By reduction of the plan: where its sums in this copy are.
@@ -252,7 +254,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<(), LlvmError> {
         // Invariant expressions and the first lane's indices are evaluated as scalars.
         self.frame.places[plan.counter.index()] = Some(Place::Value(Value::Int(counter)));
-        let mut state = VectorLoop { plan, width, counter, mask, branched: false, lanes: Vec::new(), sums };
+        let cut = mask.is_some();
+        let mut state = VectorLoop { plan, width, counter, mask, branched: false, cut, lanes: Vec::new(), sums };
         self.vector_block(&mut state, body)
     }
 
@@ -289,6 +292,20 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Store { array, index, value, reduce } => {
                 let value = self.lanes(state, value)?;
                 let elem = self.source.arrays[array].elem;
+                if let Some(op) = reduce
+                    && self.holds_all_lanes(state, array, index)
+                {
+                    // A masked store would keep the array in memory: all lanes are stored, in some what was there.
+                    let branch = state.mask.take();
+                    let old = self.load_lanes(state, array, index)?;
+                    let new = self.binary_lanes(state, op, elem, old, value)?;
+                    state.mask = branch;
+                    let kept = self.under_mask(state, new, old, elem)?;
+                    state.mask = None;
+                    self.store_lanes(state, array, index, kept)?;
+                    state.mask = branch;
+                    return Ok(());
+                }
                 let value = match reduce {
                     Some(op) => {
                         let old = self.load_lanes(state, array, index)?;
@@ -325,6 +342,15 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Comment(_) => Ok(()),
             _ => Err(LlvmError::Malformed("a statement that a plan does not admit")),
         }
+    }
+
+    /// Whether an array on the stack has an element for every lane, those included that a branch leaves out.
+    fn holds_all_lanes(&self, state: &VectorLoop<'ctx, '_>, array: ArrayId, index: ExprId) -> bool {
+        let Some(len) = self.stack[array.index()].map(i64::from) else { return false };
+        let first = state.counter.get_sign_extended_constant();
+        let direct = matches!(self.source.exprs[index], Expr::Var(var) if var == state.plan.counter);
+        let within = first.is_some_and(|first| first >= 0 && first + i64::from(state.width) <= len);
+        state.branched && !state.cut && direct && within
     }
 
     /// `v = v op e`.

@@ -267,3 +267,19 @@ fn unite(mut a: Vec<Point>, b: &[Point]) -> Vec<Point> {
 fn either(a: &[Point], b: &[Point]) -> Vec<Point> {
     unite(unite(both(a, b), a), b)
 }
+
+/// Whether a statement is an assignment, inside of loops with at most one iteration.
+pub(crate) fn is_single(kernel: &Kernel, stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Forall(var, body) => {
+            let single = Lattice::build(kernel, body, *var).is_ok_and(|lattice| {
+                let [iterator] = lattice.iterators.as_slice() else { return false };
+                let level = kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
+                lattice.points == [Point(1)] && lattice.searched() == Point::ALL && level.properties().single
+            });
+            single && is_single(kernel, body)
+        }
+        Stmt::Where { .. } | Stmt::Sequence(_) => false,
+    }
+}

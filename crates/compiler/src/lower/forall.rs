@@ -102,8 +102,8 @@ impl Lowerer<'_> {
         if level.properties().single && !level.properties().branchless {
             let some = self.b.compare(CompareOp::Lt, begin, end);
             self.b.begin_block();
-            let position = self.b.define(&name, begin);
-            let outcome = self.at_position(var, body, lattice, k, position, scope);
+            // Not by a name of its own: vector lanes see in the expression that neighbors lie side by side.
+            let outcome = self.at_position(var, body, lattice, k, begin, scope);
             let then = self.b.end_block();
             self.b.push(lacunar_imp::Stmt::If { cond: some, then, otherwise: Vec::new() });
             return outcome;

@@ -21,7 +21,7 @@ use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::lattice::{Lattice, Point, is_single};
 use crate::iterate::races::written_together;
 use crate::schedule::apply;
 
@@ -114,9 +114,11 @@ fn added_to(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     found
 }
 
-/// The variable of an access's innermost level.
+/// The variable of an access's innermost level, but for levels with at most one coordinate.
 fn last_var(kernel: &Kernel, key: &AccessKey) -> Option<VarId> {
-    key.vars.len().checked_sub(1).map(|last| level_var(kernel, key, last))
+    let levels = kernel.tensors[key.tensor].format.levels();
+    let last = levels.iter().rposition(|level| !level.properties().single);
+    last.map(|last| level_var(kernel, key, last))
 }
 
 /// The variables whose loops are innermost and dense, so short that all their values fit the registers, and walk through
@@ -148,7 +150,7 @@ fn innermost_and_dense(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
             innermost_and_dense(kernel, consumer, var) && innermost_and_dense(kernel, producer, var)
         }
         Stmt::Forall(own, body) if *own == var => {
-            matches!(**body, Stmt::Assign(_))
+            is_single(kernel, body)
                 && Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.points == [Point::ALL])
         }
         Stmt::Forall(_, body) => innermost_and_dense(kernel, body, var),

@@ -16,6 +16,7 @@ use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 use super::nest::{each_loop, loops};
 use super::{leaf, refuse};
 use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::lattice::is_single;
 use crate::iterate::races::written_together;
 use crate::iterate::space::replaced_by;
 
@@ -40,7 +41,7 @@ pub(super) fn parallelize(
         Unit::CpuThread => threads(kernel, name, var, race, span)?,
         Unit::CpuVector => {
             let mut innermost = true;
-            each_loop(&kernel.stmt, var, &mut |body, _| innermost &= loops(body).is_empty());
+            each_loop(&kernel.stmt, var, &mut |body, _| innermost &= is_single(kernel, body) || loops(body).is_empty());
             if !innermost {
                 return Err(refuse(
                     "E1209",

@@ -7,8 +7,23 @@ use super::generate;
 use crate::words;
 
 /// The names of formats, for hints.
-const FORMATS: [&str; 13] =
-    ["dense", "coo", "csf", "csr", "csc", "dcsr", "dcsc", "sv", "scalar", "dia", "bcsr(4,4)", "csb(64)", "hicoo(64)"];
+const FORMATS: [&str; 15] = [
+    "dense",
+    "coo",
+    "csf",
+    "csr",
+    "csc",
+    "dcsr",
+    "dcsc",
+    "sv",
+    "scalar",
+    "dia",
+    "bcsr(4,4)",
+    "csb(64)",
+    "hicoo(64)",
+    "ell",
+    "sell(8)",
+];
 
 /// A mistake in the value of a flag.
 #[derive(Clone, Debug)]
@@ -65,7 +80,7 @@ impl Error {
                 format!("{} does not have the sizes that the format takes", words::quoted(&word)),
             )
             .label(span, "other sizes")
-            .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`"),
+            .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`, `sell(8)`"),
             Error::Form { span, separators, example } => {
                 Diagnostic::error("E0701", format!("expected a name, then {separators} and a value"))
                     .label(span, format!("no {separators} here"))
