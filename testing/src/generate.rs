@@ -11,7 +11,7 @@
 //! which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind};
+use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind, Term};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
@@ -43,10 +43,44 @@ fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 
-/// A random format of an order.
-///
-/// `holds_all` says that the format has to hold any entries.
+/// A random format of an order, now and then with a map. `holds_all` says that it has to hold any entries.
 pub fn format(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
+    if order > 0
+        && rng.u8(..6) == 0
+        && let Some(format) = mapped(rng, order)
+    {
+        return format;
+    }
+    unmapped(rng, order, holds_all)
+}
+
+/// A random format whose levels store blocks, or diagonals.
+fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
+    let mut terms = Vec::new();
+    if order == 2 && rng.u8(..3) == 0 {
+        let first = rng.usize(..2);
+        terms.extend([Term::Difference(first, 1 - first), Term::Whole(1 - first)]);
+    } else {
+        let mut inside = Vec::new();
+        for dimension in 0..order {
+            if rng.u8(..3) == 0 {
+                terms.push(Term::Whole(dimension));
+            } else {
+                let size = rng.u32(1..4);
+                terms.push(Term::Quotient(dimension, size));
+                inside.push(Term::Remainder(dimension, size));
+            }
+        }
+        rng.shuffle(&mut terms);
+        rng.shuffle(&mut inside);
+        terms.extend(inside);
+    }
+    let levels = unmapped(rng, terms.len(), true).levels().to_vec();
+    Format::mapped(levels, terms).ok()
+}
+
+/// A random format without a map.
+fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
     let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain());
     let kinds = kinds.map(|kind| Level { kind, unique: true });
     let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
@@ -196,7 +230,8 @@ impl Generator<'_> {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
         }
         let density = self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]);
-        let zeros = self.chance(30);
+        // What is stored as zero and what only fills up storage cannot be told apart behind a map.
+        let zeros = self.chance(30) && format.map().is_none();
         let dims = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
         self.sketch.tensors.push(Operand { name, format, dtype, dims, density, zeros, given });
         self.sketch.tensors.len() - 1

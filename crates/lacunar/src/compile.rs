@@ -7,7 +7,7 @@
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
-use lacunar_compiler::plan::{Copied, Plan, Request, Search, plan, unknown_pattern};
+use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_imp::passes::optimize;
 use lacunar_imp::{Function, Verified, verify};
 use lacunar_notation::schedule::{Assembly, Schedule};
@@ -128,9 +128,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         .time("check", || lacunar_front::check(source, &options.declarations))
         .map_err(|diagnostics| Error::program(source, diagnostics))?;
     let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
-    let schedules = trace
-        .time("check", || lacunar_front::schedule::check(options.schedule.text(), &program))
-        .map_err(scheduling)?;
+    let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
@@ -182,6 +180,15 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         }
     }
     Ok(Compiled { program, steps, trace })
+}
+
+/// Reads a schedule, whose names may be those of the stored dimensions of tensors, or those of the program.
+pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedule>, Vec<Diagnostic>> {
+    let stored = over_stored_dimensions(program).map(|stored| lacunar_front::schedule::check(text, &stored));
+    match stored {
+        Some(Ok(schedules)) => Ok(schedules),
+        _ => lacunar_front::schedule::check(text, program),
+    }
 }
 
 /// The phases that a statement is compiled in, where the user asks for `phase`.

@@ -6,7 +6,7 @@ use lacunar_compiler::lower::Phase;
 use lacunar_notation::{Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
-use crate::bind::{Slot, check_tensor, sizes, source};
+use crate::bind::{Slot, check_tensor, own_format, result_dims, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
@@ -99,10 +99,8 @@ fn run_step(
         }
         _ => None,
     };
-    let before = before.filter(|tensor| {
-        let vars = &plan.statement.lhs.vars;
-        tensor.dims().iter().zip(vars).all(|(size, var)| sizes[var.index()] == *size)
-    });
+    let dims: Vec<u64> = plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    let before = before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, &sizes));
     // A pattern that the kernel does not walk through is compared with that of the result.
     let (pattern, before) = match before {
         before if phase == step.phase => (None, before),
@@ -124,10 +122,7 @@ fn run_step(
     };
     times.kernel += start.elapsed();
     let start = Instant::now();
-    let result = match &plan.convert_result {
-        Some(_) if !first_pass => result?.convert(&program.tensors[plan.result].format)?,
-        _ => result?,
-    };
+    let result = if first_pass { result? } else { finished(program, step, &sizes, result?)? };
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
@@ -135,6 +130,21 @@ fn run_step(
     slots[plan.result.index()] = Slot::Owned(result);
     *made = first_pass.then_some(converted);
     Ok(())
+}
+
+/// The program's result, of a kernel's: converted, and with the user's dimensions.
+fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Result<Tensor, Error> {
+    let plan = &step.plan;
+    let (wanted, view) = (&program.tensors[plan.result].format, &plan.kernel.tensors[plan.result].view);
+    let mapped = view.as_ref().is_some_and(|view| view.format.map().is_some());
+    let result = match &plan.convert_result {
+        Some(_) if mapped => result.convert(&wanted.stored())?,
+        Some(_) => result.convert(wanted)?,
+        None => result,
+    };
+    let dims = || plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    // A pattern that was given has the user's dimensions.
+    Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
 }
 
 /// The inputs of a kernel that are made of other tensors.
@@ -146,8 +156,13 @@ fn conversions(
 ) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
-        let format = &step.plan.kernel.tensors[conversion.tensor].format;
-        let tensor = match slots.get(conversion.source.index()).and_then(Slot::get) {
+        let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
+        let format = &own_format(&step.plan.kernel.tensors[conversion.tensor]);
+        // What is only seen otherwise is the caller's.
+        if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
+            continue;
+        }
+        let tensor = match made_of {
             Some(tensor) => tensor.convert(format)?,
             // A result that is added to before it has any value.
             None => {

@@ -13,6 +13,7 @@ use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
+use crate::bind::result_dims;
 use crate::compile::{Code, Step};
 use crate::error::Error;
 
@@ -37,14 +38,18 @@ pub(crate) fn product(sizes: impl IntoIterator<Item = u64>) -> Result<u64, Stora
 }
 
 impl Call<'_> {
-    /// The format in which the kernel gives its result.
+    /// The format in which the kernel gives its result: of its stored dimensions, where it has some.
     pub fn format(&self) -> &Format {
-        &self.step.plan.kernel.tensors[self.step.plan.result].format
+        let result = &self.step.plan.kernel.tensors[self.step.plan.result];
+        match &result.view {
+            Some(view) if view.format.map().is_none() => &view.format,
+            _ => &result.format,
+        }
     }
 
     /// The sizes of the result's dimensions.
     pub fn dims(&self) -> Vec<u64> {
-        self.step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
+        result_dims(self.step, self.sizes)
     }
 
     /// The buffer for a dense result: that of the result before where it fits, else a new one.

@@ -23,7 +23,7 @@ use lacunar_notation::Program;
 use lacunar_notation::schedule::Schedule as Commands;
 use lacunar_runtime::Tensor as DynTensor;
 
-use crate::compile::{Choice, Choices, commands};
+use crate::compile::{Choice, Choices, check_schedule, commands};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Options;
@@ -155,7 +155,7 @@ pub fn tune(
     }
     let planned = Kernel::chosen(source, &automatic, Choices::Given(&[]))?;
     let program = planned.program().clone();
-    let schedules = lacunar_front::schedule::check(options.schedule.text(), &program)
+    let schedules = check_schedule(options.schedule.text(), &program)
         .map_err(|diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics })?;
     let count = program.statements.len();
     let mut session = Session { source, options: &automatic, program, given, effort, count, progress };

@@ -32,6 +32,7 @@ use linkme::distributed_slice;
 
 pub use lacunar_formats::Part;
 pub use list::List;
+pub use strided::Strided;
 
 /// How the code of a kind is made.
 pub struct LevelCoder {

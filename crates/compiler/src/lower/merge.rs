@@ -224,7 +224,7 @@ impl Lowerer<'_> {
             let iterator = &lattice.iterators[k];
             inner.bind(&iterator.access, iterator.level, position);
         }
-        if counter.is_none() && self.is_plain_union(lattice, point, body) {
+        if counter.is_none() && self.is_plain_union(lattice, point, body, &inner) {
             self.together_or_not(var, body, lattice, point, &present, &steps, &inner)?;
         } else {
             self.cases(var, body, lattice, point, &present, &inner)?;

@@ -24,7 +24,7 @@ use lacunar_notation::{Role, VarId, WorkspaceKind};
 
 use super::merge::Cursor;
 use super::{Counter, Lowerer, Scope, Uncertain};
-use crate::iterate::iterators::sparse_levels;
+use crate::iterate::iterators::{AccessKey, sparse_levels};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::levels::Position;
 
@@ -43,7 +43,12 @@ pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
 
 impl Lowerer<'_> {
     /// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand.
-    pub(super) fn is_plain_union(&self, lattice: &Lattice, point: Point, body: &Stmt) -> bool {
+    pub(super) fn is_plain_union(&self, lattice: &Lattice, point: Point, body: &Stmt, scope: &Scope) -> bool {
+        let mut certain = true;
+        body.visit_assigns(&mut |assign| {
+            let accesses = assign.rhs.accesses().into_iter().map(AccessKey::from);
+            certain &= accesses.into_iter().all(|access| !scope.uncertain.contains_key(&access));
+        });
         let innermost = |k: usize| {
             let iterator = &lattice.iterators[k];
             let last = sparse_levels(self.kernel, iterator.access.tensor).last().map(|(level, _)| level);
@@ -53,7 +58,8 @@ impl Lowerer<'_> {
             let steps = !self.repeats(lattice, k) && self.is_contiguous(lattice, k);
             last == Some(iterator.level) && iterator.level + 1 == order && !marked && steps
         };
-        matches!(body, Stmt::Assign(_))
+        certain
+            && matches!(body, Stmt::Assign(_))
             && point.0.count_ones() > 1
             && lattice.searched() == Point::ALL
             && point.members().all(|k| innermost(k) && lattice.points.contains(&Point(1 << k)))

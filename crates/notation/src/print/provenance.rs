@@ -198,6 +198,7 @@ mod tests {
                 role,
                 nnz: None,
                 heaviest: None,
+                view: None,
                 span: Span::NONE,
             })
         });
