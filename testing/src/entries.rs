@@ -72,6 +72,10 @@ impl Entries {
     /// More than [`MAX_DENSE`] entries.
     pub fn stored_in(&self, format: &Format) -> Result<Entries, String> {
         let order = format.order();
+        // With a map, whatever only fills up storage is no entry.
+        if format.map().is_some() {
+            return Ok(self.clone());
+        }
         let padded = |level: &Level| level.kind != LevelKind::DENSE && level.properties().padded;
         if format.levels().iter().any(padded) {
             let packed = Tensor::from_coo(self.to_coo(), format).and_then(|tensor| tensor.to_coo());
@@ -79,8 +83,7 @@ impl Entries {
         }
         let sparse = format.levels().iter().rposition(|level| level.kind != LevelKind::DENSE);
         let kept = sparse.map_or(0, |level| level + 1);
-        // With a map, whatever only fills up storage is no entry.
-        if (kept == order && order > 0) || format.map().is_some() {
+        if kept == order && order > 0 {
             return Ok(self.clone());
         }
         let filled = &format.mode_order()[kept..];
@@ -116,7 +119,7 @@ pub fn fitting(entries: Entries, format: &Format) -> Entries {
     let (levels, modes) = (format.levels(), format.mode_order());
     let single = |level: usize| levels[level].properties().single && (level == 0 || levels[level - 1].unique);
     let singles: Vec<usize> = (0..format.order()).filter(|&level| single(level)).collect();
-    if singles.is_empty() {
+    if singles.is_empty() || format.map().is_some() {
         return entries;
     }
     let mut first: BTreeMap<Vec<u64>, u64> = BTreeMap::new();

@@ -43,9 +43,7 @@ fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 
-/// A random format of an order, now and then with a map.
-///
-/// `holds_all` says that the format has to hold any entries.
+/// A random format of an order, now and then with a map. `holds_all` says that it has to hold any entries.
 pub fn format(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
     if order > 0
         && rng.u8(..6) == 0

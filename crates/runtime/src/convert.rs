@@ -42,18 +42,17 @@ impl Tensor {
             let (levels, order) = (format.order(), self.order());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
+        let wide = widen(format, self.dims(), self.nnz());
+        if wide == *self.format() {
+            return Ok(self.try_clone()?);
+        }
         if format.map().is_some() || self.format().map().is_some() {
-            let format = widen(format, self.dims(), self.nnz());
-            return match format == *self.format() {
-                true => Ok(self.try_clone()?),
-                false => convert_columns(self, &format, is_padded(self.format())),
-            };
+            return convert_columns(self, &wide, is_padded(self.format()));
         }
-        if !format.is_plain() || !self.format().is_plain() {
-            let same = widen(format, self.dims(), self.nnz()) == *self.format();
-            return if same { Ok(self.try_clone()?) } else { self.convert_spread(format) };
+        match format.is_plain() && self.format().is_plain() {
+            true => self.convert_plain(format, is_padded(self.format())),
+            false => self.convert_spread(format),
         }
-        self.convert_plain(format, is_padded(self.format()))
     }
 
     /// Conversion from and to levels of kinds that are not plain.

@@ -27,7 +27,7 @@ pub(crate) fn stored_dims(format: &Format, dims: &[u64], levels: &[LevelStorage]
     Ok(sizes
         .into_iter()
         .enumerate()
-        .map(|(level, size)| size.unwrap_or_else(|| levels.get(level).map_or(0, LevelStorage::size)))
+        .map(|(level, size)| size.or_else(|| levels.get(level).map(LevelStorage::size)).unwrap_or(0))
         .collect())
 }
 

@@ -269,6 +269,9 @@ impl Tensor {
 
     /// The stored coordinates at every position of the innermost level, by level.
     pub(crate) fn stored_coordinates(&self) -> Result<Vec<Coordinates>, StorageError> {
+        if !self.format.is_plain() {
+            return self.to_plain()?.stored_coordinates();
+        }
         let sizes = self.stored_dims()?;
         let modes = self.format.mode_order();
         let columns = modes.iter().enumerate().map(|(level, &mode)| -> Result<Coordinates, StorageError> {
