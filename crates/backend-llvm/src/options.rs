@@ -33,6 +33,26 @@ impl Cpu {
     /// The names of baselines of this architecture. LLVM knows more names, but ends the process for one it does not know.
     pub const BASELINES: &[&str] =
         if cfg!(target_arch = "x86_64") { &["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"] } else { &["generic"] };
+
+    /// The versions that a kernel is shipped in, from the least to the best.
+    pub const VERSIONS: &[Version] = if cfg!(target_arch = "x86_64") {
+        &[
+            Version { name: "x86_64", cpu: "x86-64" },
+            Version { name: "x86_64_v3", cpu: "x86-64-v3" },
+            Version { name: "x86_64_v4", cpu: "x86-64-v4" },
+        ]
+    } else {
+        &[Version { name: "generic", cpu: "generic" }]
+    };
+}
+
+/// A kind of processor that a version of a shipped kernel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// What its symbols end with.
+    pub name: &'static str,
+    /// The least processor, one of [`Cpu::BASELINES`].
+    pub cpu: &'static str,
 }
 
 /// How much LLVM works on a kernel.
