@@ -173,8 +173,7 @@ fn runtime(used: &[bool]) -> String {
         .zip(used)
         .map(|(name, used)| if *used { format!("ptr @{name}") } else { "ptr null".to_string() })
         .collect();
-    let table =
-        format!("@lac.functions = internal constant [{} x ptr] [{}]\n\n", entries.len(), entries.join(", "));
+    let table = format!("@lac.functions = internal constant [{} x ptr] [{}]\n\n", entries.len(), entries.join(", "));
     let shifts: String = DType::ALL.iter().filter(|ty| ty.is_integer()).map(|&ty| shift(ty)).collect();
     include_str!("ship/runtime.ll").replace("{online}", ONLINE) + &table + &shifts
 }
