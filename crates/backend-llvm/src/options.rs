@@ -55,6 +55,29 @@ pub struct Version {
     pub cpu: &'static str,
 }
 
+impl Version {
+    /// Whether the processor of this process runs it, as the standard library sees the features that tell.
+    pub fn runs_here(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        match self.cpu {
+            "x86-64-v3" => {
+                return is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("movbe");
+            }
+            "x86-64-v4" => {
+                return is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl");
+            }
+            _ => {}
+        }
+        Cpu::BASELINES.first() == Some(&self.cpu)
+    }
+}
+
 /// How much LLVM works on a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimization {

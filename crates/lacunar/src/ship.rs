@@ -57,6 +57,8 @@ impl Shape {
 pub struct Shipment {
     /// The names of the kernels, one for each statement.
     pub symbols: Vec<String>,
+    /// The names of their versions in machine code by LLVM, each with whether this machine runs it.
+    pub versions: Vec<(String, bool)>,
     /// The name of the header's file without `.h`: that which a source includes.
     pub header_name: String,
     /// Declarations and explanations, in C.
@@ -94,7 +96,11 @@ impl Kernel {
             (Shape::Object | Shape::Library, _) => compiled(&source, shape)?,
             _ => return Err(Error::Backend("assembly and LLVM IR are the back end `llvm`'s".to_string())),
         };
-        Ok(Shipment { symbols: source.symbols, header_name: source.file_name, header, content })
+        let versions = match self.backend() {
+            Some(Backend::Llvm) if shape != Shape::Source => versions(&source.symbols),
+            _ => Vec::new(),
+        };
+        Ok(Shipment { symbols: source.symbols, versions, header_name: source.file_name, header, content })
     }
 
     /// Asks that a statement's kernel is all that there is to do.
@@ -189,4 +195,20 @@ fn renamed(function: &Verified<Function>, name: String) -> Result<Verified<Funct
 fn identifier(text: &str) -> String {
     let name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("kernel_{name}") }
+}
+
+/// The versions of kernels in machine code.
+#[cfg(feature = "llvm")]
+fn versions(symbols: &[String]) -> Vec<(String, bool)> {
+    use lacunar_backend_llvm::{Cpu, version_symbol};
+    let of = |symbol: &String| {
+        let symbol = symbol.clone();
+        Cpu::VERSIONS.iter().map(move |version| (version_symbol(&symbol, version), version.runs_here()))
+    };
+    symbols.iter().flat_map(of).collect()
+}
+
+#[cfg(not(feature = "llvm"))]
+fn versions(_: &[String]) -> Vec<(String, bool)> {
+    Vec::new()
 }
