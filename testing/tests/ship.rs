@@ -7,9 +7,11 @@
 //! `LACUNAR_SHIP=n` takes one instance in n; `LACUNAR_INSTANCE` leaves those with a text in their id.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::levels::Part;
@@ -46,8 +48,21 @@ fn main() -> ExitCode {
             }
         }
     }
-    libtest_mimic::run(&arguments(), trials).exit_code()
+    let arguments = arguments();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list {
+        let (linked, refused) = (LINKED.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
+        println!("{linked} programs linked and run, {refused} refused because they need the runtime or a driver");
+        if refused > linked {
+            return ExitCode::FAILURE;
+        }
+    }
+    conclusion.exit_code()
 }
+
+/// How many trials ran a program, and how many had none.
+static LINKED: AtomicUsize = AtomicUsize::new(0);
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
 /// One trial for each kind of code that an instance can be shipped as; none where it needs the runtime.
 fn trials_of(instance: Instance) -> Vec<Trial> {
@@ -63,8 +78,14 @@ fn trials_of(instance: Instance) -> Vec<Trial> {
         let instance = instance.clone();
         let name = format!("{}.{}: {}", backend.name(), shape.extension(), instance.id);
         Trial::test(name, move || match Program::build(&instance, backend, shape) {
-            Ok(program) => verify(&instance, &program.engines(), Reference::Oracle).map_err(Failed::from),
-            Err(Unbuilt::NeedsRuntime) => Ok(()),
+            Ok(program) => {
+                LINKED.fetch_add(1, Ordering::Relaxed);
+                verify(&instance, &program.engines(), Reference::Oracle).map_err(Failed::from)
+            }
+            Err(Unbuilt::NeedsRuntime) => {
+                REFUSED.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
             Err(Unbuilt::Fault(fault)) => Err(Failed::from(fault)),
         })
     };
@@ -147,7 +168,6 @@ impl Program {
 
     /// The text of the program.
     fn main(&self, instance: &Instance, step: &Step) -> Result<String, Unbuilt> {
-        let tensors = &step.plan.kernel.tensors;
         let mut arrays = String::new();
         let mut fields = String::new();
         let mut packed: HashMap<TensorId, DynTensor> = HashMap::new();
@@ -175,19 +195,15 @@ impl Program {
             let bytes = if tensor == step.plan.result && array.role == ArrayRole::Output {
                 self.result_before(instance, step)?
             } else {
-                if !packed.contains_key(&tensor) {
-                    let source = step.plan.conversions.iter().find(|conversion| conversion.tensor == tensor);
-                    let source = source.map_or(tensor, |conversion| conversion.source);
-                    let given = instance.given.get(&self.kernel.program().tensors[source].name);
-                    let given = given.ok_or_else(|| fault(format!("`{}` is not given", tensors[tensor].name)))?;
-                    let made = DynTensor::from_coo(given.to_coo(), &tensors[tensor].format).map_err(fault)?;
-                    packed.insert(tensor, made);
-                }
-                let level = |level: usize| &packed[&tensor].levels()[level];
+                let operand = match packed.entry(tensor) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => place.insert(self.operand(instance, step, tensor)?),
+                };
+                let level = |level: usize| &operand.levels()[level];
                 let buffer = match *binding {
                     Binding::Level(_, number, Part::Positions) => level(number).pos(),
                     Binding::Level(_, number, Part::Coordinates) => level(number).crd(),
-                    _ => Some(packed[&tensor].values()),
+                    _ => Some(operand.values()),
                 };
                 buffer.ok_or_else(|| fault("an array is missing"))?.as_bytes().to_vec()
             };
@@ -215,6 +231,16 @@ impl Program {
              if (argc != 2) return 1;\n{calls}    if (status != LACUNAR_OK) return 2;\n{}    return 0;\n}}\n",
             self.prints(step)
         ))
+    }
+
+    /// An operand as the kernel takes it.
+    fn operand(&self, instance: &Instance, step: &Step, tensor: TensorId) -> Result<DynTensor, Unbuilt> {
+        let declared = &step.plan.kernel.tensors[tensor];
+        let source = step.plan.conversions.iter().find(|conversion| conversion.tensor == tensor);
+        let source = source.map_or(tensor, |conversion| conversion.source);
+        let given = instance.given.get(&self.kernel.program().tensors[source].name);
+        let given = given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?;
+        DynTensor::from_coo(given.to_coo(), &declared.format).map_err(fault)
     }
 
     /// The bytes of a dense result before: what is given, or some that are nobody's result.
