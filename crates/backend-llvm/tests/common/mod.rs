@@ -212,6 +212,7 @@ static TABLE: Table = Table {
     fill: abi::TABLE.fill,
 };
 
+// SAFETY: the declaration is that of the C library.
 unsafe extern "C" {
     /// The C library's.
     fn free(block: *mut c_void);
