@@ -77,12 +77,18 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
 /// # Errors
 /// The first fault, in words.
 pub fn storage(expected: &Outcome, format: &Format, actual: &Coo) -> Result<(), String> {
-    let allowed = if pads(format) || has_blocks(format) { None } else { Some(expected.entries.stored_in(format)?) };
+    let mapped = format.map().is_some();
+    let allowed =
+        if mapped || pads(format) || has_blocks(format) { None } else { Some(expected.entries.stored_in(format)?) };
     let mut before: Option<Vec<u64>> = None;
     let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();
     for place in 0..scalars(&actual.values).len() {
         let at = coordinate(actual, place)?;
-        let key: Vec<u64> = format.mode_order().iter().map(|&dimension| at[dimension]).collect();
+        // In what order a map stores entries is the map's matter.
+        let key: Vec<u64> = match mapped {
+            true => vec![place as u64],
+            false => format.mode_order().iter().map(|&dimension| at[dimension]).collect(),
+        };
         if before.as_ref().is_some_and(|before| *before >= key) {
             return Err(format!("`{}` stores {at:?} after an equal or larger coordinate", expected.name));
         }

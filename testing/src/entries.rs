@@ -72,7 +72,8 @@ impl Entries {
         let order = format.order();
         let sparse = format.levels().iter().rposition(|level| level.kind != LevelKind::Dense);
         let kept = sparse.map_or(0, |level| level + 1);
-        if kept == order && order > 0 {
+        // With a map, whatever only fills up storage is no entry.
+        if (kept == order && order > 0) || format.map().is_some() {
             return Ok(self.clone());
         }
         let filled = &format.mode_order()[kept..];

@@ -1,6 +1,6 @@
 //! Random programs: expressions, formats, types, sizes and data, each from a seed.
 //!
-//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6; all operators and
+//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, seldom to 140; all operators and
 //! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
 //! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
 //! and coordinate-list groups (`u`, `c`..., `q`), in any order of modes, some with index arrays of 64 bits. Most programs get a
@@ -10,7 +10,7 @@
 //! which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Format, IndexWidth, Level};
+use lacunar_formats::{DType, Format, IndexWidth, Level, Term};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
@@ -42,8 +42,44 @@ fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 
-/// A random format of an order.
+/// A random format of an order, now and then with a map.
 pub fn format(rng: &mut Rng, order: usize) -> Format {
+    if order > 0
+        && rng.u8(..6) == 0
+        && let Some(format) = mapped(rng, order)
+    {
+        return format;
+    }
+    plain(rng, order)
+}
+
+/// A random format whose levels store blocks, or diagonals.
+fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
+    let mut terms = Vec::new();
+    if order == 2 && rng.u8(..3) == 0 {
+        let first = rng.usize(..2);
+        terms.extend([Term::Difference(first, 1 - first), Term::Whole(1 - first)]);
+    } else {
+        let mut inside = Vec::new();
+        for dimension in 0..order {
+            if rng.u8(..3) == 0 {
+                terms.push(Term::Whole(dimension));
+            } else {
+                let size = rng.u32(1..4);
+                terms.push(Term::Quotient(dimension, size));
+                inside.push(Term::Remainder(dimension, size));
+            }
+        }
+        rng.shuffle(&mut terms);
+        rng.shuffle(&mut inside);
+        terms.extend(inside);
+    }
+    let levels = plain(rng, terms.len()).levels().to_vec();
+    Format::mapped(levels, terms).ok()
+}
+
+/// A random format without a map.
+fn plain(rng: &mut Rng, order: usize) -> Format {
     let dense = rng.u8(..4) == 0;
     let mut levels = Vec::new();
     while levels.len() < order {
@@ -121,6 +157,11 @@ impl Generator<'_> {
                 _ => rng.u64(1..=6),
             };
         }
+        // Now and then one variable has more values than a word has bits, and the others have few.
+        if !square && rng.u8(..20) == 0 {
+            sizes = sizes.map(|size| size.min(3));
+            sizes[rng.usize(..sizes.len())] = rng.u64(60..=140);
+        }
         let dtype = match rng.u8(..10) {
             0..=5 => Some(DType::F64),
             6 | 7 => Some(DType::ALL[rng.usize(..DType::ALL.len())]),
@@ -184,7 +225,8 @@ impl Generator<'_> {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
         }
         let density = self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]);
-        let zeros = self.chance(30);
+        // What is stored as zero and what only fills up storage cannot be told apart behind a map.
+        let zeros = self.chance(30) && format.map().is_none();
         let dims = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
         self.sketch.tensors.push(Operand { name, format, dtype, dims, density, zeros, given });
         self.sketch.tensors.len() - 1

@@ -253,6 +253,9 @@ impl<'a> Maker<'a> {
     /// The variables of an access in the order of its levels, if each is there once.
     fn levels(&self, access: &Access) -> Option<Vec<VarId>> {
         let format: &Format = &self.program.tensors[access.tensor].format;
+        if format.map().is_some() {
+            return None;
+        }
         let levels: Vec<VarId> = format.mode_order().iter().map(|&mode| access.vars[mode]).collect();
         (1..levels.len()).all(|n| !levels[..n].contains(&levels[n])).then_some(levels)
     }
@@ -296,7 +299,8 @@ impl<'a> Maker<'a> {
         let own = &self.loops[at];
         if self.is_sparse() {
             let result = &self.statement.lhs;
-            let first = self.program.tensors[result.tensor].format.mode_order().first().map(|&mode| result.vars[mode]);
+            let format = &self.program.tensors[result.tensor].format;
+            let first = format.mode_order().first().filter(|_| format.map().is_none()).map(|&mode| result.vars[mode]);
             if first.is_none_or(|first| own.vars != [first]) {
                 return;
             }

@@ -132,6 +132,10 @@ impl Program {
             Err(error) => return Err(fault(error)),
         };
         let [step] = kernel.steps() else { return Err(Unbuilt::NeedsRuntime) };
+        // Sizes of stored dimensions are for the runtime to find.
+        if !step.plan.kernel.stored.sizes.is_empty() {
+            return Err(Unbuilt::NeedsRuntime);
+        }
         let updated = instance.given.contains_key(&kernel.program().tensors[step.plan.result].name);
         if updated && !step.plan.kernel.tensors[step.plan.result].format.is_dense() {
             return Err(Unbuilt::NeedsRuntime);

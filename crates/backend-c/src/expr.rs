@@ -213,6 +213,8 @@ impl KernelPrinter<'_> {
             UnaryOp::Abs if ty.is_integer() => Helper::Abs(ty),
             UnaryOp::Abs if ty.is_real() => return self.math("fabs", ty, &[a]),
             UnaryOp::Sign => Helper::Sign(ty),
+            UnaryOp::CountOnes => Helper::CountOnes(ty),
+            UnaryOp::TrailingZeros => Helper::TrailingZeros(ty),
             _ => return self.math(op.name(), ty, &[a]),
         };
         call(&self.helpers.name(helper), &[a])
@@ -250,6 +252,8 @@ impl KernelPrinter<'_> {
             BinaryOp::Pow if integer => Helper::Pow(ty),
             BinaryOp::Min => Helper::Min(ty),
             BinaryOp::Max => Helper::Max(ty),
+            BinaryOp::Shl => Helper::Shl(ty),
+            BinaryOp::Shr => Helper::Shr(ty),
             BinaryOp::Add | BinaryOp::Sub => return infix(op.name(), Binding::Sum, a, b),
             BinaryOp::Mul | BinaryOp::Div => return infix(op.name(), Binding::Product, a, b),
             BinaryOp::Rem => return self.math("fmod", ty, &[a, b]),

@@ -20,10 +20,10 @@ use crate::types::{c_type, integer_range, wrapping_type};
 mod text;
 
 use text::{
-    ABS, ALLOCATE, ATOMIC, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE,
-    MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS, POW, POW_NEGATIVE, RELEASE,
-    RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER,
-    TO_INTEGER, VERSIONS, WRAPPING,
+    ABS, ALLOCATE, ATOMIC, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED,
+    LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS, POW,
+    POW_NEGATIVE, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE,
+    SORT_MARKED, SORT_ORDER, TO_INTEGER, TRAILING_ZEROS, VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -59,6 +59,14 @@ pub enum Helper {
     Min(DType),
     /// The larger.
     Max(DType),
+    /// Bits moved up, by the amount modulo their number.
+    Shl(DType),
+    /// Bits moved down, by the amount modulo their number.
+    Shr(DType),
+    /// The number of ones among the bits.
+    CountOnes(DType),
+    /// The number of zeros below the lowest one.
+    TrailingZeros(DType),
     /// An element combined with a value, indivisibly.
     Atomic(BinaryOp, DType),
     /// A real number to an integer, saturating.
@@ -112,6 +120,10 @@ impl Helper {
             Helper::Sign(ty) => format!("lac_sign_{ty}"),
             Helper::Min(ty) => format!("lac_min_{ty}"),
             Helper::Max(ty) => format!("lac_max_{ty}"),
+            Helper::Shl(ty) => format!("lac_shl_{ty}"),
+            Helper::Shr(ty) => format!("lac_shr_{ty}"),
+            Helper::CountOnes(ty) => format!("lac_count_ones_{ty}"),
+            Helper::TrailingZeros(ty) => format!("lac_trailing_zeros_{ty}"),
             Helper::Atomic(op, ty) => format!("lac_atomic_{}_{ty}", word(op)),
             Helper::ToInteger(ty) => format!("lac_to_{ty}"),
             Helper::LowerBound(ty) => format!("lac_lower_bound_{ty}"),
@@ -178,6 +190,10 @@ impl Helper {
             Helper::Sign(ty) => typed(if ty.is_real() { SIGN_REAL } else { SIGN_INTEGER }, ty),
             Helper::Min(ty) => typed(if ty.is_real() { MIN_REAL } else { MIN_INTEGER }, ty),
             Helper::Max(ty) => typed(if ty.is_real() { MAX_REAL } else { MAX_INTEGER }, ty),
+            Helper::Shl(ty) => bitwise(SHIFT, ty).replace("{op}", "<<").replace("{way}", "up"),
+            Helper::Shr(ty) => bitwise(SHIFT, ty).replace("{op}", ">>").replace("{way}", "down"),
+            Helper::CountOnes(ty) => bitwise(COUNT_ONES, ty),
+            Helper::TrailingZeros(ty) => bitwise(TRAILING_ZEROS, ty),
             Helper::Atomic(op, ty) => typed(ATOMIC, ty).replace("{combined}", &combined(op, ty)),
             Helper::ToInteger(ty) => to_integer(ty),
             Helper::LowerBound(ty) => typed(LOWER_BOUND, ty),
@@ -275,6 +291,12 @@ pub fn wraps_by_function(ty: DType) -> bool {
 
 fn typed(text: &str, ty: DType) -> String {
     text.replace("{T}", c_type(ty)).replace("{t}", ty.name())
+}
+
+/// Of functions on the bits of a number.
+fn bitwise(text: &str, ty: DType) -> String {
+    let bits = 8 * ty.size();
+    typed(text, ty).replace("{bits}", &bits.to_string()).replace("{last}", &(bits - 1).to_string())
 }
 
 fn binary_wrap(text: &str, ty: DType) -> String {

@@ -302,6 +302,24 @@ fn integer_powers_truncate() {
 }
 
 #[test]
+fn bits_are_shifted_and_counted() {
+    let (a, b) = (|| ArrayData::U64(vec![1, 5, u64::MAX, 0, 40]), || ArrayData::U64(vec![63, 66, 1, 9, 64]));
+    let up = elementwise(a(), b(), DType::U64, |b, x, y| b.binary(BinaryOp::Shl, x, y));
+    assert_eq!(up, ArrayData::U64(vec![1 << 63, 20, u64::MAX - 1, 0, 40]));
+    let down = elementwise(a(), b(), DType::U64, |b, x, y| b.binary(BinaryOp::Shr, x, y));
+    assert_eq!(down, ArrayData::U64(vec![0, 1, u64::MAX >> 1, 0, 40]));
+    let ones = elementwise(a(), b(), DType::U64, |b, x, _| b.unary(UnaryOp::CountOnes, x));
+    assert_eq!(ones, ArrayData::U64(vec![1, 2, 64, 0, 2]));
+    let zeros = elementwise(a(), b(), DType::U64, |b, x, _| b.unary(UnaryOp::TrailingZeros, x));
+    assert_eq!(zeros, ArrayData::U64(vec![0, 0, 0, 64, 3]));
+    let short = || ArrayData::U8(vec![0, 0x90, 0xff]);
+    let zeros = elementwise(short(), short(), DType::U8, |b, x, _| b.unary(UnaryOp::TrailingZeros, x));
+    assert_eq!(zeros, ArrayData::U8(vec![8, 4, 0]));
+    let up = elementwise(short(), short(), DType::U8, |b, x, y| b.binary(BinaryOp::Shl, x, y));
+    assert_eq!(up, ArrayData::U8(vec![0, 0x90, 0x80]));
+}
+
+#[test]
 fn casts_saturate_and_wrap() {
     let reals = || ArrayData::F64(vec![1e300, -1e300, f64::NAN, -2.9, 300.7]);
     let as_u8 = elementwise(reals(), reals(), DType::U8, |b, x, _| b.cast(DType::U8, x));

@@ -219,6 +219,9 @@ pub struct InfoArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Measure the product with a vector in each format that may suit a matrix
+    #[arg(long)]
+    pub measure: bool,
 }
 
 /// What `plot` takes.

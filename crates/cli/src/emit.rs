@@ -50,18 +50,18 @@ pub fn to_folder(kernel: &Kernel, stages: &[Stage], folder: &Path) -> Result<Vec
 
 /// The iteration graph, or the provenance of the variables, of each statement as SVG; nothing for other stages.
 fn drawings(kernel: &Kernel, stage: Stage) -> Vec<(String, String)> {
-    let steps = kernel.steps();
-    let drawing = |(number, step): (usize, &lacunar::Step)| {
-        let title = kernel.program().statement_text(&kernel.program().statements[number]);
+    let statements = &kernel.program().statements;
+    let drawing = |step: &lacunar::Step| {
+        let title = kernel.program().statement_text(&statements[step.statement]);
         let drawing = match stage.0 {
             "graph" => plot::graph(&graph(&step.plan.kernel), &title),
             "provenance" => plot::provenance(&step.plan.kernel.provenance_graph(), &title),
             _ => return None,
         };
-        let place = if steps.len() == 1 { String::new() } else { format!("-{}", number + 1) };
+        let place = if statements.len() == 1 { String::new() } else { format!("-{}", step.statement + 1) };
         Some((format!("{}{place}.svg", stage.0), drawing.to_svg()))
     };
-    steps.iter().enumerate().filter_map(drawing).collect()
+    kernel.statements().filter_map(drawing).collect()
 }
 
 fn file_name(stage: &str) -> String {

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
 use crate::measure::{bytes_text, number};
 use crate::output;
+use crate::recommend::{self, Candidate};
 
 /// What is said of a file.
 #[derive(Debug, Serialize)]
@@ -41,6 +42,9 @@ struct Info {
     modes: Vec<Mode>,
     /// Bytes in each named format.
     memory: Vec<Memory>,
+    /// Formats that may suit a matrix, the best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recommended: Vec<Candidate>,
 }
 
 /// What is said of a matrix.
@@ -89,7 +93,7 @@ struct Memory {
 pub fn info(args: &InfoArgs) -> Result<(), Failure> {
     let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
     let (data, metadata) = io::read_described(&args.file, &options)?;
-    let info = describe(args.file.display().to_string(), data, metadata)?;
+    let info = describe(args.file.display().to_string(), data, metadata, args.measure)?;
     let text = match args.json {
         true => {
             let internal = |error: serde_json::Error| Failure::plain(lacunar::Diagnostic::internal(error.to_string()));
@@ -100,7 +104,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Failure> {
     output::print(text.as_bytes())
 }
 
-fn describe(file: String, data: Data, metadata: Metadata) -> Result<Info, Failure> {
+fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Result<Info, Failure> {
     let dims = dims_of(&data).to_vec();
     let coo = match data {
         Data::Coordinate(coo) => coo,
@@ -113,11 +117,15 @@ fn describe(file: String, data: Data, metadata: Metadata) -> Result<Info, Failur
     let rows_first = fibers_last(&coo, dims.len().saturating_sub(1))?;
     let nnz = rows_first.nnz();
     let places = dims.iter().fold(1.0, |product, &size| product * size as f64);
-    let (mut matrix, mut modes) = (None, Vec::new());
+    let (mut matrix, mut modes, mut recommended) = (None, Vec::new(), Vec::new());
     let mut outermost = rows_first.level_counts().first().copied().unwrap_or(nnz);
     if let &[rows, columns] = dims.as_slice() {
         let (by_rows, by_columns) = (DynTensor::from_coo(coo, &Format::csr())?, rows_first.convert(&Format::csc())?);
         matrix = Some(matrix_info(rows, columns, &by_rows, &by_columns));
+        recommended = recommend::candidates(&by_rows, rows, columns);
+        if measured {
+            recommend::measure(&mut recommended, &by_rows)?;
+        }
     } else if dims.len() > 2 {
         for (mode, &size) in dims.iter().enumerate() {
             modes.push(mode_info(&coo, mode, size)?);
@@ -139,6 +147,7 @@ fn describe(file: String, data: Data, metadata: Metadata) -> Result<Info, Failur
         matrix,
         modes,
         memory,
+        recommended,
     })
 }
 
@@ -282,6 +291,7 @@ impl Info {
             let bytes = u64::try_from(*bytes).map_or_else(|_| "too large".to_string(), bytes_text);
             lines.push(format!("{format:<11} {bytes}"));
         }
+        lines.extend(recommend::text(&self.recommended));
         lines.join("\n") + "\n"
     }
 }

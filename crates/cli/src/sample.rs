@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar::{Backend, Coo, DType, Diagnostic, DynTensor, Error, Kernel, Options, StorageError};
+use lacunar::{Backend, Coo, DType, Diagnostic, DynTensor, Error, Format, Kernel, Options, StorageError};
 use lacunar_notation::{Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Program, Role, UnaryFn, VarId};
 use lacunar_runtime::{Coordinates, Values};
 use lacunar_testing::entries::Entries;
@@ -173,6 +173,7 @@ impl Statement<'_> {
             let Some(tensor) = self.tensor_of(&access) else { return access };
             let mut declared = self.kernel.program().tensors[access.tensor].clone();
             declared.role = Role::Input;
+            declared.format = sampled(&declared.format);
             let taken = |name: &str| {
                 program.tensors.iter().any(|(_, tensor)| tensor.name == name)
                     || program.vars.iter().any(|(_, var)| var.name == name)
@@ -311,7 +312,7 @@ fn magnitudes(tensor: &DynTensor) -> Result<DynTensor, Failure> {
 fn restricted(tensor: &DynTensor, access: &Access, sample: &Sample) -> Result<DynTensor, Failure> {
     let kept: Vec<Option<&Vec<u64>>> = access.vars.iter().map(|var| sample.get(var)).collect();
     if kept.iter().all(Option::is_none) {
-        return Ok(tensor.try_clone().map_err(StorageError::from)?);
+        return Ok(tensor.convert(&sampled(tensor.format()))?);
     }
     let coo = tensor.to_coo()?;
     let mut places = Vec::new();
@@ -336,7 +337,12 @@ fn restricted(tensor: &DynTensor, access: &Access, sample: &Sample) -> Result<Dy
         }
     }
     let values = picked(&coo.values, &places);
-    Ok(DynTensor::from_coo(Coo { dims, coords, values }, tensor.format())?)
+    Ok(DynTensor::from_coo(Coo { dims, coords, values }, &sampled(tensor.format()))?)
+}
+
+/// How a part of a tensor is stored: as the whole, unless a map says how, which need not suit a part.
+fn sampled(format: &Format) -> Format {
+    if format.map().is_some() { Format::coo(format.order()) } else { format.clone() }
 }
 
 /// The values at some places.

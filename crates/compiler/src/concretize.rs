@@ -88,6 +88,10 @@ impl Writer<'_> {
         if self.first_summed(&expr) > limit {
             return expr;
         }
+        if self.keeps_partial_sums(summed, body, limit, inner) {
+            let inner = self.sorted(&[inner, summed].concat());
+            return expr.map_children(&mut |child| self.extract(child, limit, &inner, producers));
+        }
         let free = expr.free_vars();
         let over: Vec<VarId> = inner.iter().copied().filter(|var| free.contains(var)).collect();
         let tensor = self.workspace(&over, &expr);
@@ -95,6 +99,20 @@ impl Writer<'_> {
         let vars = [over, summed.clone()].concat();
         producers.push(self.nest(&access, AssignOp::Reduce(ReduceOp::Add), body, &vars));
         Expr { kind: ExprKind::Access(access), dtype: expr.dtype, span: expr.span }
+    }
+
+    /// Whether a sum is one of partial sums that are formed by outer loops, each in a register of its own: those inside of it
+    /// are formed first, and added up once.
+    ///
+    /// ```text
+    /// y(i0,i1) = sum(j1, sum(j0, A(i0,j0,i1,j1) * x(j0,j1)))    i0, j0, i1, j1, with i1 and j1 below 4
+    ///   forall(i0, where(forall(i1, y(i0,i1) = sum(j1, w(i1,j1))), forall(j0, forall(i1, forall(j1, w(i1,j1) += ..)))))
+    /// ```
+    fn keeps_partial_sums(&self, summed: &[VarId], body: &Expr, limit: usize, inner: &[VarId]) -> bool {
+        let ExprKind::Reduce(ReduceOp::Add, _, partial) = &body.kind else { return false };
+        let free = partial.free_vars();
+        let kept: Vec<VarId> = inner.iter().chain(summed).copied().filter(|var| free.contains(var)).collect();
+        summed.iter().all(|var| self.rank(*var) > limit) && fits_registers(self.kernel, &kept, body.dtype)
     }
 
     /// A new workspace; its kind is chosen later, by what reads and fills it.
@@ -117,6 +135,7 @@ impl Writer<'_> {
             role: Role::Workspace(kind),
             nnz: None,
             heaviest: None,
+            view: None,
             span: expr.span,
         })
     }

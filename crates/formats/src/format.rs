@@ -16,6 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::level::{Level, LevelKind};
+use crate::map::{Map, Term};
 
 /// The width of the numbers in a coordinate or position array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,14 +55,16 @@ impl IndexWidth {
     }
 }
 
-/// How a tensor of a fixed order is stored: one level per dimension, outermost first.
+/// How a tensor of a fixed order is stored: levels, outermost first.
 ///
-/// Level `l` stores dimension `mode_order()[l]`. `positions` and `coordinates` are the widths of the index arrays of
-/// all levels.
+/// Level `l` stores dimension `mode_order()[l]`; or, in a format with a [`Map`], what the map says: then `mode_order()` is
+/// that of the stored dimensions, one a level. `positions` and `coordinates` are the widths of the index arrays of all
+/// levels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Format {
     levels: Vec<Level>,
     mode_order: Vec<usize>,
+    map: Option<Map>,
     /// Width of position arrays.
     pub positions: IndexWidth,
     /// Width of coordinate arrays.
@@ -84,8 +87,10 @@ pub enum FormatError {
         /// The order of the tensor.
         order: usize,
     },
-    /// The mode order is not a permutation of `0 .. levels`.
+    /// The mode order is not a permutation of `0 .. levels`, or the map does not store every dimension.
     ModeOrder(String),
+    /// A named format with sizes that it does not take.
+    Arguments(String),
     /// Text after a complete format.
     Trailing(String),
 }
@@ -101,6 +106,7 @@ impl fmt::Display for FormatError {
             FormatError::ModeOrder(text) => {
                 write!(f, "mode order `{text}` does not name each level's dimension exactly once")
             }
+            FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
         }
     }
@@ -121,12 +127,30 @@ impl Format {
             let text = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             return Err(FormatError::ModeOrder(text));
         }
-        Ok(Format { levels, mode_order, positions: IndexWidth::W32, coordinates: IndexWidth::W32 })
+        Ok(Format { levels, mode_order, map: None, positions: IndexWidth::W32, coordinates: IndexWidth::W32 })
+    }
+
+    /// A format whose levels store what a map says; 32-bit index arrays. A map that stores every dimension as it is gives the
+    /// format with that mode order.
+    ///
+    /// # Errors
+    /// [`FormatError::ModeOrder`] if the map has no term for each level, or does not store every dimension.
+    pub fn mapped(levels: Vec<Level>, terms: Vec<Term>) -> Result<Format, FormatError> {
+        let text = || terms.iter().map(Term::to_string).collect::<Vec<_>>().join(",");
+        let whole: Option<Vec<usize>> =
+            terms.iter().map(|term| if let Term::Whole(d) = term { Some(*d) } else { None }).collect();
+        if let Some(mode_order) = whole {
+            return Format::new(levels, mode_order);
+        }
+        match Map::new(terms.clone()) {
+            Some(map) if map.terms().len() == levels.len() => Ok(Format { map: Some(map), ..Format::natural(levels) }),
+            _ => Err(FormatError::ModeOrder(text())),
+        }
     }
 
     fn natural(levels: Vec<Level>) -> Format {
         let mode_order = (0..levels.len()).collect();
-        Format { levels, mode_order, positions: IndexWidth::W32, coordinates: IndexWidth::W32 }
+        Format { levels, mode_order, map: None, positions: IndexWidth::W32, coordinates: IndexWidth::W32 }
     }
 
     /// All levels dense, row-major.
@@ -177,13 +201,77 @@ impl Format {
         Format::natural(vec![Level::COMPRESSED; order])
     }
 
-    /// The same levels over dimensions in another order.
+    /// Blocked compressed sparse rows: a dense block of `rows` x `columns` for each block in which something is stored.
     ///
     /// # Errors
-    /// [`FormatError::ModeOrder`] if `mode_order` is no permutation of the levels.
+    /// A size is 0.
+    pub fn bcsr(rows: u32, columns: u32) -> Result<Format, FormatError> {
+        let levels = vec![Level::DENSE, Level::COMPRESSED, Level::DENSE, Level::DENSE];
+        Format::blocks(levels, &[rows, columns], "bcsr")
+    }
+
+    /// Compressed sparse blocks: a dense grid of blocks, each a coordinate list.
+    ///
+    /// # Errors
+    /// The size is 0.
+    pub fn csb(size: u32) -> Result<Format, FormatError> {
+        let levels = vec![Level::DENSE, Level::DENSE, Level::COMPRESSED_NONUNIQUE, Level::SINGLETON];
+        Format::blocks(levels, &[size, size], "csb")
+    }
+
+    /// A coordinate list of blocks, each a coordinate list (Li et al., *HiCOO*, SC 2018).
+    ///
+    /// # Errors
+    /// The size is 0.
+    pub fn hicoo(order: usize, size: u32) -> Result<Format, FormatError> {
+        let list = Format::coo(order).levels;
+        Format::blocks([list.clone(), list].concat(), &vec![size; order], "hicoo")
+    }
+
+    /// Diagonals: those in which something is stored, each with a place for every row.
+    pub fn dia() -> Format {
+        let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]);
+        Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
+    }
+
+    /// The numbers of blocks outside, the places inside them.
+    fn blocks(levels: Vec<Level>, sizes: &[u32], name: &str) -> Result<Format, FormatError> {
+        let sizes_text = || sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let dimensions = || sizes.iter().copied().enumerate();
+        let outer = dimensions().map(|(d, size)| Term::Quotient(d, size));
+        let inner = dimensions().map(|(d, size)| Term::Remainder(d, size));
+        Format::mapped(levels, outer.chain(inner).collect())
+            .map_err(|_| FormatError::Arguments(format!("{name}({})", sizes_text())))
+    }
+
+    /// The same levels over dimensions in another order: of a format with a map, the map's dimension `k` becomes
+    /// `mode_order[k]`.
+    ///
+    /// # Errors
+    /// [`FormatError::ModeOrder`] if `mode_order` is no permutation of the dimensions.
     pub fn with_mode_order(self, mode_order: Vec<usize>) -> Result<Format, FormatError> {
         let (positions, coordinates) = (self.positions, self.coordinates);
-        Ok(Format { positions, coordinates, ..Format::new(self.levels, mode_order)? })
+        let Some(map) = &self.map else {
+            return Ok(Format { positions, coordinates, ..Format::new(self.levels, mode_order)? });
+        };
+        Format::new(vec![Level::DENSE; map.order()], mode_order.clone())?;
+        let map = Some(map.relabeled(|d| mode_order[d]));
+        Ok(Format { map, ..self })
+    }
+
+    /// The same storage of a tensor whose dimension `d` is called `to[d]`.
+    ///
+    /// # Errors
+    /// [`FormatError::ModeOrder`] if `to` is no permutation of the dimensions.
+    pub fn with_dimensions(self, to: &[usize]) -> Result<Format, FormatError> {
+        let order = match &self.map {
+            Some(map) => (0..map.order()).collect(),
+            None => self.mode_order.clone(),
+        };
+        let renamed: Option<Vec<usize>> = order.iter().map(|d| to.get(*d).copied()).collect();
+        let renamed = renamed.filter(|order| order.len() == to.len());
+        let text = || to.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        self.with_mode_order(renamed.ok_or_else(|| FormatError::ModeOrder(text()))?)
     }
 
     /// The same format with the given widths of position and coordinate arrays.
@@ -191,9 +279,19 @@ impl Format {
         Format { positions, coordinates, ..self }
     }
 
-    /// The number of dimensions (and of levels).
+    /// The number of dimensions; without a map, that of levels.
     pub fn order(&self) -> usize {
-        self.levels.len()
+        self.map.as_ref().map_or(self.levels.len(), Map::order)
+    }
+
+    /// What the levels store, where that is not one dimension each.
+    pub fn map(&self) -> Option<&Map> {
+        self.map.as_ref()
+    }
+
+    /// The format of the stored tensor: the same levels, whose dimensions are the stored ones.
+    pub fn stored(&self) -> Format {
+        Format { map: None, ..self.clone() }
     }
 
     /// The levels, outermost first.
@@ -201,7 +299,7 @@ impl Format {
         &self.levels
     }
 
-    /// The dimension that each level stores.
+    /// The dimension that each level stores: a stored one, in a format with a map.
     pub fn mode_order(&self) -> &[usize] {
         &self.mode_order
     }
@@ -211,9 +309,9 @@ impl Format {
         self.mode_order.iter().position(|&m| m == dimension)
     }
 
-    /// Whether every level is dense (also true of order 0).
+    /// Whether every level is dense (also true of order 0), and stores a dimension.
     pub fn is_dense(&self) -> bool {
-        self.levels.iter().all(|level| level.kind == LevelKind::Dense)
+        self.map.is_none() && self.levels.iter().all(|level| level.kind == LevelKind::Dense)
     }
 
     /// Whether the mode order is `0, 1, 2, ...`.
@@ -224,7 +322,10 @@ impl Format {
     /// Level letters with the mode order where it is not the natural one, as `-f` takes them: `ds:1,0`.
     pub fn letters(&self) -> String {
         let mut text: String = self.levels.iter().map(|level| level.letter()).collect();
-        if !self.is_natural_order() {
+        if let Some(map) = &self.map {
+            text.push(':');
+            text += &map.to_string();
+        } else if !self.is_natural_order() {
             text.push(':');
             text += &self.mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         }
@@ -236,6 +337,12 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = self.clone().with_widths(IndexWidth::W32, IndexWidth::W32);
+        if let Some(map) = &self.map {
+            return match named_map(&plain, map) {
+                Some(name) => f.write_str(&name),
+                None => f.write_str(&self.letters()),
+            };
+        }
         let order = self.order();
         let name = match order {
             0 => "scalar",
@@ -253,6 +360,26 @@ impl fmt::Display for Format {
     }
 }
 
+/// The name of a format with a map, if it has one.
+fn named_map(plain: &Format, map: &Map) -> Option<String> {
+    let size = |place: usize| match map.terms().get(place) {
+        Some(Term::Quotient(_, size)) => *size,
+        _ => 0,
+    };
+    let (rows, columns) = (size(0), size(1));
+    if *plain == Format::dia() {
+        Some("dia".to_string())
+    } else if Format::bcsr(rows, columns).as_ref() == Ok(plain) {
+        Some(format!("bcsr({rows},{columns})"))
+    } else if Format::csb(rows).as_ref() == Ok(plain) {
+        Some(format!("csb({rows})"))
+    } else if Format::hicoo(map.order(), rows).as_ref() == Ok(plain) {
+        Some(format!("hicoo({rows})"))
+    } else {
+        None
+    }
+}
+
 /// A format as written, whose order may be open: a named format or level letters, with an optional mode order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FormatSpec {
@@ -262,6 +389,8 @@ pub enum FormatSpec {
     Coo,
     /// `csf`: all levels compressed, whatever the order.
     Csf,
+    /// `hicoo(b)`: a coordinate list of blocks of this size, whatever the order.
+    Hicoo(u32),
     /// A format of one order.
     Exact(Format),
     /// An order-open format with a mode order.
@@ -278,6 +407,7 @@ impl FormatSpec {
             FormatSpec::Dense => Ok(Format::dense(order)),
             FormatSpec::Coo => Ok(Format::coo(order)),
             FormatSpec::Csf => Ok(Format::csf(order)),
+            FormatSpec::Hicoo(size) => Format::hicoo(order, *size),
             FormatSpec::Exact(format) if format.order() == order => Ok(format.clone()),
             FormatSpec::Exact(format) => {
                 Err(FormatError::Order { format: format.to_string(), levels: format.order(), order })
@@ -304,6 +434,7 @@ impl fmt::Display for FormatSpec {
             FormatSpec::Dense => f.write_str("dense"),
             FormatSpec::Coo => f.write_str("coo"),
             FormatSpec::Csf => f.write_str("csf"),
+            FormatSpec::Hicoo(size) => write!(f, "hicoo({size})"),
             FormatSpec::Exact(format) => format.fmt(f),
             FormatSpec::Permuted(inner, mode_order) => {
                 let modes = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
@@ -323,7 +454,11 @@ impl FromStr for FormatSpec {
             Some((name, modes)) => (name.trim(), Some(modes.trim())),
             None => (text, None),
         };
-        let spec = match name.to_ascii_lowercase().as_str() {
+        let lower = name.to_ascii_lowercase();
+        if let Some((name, sizes)) = lower.strip_suffix(')').and_then(|text| text.split_once('(')) {
+            return with_modes(sized(name.trim(), sizes, text)?, modes);
+        }
+        let spec = match lower.as_str() {
             "dense" => FormatSpec::Dense,
             "coo" => FormatSpec::Coo,
             "csf" => FormatSpec::Csf,
@@ -333,6 +468,7 @@ impl FromStr for FormatSpec {
             "csc" => FormatSpec::Exact(Format::csc()),
             "dcsr" => FormatSpec::Exact(Format::dcsr()),
             "dcsc" => FormatSpec::Exact(Format::dcsc()),
+            "dia" => FormatSpec::Exact(Format::dia()),
             letters => {
                 let known = letters.chars().filter(|&c| Level::from_letter(c).is_some()).count();
                 if known == 0 || letters.len() > 64 {
@@ -346,17 +482,45 @@ impl FromStr for FormatSpec {
                 FormatSpec::Exact(Format::natural(levels))
             }
         };
-        let Some(modes) = modes else { return Ok(spec) };
-        let mode_order = modes
-            .split(',')
-            .map(|word| word.trim().parse::<usize>().map_err(|_| FormatError::ModeOrder(modes.to_string())))
-            .collect::<Result<Vec<_>, _>>()?;
-        match spec {
-            FormatSpec::Exact(format) => Ok(FormatSpec::Exact(format.with_mode_order(mode_order)?)),
-            open => {
-                Format::dense(mode_order.len()).with_mode_order(mode_order.clone())?;
-                Ok(FormatSpec::Permuted(Box::new(open), mode_order))
-            }
+        with_modes(spec, modes)
+    }
+}
+
+/// A named format with sizes, such as `bcsr(4,4)`.
+fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError> {
+    let wrong = || FormatError::Arguments(text.to_string());
+    let sizes: Vec<u32> = sizes
+        .split(',')
+        .map(|size| size.trim().parse().ok().filter(|size| *size > 0).ok_or_else(wrong))
+        .collect::<Result<_, _>>()?;
+    match (name, sizes.as_slice()) {
+        ("bcsr", &[size]) => Ok(FormatSpec::Exact(Format::bcsr(size, size)?)),
+        ("bcsr", &[rows, columns]) => Ok(FormatSpec::Exact(Format::bcsr(rows, columns)?)),
+        ("csb", &[size]) => Ok(FormatSpec::Exact(Format::csb(size)?)),
+        ("hicoo", &[size]) => Ok(FormatSpec::Hicoo(size)),
+        ("bcsr" | "csb" | "hicoo", _) => Err(wrong()),
+        _ => Err(FormatError::Unknown(name.to_string())),
+    }
+}
+
+/// A format as written, with what is written behind it: a mode order, or a map in the place of one.
+fn with_modes(spec: FormatSpec, modes: Option<&str>) -> Result<FormatSpec, FormatError> {
+    let Some(modes) = modes else { return Ok(spec) };
+    let terms = modes
+        .split(',')
+        .map(|word| word.parse::<Term>().map_err(|()| FormatError::ModeOrder(modes.to_string())))
+        .collect::<Result<Vec<_>, _>>()?;
+    let whole = |term: &Term| if let Term::Whole(d) = term { Some(*d) } else { None };
+    let mode_order: Option<Vec<usize>> = terms.iter().map(whole).collect();
+    match (spec, mode_order) {
+        (FormatSpec::Exact(format), Some(order)) => Ok(FormatSpec::Exact(format.with_mode_order(order)?)),
+        (FormatSpec::Exact(format), None) if format.map.is_none() && format.is_natural_order() => {
+            Ok(FormatSpec::Exact(Format::mapped(format.levels, terms)?))
         }
+        (open, Some(order)) => {
+            Format::dense(order.len()).with_mode_order(order.clone())?;
+            Ok(FormatSpec::Permuted(Box::new(open), order))
+        }
+        (_, None) => Err(FormatError::ModeOrder(modes.to_string())),
     }
 }

@@ -9,7 +9,9 @@
 mod dtype;
 mod format;
 mod level;
+mod map;
 
 pub use dtype::{DType, Kind};
 pub use format::{Format, FormatError, FormatSpec, IndexWidth};
 pub use level::{Capabilities, Level, LevelKind, Properties};
+pub use map::{Map, Recovery, Term};

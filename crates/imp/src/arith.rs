@@ -68,6 +68,11 @@ pub fn wrap(ty: DType, bits: u64) -> Const {
     Const { ty, bits, imag: 0 }
 }
 
+/// The number of bits of a type.
+fn width(ty: DType) -> u64 {
+    8 * ty.size() as u64
+}
+
 /// The result of an operation on one operand.
 pub fn unary(op: UnaryOp, a: Const) -> Const {
     match a.ty {
@@ -88,6 +93,8 @@ fn integer_unary(op: UnaryOp, a: Const) -> Const {
         UnaryOp::Abs => a.bits,
         UnaryOp::Sign if negative => u64::MAX,
         UnaryOp::Sign => u64::from(a.bits != 0),
+        UnaryOp::CountOnes => u64::from(a.bits.count_ones()),
+        UnaryOp::TrailingZeros => u64::from(a.bits.trailing_zeros()).min(width(a.ty)),
         _ => 0,
     };
     wrap(a.ty, bits)
@@ -120,7 +127,9 @@ fn real_unary<R: Real>(op: UnaryOp, ty: DType, x: R) -> Const {
         UnaryOp::Sign if x < R::zero() => -R::one(),
         // Zero and NaN stay.
         UnaryOp::Sign => x,
-        UnaryOp::Not | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => R::zero(),
+        UnaryOp::Not | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj | UnaryOp::CountOnes | UnaryOp::TrailingZeros => {
+            R::zero()
+        }
     };
     real(ty, value)
 }
@@ -158,7 +167,9 @@ pub fn binary(op: BinaryOp, a: Const, b: Const) -> Const {
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
             wrap(a.ty, signed_binary(op, a.bits as i64, b.bits as i64) as u64)
         }
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => wrap(a.ty, unsigned_binary(op, a.bits, b.bits)),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
+            wrap(a.ty, unsigned_binary(op, width(a.ty), a.bits, b.bits))
+        }
     }
 }
 
@@ -189,11 +200,11 @@ fn signed_binary(op: BinaryOp, a: i64, b: i64) -> i64 {
         BinaryOp::And => a & b,
         BinaryOp::Or => a | b,
         BinaryOp::Xor => a ^ b,
-        BinaryOp::Pow | BinaryOp::Atan2 => 0,
+        BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Shl | BinaryOp::Shr => 0,
     }
 }
 
-fn unsigned_binary(op: BinaryOp, a: u64, b: u64) -> u64 {
+fn unsigned_binary(op: BinaryOp, width: u64, a: u64, b: u64) -> u64 {
     match op {
         BinaryOp::Add => a.wrapping_add(b),
         BinaryOp::Sub => a.wrapping_sub(b),
@@ -206,6 +217,8 @@ fn unsigned_binary(op: BinaryOp, a: u64, b: u64) -> u64 {
         BinaryOp::And => a & b,
         BinaryOp::Or => a | b,
         BinaryOp::Xor => a ^ b,
+        BinaryOp::Shl => a << (b % width),
+        BinaryOp::Shr => a >> (b % width),
         BinaryOp::Atan2 => 0,
     }
 }
@@ -236,7 +249,7 @@ fn real_binary<R: Real>(op: BinaryOp, a: R, b: R) -> R {
         BinaryOp::Max => a.max(b),
         BinaryOp::Pow => a.powf(b),
         BinaryOp::Atan2 => a.atan2(b),
-        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => R::zero(),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr => R::zero(),
     }
 }
 

@@ -19,7 +19,7 @@
 //!
 //! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg`
 //! wrap. `Div` and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0;
-//! the smallest signed integer divided by -1 wraps. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and.
+//! the smallest signed integer divided by -1 wraps. Shifts take the amount modulo the type's number of bits. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and.
 //! Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum
 //! contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
 //! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to
@@ -258,6 +258,10 @@ pub enum UnaryOp {
     Ceil,
     /// -1, 0 or 1 (reals and integers; NaN stays).
     Sign,
+    /// How many bits are 1 (unsigned integers only).
+    CountOnes,
+    /// How many bits below the lowest 1 there are; of 0, all (unsigned integers only).
+    TrailingZeros,
 }
 
 /// Operations on two operands.
@@ -288,6 +292,10 @@ pub enum BinaryOp {
     Or,
     /// Bitwise exclusive or, on integers and `Bool`.
     Xor,
+    /// The bits of the first moved up by the second, modulo the number of bits (unsigned integers only).
+    Shl,
+    /// The bits of the first moved down by the second, modulo the number of bits (unsigned integers only).
+    Shr,
 }
 
 /// Comparisons.

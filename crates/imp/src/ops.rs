@@ -3,7 +3,7 @@
 //! `BinaryOp::Add` is printed `a + b` and taken by every type; `BinaryOp::Atan2` is printed `atan2(a, b)` and taken by
 //! reals only.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Kind};
 
 use crate::ir::{BinaryOp, Callee, CompareOp, Expr, ExprId, Status, Stmt, UnaryOp, VarId};
 
@@ -34,7 +34,7 @@ impl Expr {
 
 impl UnaryOp {
     /// Every operation on one operand.
-    pub const ALL: [UnaryOp; 26] = [
+    pub const ALL: [UnaryOp; 28] = [
         UnaryOp::Neg,
         UnaryOp::Not,
         UnaryOp::Abs,
@@ -61,6 +61,8 @@ impl UnaryOp {
         UnaryOp::Floor,
         UnaryOp::Ceil,
         UnaryOp::Sign,
+        UnaryOp::CountOnes,
+        UnaryOp::TrailingZeros,
     ];
 
     /// Its name in the text form; `Neg` and `Not` are printed as `-` and `!`.
@@ -92,6 +94,8 @@ impl UnaryOp {
             UnaryOp::Floor => "floor",
             UnaryOp::Ceil => "ceil",
             UnaryOp::Sign => "sign",
+            UnaryOp::CountOnes => "count_ones",
+            UnaryOp::TrailingZeros => "trailing_zeros",
         }
     }
 
@@ -115,6 +119,7 @@ impl UnaryOp {
             UnaryOp::Not => matches!(ty, DType::Bool),
             UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => ty.is_complex(),
             UnaryOp::Sign => ty.is_real() || ty.is_integer(),
+            UnaryOp::CountOnes | UnaryOp::TrailingZeros => matches!(ty.kind(), Kind::Unsigned),
             UnaryOp::Sqrt
             | UnaryOp::Exp
             | UnaryOp::Log
@@ -140,7 +145,7 @@ impl UnaryOp {
 
 impl BinaryOp {
     /// Every operation on two operands.
-    pub const ALL: [BinaryOp; 12] = [
+    pub const ALL: [BinaryOp; 14] = [
         BinaryOp::Add,
         BinaryOp::Sub,
         BinaryOp::Mul,
@@ -153,6 +158,8 @@ impl BinaryOp {
         BinaryOp::And,
         BinaryOp::Or,
         BinaryOp::Xor,
+        BinaryOp::Shl,
+        BinaryOp::Shr,
     ];
 
     /// Its symbol, printed between the operands, or its name, printed before them.
@@ -170,6 +177,8 @@ impl BinaryOp {
             BinaryOp::And => "&",
             BinaryOp::Or => "|",
             BinaryOp::Xor => "^",
+            BinaryOp::Shl => "shl",
+            BinaryOp::Shr => "shr",
         }
     }
 
@@ -181,7 +190,7 @@ impl BinaryOp {
             BinaryOp::And => Some(3),
             BinaryOp::Xor => Some(2),
             BinaryOp::Or => Some(1),
-            BinaryOp::Min | BinaryOp::Max | BinaryOp::Pow | BinaryOp::Atan2 => None,
+            BinaryOp::Min | BinaryOp::Max | BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Shl | BinaryOp::Shr => None,
         }
     }
 
@@ -199,6 +208,7 @@ impl BinaryOp {
             BinaryOp::Min | BinaryOp::Max => !ty.is_complex(),
             BinaryOp::Atan2 => ty.is_real(),
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !ty.is_float(),
+            BinaryOp::Shl | BinaryOp::Shr => matches!(ty.kind(), Kind::Unsigned),
         }
     }
 

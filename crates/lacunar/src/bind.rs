@@ -3,7 +3,9 @@
 //! On entry: the tensors of the program, by handle. On exit: a size for every variable of the statement, such that every
 //! tensor has the dimensions that the kernel will walk through; formats and types are those it was compiled for.
 
-use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
+use lacunar_formats::Format;
+use lacunar_notation::stored::StoredSize;
+use lacunar_notation::{Access, Program, Role, Tensor as Declared, TensorId, VarId};
 use lacunar_runtime::Tensor;
 
 use crate::compile::Step;
@@ -67,22 +69,28 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     let kernel = &step.plan.kernel;
     let mut seen: Vec<Option<Dimension>> = vec![None; kernel.vars.len()];
     let mut fault = None;
+    let mut meet = |access: &Access, tensor: TensorId| {
+        let Some(found) = slots.get(tensor.index()).and_then(Slot::get) else { return };
+        for (number, (&var, &size)) in access.vars.iter().zip(found.dims()).enumerate() {
+            let here = Dimension { tensor, number, size };
+            let there = *seen[var.index()].get_or_insert(here);
+            if there.size != size && fault.is_none() {
+                fault = Some((var, here, there));
+            }
+        }
+    };
     kernel.stmt.visit_assigns(&mut |assign| {
         for access in assign.rhs.accesses() {
-            if matches!(kernel.tensors[access.tensor].role, Role::Workspace(_)) {
-                continue;
-            }
-            let tensor = source(step, access.tensor);
-            let Some(found) = slots.get(tensor.index()).and_then(Slot::get) else { continue };
-            for (number, (&var, &size)) in access.vars.iter().zip(found.dims()).enumerate() {
-                let here = Dimension { tensor, number, size };
-                let there = *seen[var.index()].get_or_insert(here);
-                if there.size != size && fault.is_none() {
-                    fault = Some((var, here, there));
-                }
+            let info = &kernel.tensors[access.tensor];
+            // What is walked through by stored dimensions is met in the statement.
+            if !matches!(info.role, Role::Workspace(_)) && info.view.is_none() {
+                meet(access, source(step, access.tensor));
             }
         }
     });
+    if !kernel.stored.sizes.is_empty() {
+        step.plan.statement.rhs.accesses().into_iter().for_each(|access| meet(access, access.tensor));
+    }
     if let Some((var, here, there)) = fault {
         let place = |at: Dimension| format!("dimension {} of `{}`", at.number, program.tensors[at.tensor].name);
         return Err(Error::Argument(format!(
@@ -105,7 +113,49 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
         )));
     }
     let declared = kernel.vars.iter().map(|(_, info)| info.size);
-    Ok(seen.iter().zip(declared).map(|(seen, declared)| seen.map(|at| at.size).or(declared).unwrap_or(0)).collect())
+    let mut sizes: Vec<u64> =
+        seen.iter().zip(declared).map(|(seen, declared)| seen.map(|at| at.size).or(declared).unwrap_or(0)).collect();
+    for &(var, size) in &kernel.stored.sizes {
+        let of = |var: VarId| sizes[var.index()];
+        sizes[var.index()] = match size {
+            StoredSize::Blocks(var, block) => of(var).div_ceil(u64::from(block)),
+            StoredSize::Inside(block) => u64::from(block),
+            // A tensor with more diagonals than that could not be stored.
+            StoredSize::Diagonals(a, b) => of(a).saturating_add(of(b)).saturating_sub(1),
+            StoredSize::Slots(tensor, level) => {
+                let stored = slots.get(tensor.index()).and_then(Slot::get).map(Tensor::stored_dims).transpose()?;
+                stored.and_then(|dims| dims.get(level).copied()).unwrap_or(0)
+            }
+        };
+    }
+    Ok(sizes)
+}
+
+/// The sizes of the dimensions of a kernel's result: the stored ones, where the kernel walks through these.
+pub(crate) fn result_dims(step: &Step, sizes: &[u64]) -> Vec<u64> {
+    let kernel = &step.plan.kernel;
+    let result = step.plan.result;
+    let mut vars = &step.plan.statement.lhs.vars;
+    if kernel.tensors[result].view.as_ref().is_some_and(|view| view.format.map().is_some()) {
+        kernel.stmt.visit_assigns(&mut |assign| {
+            if assign.lhs.tensor == result {
+                vars = &assign.lhs.vars;
+            }
+        });
+    }
+    vars.iter().map(|var| sizes[var.index()]).collect()
+}
+
+/// The format in which a tensor of a kernel is stored, in terms of the program's dimensions.
+pub(crate) fn own_format(declared: &Declared) -> Format {
+    let Some(view) = &declared.view else { return declared.format.clone() };
+    let Some(map) = view.format.map() else { return view.format.clone() };
+    let terms = declared.format.mode_order().iter().map(|&level| map.terms()[level]).collect();
+    match Format::mapped(declared.format.levels().to_vec(), terms) {
+        Ok(format) => format.with_widths(declared.format.positions, declared.format.coordinates),
+        // The terms are those of the map, in another order.
+        Err(_) => view.format.clone(),
+    }
 }
 
 /// The tensor of the program that a tensor of the kernel is made of.

@@ -7,9 +7,10 @@
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
-use lacunar_compiler::plan::{Copied, Plan, Request, Search, plan};
-use lacunar_imp::{Function, Verified, passes, verify};
-use lacunar_notation::schedule::Schedule;
+use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
+use lacunar_imp::passes::optimize;
+use lacunar_imp::{Function, Verified, verify};
+use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
 
@@ -77,9 +78,11 @@ pub(crate) enum Code {
     Conversion(Copied, Backend),
 }
 
-/// One compiled statement.
+/// A compiled statement, or one of the two passes over it.
 #[derive(Debug)]
 pub struct Step {
+    /// The number of the statement in the program.
+    pub statement: usize,
     /// What was planned.
     pub plan: Plan,
     /// What the function's parameters are.
@@ -91,7 +94,7 @@ pub struct Step {
     pub(crate) code: Code,
 }
 
-/// A compiled program: its statements in order.
+/// A compiled program: its statements in order, some of them in two passes.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub program: Program,
@@ -125,9 +128,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         .time("check", || lacunar_front::check(source, &options.declarations))
         .map_err(|diagnostics| Error::program(source, diagnostics))?;
     let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
-    let schedules = trace
-        .time("check", || lacunar_front::schedule::check(options.schedule.text(), &program))
-        .map_err(scheduling)?;
+    let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
@@ -149,35 +150,57 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
-        // A result that is stored otherwise than it is assembled does not tell the pattern that the kernel would walk.
-        let phase = match options.phase {
-            Phase::Compute if plan.convert_result.is_some() => Phase::Fused,
-            phase => phase,
-        };
-        let lowering = lower::Options {
-            name: function_name(&program, statement, number),
-            phase,
-            strict: options.strict,
-            specialize: options.specialize,
-            grain: options.grain,
-        };
-        let Lowered { function, interface, phase } =
-            trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
-        let function = trace.time("optimize", || passes::optimize(function));
-        let function = trace
-            .time("verify", || verify(function))
-            .map_err(|error| fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}"))))?;
-        trace.print("imp", || function.to_string());
-        trace.print("c", || print(&function, &COptions::default()).single_file());
-        #[cfg(feature = "llvm")]
-        emit_llvm(&mut trace, &function);
-        let code = match &plan.copied {
-            Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
-            _ => trace.time("generate", || generate(&function, options.backend))?,
-        };
-        steps.push(Step { plan, interface, function, phase, code });
+        let passes = passes_of(&plan, options.phase);
+        for &pass in passes {
+            let lowering = lower::Options {
+                name: function_name(&program, statement, number, passes.len() > 1 && pass == Phase::Assemble),
+                phase: pass,
+                strict: options.strict,
+                specialize: options.specialize,
+                grain: options.grain,
+            };
+            let Lowered { function, interface, phase } =
+                trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
+            if passes.len() > 1 && phase != pass {
+                return Err(scheduling(vec![unknown_pattern(&plan)]));
+            }
+            let function = trace.time("optimize", || optimize(function));
+            let function = trace.time("verify", || verify(function)).map_err(|error| {
+                fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))
+            })?;
+            trace.print("imp", || function.to_string());
+            trace.print("c", || print(&function, &COptions::default()).single_file());
+            #[cfg(feature = "llvm")]
+            emit_llvm(&mut trace, &function);
+            let code = match &plan.copied {
+                Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
+                _ => trace.time("generate", || generate(&function, options.backend))?,
+            };
+            steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, code });
+        }
     }
     Ok(Compiled { program, steps, trace })
+}
+
+/// Reads a schedule, whose names may be those of the stored dimensions of tensors, or those of the program.
+pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedule>, Vec<Diagnostic>> {
+    let stored = over_stored_dimensions(program).map(|stored| lacunar_front::schedule::check(text, &stored));
+    match stored {
+        Some(Ok(schedules)) => Ok(schedules),
+        _ => lacunar_front::schedule::check(text, program),
+    }
+}
+
+/// The phases that a statement is compiled in, where the user asks for `phase`.
+fn passes_of(plan: &Plan, phase: Phase) -> &'static [Phase] {
+    match phase {
+        Phase::Fused if plan.kernel.assembly == Assembly::Insert => &[Phase::Assemble, Phase::Compute],
+        // A result that is stored otherwise than it is assembled does not tell the pattern that the kernel would walk.
+        Phase::Compute if plan.convert_result.is_some() => &[Phase::Fused],
+        Phase::Fused => &[Phase::Fused],
+        Phase::Assemble => &[Phase::Assemble],
+        Phase::Compute => &[Phase::Compute],
+    }
 }
 
 /// The schedules of tuning, now or earlier.
@@ -236,10 +259,11 @@ fn fit_widths(program: &mut Program) {
     }
 }
 
-/// An identifier of C for the kernel of a statement.
-fn function_name(program: &Program, statement: &Assignment, number: usize) -> String {
+/// An identifier of C for the kernel of a statement, or for its `first` pass of two.
+fn function_name(program: &Program, statement: &Assignment, number: usize, first: bool) -> String {
     let tensor = &program.tensors[statement.lhs.tensor].name;
-    if program.statements.len() == 1 { format!("compute_{tensor}") } else { format!("compute_{tensor}_{}", number + 1) }
+    let verb = if first { "assemble" } else { "compute" };
+    if program.statements.len() == 1 { format!("{verb}_{tensor}") } else { format!("{verb}_{tensor}_{}", number + 1) }
 }
 
 fn generate(function: &Verified<Function>, backend: Backend) -> Result<Code, Error> {

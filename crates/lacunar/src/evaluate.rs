@@ -6,7 +6,7 @@ use lacunar_compiler::lower::Phase;
 use lacunar_notation::{Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
-use crate::bind::{Slot, check_tensor, sizes, source};
+use crate::bind::{Slot, check_tensor, own_format, result_dims, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
@@ -38,8 +38,15 @@ pub(crate) fn evaluate(
             None => {}
         }
     }
+    let mut made = None;
     for step in steps {
-        run_step(program, step, phase, slots, &mut times)?;
+        let second_pass = made.is_some();
+        let outcome = run_step(program, step, phase, slots, &mut made, &mut times);
+        if second_pass && outcome.is_err() {
+            // The first pass left a result without values.
+            slots[step.plan.result.index()] = Slot::Empty;
+        }
+        outcome?;
     }
     Ok(times)
 }
@@ -48,14 +55,18 @@ fn not_given(program: &Program, tensor: TensorId) -> Error {
     Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
 }
 
+/// Runs a statement, or one pass over it. What the first of two passes converts is left in `made` for the second.
 fn run_step(
     program: &Program,
     step: &Step,
     phase: Phase,
     slots: &mut [Slot<'_>],
+    made: &mut Option<Vec<(TensorId, Tensor)>>,
     times: &mut Times,
 ) -> Result<(), Error> {
     let plan = &step.plan;
+    let first_pass = phase == Phase::Fused && step.phase == Phase::Assemble;
+    let phase = if phase == Phase::Fused { step.phase } else { phase };
     let is_dense = program.tensors[plan.result].format.is_dense();
     if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
         return Err(Error::Argument(format!(
@@ -74,7 +85,10 @@ fn run_step(
         slots[plan.result.index()] = Slot::Owned(result);
         return Ok(());
     }
-    let converted = conversions(program, step, &sizes, slots)?;
+    let converted = match made.take() {
+        Some(made) => made,
+        None => conversions(program, step, &sizes, slots)?,
+    };
     times.convert += start.elapsed();
     // The result before: kept where something is made of it, else its memory is used again.
     let place = &mut slots[plan.result.index()];
@@ -85,10 +99,8 @@ fn run_step(
         }
         _ => None,
     };
-    let before = before.filter(|tensor| {
-        let vars = &plan.statement.lhs.vars;
-        tensor.dims().iter().zip(vars).all(|(size, var)| sizes[var.index()] == *size)
-    });
+    let dims: Vec<u64> = plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    let before = before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, &sizes));
     // A pattern that the kernel does not walk through is compared with that of the result.
     let (pattern, before) = match before {
         before if phase == step.phase => (None, before),
@@ -102,7 +114,7 @@ fn run_step(
             inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
         }
     }
-    let call = Call { step, inputs, sizes: &sizes, before };
+    let call = Call { step, inputs, sizes: &sizes, before, first_pass };
     let start = Instant::now();
     let result = match step.code {
         Code::Interpreter => call.interpreted(),
@@ -110,16 +122,29 @@ fn run_step(
     };
     times.kernel += start.elapsed();
     let start = Instant::now();
-    let result = match &plan.convert_result {
-        Some(_) => result?.convert(&program.tensors[plan.result].format)?,
-        None => result?,
-    };
+    let result = if first_pass { result? } else { finished(program, step, &sizes, result?)? };
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
     }
     slots[plan.result.index()] = Slot::Owned(result);
+    *made = first_pass.then_some(converted);
     Ok(())
+}
+
+/// The program's result, of a kernel's: converted, and with the user's dimensions.
+fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Result<Tensor, Error> {
+    let plan = &step.plan;
+    let (wanted, view) = (&program.tensors[plan.result].format, &plan.kernel.tensors[plan.result].view);
+    let mapped = view.as_ref().is_some_and(|view| view.format.map().is_some());
+    let result = match &plan.convert_result {
+        Some(_) if mapped => result.convert(&wanted.stored())?,
+        Some(_) => result.convert(wanted)?,
+        None => result,
+    };
+    let dims = || plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    // A pattern that was given has the user's dimensions.
+    Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
 }
 
 /// The inputs of a kernel that are made of other tensors.
@@ -131,8 +156,13 @@ fn conversions(
 ) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
-        let format = &step.plan.kernel.tensors[conversion.tensor].format;
-        let tensor = match slots.get(conversion.source.index()).and_then(Slot::get) {
+        let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
+        let format = &own_format(&step.plan.kernel.tensors[conversion.tensor]);
+        // What is only seen otherwise is the caller's.
+        if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
+            continue;
+        }
+        let tensor = match made_of {
             Some(tensor) => tensor.convert(format)?,
             // A result that is added to before it has any value.
             None => {

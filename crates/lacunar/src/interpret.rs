@@ -84,7 +84,11 @@ impl Call<'_> {
                 }
                 (Binding::Values(tensor), _) => array(self.input(tensor)?.values()),
                 (Binding::Level(tensor, level, part), _) => {
-                    let storage = &self.input(tensor)?.levels()[level];
+                    let given = match &before {
+                        before if tensor == result => before.as_ref().ok_or_else(missing_pattern)?,
+                        _ => self.input(tensor)?,
+                    };
+                    let storage = &given.levels()[level];
                     let found = match part {
                         Part::Positions => storage.pos(),
                         Part::Coordinates => storage.crd(),

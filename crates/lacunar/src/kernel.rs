@@ -67,9 +67,17 @@ impl Kernel {
         &self.compiled.program
     }
 
-    /// Its compiled statements.
+    /// Its compiled statements, and of those in two passes both.
     pub fn steps(&self) -> &[Step] {
         &self.compiled.steps
+    }
+
+    /// Its compiled statements, each once: the last pass over it.
+    pub fn statements(&self) -> impl Iterator<Item = &Step> {
+        let last = |number: usize, step: &Step| {
+            self.steps().get(number + 1).is_none_or(|next| next.statement != step.statement)
+        };
+        self.steps().iter().enumerate().filter(move |(number, step)| last(*number, step)).map(|(_, step)| step)
     }
 
     /// Times of the stages, and the texts of those that were asked for.
@@ -85,13 +93,12 @@ impl Kernel {
 
     /// What was planned and why, in words.
     pub fn explain(&self) -> Vec<String> {
-        self.steps().iter().flat_map(|step| step.plan.notes.clone()).collect()
+        self.statements().flat_map(|step| step.plan.notes.clone()).collect()
     }
 
     /// The commands that transformed the loops, of all statements: as given, or as chosen.
     pub fn schedule(&self) -> Schedule {
-        let steps = self.steps().iter().enumerate();
-        let all = steps.flat_map(|(number, step)| commands(self.program(), number, &step.plan));
+        let all = self.statements().flat_map(|step| commands(self.program(), step.statement, &step.plan));
         Schedule::from(all.collect::<Vec<_>>().join(", "))
     }
 

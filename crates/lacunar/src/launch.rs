@@ -8,12 +8,13 @@
 
 use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::{Format, LevelKind};
+use lacunar_formats::{DType, Format, LevelKind};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
+use crate::bind::result_dims;
 use crate::compile::{Code, Step};
 use crate::error::Error;
 
@@ -24,6 +25,8 @@ pub(crate) struct Call<'a> {
     pub sizes: &'a [u64],
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
+    /// It is the first of two passes: nobody reads the result's values before the second has written them all.
+    pub first_pass: bool,
 }
 
 /// The product of sizes.
@@ -36,14 +39,18 @@ pub(crate) fn product(sizes: impl IntoIterator<Item = u64>) -> Result<u64, Stora
 }
 
 impl Call<'_> {
-    /// The format in which the kernel gives its result.
+    /// The format in which the kernel gives its result: of its stored dimensions, where it has some.
     pub fn format(&self) -> &Format {
-        &self.step.plan.kernel.tensors[self.step.plan.result].format
+        let result = &self.step.plan.kernel.tensors[self.step.plan.result];
+        match &result.view {
+            Some(view) if view.format.map().is_none() => &view.format,
+            _ => &result.format,
+        }
     }
 
     /// The sizes of the result's dimensions.
     pub fn dims(&self) -> Vec<u64> {
-        self.step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
+        result_dims(self.step, self.sizes)
     }
 
     /// The buffer for a dense result: that of the result before where it fits, else a new one.
@@ -83,10 +90,13 @@ impl Call<'_> {
         let mut args = Args::new();
         let stored = fixed.as_ref().map_or(0, Tensor::nnz);
         // The result's values, which one parameter takes.
-        let mut own = match (&mut values, &mut fixed) {
-            (Some(values), _) => Some(values),
-            (None, Some(fixed)) => Some(fixed.values_mut().into_buffer()),
-            (None, None) => None,
+        let (pattern, mut own) = match (&mut values, &mut fixed) {
+            (Some(values), _) => (None, Some(values)),
+            (None, Some(fixed)) => {
+                let (levels, values) = fixed.split_mut();
+                (Some(levels), Some(values.into_buffer()))
+            }
+            (None, None) => (None, None),
         };
         for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
             let role = match param {
@@ -106,7 +116,12 @@ impl Call<'_> {
                 }
                 (Binding::Values(tensor), _) => args.read(self.input(tensor)?.values()),
                 (Binding::Level(tensor, level, part), _) => {
-                    let storage = &self.input(tensor)?.levels()[level];
+                    let levels = match pattern {
+                        Some(levels) if tensor == result => levels,
+                        _ if tensor == result => return Err(missing_pattern()),
+                        _ => self.input(tensor)?.levels(),
+                    };
+                    let storage = &levels[level];
                     let array = match part {
                         Part::Positions => storage.pos(),
                         Part::Coordinates => storage.crd(),
@@ -165,6 +180,12 @@ impl Call<'_> {
         let dtype = self.step.plan.kernel.tensors[result].dtype;
         let values = match take(Binding::Values(result), positions)? {
             Some(values) => values,
+            // `Bool`s are looked at when a tensor is made, and not every byte is one.
+            None if self.first_pass && dtype != DType::Bool => {
+                // SAFETY: the second pass writes every value before any is read, or fails, and then the tensor is dropped
+                // (`evaluate.rs`).
+                unsafe { Buffer::uninitialized(dtype, positions) }.map_err(StorageError::from)?
+            }
             // Only the pattern was asked for.
             None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
         };

@@ -17,6 +17,7 @@ use lacunar_backend_c::{COptions, CSource, CcOptions, Purpose, compile_object, c
 use lacunar_base::{Category, Diagnostic};
 use lacunar_imp::{Function, Verified, verify};
 
+use crate::bind::own_format;
 use crate::compile::{Backend, Step};
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -55,7 +56,7 @@ impl Shape {
 /// A shipped program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shipment {
-    /// The names of the kernels, one for each statement.
+    /// The names of the kernels, one for each statement, or for each pass over it.
     pub symbols: Vec<String>,
     /// The names of their versions in machine code by LLVM, each with whether this machine runs it.
     pub versions: Vec<(String, bool)>,
@@ -69,7 +70,7 @@ pub struct Shipment {
 
 impl Kernel {
     /// Makes what other programs can call: for each statement a kernel called `name`, with a number behind it where there are
-    /// several statements. The back end that the kernel was compiled with makes the machine code; source is always C.
+    /// several statements; for the first of two passes over a statement `name_assemble`. The back end that the kernel was compiled with makes the machine code; source is always C.
     ///
     /// # Errors
     /// A statement needs conversions, which are the runtime's and not the kernel's; the back end does not make this shape, or
@@ -78,9 +79,14 @@ impl Kernel {
         let mut functions = Vec::new();
         for (number, step) in self.steps().iter().enumerate() {
             self.stands_alone(step)?;
-            let name =
-                if self.steps().len() == 1 { identifier(name) } else { identifier(&format!("{name}_{}", number + 1)) };
-            functions.push(renamed(&step.function, name)?);
+            let mut name = name.to_string();
+            if self.program().statements.len() > 1 {
+                name += &format!("_{}", step.statement + 1);
+            }
+            if self.steps().get(number + 1).is_some_and(|next| next.statement == step.statement) {
+                name += "_assemble";
+            }
+            functions.push(renamed(&step.function, identifier(&name))?);
         }
         let print = |purpose| {
             print_all(&functions, &COptions { file_name: Some(name.to_string()), purpose, ..COptions::default() })
@@ -107,15 +113,12 @@ impl Kernel {
     fn stands_alone(&self, step: &Step) -> Result<(), Error> {
         let (plan, tensors) = (&step.plan, &step.plan.kernel.tensors);
         let converted = plan.conversions.iter().find(|conversion| {
-            self.program()
-                .tensors
-                .get(conversion.source)
-                .is_some_and(|source| source.format != tensors[conversion.tensor].format)
+            self.program().tensors[conversion.source].format != own_format(&tensors[conversion.tensor])
         });
         let what = match (converted, &plan.convert_result) {
             (Some(conversion), _) => {
                 let name = &self.program().tensors[conversion.source].name;
-                format!("`{name}` is converted to {} before the kernel runs", tensors[conversion.tensor].format)
+                format!("`{name}` is converted to {} before the kernel runs", own_format(&tensors[conversion.tensor]))
             }
             (None, Some(format)) => {
                 format!("the result is made as {format} and converted after the kernel has run")

@@ -25,7 +25,7 @@ use lacunar_runtime::pool;
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{Backend, Choice};
+use crate::compile::{Backend, Choice, check_schedule};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -212,7 +212,7 @@ fn choices(program: &Program, entry: &Entry) -> Result<Vec<Option<Choice>>, Stri
     let read = |(number, winner): (usize, &Option<Winner>)| -> Result<Option<Choice>, String> {
         let Some(winner) = winner else { return Ok(None) };
         let search = if winner.planned { Search::Cost } else { Search::Plain };
-        let read = lacunar_front::schedule::check(&winner.schedule, program);
+        let read = check_schedule(&winner.schedule, program);
         let schedules = read.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
         Ok(schedules.into_iter().nth(number).map(|schedule| Choice { search, schedule }))
     };

@@ -23,7 +23,7 @@ use lacunar_notation::Program;
 use lacunar_notation::schedule::Schedule as Commands;
 use lacunar_runtime::Tensor as DynTensor;
 
-use crate::compile::{Choice, Choices, commands};
+use crate::compile::{Choice, Choices, check_schedule, commands};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Options;
@@ -155,7 +155,7 @@ pub fn tune(
     }
     let planned = Kernel::chosen(source, &automatic, Choices::Given(&[]))?;
     let program = planned.program().clone();
-    let schedules = lacunar_front::schedule::check(options.schedule.text(), &program)
+    let schedules = check_schedule(options.schedule.text(), &program)
         .map_err(|diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics })?;
     let count = program.statements.len();
     let mut session = Session { source, options: &automatic, program, given, effort, count, progress };
@@ -209,8 +209,13 @@ impl Session<'_> {
         let medians: Vec<f64> = runners.iter().map(|runner| median(&runner.seconds)).collect();
         let winner = winner(&medians);
         choices[number] = (winner > 0).then(|| choice(&runners[winner].candidate));
+        let texts = |kernel: &Kernel| {
+            let plans = kernel.statements().filter(|step| step.statement == number).map(|step| &step.plan);
+            let commands = plans.flat_map(|plan| commands(&self.program, number, plan));
+            Schedule::from(commands.collect::<Vec<_>>().join(", "))
+        };
         let measured = |(runner, seconds): (Runner, f64)| Measured {
-            schedule: commands(&self.program, number, &runner.kernel.steps()[number].plan).join(", ").into(),
+            schedule: texts(&runner.kernel),
             idea: runner.candidate.idea,
             search: runner.candidate.search,
             seconds,

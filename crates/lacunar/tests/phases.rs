@@ -134,3 +134,57 @@ fn a_pattern_that_does_not_fit_is_refused() {
         assert!(error.to_string().contains("convert it"), "{error}");
     }
 }
+
+#[test]
+fn threads_keep_to_their_parts_of_a_pattern() {
+    let diagonal: Vec<(&[u64], f64)> = vec![(&[0, 0], 1.0), (&[1, 1], 2.0), (&[2, 2], 3.0), (&[3, 3], 4.0)];
+    // As many entries as the result has, in other rows.
+    let shifted: Vec<(&[u64], f64)> = vec![(&[0, 0], 0.0), (&[0, 1], 0.0), (&[1, 1], 0.0), (&[2, 2], 0.0)];
+    let tensor = |entries: &[(&[u64], f64)]| Tensor::from_entries(&[4, 4], entries, Format::csr()).expect("a matrix");
+    let (a, wrong) = (tensor(&diagonal), tensor(&shifted));
+    for backend in backends() {
+        let mut options = Options::new().backend(backend).phase(Phase::Compute).threads(4);
+        options.grain = 1;
+        for name in ["A", "B", "C"] {
+            options = options.format(name, Format::csr());
+        }
+        let options = options.schedule("parallelize(i, cpu)");
+        let kernel = Kernel::compile("C(i,j) = A(i,j) + B(i,j)", &options).expect("a kernel");
+        let run =
+            |pattern: &Tensor<f64>| kernel.run_named(&[("A", a.as_dyn()), ("B", a.as_dyn()), ("C", pattern.as_dyn())]);
+        let right = only(run(&a).expect("the pattern of the result"));
+        assert_eq!(Tensor::<f64>::try_from(right).expect("reals").values(), [2.0, 4.0, 6.0, 8.0]);
+        let error = run(&wrong).expect_err("another pattern");
+        assert!(error.to_string().contains("not that of the result"), "{error}");
+    }
+}
+
+#[test]
+fn two_passes_of_a_schedule() {
+    let formats = [("A", "csc"), ("B", "csr"), ("C", "csc")];
+    let operands: Vec<(&str, DynTensor)> = [("A", "csc", 0), ("B", "csr", 1)]
+        .map(|(name, format, salt)| (name, operand(&[8, 8], format, salt).expect(name)))
+        .into();
+    let given: Vec<(&str, &DynTensor)> = operands.iter().map(|(name, tensor)| (*name, tensor)).collect();
+    for backend in backends() {
+        let compile = |schedule: &str| {
+            let mut options = Options::new().backend(backend).schedule(schedule).emit("imp");
+            for (name, format) in formats {
+                options = options.format(name, format.parse::<FormatSpec>().expect("a format"));
+            }
+            Kernel::compile("C(i,k) = A(i,j) * B(j,k)", &options).expect("a kernel")
+        };
+        let (append, insert) =
+            (compile("reorder(i, j, k), assemble(C, append)"), compile("reorder(i, j, k), assemble(C, insert)"));
+        assert_eq!((append.steps().len(), insert.steps().len(), insert.statements().count()), (1, 2, 1));
+        // Its operand and its result are both converted.
+        let plan = &insert.steps()[0].plan;
+        assert!(!plan.conversions.is_empty() && plan.convert_result.is_some());
+        let text = insert.text("imp").expect("both kernels");
+        assert!(text.contains("kernel assemble_C(") && text.contains("kernel compute_C("), "{text}");
+        assert!(insert.explain().iter().any(|note| note.contains("two passes")), "{:?}", insert.explain());
+        assert_eq!(insert.schedule().to_string(), "reorder(i, j, k), assemble(C, insert)");
+        let results = [&append, &insert].map(|kernel| only(kernel.run_named(&given).expect("a run")));
+        assert_eq!(results[0], results[1]);
+    }
+}

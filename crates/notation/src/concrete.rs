@@ -19,6 +19,8 @@ use lacunar_base::Arena;
 
 use crate::index::{Access, AssignOp, Expr, ExprKind, IndexVar, Role, Tensor, TensorId, VarId};
 use crate::provenance::Provenance;
+use crate::schedule::Assembly;
+use crate::stored::StoredSpace;
 
 /// A statement with the tensors and variables it names: one kernel.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,10 @@ pub struct Kernel {
     pub updates: bool,
     /// How the variables of its loops derive from those of its accesses.
     pub provenance: Provenance,
+    /// How the variables of stored dimensions are tied to those of the statement.
+    pub stored: StoredSpace,
+    /// In how many passes a sparse result comes into being.
+    pub assembly: Assembly,
 }
 
 /// A statement of concrete notation.

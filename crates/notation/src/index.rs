@@ -13,6 +13,7 @@ use lacunar_base::{Arena, Handle, Span};
 use lacunar_formats::{DType, Format};
 
 use crate::ops::{BinaryFn, UnaryFn};
+use crate::stored::View;
 
 /// Names a tensor of a program.
 pub type TensorId = Handle<Tensor>;
@@ -48,6 +49,8 @@ pub struct Tensor {
     pub nnz: Option<u64>,
     /// Number of stored values under that coordinate of the outermost level that has the most, where known (for the planner).
     pub heaviest: Option<u64>,
+    /// In a kernel that walks through stored dimensions: what this is the storage of.
+    pub view: Option<View>,
     /// Where it first appears.
     pub span: Span,
 }

@@ -10,6 +10,7 @@ pub mod ops;
 pub mod print;
 pub mod provenance;
 pub mod schedule;
+pub mod stored;
 
 pub use index::{
     Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor, TensorId, VarId,

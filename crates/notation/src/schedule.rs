@@ -217,11 +217,12 @@ pub enum BoundKind {
 }
 
 /// How a sparse result is assembled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Assembly {
-    /// Coordinates are appended in order.
+    /// One pass: coordinates and values are appended in order.
+    #[default]
     Append,
-    /// Two passes: the coordinates of each segment are counted, then each is inserted at its place.
+    /// Two passes: the first finds the coordinates, the second inserts each value at its place.
     Insert,
 }
 
@@ -315,6 +316,43 @@ impl fmt::Display for Parts {
             Parts::Count(count) => write!(f, "{count}"),
             Parts::PerThread(1) => f.write_str("threads"),
             Parts::PerThread(count) => write!(f, "{count} threads"),
+        }
+    }
+}
+
+/// What a command does with variables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect<'a> {
+    /// It names these.
+    pub uses: Vec<&'a Name>,
+    /// They have no loops any more.
+    pub replaces: bool,
+    /// It makes these.
+    pub makes: Vec<&'a Name>,
+}
+
+impl CommandKind {
+    /// What it does with variables.
+    pub fn effect(&self) -> Effect<'_> {
+        let replaces = |uses, makes| Effect { uses, replaces: true, makes };
+        let keeps = |uses| Effect { uses, replaces: false, makes: Vec::new() };
+        match self {
+            CommandKind::Reorder(vars) => keeps(vars.iter().collect()),
+            CommandKind::Fuse { outer, inner, fused } => replaces(vec![outer, inner], vec![fused]),
+            CommandKind::Split { var, outer, inner, .. } | CommandKind::Divide { var, outer, inner, .. } => {
+                replaces(vec![var], vec![outer, inner])
+            }
+            CommandKind::Pos { var, position, .. } => replaces(vec![var], vec![position]),
+            CommandKind::Coord { position, coordinate } => replaces(vec![position], vec![coordinate]),
+            CommandKind::Bound { var, bounded, .. } => replaces(vec![var], vec![bounded]),
+            CommandKind::Parallelize { var, .. }
+            | CommandKind::Unroll { var, .. }
+            | CommandKind::Mergeby { var, .. } => keeps(vec![var]),
+            CommandKind::Precompute { vars, into, .. } => {
+                let renamed = vars.iter().zip(into).filter(|(var, into)| var != into).map(|(_, into)| into);
+                Effect { makes: renamed.collect(), ..keeps(vars.iter().collect()) }
+            }
+            CommandKind::Assemble { .. } => keeps(Vec::new()),
         }
     }
 }

@@ -23,8 +23,7 @@ use lacunar_formats::{DType, Format, LevelKind};
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::cast;
-use crate::coo::Coordinates;
-use crate::dispatch::{with_values, with_word};
+use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::keys::{Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes, positions, sort_with, strides, widen};
@@ -46,6 +45,9 @@ impl Tensor {
         let format = widen(format, self.dims(), self.nnz());
         if format == *self.format() {
             return Ok(self.try_clone()?);
+        }
+        if format.map().is_some() || self.format().map().is_some() {
+            return convert_columns(self, &format);
         }
         if format.is_dense() {
             return to_dense(self, format);
@@ -154,31 +156,9 @@ fn drop_zeros<T: Plain>(keys: &[T], values: &Buffer) -> Result<(Array<T>, Buffer
     })
 }
 
-/// Converts where coordinates are too many for keys.
+/// Converts by way of a coordinate list, where coordinates are too many for keys, or where a map lies between.
 fn convert_columns(source: &Tensor, format: &Format) -> Result<Tensor, StorageError> {
-    let mut coo = source.to_coo()?;
-    if is_padded(source.format()) {
-        let values = source.values();
-        let size = values.dtype().size();
-        let bytes = values.as_bytes();
-        let keep = |k: usize| bytes[k * size..(k + 1) * size].iter().any(|&byte| byte != 0);
-        for column in &mut coo.coords {
-            match column {
-                Coordinates::U32(v) => retain(v, keep),
-                Coordinates::U64(v) => retain(v, keep),
-            }
-        }
-        with_values!(&mut coo.values, v => retain(v, keep));
-    }
-    Tensor::from_coo(coo, format)
-}
-
-fn retain<T>(vec: &mut Vec<T>, keep: impl Fn(usize) -> bool) {
-    let mut k = 0;
-    vec.retain(|_| {
-        k += 1;
-        keep(k - 1)
-    });
+    Tensor::from_coo(source.entries(is_padded(source.format()))?, format)
 }
 
 /// Puts every value at its place.

@@ -43,6 +43,18 @@ impl Coordinates {
         }
     }
 
+    /// Those that are `kept`, in an array for a dimension of a size, below which they all are.
+    pub(crate) fn kept(mut self, kept: &[bool], size: u64) -> Coordinates {
+        match &mut self {
+            Coordinates::U32(v) => retain(v, kept),
+            Coordinates::U64(v) => retain(v, kept),
+        }
+        match (Coordinates::for_size(size), self) {
+            (Coordinates::U32(_), Coordinates::U64(v)) => Coordinates::U32(v.into_iter().map(|c| c as u32).collect()),
+            (_, fitting) => fitting,
+        }
+    }
+
     /// Appends a coordinate. The caller has checked that it is below the size given to [`Coordinates::for_size`].
     pub fn push(&mut self, coordinate: u64) {
         match self {
@@ -79,4 +91,10 @@ impl Coo {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Keeps those elements of an array that are `kept`; there is one answer for each.
+pub(crate) fn retain<T>(vec: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    vec.retain(|_| kept.next().copied().unwrap_or(false));
 }

@@ -25,6 +25,7 @@ use lacunar_formats::{DType, Format};
 use crate::buffer::{Buffer, Indices};
 use crate::error::StorageError;
 use crate::parallel;
+use crate::remap;
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -44,8 +45,8 @@ impl Tensor {
             let (levels, order) = (format.order(), dims.len());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
-        if levels.len() != dims.len() {
-            let (found, expected) = (levels.len() as u64, dims.len() as u64);
+        if levels.len() != format.levels().len() {
+            let (found, expected) = (levels.len() as u64, format.levels().len() as u64);
             return Err(StorageError::Length { what: "the list of levels".into(), found, expected });
         }
         let levels = levels
@@ -53,21 +54,26 @@ impl Tensor {
             .enumerate()
             .map(|(level, storage)| unsigned(storage, level))
             .collect::<Result<Vec<_>, StorageError>>()?;
+        let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, &dims, &levels)?);
+        let place = |level| Place { format: &stored, dims: &stored_dims, level };
         let mut positions = 1;
         for (level, storage) in levels.iter().enumerate() {
             if storage.kind() != format.levels()[level].kind {
                 return Err(StorageError::LevelKind { level, format: format.clone() });
             }
-            positions = storage.check(positions, Place { format, dims: &dims, level })?;
+            positions = storage.check(positions, place(level))?;
         }
         if values.len() as u64 != positions {
             let (what, found) = ("the array of values".into(), values.len() as u64);
             return Err(StorageError::Length { what, found, expected: positions });
         }
-        let order = (0..levels.len()).try_for_each(|level| check_order(&levels, Place { format, dims: &dims, level }));
+        let order = (0..levels.len()).try_for_each(|level| check_order(&levels, place(level)));
         let tensor = Tensor::assemble(dims, format.clone(), levels, values);
         match order {
-            Ok(()) => Ok(tensor),
+            Ok(()) => {
+                format.map().map_or(Ok(()), |map| remap::check(&tensor, map))?;
+                Ok(tensor)
+            }
             Err(StorageError::Duplicate { level, .. }) if repeats_are_summed(&tensor, level) => {
                 Tensor::from_coo(tensor.to_coo()?, format)
             }
@@ -120,5 +126,5 @@ fn check_order(levels: &[LevelStorage], place: Place) -> Result<(), StorageError
 /// distinguishes entries.
 fn repeats_are_summed(tensor: &Tensor, level: usize) -> bool {
     let place = Place { format: tensor.format(), dims: tensor.dims(), level };
-    place.distinguished_to() > level && place.distinguished_to() + 1 == tensor.order()
+    place.distinguished_to() > level && place.distinguished_to() + 1 == tensor.levels().len()
 }

@@ -26,6 +26,7 @@ mod pack_counted;
 mod parallel;
 pub mod pool;
 pub mod random;
+mod remap;
 mod runs;
 mod sort;
 mod stats;

@@ -32,6 +32,7 @@ use crate::error::StorageError;
 use crate::keys::{Access, Columns, Entries, Keyed, Layout, with_access};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
+use crate::remap;
 use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Place};
 use crate::tensor::Tensor;
@@ -42,6 +43,9 @@ use crate::tensor::Tensor;
 /// The list contradicts itself, does not fit the format, or memory is refused.
 pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     check(&coo, format)?;
+    if let Some(map) = format.map() {
+        return remap::pack(coo, format, map);
+    }
     let format = widen(format, &coo.dims, coo.len() as u64);
     if format.is_dense() {
         return pack_dense(coo, format);
@@ -93,7 +97,9 @@ pub(crate) fn level_sizes(dims: &[u64], format: &Format) -> Vec<u64> {
 
 /// The format with index arrays wide enough for the dimensions and the number of entries.
 pub(crate) fn widen(format: &Format, dims: &[u64], entries: u64) -> Format {
-    let largest = dims.iter().map(|size| size.saturating_sub(1)).max().unwrap_or(0);
+    let stored = format.map().and_then(|map| map.stored_dims(dims)).unwrap_or_default();
+    let sizes = dims.iter().copied().chain(stored.into_iter().flatten());
+    let largest = sizes.max().unwrap_or(0).saturating_sub(1);
     let positions = std::cmp::max(format.positions, IndexWidth::for_max(entries));
     let coordinates = std::cmp::max(format.coordinates, IndexWidth::for_max(largest));
     format.clone().with_widths(positions, coordinates)

@@ -23,9 +23,10 @@ use lacunar_formats::{DType, Format};
 
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
-use crate::coo::{Coo, Coordinates};
-use crate::dispatch::with_element;
+use crate::coo::{Coo, Coordinates, retain};
+use crate::dispatch::{with_element, with_values};
 use crate::error::{AllocError, StorageError};
+use crate::remap;
 use crate::storage::LevelStorage;
 use crate::values::{Element, Values};
 
@@ -124,6 +125,11 @@ impl Tensor {
         ValuesMut(&mut self.values)
     }
 
+    /// The levels' arrays, outermost first, beside the values for writing.
+    pub fn split_mut(&mut self) -> (&[LevelStorage], ValuesMut<'_>) {
+        (&self.levels, ValuesMut(&mut self.values))
+    }
+
     /// The number of stored values, zeros of dense levels included.
     pub fn nnz(&self) -> u64 {
         self.values.len() as u64
@@ -182,10 +188,10 @@ impl Tensor {
     /// ```
     pub fn with_modes(self, modes: &[usize]) -> Result<Tensor, StorageError> {
         let places = |mode: usize| modes.iter().position(|other| *other == mode);
-        let order: Option<Vec<usize>> = self.format.mode_order().iter().map(|mode| places(*mode)).collect();
+        let order: Option<Vec<usize>> = (0..self.order()).map(places).collect();
         let format = order
             .filter(|_| modes.len() == self.order())
-            .and_then(|order| self.format.clone().with_mode_order(order).ok())
+            .and_then(|order| self.format.clone().with_dimensions(&order).ok())
             .ok_or_else(|| StorageError::Order {
                 format: self.format.clone(),
                 levels: self.order(),
@@ -225,18 +231,93 @@ impl Tensor {
     /// # Errors
     /// The system refused the memory.
     pub fn to_coo(&self) -> Result<Coo, StorageError> {
-        let mut coords = vec![Coordinates::U32(Vec::new()); self.order()];
-        for (level, &dimension) in self.format.mode_order().iter().enumerate() {
-            coords[dimension] = if self.dims[dimension] <= 1 << 32 {
-                Coordinates::U32(to_vec(&self.column(level, |c| c as u32)?)?)
-            } else {
-                Coordinates::U64(to_vec(&self.column(level, |c| c)?)?)
-            };
-        }
-        let values: Values = with_element!(self.dtype(), T => {
+        self.entries(false)
+    }
+
+    /// The stored entries; without those all bytes of whose value are zero, if it is `padded` with them.
+    pub(crate) fn entries(&self, padded: bool) -> Result<Coo, StorageError> {
+        let stored = self.stored_coordinates()?;
+        let mut coords = match self.format.map() {
+            Some(map) => remap::recover(&stored, map, &self.dims)?,
+            None => {
+                let mut coords = vec![Coordinates::U32(Vec::new()); self.order()];
+                self.format.mode_order().iter().zip(stored).for_each(|(&d, column)| coords[d] = column);
+                coords
+            }
+        };
+        let (bytes, size) = (self.values.as_bytes(), self.dtype().size());
+        let is_entry = |k: usize| {
+            (!padded || bytes[k * size..(k + 1) * size].iter().any(|byte| *byte != 0))
+                && coords.iter().zip(&self.dims).all(|(column, size)| column.get(k).is_some_and(|c| c < *size))
+        };
+        let kept = match padded || self.format.map().is_some() {
+            true => Some((0..self.values.len()).map(is_entry).collect::<Vec<bool>>()),
+            false => None,
+        };
+        let mut values: Values = with_element!(self.dtype(), T => {
             T::wrap(to_vec(self.values.as_slice::<T>().unwrap_or_default())?)
         });
+        if let Some(kept) = kept {
+            coords = coords.into_iter().zip(&self.dims).map(|(column, size)| column.kept(&kept, *size)).collect();
+            with_values!(&mut values, v => retain(v, &kept));
+        }
         Ok(Coo { dims: self.dims.clone(), coords, values })
+    }
+
+    /// The stored coordinates at every position of the innermost level, by level.
+    pub(crate) fn stored_coordinates(&self) -> Result<Vec<Coordinates>, StorageError> {
+        let sizes = self.stored_dims()?;
+        let modes = self.format.mode_order();
+        let columns = modes.iter().enumerate().map(|(level, &mode)| -> Result<Coordinates, StorageError> {
+            Ok(match sizes[mode] <= 1 << 32 {
+                true => Coordinates::U32(to_vec(&self.column(level, |c| c as u32)?)?),
+                false => Coordinates::U64(to_vec(&self.column(level, |c| c)?)?),
+            })
+        });
+        columns.collect()
+    }
+
+    /// The sizes of the stored dimensions: those of [`Tensor::dims`], or in a format with a map one for each level.
+    ///
+    /// # Errors
+    /// One does not fit into 64 bits.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Format};
+    /// use lacunar_runtime::Tensor;
+    /// let blocks = Tensor::zeros(vec![10, 8], &Format::bcsr(4, 2).unwrap(), DType::F64).unwrap();
+    /// assert_eq!(blocks.stored_dims().unwrap(), [3, 4, 4, 2]);
+    /// ```
+    pub fn stored_dims(&self) -> Result<Vec<u64>, StorageError> {
+        remap::stored_dims(&self.format, &self.dims, &self.levels)
+    }
+
+    /// The tensor of a format with a map that is stored as this one, whose dimensions are the stored ones.
+    ///
+    /// # Errors
+    /// This is not how a tensor of these dimensions is stored in the format.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Format};
+    /// use lacunar_runtime::Tensor;
+    /// let stored = Tensor::zeros(vec![2, 2, 4, 4], &"dsdd".parse::<lacunar_formats::FormatSpec>().unwrap().resolve(4).unwrap(), DType::F64);
+    /// let blocks = stored.unwrap().into_mapped(vec![7, 8], &Format::bcsr(4, 4).unwrap()).unwrap();
+    /// assert_eq!(blocks.dims(), [7, 8]);
+    /// ```
+    pub fn into_mapped(self, dims: Vec<u64>, format: &Format) -> Result<Tensor, StorageError> {
+        let format = format.clone().with_widths(self.format.positions, self.format.coordinates);
+        let fits = format.order() == dims.len()
+            && format.stored() == self.format
+            && remap::stored_dims(&format, &dims, &self.levels)? == self.dims;
+        if !fits {
+            let (levels, order) = (format.order(), dims.len());
+            return Err(StorageError::Order { format, levels, order });
+        }
+        let tensor = Tensor { dims, format, ..self };
+        if let Some(map) = tensor.format.map() {
+            remap::check(&tensor, map)?;
+        }
+        Ok(tensor)
     }
 
     /// The coordinate of `level` at every position of the innermost level.

@@ -49,6 +49,48 @@ pub(super) const REM_UNSIGNED: &str = "\
 static inline {T} {name}({T} a, {T} b) { return b == 0 ? 0 : ({T})(a % b); }
 ";
 
+pub(super) const SHIFT: &str = "\
+/* The bits of a moved {way} by b modulo {bits}. */
+static inline {T} {name}({T} a, {T} b) { return ({T})(a {op} (b & {last})); }
+";
+
+pub(super) const COUNT_ONES: &str = "\
+/* How many bits of a are 1. */
+static inline {T} {name}({T} a)
+{
+#ifdef __GNUC__
+    return ({T})__builtin_popcountll(a);
+#else
+    {T} count = 0;
+    while (a != 0) {
+        a = ({T})(a & (a - 1));
+        count = ({T})(count + 1);
+    }
+    return count;
+#endif
+}
+";
+
+pub(super) const TRAILING_ZEROS: &str = "\
+/* How many bits of a are below its lowest 1; {bits} if a is 0. */
+static inline {T} {name}({T} a)
+{
+    if (a == 0) {
+        return {bits};
+    }
+#ifdef __GNUC__
+    return ({T})__builtin_ctzll(a);
+#else
+    {T} count = 0;
+    while ((a & 1) == 0) {
+        a = ({T})(a >> 1);
+        count = ({T})(count + 1);
+    }
+    return count;
+#endif
+}
+";
+
 pub(super) const POW_NEGATIVE: &str = "    if (n < 0) {
         const {T} odd = n % 2 != 0;
         return a == 1 ? 1 : a == -1 ? ({T})(1 - 2 * odd) : 0;

@@ -81,7 +81,13 @@ impl<'ctx> Emitter<'ctx, '_> {
             BinaryOp::Add | BinaryOp::Max | BinaryOp::Or => self.builder.build_or(a, b, "")?,
             BinaryOp::Mul | BinaryOp::Min | BinaryOp::And => self.builder.build_and(a, b, "")?,
             BinaryOp::Xor => self.builder.build_xor(a, b, "")?,
-            BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2 => return Err(NOT_ON_TYPE),
+            BinaryOp::Sub
+            | BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::Pow
+            | BinaryOp::Atan2
+            | BinaryOp::Shl
+            | BinaryOp::Shr => return Err(NOT_ON_TYPE),
         })
     }
 
@@ -105,6 +111,12 @@ impl<'ctx> Emitter<'ctx, '_> {
                 } else {
                     sign
                 }
+            }
+            UnaryOp::CountOnes => self.intrinsic("llvm.ctpop", &[a.get_type().into()], &[a.into()])?.into_int_value(),
+            UnaryOp::TrailingZeros => {
+                let of_zero_undefined = self.context.bool_type().const_zero();
+                let args = [a.into(), of_zero_undefined.into()];
+                self.intrinsic("llvm.cttz", &[a.get_type().into()], &args)?.into_int_value()
             }
             _ => return Err(NOT_ON_TYPE),
         })
@@ -137,8 +149,16 @@ impl<'ctx> Emitter<'ctx, '_> {
             BinaryOp::And => builder.build_and(a, b, "")?,
             BinaryOp::Or => builder.build_or(a, b, "")?,
             BinaryOp::Xor => builder.build_xor(a, b, "")?,
+            BinaryOp::Shl => builder.build_left_shift(a, self.shift_amount(b)?, "")?,
+            BinaryOp::Shr => builder.build_right_shift(a, self.shift_amount(b)?, false, "")?,
             BinaryOp::Atan2 => return Err(NOT_ON_TYPE),
         })
+    }
+
+    /// By how much a value is shifted: modulo its number of bits, a power of two. By more, LLVM leaves it open.
+    fn shift_amount(&self, amount: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
+        let ty = amount.get_type();
+        Ok(self.builder.build_and(amount, ty.const_int(u64::from(ty.get_bit_width()) - 1, false), "")?)
     }
 
     /// Quotient or remainder, 0 where the divisor is.
@@ -235,7 +255,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             BinaryOp::Max => self.real_intrinsic("llvm.maximum", &[a, b])?,
             BinaryOp::Pow => self.real_intrinsic("llvm.pow", &[a, b])?,
             BinaryOp::Atan2 => self.libm("atan2", &[a, b])?,
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => return Err(NOT_ON_TYPE),
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr => return Err(NOT_ON_TYPE),
         })
     }
 

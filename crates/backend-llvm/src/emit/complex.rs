@@ -72,7 +72,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             | UnaryOp::Atanh
             | UnaryOp::Floor
             | UnaryOp::Ceil
-            | UnaryOp::Sign => return Err(NOT_ON_TYPE),
+            | UnaryOp::Sign
+            | UnaryOp::CountOnes
+            | UnaryOp::TrailingZeros => return Err(NOT_ON_TYPE),
         };
         Ok(Value::Complex(re, im))
     }
@@ -96,7 +98,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             | BinaryOp::Atan2
             | BinaryOp::And
             | BinaryOp::Or
-            | BinaryOp::Xor => Err(NOT_ON_TYPE),
+            | BinaryOp::Xor
+            | BinaryOp::Shl
+            | BinaryOp::Shr => Err(NOT_ON_TYPE),
         }
     }
 

@@ -38,7 +38,12 @@ impl<'ctx> Emitter<'ctx, '_> {
             UnaryOp::Acosh => self.libm("acosh", &[a]),
             UnaryOp::Atanh => self.libm("atanh", &[a]),
             UnaryOp::Sign => self.real_sign(a),
-            UnaryOp::Not | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => Err(NOT_ON_TYPE),
+            UnaryOp::Not
+            | UnaryOp::Real
+            | UnaryOp::Imag
+            | UnaryOp::Conj
+            | UnaryOp::CountOnes
+            | UnaryOp::TrailingZeros => Err(NOT_ON_TYPE),
         }
     }
 

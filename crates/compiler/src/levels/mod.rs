@@ -10,11 +10,13 @@ mod compressed;
 mod dense;
 mod list;
 mod singleton;
+mod strided;
 
 use lacunar_formats::{DType, Format, LevelKind};
 use lacunar_imp::{ArrayId, Builder, ExprId, VarId as ImpVar};
 
 pub use list::List;
+pub use strided::Strided;
 
 /// What one array of a level holds; with the level's number, its place in the kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -17,6 +17,8 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, Status};
 use lacunar_notation::concrete::Stmt;
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::stored::ViewStep;
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
 
 use super::coverage::{reaches_all, writes_all};
@@ -24,6 +26,7 @@ use super::{Counter, Lowerer, Phase, Scope, Written};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::space::{original_loops, replaced_by};
+use crate::levels::Position;
 
 /// A result that is assembled by appending.
 #[derive(Debug)]
@@ -38,6 +41,14 @@ pub(super) struct Group {
     pub head: usize,
     pub last: usize,
     pub counter: Counter,
+}
+
+/// A loop over strips, of a size, of a variable of the statement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strip {
+    leaf: VarId,
+    of: VarId,
+    size: u64,
 }
 
 /// What has to be remembered from before the body at a coordinate of a result.
@@ -69,13 +80,25 @@ impl Lowerer<'_> {
     /// The product of the sizes of levels `from .. to` of an access.
     pub(super) fn extent(&mut self, access: &AccessKey, from: usize, to: usize) -> ExprId {
         let one = self.b.int(1);
+        let view = self.kernel.tensors[access.tensor].view.clone();
         (from..to).fold(one, |product, level| {
+            // Of the levels that walk through a dimension together, the first stands for all.
+            let var = match view.as_ref().and_then(|view| view.steps.get(level)) {
+                Some(ViewStep::First(var, _)) => return self.extent_of(product, *var),
+                Some(ViewStep::Next(_)) => return product,
+                _ => self.level_var(access, level),
+            };
             let size = match &self.part {
                 Some(part) if part.tensor == access.tensor && level == 0 => part.len,
-                _ => self.size(self.level_var(access, level)),
+                _ => self.size(var),
             };
             self.b.mul(product, size)
         })
+    }
+
+    fn extent_of(&mut self, product: ExprId, var: VarId) -> ExprId {
+        let size = self.size(var);
+        self.b.mul(product, size)
     }
 
     pub(super) fn begin_result(&mut self) -> Result<(), Diagnostic> {
@@ -211,9 +234,14 @@ impl Lowerer<'_> {
         let mut depth = 0;
         let mut stmt = &self.kernel.stmt;
         let mut bound = Vec::new();
+        let mut strip = None;
         while let Stmt::Forall(leaf, body) = stmt {
             // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
             let originals = self.kernel.provenance.originals(*leaf);
+            // What lies under a place inside a dimension is not one block.
+            if self.inside_dimension(access, depth) {
+                break;
+            }
             let next = access.vars.get(depth).map(|_| self.level_var(access, depth));
             let (&[var], true) = (originals.as_slice(), originals.first().copied() == next) else { break };
             bound.push(*leaf);
@@ -224,11 +252,58 @@ impl Lowerer<'_> {
                     break;
                 }
                 depth += 1;
+                strip = None;
+            } else {
+                strip = self.strip_of(*leaf, var);
+                if strip.is_none() {
+                    break;
+                }
             }
             stmt = body;
         }
-        self.clear_at = Some(depth);
+        self.clear_strip = strip;
+        if strip.is_none() {
+            self.clear_at = Some(depth);
+        }
         self.clear_result(&Scope::default())
+    }
+
+    /// A loop over strips of a variable of the statement, if it is one.
+    fn strip_of(&self, leaf: VarId, of: VarId) -> Option<Strip> {
+        match *self.kernel.provenance.origin(leaf)? {
+            Relation::Split { parent, outer, size, .. } if outer == leaf && parent == of => {
+                Some(Strip { leaf, of, size })
+            }
+            _ => None,
+        }
+    }
+
+    /// Sets what lies under a strip to zero, if it is one whose loop does so: what is added to it is in the cache then.
+    pub(super) fn clear_strip(&mut self, leaf: VarId, number: ExprId, scope: &Scope) -> Result<(), Diagnostic> {
+        let Some(strip) = self.clear_strip.filter(|strip| strip.leaf == leaf) else { return Ok(()) };
+        let Some(access) = self.result() else { return Ok(()) };
+        let Some(values) = self.tensors[access.tensor.index()].values else { return Ok(()) };
+        let Position::One(parent) = self.position(&access, scope.depth.checked_sub(1), scope)? else {
+            return Err(Diagnostic::internal("a dense result under repeated coordinates"));
+        };
+        let whole = self.size(strip.of);
+        let size = self.b.int(i64::try_from(strip.size).unwrap_or(i64::MAX));
+        let low = self.b.mul(number, size);
+        let high = self.b.add(low, size);
+        let high = self.b.binary(BinaryOp::Min, high, whole);
+        let first = self.b.mul(parent, whole);
+        let block = self.extent(&access, scope.depth + 1, access.vars.len());
+        let (begin, end) = (self.b.add(first, low), self.b.add(first, high));
+        let (begin, end) = (self.b.mul(begin, block), self.b.mul(end, block));
+        let value = self.b.constant(lacunar_imp::Const::zero(self.kernel.tensors[access.tensor].dtype));
+        self.b.push(lacunar_imp::Stmt::Fill { array: values, begin, end, value });
+        Ok(())
+    }
+
+    /// Whether a level of a view walks through a dimension together with others.
+    fn inside_dimension(&self, access: &AccessKey, level: usize) -> bool {
+        let view = self.kernel.tensors[access.tensor].view.as_ref();
+        view.and_then(|view| view.steps.get(level)).is_some_and(|step| *step != ViewStep::Whole)
     }
 
     /// Sets the part of the dense result that lies under the current coordinates to zero, if this is the place to.
@@ -239,8 +314,8 @@ impl Lowerer<'_> {
         let Some(access) = self.result() else { return Ok(()) };
         let Some(values) = self.tensors[access.tensor.index()].values else { return Ok(()) };
         let first = match self.position(&access, scope.depth.checked_sub(1), scope)? {
-            crate::levels::Position::One(position) => position,
-            crate::levels::Position::Range(position, _) => position,
+            Position::One(position) => position,
+            Position::Range(position, _) => position,
         };
         let block = self.extent(&access, scope.depth, access.vars.len());
         self.fill_block(access.tensor, values, first, block);
@@ -417,7 +492,7 @@ impl Lowerer<'_> {
         let levels = self.kernel.tensors[access.tensor].format.levels();
         let fixed = levels[..group.head].iter().all(|level| level.properties().full);
         let parent = match self.position(&access, group.head.checked_sub(1), scope)? {
-            crate::levels::Position::One(position) | crate::levels::Position::Range(position, _) => position,
+            Position::One(position) | Position::Range(position, _) => position,
         };
         let end = self.b.var(group.counter);
         self.tensors[access.tensor.index()].levels[group.head].append_edge(&mut self.b, parent, end, fixed);

@@ -35,6 +35,9 @@ impl Lowerer<'_> {
         let lattice = Lattice::build(self.kernel, body, var).map_err(|error| {
             Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
         })?;
+        let mut confined = scope.clone();
+        self.confine_recovered(var, &mut confined)?;
+        let scope = &confined;
         let searched = lattice.searched();
         let mut loops: Vec<Point> = lattice.points.iter().map(|point| Point(point.0 & !searched.0)).collect();
         loops.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
@@ -48,6 +51,9 @@ impl Lowerer<'_> {
                 self.dense_loop(var, body, &lattice, scope, (begin, end))?;
             }
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
+            _ if self.merges_by_words(var, &lattice, &loops, scope) => {
+                self.word_loop(var, body, &lattice, &loops, scope)?;
+            }
             _ if super::union::is_large(&lattice, body) => {
                 self.union_loop(var, body, &lattice, scope)?;
             }
@@ -187,6 +193,19 @@ impl Lowerer<'_> {
 
     /// One case: the residual body with the coordinate bound, and what a result appends around it.
     pub(super) fn at_coordinate(&mut self, var: VarId, residual: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        if let Some(whole) = self.is_whole_block(var, scope)? {
+            let (mut inside, mut last) = (scope.clone(), scope.clone());
+            inside.whole_blocks.push(whole.var);
+            last.last_block = true;
+            self.b.begin_block();
+            self.at_coordinate(var, residual, &inside)?;
+            let then = self.b.end_block();
+            self.b.begin_block();
+            self.at_coordinate(var, residual, &last)?;
+            let otherwise = self.b.end_block();
+            self.b.push(lacunar_imp::Stmt::If { cond: whole.cond, then, otherwise });
+            return Ok(());
+        }
         self.clear_result(scope)?;
         let mark = self.before_append(var, residual, scope)?;
         let written = self.stmt(residual, scope)?;

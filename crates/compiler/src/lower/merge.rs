@@ -204,7 +204,7 @@ impl Lowerer<'_> {
             inner.bind(&iterator.access, iterator.level, position);
             steps.push((cursor.position, next));
         }
-        if counter.is_none() && self.is_plain_union(lattice, point, body) {
+        if counter.is_none() && self.is_plain_union(lattice, point, body, &inner) {
             self.together_or_not(var, body, lattice, point, &present, &steps, &inner)?;
         } else {
             self.cases(var, body, lattice, point, &present, &inner)?;
@@ -293,7 +293,7 @@ impl Lowerer<'_> {
 
     /// Moves a cursor to its first coordinate that is `coordinate` or more: steps of doubled length until one is, then a search
     /// within the last step.
-    fn jump(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) {
+    pub(super) fn jump(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, coordinate: ExprId) {
         let iterator = &lattice.iterators[k];
         let (one, two) = (self.b.int(1), self.b.int(2));
         let from = self.b.var(cursor.position);

@@ -16,11 +16,14 @@
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
 mod assemble;
+mod bitmap;
 mod compute;
 mod coverage;
 mod forall;
 mod merge;
 mod parallel;
+mod pattern;
+mod recovered;
 mod segments;
 mod shared;
 mod space;
@@ -127,6 +130,9 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     lowerer.declare_workspaces(None);
     match &kernel.stmt {
         Stmt::Forall(var, body) if lowerer.assembles_in_parts(*var) => lowerer.assemble_in_parts(*var, body)?,
+        Stmt::Forall(var, body) if pattern::placed_by(kernel, options.phase) == Some(*var) => {
+            lowerer.compute_in_parts(*var, body)?;
+        }
         stmt => {
             lowerer.begin_result()?;
             lowerer.stmt(stmt, &Scope::default())?;
@@ -161,6 +167,10 @@ struct Scope {
     leaves: FxHashMap<VarId, VarId>,
     /// Original variables whose first loop is around this place.
     started: Vec<VarId>,
+    /// Recovered variables of whose blocks this one is known to lie inside of the dimension.
+    whole_blocks: Vec<VarId>,
+    /// This is the last block of some recovered variable, of which a part may lie outside.
+    last_block: bool,
     /// How many loops over original variables are around.
     depth: usize,
 }
@@ -216,6 +226,8 @@ struct Lowerer<'k> {
     block_given: Option<Counter>,
     /// After how many loops the dense result has to be cleared.
     clear_at: Option<usize>,
+    /// The loop over strips of the dense result that have to be cleared instead.
+    clear_strip: Option<assemble::Strip>,
     /// With how many threads the kernel is run, where it asks.
     threads: Option<ExprId>,
     /// How many chunks the work of the kernel is worth, where loops are shared by threads.
@@ -247,12 +259,17 @@ impl<'k> Lowerer<'k> {
         let mut sizes = Vec::new();
         let used_vars: Vec<VarId> =
             used_vars(&kernel.stmt).into_iter().flat_map(|var| kernel.provenance.ancestors(var)).collect();
+        let used_vars = recovered::with_sources(kernel, used_vars);
         for (var, info) in kernel.vars.iter() {
             let small = info.size.filter(|size| options.specialize && *size <= SPECIALIZED_SIZE);
             if let Some(size) = values::derived_size(&mut b, kernel, var, &sizes) {
                 sizes.push(size);
             } else if let Some(size) = small {
                 sizes.push(b.int(size as i64));
+            } else if let (true, Some(size)) =
+                (used_vars.contains(&var), recovered::stored_size(&mut b, kernel, var, &sizes))
+            {
+                sizes.push(size);
             } else if used_vars.contains(&var) {
                 sizes.push(b.scalar_param(&format!("{}_size", info.name)));
                 interface.bindings.push(Binding::Size(var));
@@ -272,13 +289,18 @@ impl<'k> Lowerer<'k> {
                     _ if tensor.format.is_dense() => ArrayRole::Output,
                     _ => ArrayRole::Grown,
                 };
-                let indices = role != ArrayRole::Grown || options.phase.assembles();
+                let place = pattern::placed_by(kernel, options.phase).is_some();
+                let indices = role != ArrayRole::Grown || options.phase.assembles() || place;
+                // A pattern that is given is only read.
+                let index_role = if role == ArrayRole::Grown && place { ArrayRole::Input } else { role };
                 for level in 0..tensor.order() {
                     let size = sizes[vars[&id][tensor.format.mode_order()[level]].index()];
-                    if indices {
+                    if let Some(level_code) = recovered::view_level(&mut b, kernel, tensor, level, &sizes) {
+                        code.levels.push(level_code);
+                    } else if indices {
                         let mut array = |part, name: &str, width| {
                             interface.bindings.push(Binding::Level(id, level, part));
-                            b.array_param(name, width, role)
+                            b.array_param(name, width, index_role)
                         };
                         code.levels.push(level_code(&tensor.name, &tensor.format, level, size, true, &mut array));
                     }
@@ -316,6 +338,7 @@ impl<'k> Lowerer<'k> {
             conditional: false,
             block_given: None,
             clear_at: None,
+            clear_strip: None,
             threads: None,
             worth: None,
             in_parallel: false,
@@ -397,7 +420,7 @@ impl<'k> Lowerer<'k> {
     }
 
     /// The position of a coordinate in a level that locates. In a kernel that only computes, the result's levels have no
-    /// code of their own, but its dense levels are located all the same.
+    /// code of their own unless threads look up their places in it, but its dense levels are located all the same.
     fn locate(&mut self, access: &AccessKey, level: usize, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
         match self.tensors[access.tensor.index()].levels.get(level) {
             Some(code) => code.locate(&mut self.b, parent, coordinate),

@@ -24,10 +24,10 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use super::assemble::{Appended, Group};
+use super::pattern::{cut_by, placed_by};
 use super::space::Interval;
 use super::{Lowerer, Scope, TensorCode};
 use crate::iterate::races::filled_inside;
-use crate::iterate::space::replaced_by;
 use crate::levels::{self, level_code};
 
 /// The part of a result that a chunk assembles.
@@ -50,15 +50,7 @@ struct Lists {
 impl Lowerer<'_> {
     /// Whether the loop over a leaf, the outermost of the kernel, assembles the result in parts.
     pub(super) fn assembles_in_parts(&self, var: VarId) -> bool {
-        let Some(access) = self.result() else { return false };
-        let format = &self.kernel.tensors[access.tensor].format;
-        if self.shared(var).is_none() || format.is_dense() || !self.phase.assembles() {
-            return false;
-        }
-        let originals = self.kernel.provenance.originals(var);
-        let first = self.level_var(&access, 0);
-        let dense = format.levels()[0].properties().full;
-        originals == [first] && !(dense && replaced_by(self.kernel, first).is_some())
+        self.shared(var).is_some() && self.phase.assembles() && cut_by(self.kernel) == Some(var)
     }
 
     /// The kernel: its outermost loop in chunks, and the result put together from their parts.
@@ -211,7 +203,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether some loop that threads were to share appends to the result in a way that they cannot: inside other loops, or where
-    /// its pattern is given.
+    /// its pattern is given and does not tell their places.
     pub(super) fn must_be_serial(&self) -> bool {
         let Some(access) = self.result() else { return false };
         if self.kernel.tensors[access.tensor].format.is_dense() {
@@ -219,6 +211,7 @@ impl Lowerer<'_> {
         }
         match &self.kernel.stmt {
             Stmt::Forall(var, _) if self.assembles_in_parts(*var) => false,
+            Stmt::Forall(var, _) if placed_by(self.kernel, self.phase) == Some(*var) => false,
             stmt => self.shared_loop_writes(stmt, access.tensor),
         }
     }

@@ -104,7 +104,7 @@ impl Lowerer<'_> {
                 self.in_for_over(var, interval, scope, |this, value| {
                     let mut inner = scope.clone();
                     inner.coordinates.insert(var, value);
-                    outcome = this.stmt(body, &inner).map(|_| ());
+                    outcome = this.clear_strip(var, value, &inner).and_then(|()| this.stmt(body, &inner)).map(|_| ());
                 });
                 outcome
             }

@@ -24,7 +24,7 @@ use lacunar_notation::{Role, VarId, WorkspaceKind};
 
 use super::merge::Cursor;
 use super::{Counter, Lowerer, Scope, Uncertain};
-use crate::iterate::iterators::sparse_levels;
+use crate::iterate::iterators::{AccessKey, sparse_levels};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::levels::Position;
 
@@ -43,7 +43,12 @@ pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
 
 impl Lowerer<'_> {
     /// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand.
-    pub(super) fn is_plain_union(&self, lattice: &Lattice, point: Point, body: &Stmt) -> bool {
+    pub(super) fn is_plain_union(&self, lattice: &Lattice, point: Point, body: &Stmt, scope: &Scope) -> bool {
+        let mut certain = true;
+        body.visit_assigns(&mut |assign| {
+            let accesses = assign.rhs.accesses().into_iter().map(AccessKey::from);
+            certain &= accesses.into_iter().all(|access| !scope.uncertain.contains_key(&access));
+        });
         let innermost = |k: usize| {
             let iterator = &lattice.iterators[k];
             let last = sparse_levels(self.kernel, iterator.access.tensor).last().map(|(level, _)| level);
@@ -52,7 +57,8 @@ impl Lowerer<'_> {
             let marked = self.kernel.tensors[iterator.access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
             last == Some(iterator.level) && iterator.level + 1 == order && !marked && !self.repeats(lattice, k)
         };
-        matches!(body, Stmt::Assign(_))
+        certain
+            && matches!(body, Stmt::Assign(_))
             && point.0.count_ones() > 1
             && lattice.searched() == Point::ALL
             && point.members().all(|k| innermost(k) && lattice.points.contains(&Point(1 << k)))
@@ -138,7 +144,7 @@ impl Lowerer<'_> {
         for k in all.members() {
             let tensor = self.name(lattice.iterators[k].access.tensor).to_string();
             let head = self.b.declare(&format!("{name}_{tensor}"), none);
-            self.look(lattice, k, cursors[&k], head);
+            self.look(lattice, k, cursors[&k], head, none);
             heads.push((k, head));
         }
         if lattice.is_full() {
@@ -163,18 +169,18 @@ impl Lowerer<'_> {
         outcome
     }
 
-    /// The coordinate a cursor stands on goes to `head`; at its end, [`NONE`].
-    fn look(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, head: Counter) {
+    /// The coordinate a cursor stands on goes to `head`, which has the type of `none`; at the cursor's end, `none`.
+    pub(super) fn look(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, head: Counter, none: ExprId) {
         let iterator = &lattice.iterators[k];
         let at = self.b.var(cursor.position);
         let valid = self.b.compare(CompareOp::Lt, at, cursor.end);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
         let own = code.coordinate(&mut self.b, "head", at);
+        let own = self.b.cast(self.b.type_of(none), own);
         self.b.assign(head, own);
         let then = self.b.end_block();
         self.b.begin_block();
-        let none = self.b.int(NONE);
         self.b.assign(head, none);
         let otherwise = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::If { cond: valid, then, otherwise });
@@ -195,6 +201,7 @@ impl Lowerer<'_> {
         let mut inner = scope.clone();
         inner.depth += 1;
         inner.coordinates.insert(var, coordinate);
+        let none = self.b.int(NONE);
         let mut advance = Vec::new();
         for &(k, head) in heads {
             let iterator = &lattice.iterators[k];
@@ -217,7 +224,7 @@ impl Lowerer<'_> {
         for (k, head, has, next) in advance {
             self.b.begin_block();
             self.b.assign(cursors[&k].position, next);
-            self.look(lattice, k, cursors[&k], head);
+            self.look(lattice, k, cursors[&k], head, none);
             let then = self.b.end_block();
             self.b.push(lacunar_imp::Stmt::If { cond: has, then, otherwise: Vec::new() });
         }

@@ -23,7 +23,7 @@ use lacunar_notation::{Access, Assignment, Expr, Program, VarId};
 use super::given::order_command;
 use super::skew::fresh;
 use super::storage::{discordant, distinct_accesses, is_sparse};
-use super::{Plan, Request, Search, auto, flat, lookup, made, order, plan, skew};
+use super::{Plan, Request, Search, Source, auto, flat, lookup, made, maps, order, plan, skew};
 use crate::concretize::REGISTER_BYTES;
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
@@ -58,14 +58,16 @@ pub fn candidates(
     request: &Request<'_>,
 ) -> Result<Vec<Candidate>, Diagnostic> {
     let automatic = Request { search: Search::Cost, schedule: None, ..*request };
+    let rewritten = maps::requested(program, statement, request.schedule);
+    let source = Source::new(program, statement, rewritten.as_ref());
     let chosen = plan(program, statement, &automatic)?;
-    let ordinary = made(program, statement, &automatic)?;
-    let mut pool = Pool { program, statement, strict: request.strict, found: Vec::new(), kernels: Vec::new() };
+    let ordinary = made(source, &automatic)?;
+    let mut pool = Pool { source, strict: request.strict, found: Vec::new(), kernels: Vec::new() };
     pool.keep(Search::Cost, &chosen, "the planner's choice");
     if let Some(given) = request.schedule {
         pool.offer(request.search, given.clone(), "as given");
     }
-    let terms = flat(program, statement);
+    let terms = flat(source);
     match &terms {
         Some((kernel, lhs, rhs)) => pool.loops(kernel, lhs, rhs, &ordinary),
         None => pool.offer(Search::Plain, Schedule::default(), "the plain loop nest"),
@@ -83,8 +85,7 @@ pub fn candidates(
 
 /// The candidates that were found, with the kernels that they make.
 struct Pool<'a> {
-    program: &'a Program,
-    statement: &'a Assignment,
+    source: Source<'a>,
     strict: bool,
     found: Vec<Candidate>,
     kernels: Vec<String>,
@@ -93,7 +94,7 @@ struct Pool<'a> {
 impl Pool<'_> {
     fn made(&self, search: Search, schedule: &Schedule) -> Option<Plan> {
         let request = Request { search, strict: self.strict, schedule: Some(schedule) };
-        made(self.program, self.statement, &request).ok()
+        made(self.source, &request).ok()
     }
 
     /// Adds a schedule, unless the checks refuse it or its kernel is known.

@@ -6,7 +6,7 @@
 //!
 //! Demands: one operand of the result's type and with the same variables, none of them twice; a sparse result; and an
 //! operand that stores nothing but its entries (a dense level inside of a sparse one stores zeros beside them, which a
-//! conversion leaves out).
+//! conversion leaves out), or has a map (whose zeros only fill up its storage).
 //! Paper: Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
 
 use lacunar_formats::Format;
@@ -31,7 +31,7 @@ pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied
         && lhs.tensor != rhs.tensor
         && result.dtype == source.dtype
         && !result.format.is_dense()
-        && stores_entries_only(&source.format);
+        && (source.format.map().is_some() || stores_entries_only(&source.format));
     let place = |var| rhs.vars.iter().position(|other| *other == var);
     let modes: Vec<usize> = lhs.vars.iter().map(|var| place(*var)).collect::<Option<_>>()?;
     let mut seen = modes.clone();
@@ -39,8 +39,7 @@ pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied
     if !fits || !seen.into_iter().eq(0..rhs.vars.len()) {
         return None;
     }
-    let order = result.format.mode_order().iter().map(|mode| modes[*mode]).collect();
-    let format = result.format.clone().with_mode_order(order).ok()?;
+    let format = result.format.clone().with_dimensions(&modes).ok()?;
     Some(Copied { source: rhs.tensor, format, modes })
 }
 

@@ -18,7 +18,7 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId};
 
-use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, rank};
+use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order, rank};
 use crate::algebra::without;
 use crate::concretize::{fits_registers, is_in_block};
 use crate::iterate::iterators::AccessKey;
@@ -37,6 +37,8 @@ const VECTOR: f64 = 0.25;
 const CONTIGUOUS: f64 = 0.12;
 const STRIDED: f64 = 2.0;
 const GATHERED: f64 = 0.5;
+/// Work of loops that come to the places of a block, or to those of a diagonal, one at a time instead of one after the other.
+const DISORDERED: f64 = 8.0;
 
 /// The cost of evaluating `lhs = rhs` with loops in an order.
 pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> f64 {
@@ -62,7 +64,8 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
     if !appends_in(format, lhs, order) {
         total += values * CONVERSION;
     }
-    total + sums
+    let disordered = distinct_accesses(rhs).iter().any(|access| !is_walked_in_order(kernel, access, order));
+    (total + sums) * if disordered { DISORDERED } else { 1.0 }
 }
 
 struct Model<'a> {

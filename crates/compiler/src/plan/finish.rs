@@ -306,6 +306,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
         role: Role::Workspace(kind),
         nnz: None,
         heaviest: None,
+        view: None,
         span: value.span,
     })
 }

@@ -17,19 +17,25 @@ mod cost;
 mod factor;
 mod finish;
 mod given;
+mod insert;
 mod lookup;
+mod maps;
 mod order;
 mod skew;
 mod storage;
+mod tile;
 mod workspaces;
 
 pub use candidates::{Candidate, candidates};
 pub use copy::Copied;
+pub use insert::unknown_pattern;
+pub use maps::over_stored_dimensions;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
-use lacunar_notation::schedule::{CommandKind, Schedule};
+use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
+use lacunar_notation::stored::StoredSpace;
 use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId, VarId,
 };
@@ -46,13 +52,14 @@ pub struct Plan {
     pub kernel: Kernel,
     /// The tensor of the program that is assigned to.
     pub result: TensorId,
-    /// The statement in reduction notation.
+    /// The statement in reduction notation, over the user's dimensions.
     pub statement: Assignment,
     /// Inputs of the kernel that are made of tensors of the program.
     pub conversions: Vec<Conversion>,
     /// The statement only stores a tensor otherwise: the kernel need not run, if the whole result is asked for.
     pub copied: Option<Copied>,
-    /// The kernel's result has this format and is converted to the one the program asks for.
+    /// The kernel's result has this format and is converted to the one the program asks for; to that of its stored dimensions
+    /// first, where the kernel walks through these.
     pub convert_result: Option<Format>,
     /// What was chosen and why, for people.
     pub notes: Vec<String>,
@@ -96,14 +103,9 @@ pub struct Request<'a> {
 /// Why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
-    if let (Search::Cost, None) = (request.search, request.schedule)
-        && let Some((schedule, why)) = special(program, statement)
-        && let Ok(mut plan) = made(program, statement, &Request { schedule: Some(&schedule), ..*request })
-    {
-        plan.notes.push(why.to_string());
-        return Ok(plan);
-    }
-    let mut plan = made(program, statement, request)?;
+    let rewritten = maps::requested(program, statement, request.schedule);
+    let source = Source::new(program, statement, rewritten.as_ref());
+    let mut plan = source.planned(request)?;
     if let (Search::Cost, None, Some(copied)) = (request.search, request.schedule, copy::copied(program, statement)) {
         let (result, source) = (&program.tensors[plan.result].name, &program.tensors[copied.source].name);
         plan.notes = vec![format!("`{result}` is `{source}`, stored otherwise: it is converted, and no kernel is run")];
@@ -112,20 +114,49 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
     Ok(plan)
 }
 
+/// What is planned: a statement, over stored dimensions where tensors have maps.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    program: &'a Program,
+    statement: &'a Assignment,
+    rewritten: Option<&'a maps::Rewritten>,
+}
+
+impl<'a> Source<'a> {
+    fn new(program: &'a Program, statement: &'a Assignment, rewritten: Option<&'a maps::Rewritten>) -> Source<'a> {
+        let found = rewritten.map(|rewritten| (&rewritten.program, &rewritten.statement));
+        let (program, statement) = found.unwrap_or((program, statement));
+        Source { program, statement, rewritten }
+    }
+
+    fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+        if let (Search::Cost, None) = (request.search, request.schedule)
+            && let Some((schedule, why)) = special(self)
+            && let Ok(mut plan) = made(self, &Request { schedule: Some(&schedule), ..*request })
+        {
+            plan.notes.push(why.to_string());
+            return Ok(plan);
+        }
+        made(self, request)
+    }
+}
+
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
-fn special(program: &Program, statement: &Assignment) -> Option<(Schedule, &'static str)> {
-    let (kernel, lhs, rhs) = flat(program, statement)?;
+fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
+    let (kernel, lhs, rhs) = flat(source)?;
     let skewed = skew::schedule(&kernel, &lhs, &rhs);
     let skewed =
         skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
-    skewed.or_else(|| {
+    let looked_up = || {
         let found = lookup::schedule(&kernel, &lhs, &rhs)?;
         Some((found, "an operand that stays the same is looked up, not merged again and again"))
-    })
+    };
+    let tiled = || Some((tile::schedule(&kernel, &lhs, &rhs)?, "tiles of the result stay in the cache"));
+    skewed.or_else(looked_up).or_else(tiled)
 }
 
 /// The tensors and variables of a statement, what it assigns to, and the sum that it assigns, unless that reads the result.
-fn flat(program: &Program, statement: &Assignment) -> Option<(Kernel, Access, Expr)> {
+fn flat(Source { program, statement, .. }: Source<'_>) -> Option<(Kernel, Access, Expr)> {
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let statement = make_explicit(statement, &mut kernel.vars);
     let rhs = flatten(statement.rhs);
@@ -133,15 +164,17 @@ fn flat(program: &Program, statement: &Assignment) -> Option<(Kernel, Access, Ex
     (!reads_result).then_some((kernel, statement.lhs, rhs))
 }
 
-fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let Request { search, strict, schedule: given } = *request;
+    let Source { program, statement, rewritten } = source;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let result = statement.lhs.tensor;
     for tensor in program.tensors.handles() {
         kernel.tensors[tensor].role = if tensor == result { Role::Result } else { Role::Input };
     }
-    let mut conversions = Vec::new();
-    let mut notes = Vec::new();
+    let mut conversions = rewritten.map_or_else(Vec::new, |rewritten| rewritten.aliases.clone());
+    let mut notes = rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone());
+    kernel.stored = rewritten.map_or_else(StoredSpace::default, |rewritten| rewritten.space.clone());
     let statement = make_explicit(statement, &mut kernel.vars);
     let mut lhs = statement.lhs.clone();
     let (mut op, mut rhs) = (statement.op, statement.rhs.clone());
@@ -278,8 +311,16 @@ fn made(program: &Program, statement: &Assignment, request: &Request<'_>) -> Res
     }
     if given.is_some() {
         finish::check(&kernel, &schedule)?;
+        insert::check(&kernel, result, &conversions, &schedule)?;
+    }
+    if kernel.assembly == Assembly::Insert {
+        let name = &kernel.tensors[result].name;
+        notes.push(format!("`{name}` comes into being in two passes: its pattern, then its values"));
     }
     verify(&kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))?;
+    let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
+    let convert_result = convert_result.or(plain);
+    let statement = rewritten.map_or(statement, |rewritten| rewritten.written.clone());
     Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
 }
 

@@ -27,6 +27,14 @@ pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]
         .all(|(level, kind)| kind.properties().full || ranks[..level].iter().all(|above| *above <= ranks[level]))
 }
 
+/// Whether the loops reach all levels of a tensor that is walked through by stored dimensions in their order.
+pub(super) fn is_walked_in_order(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
+    let tensor = &kernel.tensors[access.tensor];
+    let walked = tensor.view.as_ref().is_some_and(|view| view.format.map().is_some());
+    let ranks: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| rank(order, access.vars[mode])).collect();
+    !walked || ranks.is_sorted()
+}
+
 /// The accesses that an order contradicts, each with a format that agrees with it.
 pub(super) fn discordant(kernel: &Kernel, rhs: &Expr, order: &[VarId]) -> Vec<(AccessKey, Format)> {
     let mut found: Vec<(AccessKey, Format)> = Vec::new();

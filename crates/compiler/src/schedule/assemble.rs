@@ -1,10 +1,11 @@
 //! `assemble(C, append)`, `assemble(C, insert)`: how a sparse result comes into being.
 //!
-//! Demands: `C` is the result, and sparse. `append` is how results are assembled; by threads, in parts that are put one
-//! behind the other. `insert` asks for the pattern to be counted before it is filled, which is what the phases *assemble* and
-//! *compute* of a kernel do; in one kernel the parts take its place, as they need no second pass over the operands.
+//! Demands: `C` is the result, and sparse. `append` is how results are assembled unless something is said: in one pass, by
+//! threads in parts that are put one behind the other (`lower/segments.rs`). `insert` is two passes, the phases *assemble* and
+//! *compute*: the first finds the pattern, the second inserts the values at their places, which takes the memory of the result
+//! and no more (`lower/pattern.rs` for threads). What the second pass demands of the statement is checked in `plan/insert.rs`.
 //!
-//! Paper: Chou et al. 2018, §5.3; the parts are this compiler's (`lower/segments.rs`).
+//! Paper: Chou et al. 2018, §5.3.
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::Kernel;
@@ -19,5 +20,6 @@ pub(super) fn assemble(kernel: &mut Kernel, tensor: TensorId, how: Assembly, spa
         let message = format!("`{}` is not a sparse result: nothing of it is assembled", info.name);
         return Err(refuse("E1211", span, message, "not this").hint(format!("`{}` is for sparse results", how.name())));
     }
+    kernel.assembly = how;
     Ok(())
 }

@@ -7,16 +7,10 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Merge, Name};
 
-use super::{leaf, refuse};
+use super::leaf;
 
 pub(super) fn mergeby(kernel: &mut Kernel, var: &Name, strategy: Merge) -> Result<(), Diagnostic> {
-    let name = var;
-    let var = leaf(kernel, name)?;
-    if strategy == Merge::Bitmap {
-        let message = "operands cannot be merged as bitmaps";
-        return Err(refuse("E1215", name.span, message, "this loop")
-            .hint("`precompute` one of them into a workspace, whose coordinates are looked up in constant time"));
-    }
+    let var = leaf(kernel, var)?;
     kernel.provenance.tags.push((var, Tag::Merge(strategy)));
     Ok(())
 }

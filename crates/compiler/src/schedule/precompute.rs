@@ -386,6 +386,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         role: Role::Workspace(kind),
         nnz: None,
         heaviest: None,
+        view: None,
         span: part.span,
     })
 }

@@ -6,7 +6,8 @@ use super::generate;
 use crate::words;
 
 /// The names of formats, for hints.
-const FORMATS: [&str; 9] = ["dense", "coo", "csf", "csr", "csc", "dcsr", "dcsc", "sv", "scalar"];
+const FORMATS: [&str; 13] =
+    ["dense", "coo", "csf", "csr", "csc", "dcsr", "dcsc", "sv", "scalar", "dia", "bcsr(4,4)", "csb(64)", "hicoo(64)"];
 
 /// A mistake in the value of a flag.
 #[derive(Clone, Debug)]
@@ -14,6 +15,7 @@ pub(super) enum Error {
     Format { span: Span, word: String },
     Letter { span: Span, letter: char, word: String },
     ModeOrder { span: Span, levels: String },
+    FormatSizes { span: Span, word: String },
     Form { span: Span, separators: String, example: &'static str },
     Name { span: Span, text: String, example: &'static str },
     Size { span: Span, text: String },
@@ -47,14 +49,22 @@ impl Error {
                     .note(letters)
                     .hint(words::did_you_mean(&word, FORMATS, "use one letter for each dimension, e.g. `A:ds`"))
             }
-            Error::ModeOrder { span, levels } => {
-                Diagnostic::error("E0404", "the mode order does not name the dimension of each level exactly once")
-                    .label(span, "not an order of the dimensions")
-                    .hint(format!(
-                        "list the dimensions from 0, outermost level first, e.g. `{levels}:{}`",
-                        order(&levels)
-                    ))
-            }
+            Error::ModeOrder { span, levels } => Diagnostic::error(
+                "E0404",
+                "the mode order does not name the dimension of each level exactly once",
+            )
+            .label(span, "not an order of the dimensions")
+            .hint(format!(
+                "list the dimensions from 0, outermost level first, e.g. `{levels}:{}`; or what each level stores, so \
+                         that every dimension can be recovered, e.g. `dsdd:0/4,1/4,0%4,1%4`",
+                order(&levels)
+            )),
+            Error::FormatSizes { span, word } => Diagnostic::error(
+                "E0405",
+                format!("{} does not have the sizes that the format takes", words::quoted(&word)),
+            )
+            .label(span, "other sizes")
+            .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`"),
             Error::Form { span, separators, example } => {
                 Diagnostic::error("E0701", format!("expected a name, then {separators} and a value"))
                     .label(span, format!("no {separators} here"))

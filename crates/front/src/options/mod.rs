@@ -162,6 +162,7 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let span = Span { start: parts.get(1).map_or(span.start, |part| part.span().start), ..span };
             Error::ModeOrder { span, levels: word.text.to_string() }
         }
+        FormatError::Arguments(_) => Error::FormatSizes { span: word.span(), word: word.text.to_string() },
         FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) => {
             Error::Format { span: word.span(), word: word.text.to_string() }
         }

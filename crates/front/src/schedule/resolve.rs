@@ -19,7 +19,7 @@ use super::ast::Call;
 use super::error::Error;
 use super::forms::{Form, form};
 use super::parser::read;
-use super::scope::{Scope, used};
+use super::scope::Scope;
 use crate::einsum::{Expr, ExprKind, MAX_ERRORS, Meaning, expression, meaning};
 use crate::words;
 
@@ -250,7 +250,7 @@ impl Part<'_> {
 /// The names by which a command finds its statement, from the left.
 fn names_of(form: &Form) -> Vec<Used<'_>> {
     match form {
-        Form::Done(kind) => used(kind).into_iter().map(variable_of).collect(),
+        Form::Done(kind) => kind.effect().uses.into_iter().map(variable_of).collect(),
         Form::Serial { var } => vec![variable_of(var)],
         Form::Assemble { tensor, .. } => vec![Used { what: What::Result, ..variable_of(tensor) }],
         Form::Pos { var, tensor, vars, .. } => {

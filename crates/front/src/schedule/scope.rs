@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use lacunar_base::Span;
-use lacunar_notation::schedule::{CommandKind, Name};
+use lacunar_notation::schedule::{CommandKind, Effect, Name};
 use lacunar_notation::{Assignment, Program, VarId};
 
 use super::error::Error;
@@ -29,44 +29,6 @@ struct Entry {
     made: Option<Span>,
     /// The command that replaced it, and what it has become.
     replaced: Option<(Span, Vec<String>)>,
-}
-
-/// What a command does with variables.
-struct Effect<'a> {
-    /// It names these.
-    uses: Vec<&'a Name>,
-    /// They have no loops any more.
-    replaces: bool,
-    /// It makes these.
-    makes: Vec<&'a Name>,
-}
-
-/// The variables that a command names, those it makes left out.
-pub(super) fn used(kind: &CommandKind) -> Vec<&Name> {
-    effect(kind).uses
-}
-
-fn effect(kind: &CommandKind) -> Effect<'_> {
-    let replaces = |uses, makes| Effect { uses, replaces: true, makes };
-    let keeps = |uses| Effect { uses, replaces: false, makes: Vec::new() };
-    match kind {
-        CommandKind::Reorder(vars) => keeps(vars.iter().collect()),
-        CommandKind::Fuse { outer, inner, fused } => replaces(vec![outer, inner], vec![fused]),
-        CommandKind::Split { var, outer, inner, .. } | CommandKind::Divide { var, outer, inner, .. } => {
-            replaces(vec![var], vec![outer, inner])
-        }
-        CommandKind::Pos { var, position, .. } => replaces(vec![var], vec![position]),
-        CommandKind::Coord { position, coordinate } => replaces(vec![position], vec![coordinate]),
-        CommandKind::Bound { var, bounded, .. } => replaces(vec![var], vec![bounded]),
-        CommandKind::Parallelize { var, .. } | CommandKind::Unroll { var, .. } | CommandKind::Mergeby { var, .. } => {
-            keeps(vec![var])
-        }
-        CommandKind::Precompute { vars, into, .. } => {
-            let renamed = vars.iter().zip(into).filter(|(var, into)| var != into).map(|(_, into)| into);
-            Effect { makes: renamed.collect(), ..keeps(vars.iter().collect()) }
-        }
-        CommandKind::Assemble { .. } => keeps(Vec::new()),
-    }
 }
 
 impl Scope {
@@ -103,7 +65,7 @@ impl Scope {
 
     /// Takes the effect of a command that stands at `span`, all of whose variables the scope knows.
     pub fn apply(&mut self, program: &Program, kind: &CommandKind, span: Span) -> Result<(), Error> {
-        let Effect { uses, replaces, makes } = effect(kind);
+        let Effect { uses, replaces, makes } = kind.effect();
         self.check(program, &uses, &makes)?;
         let into: Vec<String> = makes.iter().map(|name| name.text.clone()).collect();
         let mut originals = BTreeSet::new();

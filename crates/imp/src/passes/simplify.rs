@@ -241,7 +241,10 @@ fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
 }
 
 fn commutes(op: BinaryOp) -> bool {
-    !matches!(op, BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2)
+    !matches!(
+        op,
+        BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Shl | BinaryOp::Shr
+    )
 }
 
 /// Whether `x op c` is `x` for every `x`.
@@ -255,7 +258,7 @@ fn is_right_neutral(op: BinaryOp, c: Const) -> bool {
         (Kind::Real, _) => false,
         (Kind::Bool, BinaryOp::Max) => zero,
         (Kind::Bool, BinaryOp::Min) => one,
-        (_, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor) => zero,
+        (_, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr) => zero,
         (_, BinaryOp::Mul | BinaryOp::Div | BinaryOp::Pow) => one,
         (_, BinaryOp::And) => c == arith::wrap(c.ty, u64::MAX),
         _ => false,

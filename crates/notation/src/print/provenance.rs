@@ -198,6 +198,7 @@ mod tests {
                 role,
                 nnz: None,
                 heaviest: None,
+                view: None,
                 span: Span::NONE,
             })
         });
@@ -209,7 +210,7 @@ mod tests {
             tags: vec![(i1, Tag::Parallel(Unit::CpuThread, Race::None)), (i0, Tag::Unroll(4))],
             stored: Vec::new(),
         };
-        Kernel { tensors, vars, stmt: Stmt::foralls(&[i1, i0], body), updates: false, provenance }
+        Kernel { tensors, vars, stmt: Stmt::foralls(&[i1, i0], body), updates: false, provenance, ..Kernel::default() }
     }
 
     #[test]

@@ -202,6 +202,14 @@ impl LevelStorage {
         LevelStorage::Singleton(Singleton { crd })
     }
 
+    /// The number of coordinates, of kinds that hold as many under every parent.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            LevelStorage::Dense(level) => Some(level.size),
+            _ => None,
+        }
+    }
+
     /// The position array, of kinds that keep one.
     pub fn pos(&self) -> Option<&Buffer> {
         self.array("pos")

@@ -141,7 +141,9 @@ fn unary(op: UnaryOp, ty: DType) -> bool {
 fn binary(op: BinaryOp, ty: DType) -> bool {
     match ty.kind() {
         Kind::Bool => true,
-        Kind::Signed | Kind::Unsigned => !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow),
+        Kind::Signed | Kind::Unsigned => {
+            !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Shl | BinaryOp::Shr)
+        }
         Kind::Real => {
             matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Min | BinaryOp::Max)
         }

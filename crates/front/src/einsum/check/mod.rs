@@ -48,6 +48,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
             role: entry.role,
             nnz: declarations.nnz.get(name).copied(),
             heaviest: declarations.heaviest.get(name).copied(),
+            view: None,
             span: entry.span,
         });
     }

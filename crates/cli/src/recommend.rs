@@ -1,0 +1,204 @@
+//! Which format suits a matrix: what `lacunar info` recommends, and why.
+//!
+//! A product of a sparse matrix and a vector reads the matrix once, so that formats are compared by their bytes: coordinates
+//! that blocks or diagonals save, against the zeros that fill them up.
+//!
+//! ```text
+//! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr
+//! ```
+//!
+//! On entry: the matrix in rows. On exit: candidates, the best first; `csr` is always one of them. With their products measured,
+//! the fastest is the first.
+//!
+//! Papers: Vuduc, *Automatic Performance Tuning of Sparse Matrix Kernels* (2003), §4 (block sizes by fill); Im, Yelick and Vuduc,
+//! *Sparsity* (IJHPCA 2004).
+
+use std::time::Instant;
+
+use lacunar::{DType, DynTensor, Format, FormatSpec, Kernel, Options, Tensor, median};
+use lacunar_runtime::buffer::Indices;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::measure::bytes_text;
+
+/// A format that may suit a matrix.
+#[derive(Clone, Debug, Serialize)]
+pub struct Candidate {
+    /// The format, as `-f` takes it.
+    pub format: String,
+    /// Bytes of all arrays.
+    pub bytes: u64,
+    /// What speaks for it, or against it.
+    pub why: String,
+    /// The median time of `y(i) = A(i,j) * x(j)`, in milliseconds, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spmv_ms: Option<f64>,
+}
+
+/// Sizes of square blocks that are looked at.
+const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
+/// A format other than csr has to save this part of its bytes.
+const SAVING: f64 = 0.1;
+/// How many times as many bytes as csr a candidate may have.
+const FAR: u64 = 2;
+/// Runs of a measured product, and how long they may take together, in seconds.
+const RUNS: usize = 30;
+const LONG: f64 = 0.5;
+
+/// Formats for a matrix that is given in rows, the best first.
+pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate> {
+    let value = by_rows.dtype().size() as u64;
+    let nnz = by_rows.nnz();
+    let csr = candidate("csr", by_rows.bytes(), "coordinates of every entry");
+    let Some((starts, crd)) = arrays(by_rows) else { return vec![csr] };
+    let mut found = Vec::new();
+    for block in BLOCKS.into_iter().filter(|block| *block <= rows.min(columns)) {
+        let blocks = count_blocks(starts, crd, rows, columns, block);
+        let full = nnz as f64 / (blocks * block * block).max(1) as f64;
+        let bytes = blocks.saturating_mul(block * block * value + 4) + (rows.div_ceil(block) + 1) * 4;
+        let why = format!("blocks of {block} x {block} are {:.0}% full", 100.0 * full);
+        found.push(candidate(&format!("bcsr({block},{block})"), bytes, &why));
+    }
+    let diagonals = count_diagonals(starts, crd, rows, columns);
+    let places = diagonals.saturating_mul(rows);
+    let why = format!("{diagonals} diagonals, {:.0}% full", 100.0 * nnz as f64 / places.max(1) as f64);
+    found.push(candidate("dia", places.saturating_mul(value).saturating_add(diagonals * 4), &why));
+    let all = rows.saturating_mul(columns);
+    let why = format!("{:.1}% of all places hold entries", 100.0 * nnz as f64 / all.max(1) as f64);
+    found.push(candidate("dense", all.saturating_mul(value), &why));
+    found.retain(|other| other.bytes <= csr.bytes.saturating_mul(FAR));
+    found.push(csr);
+    rank(&mut found, |one| one.bytes as f64);
+    found
+}
+
+/// Measures the product with a vector in every candidate's format, and ranks them by it.
+///
+/// # Errors
+/// Memory is refused.
+pub fn measure(found: &mut [Candidate], matrix: &DynTensor) -> Result<(), Failure> {
+    let matrix = matrix.cast(DType::F64)?;
+    let x = Tensor::from_slice(&[matrix.dims()[1]], &vec![1.0; matrix.dims()[1] as usize])?;
+    for candidate in found.iter_mut() {
+        let format = candidate.format.parse::<FormatSpec>().ok().and_then(|spec| spec.resolve(2).ok());
+        let Some(format) = format else { continue };
+        let stored = matrix.convert(&format)?;
+        let options = Options::new().tensor("A", &stored).tensor("x", x.as_dyn()).tuned(false);
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?;
+        let mut y = Tensor::<f64>::zeros(&matrix.dims()[..1], Format::dense(1))?;
+        kernel.run(&mut y, &[&stored, x.as_dyn()])?;
+        let mut times = Vec::new();
+        while times.len() < RUNS && times.iter().sum::<f64>() < LONG {
+            let start = Instant::now();
+            kernel.run(&mut y, &[&stored, x.as_dyn()])?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        candidate.spmv_ms = Some(1e3 * median(&times));
+    }
+    rank(found, |one| one.spmv_ms.unwrap_or(f64::INFINITY));
+    Ok(())
+}
+
+/// What is recommended, in words.
+pub fn text(found: &[Candidate]) -> Vec<String> {
+    let Some(best) = found.first() else { return Vec::new() };
+    let csr = found.iter().find(|one| one.format == "csr");
+    let against = match csr {
+        Some(csr) if csr.format != best.format => {
+            format!("; {} instead of {} as csr", bytes_text(best.bytes), bytes_text(csr.bytes))
+        }
+        _ => String::new(),
+    };
+    let mut lines = vec![format!("recommended {}: {}{against}", best.format, best.why)];
+    for one in found.iter().filter(|one| one.spmv_ms.is_some()) {
+        let time = one.spmv_ms.unwrap_or_default();
+        lines.push(format!(
+            "{:<11} {:.4} ms for y(i) = A(i,j) * x(j), {}, {}",
+            one.format,
+            time,
+            bytes_text(one.bytes),
+            one.why
+        ));
+    }
+    lines
+}
+
+fn candidate(format: &str, bytes: u64, why: &str) -> Candidate {
+    Candidate { format: format.to_string(), bytes, why: why.to_string(), spmv_ms: None }
+}
+
+/// The least first, unless csr is hardly more.
+fn rank(found: &mut [Candidate], cost: impl Fn(&Candidate) -> f64) {
+    let judged = |one: &Candidate| cost(one) * if one.format == "csr" { 1.0 - SAVING } else { 1.0 };
+    found.sort_by(|a, b| judged(a).total_cmp(&judged(b)));
+}
+
+/// The index arrays of a csr matrix.
+fn arrays(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
+    let level = tensor.levels().get(1)?;
+    Some((level.pos()?.indices()?, level.crd()?.indices()?))
+}
+
+/// The places of the coordinates of a row.
+fn row_of(starts: Indices<'_>, row: u64) -> std::ops::Range<usize> {
+    starts.get(row as usize) as usize..starts.get(row as usize + 1) as usize
+}
+
+/// How many blocks of a size have entries.
+fn count_blocks(starts: Indices<'_>, crd: Indices<'_>, rows: u64, columns: u64, block: u64) -> u64 {
+    // The last block row that had an entry in each block column.
+    let mut seen = vec![u64::MAX; columns.div_ceil(block) as usize];
+    let mut blocks = 0;
+    for row in 0..rows {
+        for place in row_of(starts, row) {
+            let last = &mut seen[(crd.get(place) / block) as usize];
+            if *last != row / block {
+                *last = row / block;
+                blocks += 1;
+            }
+        }
+    }
+    blocks
+}
+
+/// How many diagonals have entries.
+fn count_diagonals(starts: Indices<'_>, crd: Indices<'_>, rows: u64, columns: u64) -> u64 {
+    let mut seen = vec![false; (rows + columns).saturating_sub(1) as usize];
+    for row in 0..rows {
+        for place in row_of(starts, row) {
+            seen[(crd.get(place) + (rows - 1 - row)) as usize] = true;
+        }
+    }
+    seen.into_iter().filter(|seen| *seen).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn csr(dims: [u64; 2], entries: &[[u64; 2]]) -> DynTensor {
+        let entries: Vec<([u64; 2], f64)> = entries.iter().map(|at| (*at, 1.0)).collect();
+        let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
+        let tensor = Tensor::from_entries(&dims, &entries, Format::csr()).unwrap();
+        tensor.as_dyn().try_clone().unwrap()
+    }
+
+    fn best(matrix: &DynTensor) -> String {
+        candidates(matrix, matrix.dims()[0], matrix.dims()[1])[0].format.clone()
+    }
+
+    #[test]
+    fn blocks_and_diagonals_are_found() {
+        let blocks: Vec<[u64; 2]> =
+            (0..40).flat_map(|b| (0..9).map(move |k| [3 * b + k / 3, 3 * (b * 7 % 40) + k % 3])).collect();
+        assert_eq!(best(&csr([120, 120], &blocks)), "bcsr(3,3)");
+        let line: Vec<[u64; 2]> = (0..200u64)
+            .flat_map(|i| [i.checked_sub(1), Some(i), Some(i + 1)].into_iter().flatten().map(move |j| [i, j]))
+            .filter(|[_, j]| *j < 200)
+            .collect();
+        assert_eq!(best(&csr([200, 200], &line)), "dia");
+        let scattered: Vec<[u64; 2]> = (0..300u64).map(|k| [k * 7 % 300, k * k % 299]).collect();
+        assert_eq!(best(&csr([300, 300], &scattered)), "csr");
+    }
+}

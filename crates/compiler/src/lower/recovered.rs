@@ -1,0 +1,175 @@
+//! Stored dimensions: their sizes, the levels of views, and the bounds of loops whose variables others are recovered from.
+//!
+//! ```text
+//! i = 4 i0 + i1, of size n:       for i0 in 0 .. ceil(n / 4)      for i1 in 0 .. min(4, n - 4 i0)
+//! j = k + i - (m - 1), of size n:  for k in 0 .. m + n - 1         for i in max(0, m - 1 - k) .. min(m, n + m - 1 - k)
+//! ```
+//!
+//! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's
+//! coordinates. That is needed of loops over every coordinate; what is stored in sparse levels has such coordinates anyway.
+//!
+//! On entry: a kernel over stored dimensions (`plan/maps.rs`). Papers: Chou et al. 2018, Figure 5 (range and offset levels of
+//! diagonals); Senanayake et al. 2020, §6.2 (bounds).
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId};
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::stored::{Recovered, StoredSize, ViewStep};
+use lacunar_notation::{Tensor, VarId};
+
+use super::space::Interval;
+use super::{Lowerer, SPECIALIZED_SIZE, Scope};
+use crate::levels::{LevelCode, Strided};
+
+/// Variables with those whose sizes tell about them.
+pub(super) fn with_sources(kernel: &Kernel, mut vars: Vec<VarId>) -> Vec<VarId> {
+    let mut next = 0;
+    while let Some(&var) = vars.get(next) {
+        next += 1;
+        let sources = match kernel.stored.size(var) {
+            Some(StoredSize::Blocks(of, _)) => vec![of],
+            Some(StoredSize::Diagonals(a, b)) => vec![a, b],
+            Some(StoredSize::Inside(_) | StoredSize::Slots(..)) | None => Vec::new(),
+        };
+        let recovered = kernel.stored.recovered_from(var).flat_map(|recovered| [Some(recovered.var), recovered.less]);
+        for source in sources.into_iter().chain(recovered.flatten()) {
+            if !vars.contains(&source) {
+                vars.push(source);
+            }
+        }
+    }
+    vars
+}
+
+/// The size of a variable of a stored dimension, where it follows from those of variables made before it.
+pub(super) fn stored_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &[ExprId]) -> Option<ExprId> {
+    let one = b.int(1);
+    Some(match kernel.stored.size(var)? {
+        StoredSize::Blocks(of, block) => {
+            let (block, round) = (b.int(i64::from(block)), b.int(i64::from(block) - 1));
+            let sum = b.add(sizes[of.index()], round);
+            b.binary(BinaryOp::Div, sum, block)
+        }
+        StoredSize::Inside(block) => b.int(i64::from(block)),
+        StoredSize::Diagonals(of, other) => {
+            let sum = b.add(sizes[of.index()], sizes[other.index()]);
+            let zero = b.int(0);
+            let diagonals = b.sub(sum, one);
+            b.binary(BinaryOp::Max, diagonals, zero)
+        }
+        StoredSize::Slots(..) => return None,
+    })
+}
+
+/// The code of a level of a view, if it walks through a dimension together with others.
+pub(super) fn view_level(
+    b: &mut Builder,
+    kernel: &Kernel,
+    tensor: &Tensor,
+    level: usize,
+    sizes: &[ExprId],
+) -> Option<Box<dyn LevelCode>> {
+    let step = *tensor.view.as_ref()?.steps.get(level)?;
+    let (first, factor) = match step {
+        ViewStep::Whole => return None,
+        ViewStep::First(var, factor) => (Some(var), factor),
+        ViewStep::Next(factor) => (None, factor),
+    };
+    let less = first.and_then(|var| kernel.stored.recovered.iter().find(|recovered| recovered.var == var)?.less);
+    let (zero, one) = (b.int(0), b.int(1));
+    let shift = match less {
+        Some(less) => b.sub(one, sizes[less.index()]),
+        None => zero,
+    };
+    let size = first.map_or(one, |var| sizes[var.index()]);
+    Some(Box::new(Strided { size, stride: b.int(i64::from(factor)), shift }))
+}
+
+/// A block that lies inside of its dimension where a condition holds.
+pub(super) struct WholeBlock {
+    pub var: VarId,
+    pub cond: ExprId,
+}
+
+impl Lowerer<'_> {
+    /// Confines a variable to the values with which what is recovered from it is a coordinate of its dimension, where the others
+    /// that it is recovered from have values.
+    pub(super) fn confine_recovered(&mut self, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic> {
+        let kernel = self.kernel;
+        for recovered in kernel.stored.recovered_from(var) {
+            let others = || recovered.terms.iter().filter(|(term, _)| *term != var);
+            let known = others().all(|(term, _)| kernel.provenance.is_known(*term, &scope.bound()));
+            if !known || self.fills_blocks(recovered) || scope.whole_blocks.contains(&recovered.var) {
+                continue;
+            }
+            let whole = (self.b.int(0), self.size(var));
+            let (mut low, mut high): Interval = scope.confined.get(&var).copied().unwrap_or(whole);
+            let mut rest = match recovered.less {
+                Some(less) => {
+                    let one = self.b.int(1);
+                    let size = self.size(less);
+                    self.b.sub(one, size)
+                }
+                None => self.b.int(0),
+            };
+            for &(term, factor) in others() {
+                let value = self.coordinate(term, scope)?;
+                let factor = self.b.int(i64::from(factor));
+                let part = self.b.mul(value, factor);
+                rest = self.b.add(rest, part);
+            }
+            let factor = recovered.terms.iter().find(|(term, _)| *term == var).map_or(1, |(_, factor)| *factor);
+            let (zero, factor) = (self.b.int(0), self.b.int(i64::from(factor)));
+            let size = self.size(recovered.var);
+            let left = self.b.sub(size, rest);
+            let left = self.b.binary(BinaryOp::Max, left, zero);
+            let end = self.ceil_div(left, factor);
+            high = self.b.binary(BinaryOp::Min, high, end);
+            if recovered.less.is_some() {
+                let missing = self.b.sub(zero, rest);
+                low = self.b.binary(BinaryOp::Max, low, missing);
+            }
+            let name = self.var_name(var);
+            let bounds = (self.b.define(&format!("{name}_low"), low), self.b.define(&format!("{name}_high"), high));
+            scope.confined.insert(var, bounds);
+        }
+        Ok(())
+    }
+
+    /// Where a block's number is known and the place inside it is not: the condition under which the whole block lies inside of
+    /// the dimension. Its loops then have constant bounds, and only the last block has others:
+    ///
+    /// ```text
+    /// if 4 i0 + 4 <= n { for i1 in 0 .. 4 { .. } } else { for i1 in 0 .. n - 4 i0 { .. } }
+    /// ```
+    pub(super) fn is_whole_block(&mut self, var: VarId, scope: &Scope) -> Result<Option<WholeBlock>, Diagnostic> {
+        let bound = scope.bound();
+        let kernel = self.kernel;
+        let mut blocks = kernel.stored.recovered_from(var).filter(|recovered| {
+            let inner = recovered.terms.iter().find(|(term, _)| *term != var);
+            let size = inner.and_then(|(inner, _)| kernel.vars[*inner].size);
+            recovered.less.is_none()
+                && size.is_some_and(|size| size <= SPECIALIZED_SIZE)
+                && inner.is_some_and(|(inner, factor)| *factor == 1 && !kernel.provenance.is_known(*inner, &bound))
+                && !scope.whole_blocks.contains(&recovered.var)
+        });
+        let Some(recovered) = blocks.next().filter(|recovered| !scope.last_block && !self.fills_blocks(recovered))
+        else {
+            return Ok(None);
+        };
+        let block = recovered.terms.iter().map(|(_, factor)| i64::from(*factor)).max().unwrap_or(1);
+        let (number, block, one) = (self.coordinate(var, scope)?, self.b.int(block), self.b.int(1));
+        let next = self.b.add(number, one);
+        let end = self.b.mul(next, block);
+        let size = self.size(recovered.var);
+        let cond = self.b.compare(CompareOp::Le, end, size);
+        Ok(Some(WholeBlock { var: recovered.var, cond }))
+    }
+
+    /// Whether a dimension is known to be made of whole blocks.
+    fn fills_blocks(&self, recovered: &Recovered) -> bool {
+        let size = self.kernel.vars[recovered.var].size;
+        let block = recovered.terms.iter().map(|(_, factor)| u64::from(*factor)).max().unwrap_or(1);
+        recovered.less.is_none() && size.is_some_and(|size| size % block == 0)
+    }
+}

@@ -1,0 +1,516 @@
+//! Statements over tensors whose formats map dimensions to levels: rewritten into statements over stored dimensions, or over
+//! tensors that are converted first.
+//!
+//! On entry: a checked statement. On exit: one in reduction notation in which every tensor stores one dimension a level, so that all
+//! later stages know nothing of maps. Each variable whose dimension some map takes apart is replaced by those of the stored
+//! dimensions ([`lacunar_notation::stored`]); dense tensors are seen through views. Entries of a tensor with slots are summed up
+//! over the slots, each entry being in one of them:
+//!
+//! ```text
+//! y(i) = sum(j, A(i,j) * x(j))       A: ell      y(i) = sum(s, j, A(s,i,j) * x(j))
+//! ```
+//!
+//! All maps of a statement have to take a variable's dimension apart in the same way, and what is not dense has to store it so
+//! too. Where that does not hold, tensors with maps are converted to formats without, those with few values first to give way;
+//! and results are converted afterwards. So every statement has a plan, whatever the formats.
+//!
+//! Paper: Chou et al. 2020, §4, remaps the coordinates of conversions; here every statement is remapped.
+
+use lacunar_base::Span;
+use lacunar_formats::{DType, Format, Level, Map, Recovery, Term};
+use lacunar_notation::schedule::{Effect, Schedule};
+use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
+use lacunar_notation::{
+    Access, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, TensorId, UnaryFn, VarId,
+};
+use rustc_hash::FxHashMap;
+
+use super::Conversion;
+use crate::iterate::iterators::AccessKey;
+use crate::reduction::{fresh_name, make_explicit};
+
+/// A statement without maps.
+#[derive(Clone, Debug)]
+pub(super) struct Rewritten {
+    /// The tensors and variables of the program, in other formats and with more behind them.
+    pub program: Program,
+    /// The statement over the user's dimensions.
+    pub written: Assignment,
+    /// The statement over stored ones.
+    pub statement: Assignment,
+    /// Inputs that are other tensors of the program, as they are or converted.
+    pub aliases: Vec<Conversion>,
+    /// How stored dimensions are tied to the others.
+    pub space: StoredSpace,
+    /// The result has a map, and the statement gives it in a format without.
+    pub result_without_map: bool,
+    /// What was done, for people.
+    pub notes: Vec<String>,
+}
+
+/// How the dimension that a variable runs over is taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apart {
+    Not,
+    Blocks(u32),
+    /// Along the diagonals, from the coordinate of another variable.
+    Diagonals(VarId),
+}
+
+/// Rewrites a statement; `None` if no tensor of it has a map. `walks` says that maps may be walked through, else all tensors that
+/// have one are converted.
+pub(super) fn rewrite(program: &Program, statement: &Assignment, walks: bool) -> Option<Rewritten> {
+    let mut accesses = statement.rhs.accesses().into_iter().chain([&statement.lhs]);
+    if accesses.all(|access| program.tensors[access.tensor].format.map().is_none()) {
+        return None;
+    }
+    let mut program = program.clone();
+    let statement = &make_explicit(statement, &mut program.vars);
+    let program = &program;
+    let mut walked: Vec<AccessKey> = if walks { candidates(program, statement) } else { Vec::new() };
+    let apart = loop {
+        let (apart, kept) = agree(program, &walked);
+        walked = kept;
+        match contradiction(program, statement, &walked, &apart) {
+            Some(place) => {
+                walked.remove(place);
+            }
+            None => break apart,
+        }
+    };
+    let mut rewriter = Rewriter {
+        done: Rewritten {
+            program: program.clone(),
+            written: statement.clone(),
+            statement: statement.clone(),
+            aliases: Vec::new(),
+            space: StoredSpace::default(),
+            result_without_map: false,
+            notes: Vec::new(),
+        },
+        source: program,
+        walked,
+        apart,
+        blocks: FxHashMap::default(),
+        diagonals: FxHashMap::default(),
+        aliased: Vec::new(),
+    };
+    rewriter.run(statement);
+    Some(rewriter.done)
+}
+
+/// A program of one statement over the stored dimensions of its tensors, whose variables a schedule may name; `None` if no tensor
+/// is walked through so.
+pub fn over_stored_dimensions(program: &Program) -> Option<Program> {
+    let [statement] = program.statements.as_slice() else { return None };
+    let Rewritten { program, statement, space, .. } = rewrite(program, statement, true)?;
+    (!space.sizes.is_empty()).then(|| Program { statements: vec![statement], ..program })
+}
+
+/// The statement that a request asks for: over stored dimensions, unless its schedule names other variables.
+pub(super) fn requested(program: &Program, statement: &Assignment, schedule: Option<&Schedule>) -> Option<Rewritten> {
+    let walked = rewrite(program, statement, true)?;
+    let Some(schedule) = schedule else { return Some(walked) };
+    let mut known: Vec<&str> = Vec::new();
+    let accesses = walked.statement.rhs.accesses().into_iter().chain([&walked.statement.lhs]);
+    for var in accesses.flat_map(|access| &access.vars) {
+        known.push(&walked.program.vars[*var].name);
+    }
+    for command in &schedule.commands {
+        let Effect { uses, makes, .. } = command.kind.effect();
+        if uses.iter().any(|name| !known.contains(&name.text.as_str())) {
+            return rewrite(program, statement, false);
+        }
+        known.extend(makes.into_iter().map(|name| name.text.as_str()));
+    }
+    Some(walked)
+}
+
+/// The accesses with maps that could be walked through, those of tensors with many values first.
+fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
+    let mut found: Vec<AccessKey> = Vec::new();
+    for access in statement.rhs.accesses() {
+        let key = AccessKey::from(access);
+        let Some(map) = program.tensors[access.tensor].format.map() else { continue };
+        let distinct = key.vars.iter().enumerate().all(|(k, var)| !key.vars[..k].contains(var));
+        let other_result = access.tensor != statement.lhs.tensor;
+        let slots = map.ordinal().is_none() || is_linear(&statement.rhs, access);
+        if distinct && other_result && slots && !found.contains(&key) {
+            found.push(key);
+        }
+    }
+    found.sort_by_key(|key| std::cmp::Reverse(program.tensors[key.tensor].nnz.unwrap_or(u64::MAX)));
+    found
+}
+
+/// Whether an access occurs once in an expression, and the value is a sum of terms of which one is a multiple of it.
+fn is_linear(expr: &Expr, access: &Access) -> bool {
+    let is_it = |other: &&Access| other.tensor == access.tensor;
+    if expr.accesses().into_iter().filter(is_it).count() != 1 {
+        return false;
+    }
+    let has = |expr: &Expr| expr.accesses().iter().any(is_it);
+    match &expr.kind {
+        ExprKind::Access(_) => true,
+        ExprKind::Unary(UnaryFn::Neg, a) | ExprKind::Reduce(ReduceOp::Add, _, a) => is_linear(a, access),
+        ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub | BinaryFn::Mul, a, b) => {
+            expr.dtype != DType::Bool && is_linear(if has(a) { a } else { b }, access)
+        }
+        ExprKind::Binary(BinaryFn::Div, a, _) => has(a) && expr.dtype.is_float() && is_linear(a, access),
+        _ => false,
+    }
+}
+
+/// How variables are taken apart by the first of some accesses, and those of them that agree with it.
+fn agree(program: &Program, walked: &[AccessKey]) -> (FxHashMap<VarId, Apart>, Vec<AccessKey>) {
+    let mut apart: FxHashMap<VarId, Apart> = FxHashMap::default();
+    let mut kept = Vec::new();
+    for key in walked {
+        let Some(map) = program.tensors[key.tensor].format.map() else { continue };
+        let own = wanted(map, key);
+        let agrees = own.iter().all(|(var, way)| apart.get(var).is_none_or(|known| known == way));
+        if agrees {
+            apart.extend(own);
+            kept.push(key.clone());
+        }
+    }
+    (apart, kept)
+}
+
+/// How a map takes the variables of an access apart.
+fn wanted(map: &Map, key: &AccessKey) -> Vec<(VarId, Apart)> {
+    let ways = key.vars.iter().enumerate().map(|(dimension, &var)| {
+        let way = match map.recovery(dimension) {
+            Some(Recovery::Block { size, .. }) => Apart::Blocks(size),
+            Some(Recovery::Diagonal { other, .. }) => Apart::Diagonals(key.vars[other]),
+            Some(Recovery::Whole(_)) | None => Apart::Not,
+        };
+        (var, way)
+    });
+    ways.collect()
+}
+
+/// One of the walked accesses that takes a variable apart which another tensor of the statement stores otherwise.
+fn contradiction(
+    program: &Program,
+    statement: &Assignment,
+    walked: &[AccessKey],
+    apart: &FxHashMap<VarId, Apart>,
+) -> Option<usize> {
+    let ways = |var: &VarId| apart.get(var).copied().unwrap_or(Apart::Not);
+    let lhs = AccessKey::from(&statement.lhs);
+    let others = statement.rhs.accesses().into_iter().map(AccessKey::from).chain([lhs.clone()]);
+    for key in others {
+        if walked.contains(&key) && key != lhs {
+            continue;
+        }
+        let written = key == lhs;
+        if written && is_stored_so(program, &key, apart) {
+            continue;
+        }
+        let format = &program.tensors[key.tensor].format;
+        let clash = key.vars.iter().enumerate().find(|(dimension, var)| match ways(var) {
+            Apart::Not => false,
+            // Elements of a result would be met several times.
+            Apart::Diagonals(_) if written => true,
+            Apart::Blocks(_) | Apart::Diagonals(_) => {
+                let level = format.level_of(*dimension).map(|level| format.levels()[level]);
+                // What has a map is converted to a sparse format without.
+                format.map().is_some() || level != Some(Level::DENSE)
+            }
+        });
+        // Levels of a view are those of a dense tensor.
+        let sparse = clash.is_none() && !format.is_dense() && key.vars.iter().any(|var| ways(var) != Apart::Not);
+        let var = match clash {
+            Some((_, var)) => Some(*var),
+            None if sparse => key.vars.iter().copied().find(|var| ways(var) != Apart::Not),
+            None => None,
+        };
+        if let Some(var) = var {
+            return walked.iter().rposition(|own| own.vars.contains(&var));
+        }
+    }
+    None
+}
+
+/// Whether a result has a map that takes its variables apart as the operands' maps do.
+fn is_stored_so(program: &Program, key: &AccessKey, apart: &FxHashMap<VarId, Apart>) -> bool {
+    program.tensors[key.tensor].format.map().is_some_and(|map| {
+        map.ordinal().is_none()
+            && wanted(map, key).iter().all(|(var, way)| match way {
+                Apart::Not => apart.get(var).is_none_or(|known| *known == Apart::Not),
+                way => apart.get(var) == Some(way),
+            })
+    })
+}
+
+struct Rewriter<'a> {
+    done: Rewritten,
+    source: &'a Program,
+    walked: Vec<AccessKey>,
+    apart: FxHashMap<VarId, Apart>,
+    /// The block's number and the place inside it, of variables that are taken apart so.
+    blocks: FxHashMap<VarId, (VarId, VarId)>,
+    /// The diagonal of variables that are taken apart so.
+    diagonals: FxHashMap<VarId, VarId>,
+    /// Accesses that were seen already, and the tensors in their place.
+    aliased: Vec<(AccessKey, Access)>,
+}
+
+impl Rewriter<'_> {
+    fn run(&mut self, statement: &Assignment) {
+        let mut ways: Vec<(VarId, Apart)> = self.apart.iter().map(|(var, way)| (*var, *way)).collect();
+        ways.sort_by_key(|(var, _)| var.index());
+        for (var, way) in ways {
+            match way {
+                Apart::Not => {}
+                Apart::Blocks(size) => self.take_blocks(var, size),
+                Apart::Diagonals(other) => self.take_diagonals(var, other),
+            }
+        }
+        for key in self.walked.clone() {
+            let info = &self.source.tensors[key.tensor];
+            self.done.notes.push(format!("`{}` ({}) is walked through as it is stored", info.name, info.format));
+        }
+        self.done.statement.lhs = self.result(&statement.lhs);
+        self.done.statement.rhs = self.expression(statement.rhs.clone());
+    }
+
+    fn new_var(&mut self, base: String, size: StoredSize) -> VarId {
+        let vars = &self.done.program.vars;
+        let taken = |name: &str| vars.iter().any(|(_, var)| var.name == name);
+        let name = if taken(&base) { fresh_name(vars, &base) } else { base };
+        let of = |var: VarId| vars[var].size;
+        let known = match size {
+            StoredSize::Blocks(var, block) => of(var).map(|size| size.div_ceil(u64::from(block))),
+            StoredSize::Inside(block) => Some(u64::from(block)),
+            StoredSize::Diagonals(a, b) => of(a).zip(of(b)).map(|(a, b)| (a + b).saturating_sub(1)),
+            StoredSize::Slots(..) => None,
+        };
+        let var = self.done.program.vars.push(IndexVar { name, size: known, span: Span::NONE });
+        self.done.space.sizes.push((var, size));
+        var
+    }
+
+    fn take_blocks(&mut self, var: VarId, size: u32) {
+        let name = self.source.vars.get(var).map_or_else(String::new, |var| var.name.clone());
+        let outer = self.new_var(format!("{name}0"), StoredSize::Blocks(var, size));
+        let inner = self.new_var(format!("{name}1"), StoredSize::Inside(size));
+        self.blocks.insert(var, (outer, inner));
+        self.done.space.recovered.push(Recovered { var, terms: vec![(outer, size), (inner, 1)], less: None });
+    }
+
+    fn take_diagonals(&mut self, var: VarId, other: VarId) {
+        let name = self.source.vars.get(var).map_or_else(String::new, |var| var.name.clone());
+        let diagonal = self.new_var(format!("{name}d"), StoredSize::Diagonals(var, other));
+        self.diagonals.insert(var, diagonal);
+        let terms = vec![(diagonal, 1), (other, 1)];
+        self.done.space.recovered.push(Recovered { var, terms, less: Some(other) });
+    }
+
+    /// The result, seen as the loops will come to it.
+    fn result(&mut self, lhs: &Access) -> Access {
+        let key = AccessKey::from(lhs);
+        let tensor = &self.source.tensors[lhs.tensor];
+        match tensor.format.map() {
+            Some(map) if is_stored_so(self.source, &key, &self.apart) => {
+                let vars = self.stored_vars(map, &key);
+                self.as_stored(lhs.tensor);
+                Access { vars, ..lhs.clone() }
+            }
+            Some(map) => {
+                let format = without_map(&tensor.format, map);
+                self.done
+                    .notes
+                    .push(format!("`{}` is assembled as {format} and then stored as {}", tensor.name, tensor.format));
+                self.done.program.tensors[lhs.tensor].format = format;
+                self.done.result_without_map = true;
+                lhs.clone()
+            }
+            None => self.seen(lhs, lhs.tensor),
+        }
+    }
+
+    fn expression(&mut self, expr: Expr) -> Expr {
+        let (dtype, span) = (expr.dtype, expr.span);
+        let expr = match expr.kind {
+            ExprKind::Access(access) => return self.operand(access, dtype, span),
+            ExprKind::Reduce(op, vars, body) => {
+                let body = self.expression(*body);
+                return self.reduction(op, &vars, body, dtype, span);
+            }
+            kind => Expr { kind, dtype, span },
+        };
+        expr.map_children(&mut |child| self.expression(child))
+    }
+
+    /// A sum over variables, some of which are taken apart. Sums over blocks are inside those over places in blocks: what is
+    /// added up at each place can stay in a register of its own.
+    fn reduction(&self, op: ReduceOp, vars: &[VarId], body: Expr, dtype: DType, span: Span) -> Expr {
+        let mut outside = Vec::new();
+        let mut inside = Vec::new();
+        for var in vars {
+            if let Some(&(outer, inner)) = self.blocks.get(var) {
+                inside.push(outer);
+                outside.push(inner);
+            } else {
+                inside.push(self.diagonals.get(var).copied().unwrap_or(*var));
+            }
+        }
+        let sum = |vars: Vec<VarId>, body: Expr| match vars.is_empty() {
+            true => body,
+            false => Expr { kind: ExprKind::Reduce(op, vars, Box::new(body)), dtype, span },
+        };
+        sum(outside, sum(inside, body))
+    }
+
+    fn operand(&mut self, access: Access, dtype: DType, span: Span) -> Expr {
+        let key = AccessKey::from(&access);
+        let plain = |access: Access| Expr { kind: ExprKind::Access(access), dtype, span };
+        let Some(map) = self.source.tensors[access.tensor].format.map() else {
+            let known = self.aliased.iter().find(|(known, _)| *known == key).map(|(_, seen)| seen.clone());
+            let seen = known.unwrap_or_else(|| {
+                let seen = self.seen_operand(&access);
+                self.aliased.push((key, seen.clone()));
+                seen
+            });
+            return plain(seen);
+        };
+        if !self.walked.contains(&key) {
+            return plain(self.converted(access, map));
+        }
+        let vars = self.stored_vars(map, &key);
+        self.as_stored(access.tensor);
+        let slots: Vec<VarId> = map.ordinal().and_then(|(level, _)| vars.get(level).copied()).into_iter().collect();
+        let walked = plain(Access { vars, ..access });
+        match slots.is_empty() {
+            true => walked,
+            false => Expr { kind: ExprKind::Reduce(ReduceOp::Add, slots, Box::new(walked)), dtype, span },
+        }
+    }
+
+    /// The variables of the levels of an access with a map.
+    fn stored_vars(&mut self, map: &Map, key: &AccessKey) -> Vec<VarId> {
+        let mut vars = Vec::new();
+        for (level, term) in map.terms().iter().enumerate() {
+            let own = key.vars[term.dimension()];
+            vars.push(match term {
+                Term::Whole(_) => own,
+                Term::Quotient(..) => self.blocks.get(&own).map_or(own, |(outer, _)| *outer),
+                Term::Remainder(..) => self.blocks.get(&own).map_or(own, |(_, inner)| *inner),
+                Term::Difference(..) => self.diagonals.get(&own).copied().unwrap_or(own),
+                Term::Ordinal(_) => self.new_var("s".to_string(), StoredSize::Slots(key.tensor, level)),
+            });
+        }
+        vars
+    }
+
+    /// The tensor is from here on that of its stored dimensions.
+    fn as_stored(&mut self, tensor: TensorId) {
+        let format = self.source.tensors[tensor].format.clone();
+        let dims: Option<Vec<u64>> = self.source.tensors[tensor].dims.iter().copied().collect();
+        let info = &mut self.done.program.tensors[tensor];
+        let sizes = format.map().zip(dims).and_then(|(map, dims)| map.stored_dims(&dims));
+        info.dims = sizes.unwrap_or_else(|| vec![None; format.levels().len()]);
+        info.format = format.stored();
+        info.view = Some(View { format, steps: Vec::new() });
+    }
+
+    /// An operand without a map, as the loops come to it: through a view, where they are over variables of its dimensions'
+    /// parts.
+    fn seen_operand(&mut self, access: &Access) -> Access {
+        if self.is_whole(access) {
+            return access.clone();
+        }
+        let tensor = self.alias(access.tensor, "seen");
+        self.seen(access, tensor)
+    }
+
+    fn is_whole(&self, access: &Access) -> bool {
+        access.vars.iter().all(|var| !self.blocks.contains_key(var) && !self.diagonals.contains_key(var))
+    }
+
+    /// A dense tensor seen through a view, in the place of `tensor`.
+    fn seen(&mut self, access: &Access, tensor: TensorId) -> Access {
+        if self.is_whole(access) {
+            return access.clone();
+        }
+        let info = self.source.tensors[access.tensor].clone();
+        let (mut vars, mut steps) = (Vec::new(), Vec::new());
+        for &mode in info.format.mode_order() {
+            let own = access.vars[mode];
+            let recovered = self.done.space.recovered.iter().find(|recovered| recovered.var == own);
+            let Some(Recovered { terms, .. }) = recovered else {
+                vars.push(own);
+                steps.push(ViewStep::Whole);
+                continue;
+            };
+            for (place, &(var, factor)) in terms.iter().enumerate() {
+                vars.push(var);
+                steps.push(if place == 0 { ViewStep::First(own, factor) } else { ViewStep::Next(factor) });
+            }
+        }
+        let dims = vars.iter().map(|var| self.done.program.vars[*var].size).collect();
+        let seen = &mut self.done.program.tensors[tensor];
+        seen.format = Format::dense(vars.len()).with_widths(info.format.positions, info.format.coordinates);
+        seen.dims = dims;
+        seen.view = Some(View { format: info.format, steps });
+        Access { tensor, vars, span: access.span }
+    }
+
+    /// An operand with a map that is converted to a format without.
+    fn converted(&mut self, access: Access, map: &Map) -> Access {
+        let info = &self.source.tensors[access.tensor];
+        let format = without_map(&info.format, map);
+        let made = |conversion: &&Conversion| conversion.source == access.tensor;
+        let known = self.done.aliases.iter().filter(made).map(|conversion| conversion.tensor);
+        let known = known.into_iter().find(|tensor| self.done.program.tensors[*tensor].format == format);
+        let tensor = known.unwrap_or_else(|| {
+            let (name, stored) = (&info.name, &info.format);
+            self.done
+                .notes
+                .push(format!("`{name}` ({stored}) is converted to {format}: the loops do not go through {stored}"));
+            let tensor = self.alias(access.tensor, "plain");
+            self.done.program.tensors[tensor].format = format;
+            tensor
+        });
+        Access { tensor, ..access }
+    }
+
+    /// A further tensor that is another one of the program.
+    fn alias(&mut self, source: TensorId, what: &str) -> TensorId {
+        let info = self.source.tensors[source].clone();
+        let base = format!("{}_{what}", info.name);
+        let taken = |name: &str| self.done.program.tensors.iter().any(|(_, tensor)| tensor.name == name);
+        let mut name = base;
+        while taken(&name) {
+            name.push('_');
+        }
+        let tensor = self.done.program.tensors.push(lacunar_notation::Tensor { name, ..info });
+        self.done.aliases.push(Conversion { tensor, source });
+        tensor
+    }
+}
+
+/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now, in the order in which
+/// the map first stores something of each dimension.
+pub(super) fn without_map(format: &Format, map: &Map) -> Format {
+    let mut modes: Vec<usize> = Vec::new();
+    for term in map.terms().iter().filter(|term| !matches!(term, Term::Ordinal(_) | Term::Difference(..))) {
+        if !modes.contains(&term.dimension()) {
+            modes.push(term.dimension());
+        }
+    }
+    modes.extend((0..map.order()).filter(|d| !modes.contains(d)).collect::<Vec<_>>());
+    let dense = map.order() > 1
+        && !matches!(map.terms().first(), Some(Term::Whole(_) | Term::Quotient(..)) if format.levels().first() != Some(&Level::DENSE));
+    let mut levels = vec![Level::COMPRESSED; map.order()];
+    if let (true, Some(first)) = (dense, levels.first_mut()) {
+        *first = Level::DENSE;
+    }
+    match Format::new(levels, modes) {
+        Ok(plain) => plain.with_widths(format.positions, format.coordinates),
+        // The modes are those of the map, each once.
+        Err(_) => Format::csf(map.order()),
+    }
+}

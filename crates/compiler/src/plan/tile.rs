@@ -1,0 +1,65 @@
+//! Accumulations cut into tiles that stay in the cache: where an outer loop adds to a whole dense result again and again, it is
+//! done for one tile of the result after the other.
+//!
+//! ```text
+//! y(i) = A(k,i) * x(k,i)      A: diagonals, x: seen along them
+//!   reorder(k, i), split(i, i0, i1, 2048), reorder(i0, k, i1), parallelize(i0, cpu, none), parallelize(i1, vector, ignore)
+//! ```
+//!
+//! Without tiles, the result goes through memory once for every `k`. Demands: no operand is iterated along the tiled variable,
+//! which lies innermost in all of them.
+//!
+//! Paper: Senanayake et al. 2020, §5 (`split` and `reorder` of dense loops inside sparse ones).
+
+use lacunar_base::Span;
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::{Access, Expr, ExprKind, ReduceOp, VarId};
+
+use super::given::order_command;
+use super::order::choose;
+use super::skew::fresh;
+use super::{Search, storage};
+use crate::iterate::iterators::{AccessKey, level_var};
+
+/// The bytes of a tile of the result: half of a first-level cache.
+const TILE_BYTES: u64 = 16 << 10;
+/// How many tiles there have to be at least.
+const LEAST_TILES: u64 = 4;
+
+/// A schedule for `lhs = flat` in tiles, if it accumulates so.
+pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
+    let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
+    let order = choose(kernel, lhs, flat, Search::Cost).order;
+    let (&[outer, tiled], [last]) = (order.as_slice(), lhs.vars.as_slice()) else { return None };
+    let size = TILE_BYTES / kernel.tensors[lhs.tensor].dtype.size() as u64;
+    let fits = tiled == *last
+        && outer != tiled
+        && kernel.tensors[lhs.tensor].format.is_dense()
+        && kernel.vars[tiled].size.is_some_and(|whole| whole / LEAST_TILES >= size);
+    let accesses: Vec<AccessKey> = body.accesses().into_iter().map(AccessKey::from).collect();
+    let walked = accesses.iter().all(|key| {
+        let levels = 0..key.vars.len();
+        let along = |level: usize| level_var(kernel, key, level) == tiled;
+        levels.clone().filter(|level| along(*level)).all(|level| {
+            level + 1 == key.vars.len() && kernel.tensors[key.tensor].format.levels()[level].properties().full
+        })
+    });
+    // Only loops over what is stored are few enough to be repeated for every tile.
+    let repeated = accesses.iter().any(|key| key.vars.contains(&outer) && storage::is_sparse(kernel, key.tensor));
+    if !fits || !walked || !repeated {
+        return None;
+    }
+    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+    let strip = fresh(kernel, &format!("{}0", kernel.vars[tiled].name));
+    let inside = fresh(kernel, &format!("{}1", kernel.vars[tiled].name));
+    let kinds = [
+        CommandKind::Split { var: name(tiled), outer: strip.clone(), inner: inside.clone(), size },
+        CommandKind::Reorder(vec![strip.clone(), name(outer), inside.clone()]),
+        CommandKind::Parallelize { var: strip, unit: Unit::CpuThread, race: Race::None },
+        CommandKind::Parallelize { var: inside, unit: Unit::CpuVector, race: Race::Ignore },
+    ];
+    let mut commands: Vec<Command> = order_command(kernel, &order).into_iter().collect();
+    commands.extend(kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }));
+    Some(Schedule { commands })
+}

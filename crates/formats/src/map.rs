@@ -1,0 +1,261 @@
+//! Dimension-to-level maps: what each level stores of a tensor's coordinates.
+//!
+//! A tensor of the user's dimensions is kept as another tensor, of *stored* dimensions, one a level. The map says how the
+//! coordinates of the second follow from those of the first, and the first can be recovered from the second:
+//!
+//! ```text
+//! bcsr(4,4)   (i, j) -> (i/4, j/4, i%4, j%4)    dense, compressed, dense, dense
+//! dia         (i, j) -> (j-i, i)                compressed, dense
+//! ell         (i, j) -> (#i, i, j)              slots, dense, optional
+//! ```
+//!
+//! As text, a map is written in place of a format's mode order, with the dimensions' numbers: `dsdd:0/4,1/4,0%4,1%4`.
+//!
+//! A difference `j-i` is stored as `j - i + size(i) - 1`, which is never negative.
+//!
+//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §4
+//! (coordinate remapping).
+//!
+//! ```
+//! use lacunar_formats::{Map, Term};
+//! let map = Map::new(vec![Term::Quotient(0, 4), Term::Quotient(1, 4), Term::Remainder(0, 4), Term::Remainder(1, 4)]).unwrap();
+//! assert_eq!(map.order(), 2);
+//! assert_eq!(map.stored_dims(&[10, 8]), Some(vec![Some(3), Some(2), Some(4), Some(4)]));
+//! assert_eq!(map.to_string(), "0/4,1/4,0%4,1%4");
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What one level stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Term {
+    /// The coordinate of a dimension.
+    Whole(usize),
+    /// The coordinate of a dimension divided by a block's size, rounded down: the number of the block.
+    Quotient(usize, u32),
+    /// The rest of that division: the place inside the block.
+    Remainder(usize, u32),
+    /// The coordinate of the first dimension less that of the second: the number of the diagonal.
+    Difference(usize, usize),
+    /// How many entries with the same coordinate of a dimension come before: the number of the slot.
+    Ordinal(usize),
+}
+
+impl Term {
+    /// The dimension it is made of, the first of two.
+    pub const fn dimension(self) -> usize {
+        match self {
+            Term::Whole(d)
+            | Term::Quotient(d, _)
+            | Term::Remainder(d, _)
+            | Term::Difference(d, _)
+            | Term::Ordinal(d) => d,
+        }
+    }
+
+    /// The same of other dimensions.
+    fn relabeled(self, to: impl Fn(usize) -> usize) -> Term {
+        match self {
+            Term::Whole(d) => Term::Whole(to(d)),
+            Term::Quotient(d, size) => Term::Quotient(to(d), size),
+            Term::Remainder(d, size) => Term::Remainder(to(d), size),
+            Term::Difference(d, other) => Term::Difference(to(d), to(other)),
+            Term::Ordinal(d) => Term::Ordinal(to(d)),
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Term::Whole(d) => write!(f, "{d}"),
+            Term::Quotient(d, size) => write!(f, "{d}/{size}"),
+            Term::Remainder(d, size) => write!(f, "{d}%{size}"),
+            Term::Difference(d, other) => write!(f, "{d}-{other}"),
+            Term::Ordinal(d) => write!(f, "#{d}"),
+        }
+    }
+}
+
+impl FromStr for Term {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Term, ()> {
+        let text = text.trim();
+        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ());
+        let size = |text: &str| text.trim().parse::<u32>().ok().filter(|size| *size > 0).ok_or(());
+        if let Some(dimension) = text.strip_prefix('#') {
+            return Ok(Term::Ordinal(number(dimension)?));
+        }
+        match text.find(['/', '%', '-']).map(|at| (text.as_bytes()[at], &text[..at], &text[at + 1..])) {
+            Some((b'/', dimension, block)) => Ok(Term::Quotient(number(dimension)?, size(block)?)),
+            Some((b'%', dimension, block)) => Ok(Term::Remainder(number(dimension)?, size(block)?)),
+            Some((_, dimension, other)) => Ok(Term::Difference(number(dimension)?, number(other)?)),
+            None => Ok(Term::Whole(number(text)?)),
+        }
+    }
+}
+
+/// How one dimension's coordinate is recovered from stored ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// It is that of a level.
+    Whole(usize),
+    /// `quotient * size + remainder`, of two levels.
+    Block {
+        /// The level of the quotient.
+        quotient: usize,
+        /// The level of the remainder.
+        remainder: usize,
+        /// The block's size.
+        size: u32,
+    },
+    /// That of a level plus the coordinate of another dimension, less that dimension's size and plus 1.
+    Diagonal {
+        /// The level of the difference.
+        difference: usize,
+        /// The other dimension.
+        other: usize,
+    },
+}
+
+/// A map from dimensions to levels. Every dimension can be recovered from the levels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Map {
+    terms: Vec<Term>,
+    order: usize,
+}
+
+impl Map {
+    /// The map with a term for each level, outermost first; `None` where some dimension is not stored once.
+    pub fn new(terms: Vec<Term>) -> Option<Map> {
+        let order = 1 + terms.iter().map(|term| term.dimension()).max()?;
+        let map = Map { terms, order };
+        // Block sizes are sizes of stored dimensions, and a difference says where one dimension is if the other is known.
+        let sized = map.terms.iter().all(|term| !matches!(term, Term::Quotient(_, 0) | Term::Remainder(_, 0)));
+        let complete = order <= map.terms.len() && (0..order).all(|d| map.recovery(d).is_some());
+        let used = map.terms.iter().enumerate().all(|(level, term)| match term {
+            Term::Ordinal(d) => *d < order,
+            _ => (0..order).any(|d| map.levels_of(d).contains(&level)),
+        });
+        let ordinals = map.terms.iter().filter(|term| matches!(term, Term::Ordinal(_))).count();
+        (sized && complete && used && ordinals <= 1).then_some(map)
+    }
+
+    fn levels_of(&self, dimension: usize) -> Vec<usize> {
+        match self.recovery(dimension) {
+            Some(Recovery::Whole(level)) => vec![level],
+            Some(Recovery::Block { quotient, remainder, .. }) => vec![quotient, remainder],
+            Some(Recovery::Diagonal { difference, .. }) => vec![difference],
+            None => Vec::new(),
+        }
+    }
+
+    /// How a dimension is recovered.
+    pub fn recovery(&self, dimension: usize) -> Option<Recovery> {
+        let find = |wanted: &dyn Fn(Term) -> bool| self.terms.iter().position(|term| wanted(*term));
+        if let Some(level) = find(&|term| term == Term::Whole(dimension)) {
+            return Some(Recovery::Whole(level));
+        }
+        if let Some(quotient) = find(&|term| matches!(term, Term::Quotient(d, _) if d == dimension)) {
+            let Term::Quotient(_, size) = self.terms[quotient] else { return None };
+            let remainder = find(&|term| term == Term::Remainder(dimension, size))?;
+            return Some(Recovery::Block { quotient, remainder, size });
+        }
+        let difference = find(&|term| matches!(term, Term::Difference(d, _) if d == dimension))?;
+        let Term::Difference(_, other) = self.terms[difference] else { return None };
+        // The other one is stored as it is: two unknowns need two terms.
+        find(&|term| term == Term::Whole(other)).map(|_| Recovery::Diagonal { difference, other })
+    }
+
+    /// The number of dimensions.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// What each level stores.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    /// The level of slots, and the dimension whose entries they count.
+    pub fn ordinal(&self) -> Option<(usize, usize)> {
+        self.terms.iter().enumerate().find_map(|(level, term)| match term {
+            Term::Ordinal(dimension) => Some((level, *dimension)),
+            _ => None,
+        })
+    }
+
+    /// The sizes of the stored dimensions, of a tensor of these sizes; `None` for slots, whose number depends on the
+    /// entries. `None` for all if a size overflows.
+    pub fn stored_dims(&self, dims: &[u64]) -> Option<Vec<Option<u64>>> {
+        let size = |d: usize| dims.get(d).copied();
+        self.terms
+            .iter()
+            .map(|term| {
+                Some(match *term {
+                    Term::Whole(d) => Some(size(d)?),
+                    Term::Quotient(d, block) => Some(size(d)?.div_ceil(u64::from(block))),
+                    Term::Remainder(_, block) => Some(u64::from(block)),
+                    Term::Difference(d, other) => Some(diagonals(size(d)?, size(other)?)?),
+                    Term::Ordinal(_) => None,
+                })
+            })
+            .collect()
+    }
+
+    /// The same map for dimensions with other numbers.
+    pub(crate) fn relabeled(&self, to: impl Fn(usize) -> usize) -> Map {
+        Map { terms: self.terms.iter().map(|term| term.relabeled(&to)).collect(), order: self.order }
+    }
+}
+
+/// The number of diagonals of a matrix.
+fn diagonals(size: u64, other: u64) -> Option<u64> {
+    match (size, other) {
+        (0, _) | (_, 0) => Some(0),
+        _ => size.checked_add(other - 1),
+    }
+}
+
+impl fmt::Display for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, term) in self.terms.iter().enumerate() {
+            if place > 0 {
+                f.write_str(",")?;
+            }
+            term.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(text: &str) -> Option<Map> {
+        Map::new(text.split(',').map(|term| term.parse().unwrap()).collect())
+    }
+
+    #[test]
+    fn every_dimension_is_recovered_or_refused() {
+        for text in ["0", "1,0", "0/4,1/4,0%4,1%4", "1-0,0", "#0,0,1", "0/8,#0,0%8,1", "0/2,1,0%2"] {
+            let map = map(text).unwrap();
+            assert_eq!(map.to_string(), text);
+        }
+        for text in ["1", "0,0,1", "0/4,0%2", "0/4,1", "1-0,0-1", "1-0", "0,#2,1", "#0,#0,0", "0/4,0%4,0"] {
+            assert_eq!(map(text), None, "{text}");
+        }
+        assert!("0/0".parse::<Term>().is_err() && "a".parse::<Term>().is_err() && "0/".parse::<Term>().is_err());
+    }
+
+    #[test]
+    fn sizes_of_diagonals_do_not_wrap() {
+        let dia = map("1-0,0").unwrap();
+        assert_eq!(dia.stored_dims(&[3, 5]), Some(vec![Some(7), Some(3)]));
+        assert_eq!(dia.stored_dims(&[0, 5]), Some(vec![Some(0), Some(0)]));
+        assert_eq!(dia.stored_dims(&[u64::MAX, 5]), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! Coordinates of a tensor's dimensions to those its levels store, and back, for formats with a [`Map`].
+//!
+//! ```text
+//! bcsr(2,2) of a 3 x 3 matrix:   entry (2, 1)  is stored at  (1, 0, 0, 1)      blocks, then places inside
+//!                                place (1, 0, 1, 1) would be (3, 1): it only fills up the block, and is no entry
+//! ```
+//!
+//! Slots are counted in the order of the other coordinates, so entries are sorted and equal ones added up first.
+//!
+//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §4.
+
+use lacunar_formats::{Format, Level, Map, Recovery, Term};
+
+use crate::coo::{Coo, Coordinates};
+use crate::error::{AllocError, StorageError};
+use crate::parallel;
+use crate::storage::LevelStorage;
+use crate::tensor::Tensor;
+
+/// The stored dimensions of a tensor of these sizes in a format: with a map, one a level.
+///
+/// # Errors
+/// A size does not fit into 64 bits.
+pub(crate) fn stored_dims(format: &Format, dims: &[u64], levels: &[LevelStorage]) -> Result<Vec<u64>, StorageError> {
+    let Some(map) = format.map() else { return Ok(dims.to_vec()) };
+    let sizes = map.stored_dims(dims).ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
+    Ok(sizes
+        .into_iter()
+        .enumerate()
+        .map(|(level, size)| size.or_else(|| levels.get(level)?.size()).unwrap_or(0))
+        .collect())
+}
+
+/// Packs a coordinate list into a format with a map.
+pub(crate) fn pack(coo: Coo, format: &Format, map: &Map) -> Result<Tensor, StorageError> {
+    let dims = coo.dims.clone();
+    let coo = match map.ordinal() {
+        Some((_, counted)) => sorted_by(coo, counted)?,
+        None => coo,
+    };
+    let stored = to_stored(coo, map)?;
+    let (_, stored_format, levels, values) = crate::pack::pack(stored, &format.stored())?.into_parts();
+    let format = format.clone().with_widths(stored_format.positions, stored_format.coordinates);
+    Ok(Tensor::assemble(dims, format, levels, values))
+}
+
+/// The entries without repeats, in the order of one dimension and then of the others.
+fn sorted_by(coo: Coo, first: usize) -> Result<Coo, StorageError> {
+    let order = coo.dims.len();
+    let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
+    let format =
+        Format::csf(order).with_mode_order(modes).map_err(|_| StorageError::overflow("the number of dimensions"))?;
+    Tensor::from_coo(coo, &format)?.to_coo()
+}
+
+/// The entries with stored coordinates.
+fn to_stored(coo: Coo, map: &Map) -> Result<Coo, StorageError> {
+    let Coo { dims, coords, values } = coo;
+    let sizes = map.stored_dims(&dims).ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
+    let len = values.len();
+    let at = |d: usize, k: usize| coords[d].get(k).unwrap_or(0);
+    let mut stored_dims = Vec::new();
+    let mut columns = Vec::new();
+    for (term, size) in map.terms().iter().zip(sizes) {
+        let (size, column) = match *term {
+            Term::Ordinal(d) => {
+                let slots = ordinals(len, &|k| at(d, k))?;
+                (slots.iter().max().map_or(0, |most| u64::from(*most) + 1), Coordinates::U32(slots))
+            }
+            Term::Whole(d) => (size.unwrap_or(0), coords[d].clone()),
+            term => {
+                let size = size.unwrap_or(0);
+                let column = match term {
+                    Term::Quotient(d, block) => column(len, size, |k| at(d, k) / u64::from(block)),
+                    Term::Remainder(d, block) => column(len, size, |k| at(d, k) % u64::from(block)),
+                    Term::Difference(d, other) => {
+                        let last = dims[other].saturating_sub(1);
+                        column(len, size, |k| at(d, k) + (last - at(other, k)))
+                    }
+                    Term::Whole(_) | Term::Ordinal(_) => Ok(Coordinates::for_size(size)),
+                };
+                (size, column?)
+            }
+        };
+        stored_dims.push(size);
+        columns.push(column);
+    }
+    Ok(Coo { dims: stored_dims, coords: columns, values })
+}
+
+/// For each of so many entries, how many before it have the same coordinate; those follow each other.
+fn ordinals(len: usize, coordinate: &dyn Fn(usize) -> u64) -> Result<Vec<u32>, StorageError> {
+    let mut slots = reserved(len)?;
+    let mut next = 0u32;
+    for k in 0..len {
+        if k > 0 && coordinate(k) != coordinate(k - 1) {
+            next = 0;
+        }
+        slots.push(next);
+        next = next.checked_add(1).ok_or_else(|| StorageError::overflow("the number of slots"))?;
+    }
+    Ok(slots)
+}
+
+fn reserved<T>(len: usize) -> Result<Vec<T>, AllocError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| AllocError { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
+    Ok(vec)
+}
+
+/// A coordinate array for a dimension of a size.
+fn column(len: usize, size: u64, value: impl Fn(usize) -> u64 + Sync) -> Result<Coordinates, AllocError> {
+    Ok(match Coordinates::for_size(size) {
+        Coordinates::U32(_) => {
+            let mut column = reserved(len)?;
+            column.resize(len, 0u32);
+            parallel::fill(&mut column, |k| value(k) as u32);
+            Coordinates::U32(column)
+        }
+        Coordinates::U64(_) => {
+            let mut column = reserved(len)?;
+            column.resize(len, 0u64);
+            parallel::fill(&mut column, value);
+            Coordinates::U64(column)
+        }
+    })
+}
+
+/// The coordinates of the dimensions at every position, from those stored; for each dimension an array, in which what only
+/// fills up storage has coordinates that are not below the dimension's size.
+pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result<Vec<Coordinates>, AllocError> {
+    let len = stored.first().map_or(0, Coordinates::len);
+    let at = |level: usize, k: usize| stored[level].get(k).unwrap_or(0);
+    (0..map.order())
+        .map(|d| match map.recovery(d) {
+            Some(Recovery::Whole(level)) => column(len, dims[d], |k| at(level, k)),
+            Some(Recovery::Block { quotient, remainder, size }) => {
+                // Wide enough for what lies behind the last coordinate.
+                let most = dims[d].saturating_add(u64::from(size));
+                column(len, most, |k| at(quotient, k) * u64::from(size) + at(remainder, k))
+            }
+            Some(Recovery::Diagonal { difference, other }) => {
+                let level = match map.recovery(other) {
+                    Some(Recovery::Whole(level)) => level,
+                    _ => difference,
+                };
+                let most = dims[d].saturating_add(dims[other]).saturating_add(1);
+                let last = dims[other].saturating_sub(1);
+                // Left of the first column is outside as well.
+                column(len, most, |k| (at(difference, k) + at(level, k)).checked_sub(last).unwrap_or(dims[d]))
+            }
+            None => column(len, dims[d], |_| dims[d]),
+        })
+        .collect()
+}
+
+/// Whether every stored entry is one of the tensor: whatever lies outside its dimensions only fills up dense levels, which no
+/// kernel walks through there.
+///
+/// # Errors
+/// The first entry that lies outside.
+pub(crate) fn check(tensor: &Tensor, map: &Map) -> Result<(), StorageError> {
+    let levels = tensor.format().levels();
+    let full = |level: usize| levels[level] == Level::DENSE;
+    for (dimension, &size) in tensor.dims().iter().enumerate() {
+        let bounded = match map.recovery(dimension) {
+            Some(Recovery::Whole(_)) => true,
+            Some(Recovery::Block { remainder, .. }) => full(remainder),
+            Some(Recovery::Diagonal { other, .. }) => {
+                matches!(map.recovery(other), Some(Recovery::Whole(level)) if full(level))
+            }
+            None => false,
+        };
+        if bounded {
+            continue;
+        }
+        let column = &recover(&tensor.stored_coordinates()?, map, tensor.dims())?[dimension];
+        let outside = |entry: usize| {
+            let coordinate = column.get(entry)?;
+            let entry = entry as u64;
+            (coordinate >= size).then_some(StorageError::OutOfRange { dimension, entry, coordinate, size })
+        };
+        if let Some(error) = parallel::first(column.len(), outside) {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
