@@ -11,6 +11,7 @@
 
 mod case;
 mod charts;
+mod compile_times;
 mod data;
 mod definition;
 mod engine;
@@ -71,6 +72,9 @@ struct Arguments {
     /// How often every engine has its turn; 0 chooses
     #[arg(long, default_value_t = 0)]
     rounds: usize,
+    /// Measure compilation instead: every program of the corpus, or those with the filter's text in their names
+    #[arg(long)]
+    compile_times: bool,
     /// Measure our kernels through the C compiler as well (with one number of threads)
     #[arg(long)]
     with_c: bool,
@@ -111,6 +115,10 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     if arguments.draw {
         return draw_again(&arguments.out());
+    }
+    if arguments.compile_times {
+        let rounds = if arguments.quick { 1 } else { arguments.rounds.max(3) };
+        return compile_times::measure(arguments.filter.as_deref(), rounds);
     }
     ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
     if arguments.with_c() {

@@ -89,25 +89,59 @@ pub enum CcError {
 /// Files of the same names are replaced: pass a folder of its own (`tempfile::tempdir()`), which may be removed as soon
 /// as the library is loaded.
 pub fn compile_shared(source: &CSource, options: &CcOptions, dir: &Path) -> Result<PathBuf, CcError> {
+    compile(source, options, dir, "so")
+}
+
+/// Compiles kernels into an object file of the folder, as [`compile_shared`] does into a library.
+///
+/// # Errors
+/// As [`compile_shared`].
+pub fn compile_object(source: &CSource, options: &CcOptions, dir: &Path) -> Result<PathBuf, CcError> {
+    compile(source, options, dir, "o")
+}
+
+/// Makes a shared library of an object file.
+///
+/// # Errors
+/// The compiler, which calls the linker, can't be started or refuses.
+pub fn link_shared(object: &Path, library: &Path, options: &CcOptions) -> Result<(), CcError> {
+    let mut command = cc(options);
+    command.args(["-shared", "-pthread", "-o"]).arg(library).arg(object).args(&options.flags).arg("-lm");
+    run(command)
+}
+
+/// Compiles to a file with an extension: `so`, a shared library, or `o`, an object.
+fn compile(source: &CSource, options: &CcOptions, dir: &Path, extension: &str) -> Result<PathBuf, CcError> {
     // An absolute path can't be taken for an option.
     let dir = std::path::absolute(dir).map_err(|source| CcError::Write { path: dir.to_path_buf(), source })?;
     let file = |extension: &str| dir.join(format!("{}.{extension}", source.file_name));
-    let (header_path, source_path, library_path) = (file("h"), file("c"), file("so"));
+    let (header_path, source_path, output_path) = (file("h"), file("c"), file(extension));
     for (path, text) in [(&header_path, &source.header), (&source_path, &source.source)] {
         std::fs::write(path, text).map_err(|source| CcError::Write { path: path.clone(), source })?;
     }
     let compile = |openmp: &[&str]| {
-        let mut words = compiler(options).into_iter();
-        let mut command = Command::new(words.next().unwrap_or_else(|| OsString::from("cc")));
-        command.args(words).args(flags(source.strict, options)).args(openmp).args(["-fPIC", "-shared", "-o"]);
-        command.arg(&library_path).arg(&source_path).args(&options.flags).arg("-lm");
+        let mut command = cc(options);
+        command.args(flags(source.strict, options)).args(openmp);
+        command.args(["-fPIC", if extension == "o" { "-c" } else { "-shared" }, "-o"]);
+        command.arg(&output_path).arg(&source_path).args(&options.flags);
+        if extension == "so" {
+            command.arg("-lm");
+        }
         run(command)
     };
     let done = match compile(if source.openmp { &["-fopenmp"] } else { &[] }) {
         Err(CcError::Failed { .. }) if source.openmp => compile(&[]),
         done => done,
     };
-    done.map(|()| library_path.clone())
+    done.map(|()| output_path.clone())
+}
+
+/// The compiler with its first arguments.
+fn cc(options: &CcOptions) -> Command {
+    let mut words = compiler(options).into_iter();
+    let mut command = Command::new(words.next().unwrap_or_else(|| OsString::from("cc")));
+    command.args(words);
+    command
 }
 
 fn run(mut command: Command) -> Result<(), CcError> {

@@ -23,12 +23,14 @@ use text::{
     ABS, ALLOCATE, ATOMIC, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED,
     LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS, POW,
     POW_NEGATIVE, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE,
-    SORT_MARKED, SORT_ORDER, TO_INTEGER, TRAILING_ZEROS, WRAPPING,
+    SORT_MARKED, SORT_ORDER, TO_INTEGER, TRAILING_ZEROS, VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Helper {
+    /// Versions of a function for several processors, where the compiler makes them.
+    Versions,
     /// A directive for OpenMP, if that is on.
     Omp,
     /// A directive for GCC and its like.
@@ -103,6 +105,7 @@ impl Helper {
     /// The name of the C function.
     pub fn name(self) -> String {
         match self {
+            Helper::Versions => "LACUNAR_VERSIONS".to_string(),
             Helper::Omp => "LACUNAR_OMP".to_string(),
             Helper::Gnu => "LACUNAR_GNU".to_string(),
             Helper::Make(ty) => format!("lac_make_{ty}"),
@@ -165,6 +168,7 @@ impl Helper {
     fn text(self) -> String {
         let name = self.name();
         match self {
+            Helper::Versions => VERSIONS.to_string(),
             Helper::Omp => OMP.to_string(),
             Helper::Gnu => GNU.to_string(),
             Helper::Make(ty) => MAKE.replace("{part}", c_type(ty.part())).replace("{T}", c_type(ty)),

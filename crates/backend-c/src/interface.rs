@@ -57,6 +57,12 @@ pub(crate) const SHARED: &str = "\
 /* What a kernel returns. */
 enum { LACUNAR_OK = 0, LACUNAR_OUT_OF_MEMORY = 1, LACUNAR_SIZE_OVERFLOW = 2 };
 
+/* Memory, and how many elements it has; those of a list of parts are lacunar_arrays themselves. */
+struct lacunar_array {
+    void *memory;
+    uint64_t length;
+};
+
 /* Functions that a kernel calls in place of its own, which are built on malloc; if it has parallel loops, on several
    threads at the same time. */
 struct lacunar_runtime {
@@ -71,6 +77,21 @@ struct lacunar_runtime {
     void (*sort_marked)(int64_t *list, int64_t n, const uint8_t *marks, int64_t size);
     /* Sorts n entries by their keys and adds up the values of equal keys; how many are left, or -1 without memory. */
     int64_t (*sort_combine)(int64_t **keys, uint64_t nkeys, void *values, uint32_t dtype, int64_t n);
+
+    /* Machine code calls the following too; kernels in C do without. */
+
+    /* Calls the body for each k of begin .. end, in any order, on several threads at once if there are any; 0, or what a
+       call gave that was not 0. */
+    int32_t (*parallel)(int32_t (*body)(const void *context, int64_t k), const void *context, int64_t begin, int64_t end);
+    /* Moves the elements of a list's parts to an array from element at on, which gets memory if that is necessary; adds to
+       those of each part the number of elements in the parts before the same one of another list, which may be NULL. The
+       end, or the negative of what a kernel returns. */
+    int64_t (*collect)(struct lacunar_array *array, int64_t at, const struct lacunar_array *list,
+                       const struct lacunar_array *other, uint32_t dtype);
+    /* Gives back the memory of a list of n parts and that of the parts. */
+    void (*release_parts)(struct lacunar_array *list, uint64_t n);
+    /* Writes the bytes of a pattern (1, 2, 4, 8 or 16) so many times. */
+    void (*fill)(void *memory, uint64_t times, const void *pattern, uint64_t bytes);
 };
 
 /* The argument structures are sequences of words of 8 bytes. */
@@ -98,8 +119,22 @@ pub(crate) fn declarations(function: &Function, names: &Names) -> String {
     text + &format!("}};\n\nint32_t {symbol}(struct {symbol}_args *args);\n")
 }
 
-/// The comment that explains a kernel, which may have directives for OpenMP: arguments, a call, what it returns.
-pub(crate) fn explanation(function: &Function, names: &Names, openmp: bool) -> String {
+/// What the comment says of machine code.
+pub(crate) const BUILDING_MACHINE_CODE: &str =
+    "Link with -lm; add\n * -pthread where the C library has no threads, and -fopenmp if a C compiler made the code.";
+
+/// What the comment says of a kernel's source, which may have directives for OpenMP.
+pub(crate) fn building_source(function: &Function, openmp: bool) -> String {
+    let flags = if function.strict { "-std=c99 -O2 -ffp-contract=off" } else { "-std=c99 -O3" };
+    let threads = if openmp { " and -fopenmp, or without for one thread" } else { "" };
+    format!(
+        "Compile with {flags}{threads}; add -fwrapv for\n \
+         * arithmetic on indices that wraps around as that on values does (it can't overflow unless a size is wrong)."
+    )
+}
+
+/// The comment that explains a kernel: arguments, a call, what it returns, how it is built.
+pub(crate) fn explanation(function: &Function, names: &Names, building: &str) -> String {
     let symbol = &names.symbol;
     let mut text =
         format!("/*\n * {symbol}: a kernel made by Lacunar.\n *\n * Arguments, fields of struct {symbol}_args:\n");
@@ -138,13 +173,9 @@ pub(crate) fn explanation(function: &Function, names: &Names, openmp: bool) -> S
             text.push_str(&format!(", .{capacity} = ..."));
         }
     }
-    let flags = if function.strict { "-std=c99 -O2 -ffp-contract=off" } else { "-std=c99 -O3" };
-    let threads = if openmp { " and -fopenmp, or without for one thread" } else { "" };
     text.push_str(&format!(
         "}};\n *   int32_t status = {symbol}(&args);\n *\n \
-         * Returns LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW. Compile with {flags}{threads}; add -fwrapv for\n \
-         * arithmetic on indices that wraps around as that on values does (it can't overflow unless a size is wrong).\n \
-         */\n"
+         * Returns LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW. {building}\n */\n"
     ));
     text
 }

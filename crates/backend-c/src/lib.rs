@@ -55,5 +55,5 @@ pub mod namer;
 mod print;
 mod types;
 
-pub use compile::{CcError, CcOptions, compile_shared};
-pub use print::{COptions, CSource, print, print_all};
+pub use compile::{CcError, CcOptions, compile_object, compile_shared, link_shared};
+pub use print::{COptions, CSource, Purpose, print, print_all};

@@ -55,6 +55,10 @@ impl KernelPrinter<'_> {
     }
 
     pub(crate) fn grow(&mut self, array: ArrayId, count: ExprId, block: ExprId, zeroed: bool) {
+        // There is room for no elements, and compilers warn of a comparison that says so.
+        if self.as_int(count) == Some(0) {
+            return;
+        }
         self.name_shared(&[count, block]);
         // A negative count is a very large unsigned one, which `lac_grow` refuses as it refuses every overflow.
         let needed = if self.as_int(block) == Some(1) {

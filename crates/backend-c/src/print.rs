@@ -9,10 +9,22 @@ use lacunar_formats::DType;
 use lacunar_imp::{Function, Verified};
 
 use crate::facts::expression_types;
-use crate::helpers::Helpers;
-use crate::interface::{Names, SHARED, declarations, explanation};
+use crate::helpers::{Helper, Helpers};
+use crate::interface::{BUILDING_MACHINE_CODE, Names, SHARED, building_source, declarations, explanation};
 use crate::kernel::print_kernel;
 use crate::namer::Namer;
+
+/// What becomes of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// It is compiled for the processor that it is compiled on, or for any one.
+    #[default]
+    Compile,
+    /// It is compiled for processors that are not known yet: where GCC does that, in versions for several.
+    Versions,
+    /// Its header goes with machine code of the kernels; the source is not used.
+    MachineCode,
+}
 
 /// How the C text should look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +33,13 @@ pub struct COptions {
     pub comments: bool,
     /// The name of the header without `.h`; the (first) kernel's if there is none.
     pub file_name: Option<String>,
+    /// What becomes of it.
+    pub purpose: Purpose,
 }
 
 impl Default for COptions {
     fn default() -> Self {
-        COptions { comments: true, file_name: None }
+        COptions { comments: true, file_name: None, purpose: Purpose::Compile }
     }
 }
 
@@ -82,13 +96,16 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
     let mut helpers = Helpers::default();
     let (mut kernels, mut openmp) = (String::new(), Vec::new());
     for (function, names) in functions.iter().zip(&names) {
-        let kernel = print_kernel(function, names, options.comments);
+        let mut kernel = print_kernel(function, names, options.comments);
+        if options.purpose == Purpose::Versions {
+            kernel.text = format!("{} {}", kernel.helpers.name(Helper::Versions), kernel.text);
+        }
         helpers.merge(kernel.helpers);
         openmp.push(kernel.directives);
         kernels.push('\n');
         kernels.push_str(&kernel.text);
     }
-    let header = header(&file_name, &functions, &names, &openmp, options.comments);
+    let header = header(&file_name, &functions, &names, &openmp, options);
     let includes: String = helpers.includes().iter().map(|name| format!("#include <{name}>\n")).collect();
     let includes = if includes.is_empty() { includes } else { format!("\n{includes}") };
     let source = format!("{}{includes}\n{}{}", include_line(&file_name), helpers.text(), kernels.trim_start());
@@ -96,7 +113,7 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
     CSource { symbols, file_name, header, source, strict, openmp: openmp.contains(&true) }
 }
 
-fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[bool], comments: bool) -> String {
+fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[bool], options: &COptions) -> String {
     let guard = format!("LACUNAR_{}_H", guard_name(file_name));
     let mut includes = BTreeSet::from(["stdbool.h", "stddef.h", "stdint.h"]);
     if functions.iter().any(|function| has_complex(function)) {
@@ -108,7 +125,11 @@ fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[b
         .zip(names)
         .zip(openmp)
         .map(|((function, names), &openmp)| {
-            let explanation = if comments { explanation(function, names, openmp) } else { String::new() };
+            let building = match options.purpose {
+                Purpose::Compile | Purpose::Versions => building_source(function, openmp),
+                Purpose::MachineCode => BUILDING_MACHINE_CODE.to_string(),
+            };
+            let explanation = if options.comments { explanation(function, names, &building) } else { String::new() };
             format!("\n{explanation}{}", declarations(function, names))
         })
         .collect();

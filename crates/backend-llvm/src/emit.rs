@@ -33,11 +33,14 @@ mod memory;
 mod parallel;
 mod parts;
 mod runtime;
+pub(crate) use runtime::{RUNTIME_FUNCTIONS, Table};
 mod stack;
 mod stmt;
 mod tiles;
 mod value;
 mod vector;
+
+use std::cell::Cell;
 
 use inkwell::AddressSpace;
 use inkwell::builder::Builder;
@@ -71,15 +74,18 @@ struct Emitter<'ctx, 'f> {
     memo: Vec<Option<Value<'ctx>>>,
     memoized: Vec<usize>,
     vectors: Vectors,
+    /// By function of the runtime table: whether there is a call of it.
+    called: [Cell<bool>; RUNTIME_FUNCTIONS.len()],
 }
 
-/// Emits `source` as an LLVM function called `symbol`, for a machine.
+/// Emits `source` as an LLVM function called `symbol`, for a machine. Tells which functions of the runtime table it calls.
 pub(crate) fn emit<'ctx>(
     context: &'ctx Context,
     source: &Function,
     symbol: &str,
     machine: &TargetMachine,
-) -> Result<Module<'ctx>, LlvmError> {
+    table: Table,
+) -> Result<(Module<'ctx>, [bool; RUNTIME_FUNCTIONS.len()]), LlvmError> {
     let module = context.create_module(&source.name);
     // Before anything is emitted: loads and stores take their alignment from the layout.
     module.set_triple(&machine.get_triple());
@@ -103,22 +109,31 @@ pub(crate) fn emit<'ctx>(
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
         vectors: Vectors::of(machine),
+        called: Default::default(),
     };
     emitter.unpack_arguments()?;
+    let own = match table {
+        Table::Given => None,
+        Table::OwnUnlessGiven { threads } => emitter.own_unless_given(threads)?,
+    };
     for (var, data) in source.vars.iter() {
         if data.mutable {
             emitter.reserve_variable(var)?;
         }
     }
     emitter.fill_frame(&source.body)?;
-    drop(emitter);
+    let called = emitter.called.map(Cell::into_inner);
+    if let Some(own) = own.filter(|_| !called.contains(&true)) {
+        own.erase_from_basic_block();
+    }
+    drop(emitter.builder);
     if !source.strict {
         for function in module.get_functions() {
             allow_reassociation(function)?;
         }
     }
     module.verify().map_err(|error| LlvmError::Module(error.to_string()))?;
-    Ok(module)
+    Ok((module, called))
 }
 
 impl<'ctx> Emitter<'ctx, '_> {

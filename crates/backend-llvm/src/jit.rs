@@ -43,15 +43,15 @@ pub fn compile(function: &Verified<Function>, options: &CompileOptions) -> Resul
     let symbol = SYMBOL.to_string_lossy();
     let module = build(&context, function, &symbol, &machine, options)?;
     let buffer = generate(&machine, &module, FileType::Object)?;
-    JitKernel::load(buffer.as_slice())
+    JitKernel::load(buffer.as_slice(), SYMBOL)
 }
 
 impl JitKernel {
     /// Links an object into the process.
-    fn load(object: &[u8]) -> Result<JitKernel, LlvmError> {
+    fn load(object: &[u8], symbol: &CStr) -> Result<JitKernel, LlvmError> {
         let linker = Linker::new()?;
         linker.add(object)?;
-        let entry = linker.entry()?;
+        let entry = linker.entry(symbol)?;
         Ok(JitKernel { entry, object: object.to_vec(), _linker: linker })
     }
 
@@ -60,7 +60,15 @@ impl JitKernel {
     /// # Safety
     /// The bytes are those of an object of this version of the crate, for a processor that this machine is.
     pub unsafe fn from_object(object: &[u8]) -> Result<JitKernel, LlvmError> {
-        JitKernel::load(object)
+        JitKernel::load(object, SYMBOL)
+    }
+
+    /// Loads a kernel, or a version of one, from an object that [`crate::ship`] made.
+    ///
+    /// # Safety
+    /// The bytes are those of such an object, in which the symbol is a kernel or a version that this machine can run.
+    pub unsafe fn from_shipped(object: &[u8], symbol: &CStr) -> Result<JitKernel, LlvmError> {
+        JitKernel::load(object, symbol)
     }
 
     /// The entry point. It is valid as long as `self`.
@@ -100,10 +108,10 @@ impl Linker {
         check(unsafe { LLVMOrcLLJITAddObjectFile(self.0, LLVMOrcLLJITGetMainJITDylib(self.0), raw) })
     }
 
-    fn entry(&self) -> Result<KernelFn, LlvmError> {
+    fn entry(&self, symbol: &CStr) -> Result<KernelFn, LlvmError> {
         let mut address: LLVMOrcExecutorAddress = 0;
         // SAFETY: the LLJIT is alive, `address` is a place for the result, the symbol is a C string.
-        check(unsafe { LLVMOrcLLJITLookup(self.0, &mut address, SYMBOL.as_ptr()) })?;
+        check(unsafe { LLVMOrcLLJITLookup(self.0, &mut address, symbol.as_ptr()) })?;
         if address == 0 {
             return Err(LlvmError::Load("the kernel has no address".to_string()));
         }

@@ -1,7 +1,8 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
 //!
 //! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's passes over
-//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process.
+//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process. `ship` makes
+//! objects for other programs, with versions for several processors.
 //!
 //! # The interface of a kernel
 //!
@@ -25,8 +26,10 @@ mod jit;
 mod machine;
 mod optimize;
 mod options;
+mod ship;
 
 pub use error::LlvmError;
 pub use jit::{JitKernel, KernelFn, compile};
 pub use machine::{assembly, host_cpu, llvm_ir, object};
-pub use options::{CompileOptions, Cpu, Optimization};
+pub use options::{CompileOptions, Cpu, Optimization, Version};
+pub use ship::{Form, Shipped, ship, version_symbol};

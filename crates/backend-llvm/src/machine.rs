@@ -11,7 +11,7 @@ use inkwell::targets::{
 };
 use lacunar_imp::{Function, Verified};
 
-use crate::emit::emit;
+use crate::emit::{Table, emit};
 use crate::optimize::optimize;
 use crate::{CompileOptions, Cpu, LlvmError, Optimization};
 
@@ -74,7 +74,7 @@ pub(crate) fn build<'ctx>(
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, LlvmError> {
     crate::emit::silence(context);
-    let module = emit(context, function, symbol, machine)?;
+    let (module, _) = emit(context, function, symbol, machine, Table::Given)?;
     optimize(&module, machine, options)?;
     Ok(module)
 }

@@ -33,6 +33,49 @@ impl Cpu {
     /// The names of baselines of this architecture. LLVM knows more names, but ends the process for one it does not know.
     pub const BASELINES: &[&str] =
         if cfg!(target_arch = "x86_64") { &["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"] } else { &["generic"] };
+
+    /// The versions that a kernel is shipped in, from the least to the best.
+    pub const VERSIONS: &[Version] = if cfg!(target_arch = "x86_64") {
+        &[
+            Version { name: "x86_64", cpu: "x86-64" },
+            Version { name: "x86_64_v3", cpu: "x86-64-v3" },
+            Version { name: "x86_64_v4", cpu: "x86-64-v4" },
+        ]
+    } else {
+        &[Version { name: "generic", cpu: "generic" }]
+    };
+}
+
+/// A kind of processor that a version of a shipped kernel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// What its symbols end with.
+    pub name: &'static str,
+    /// The least processor, one of [`Cpu::BASELINES`].
+    pub cpu: &'static str,
+}
+
+impl Version {
+    /// Whether the processor of this process runs it, as the standard library sees the features that tell.
+    pub fn runs_here(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        match self.cpu {
+            "x86-64-v3" => {
+                return is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("movbe");
+            }
+            "x86-64-v4" => {
+                return is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl");
+            }
+            _ => {}
+        }
+        Cpu::BASELINES.first() == Some(&self.cpu)
+    }
 }
 
 /// How much LLVM works on a kernel.

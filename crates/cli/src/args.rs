@@ -41,6 +41,17 @@ Examples:
   lacunar run 'y(i) = A(i,j) * x(j)' -f=A:ds -t=A:float -i=A:matrix.mtx -g=x:d
   lacunar run 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand -s 'split(i,i0,i1,64), parallelize(i0,cpu,none)'";
 
+const COMPILE_EXAMPLES: &str = "\
+-o FILE writes the kernels for use in another program, and a C header beside it: .c (C99), .o (an object), .so (a shared
+library), .s (assembly) or .ll (LLVM IR). Machine code holds versions for several processors and chooses one when it is
+called first. The kernel has the name of the file.
+
+Examples:
+  lacunar compile 'y(i) = A(i,j) * x(j)' -f A:csr
+  lacunar compile 'y(i) = A(i,j) * x(j)' -f A:csr -o spmv.o
+  lacunar compile 'C(i,k) = A(i,j) * B(j,k)' -f A:csr -f B:csr -f C:csr --emit all --explain
+  lacunar compile 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx --backend c -o spmv.so";
+
 const TUNE_EXAMPLES: &str = "\
 Each candidate is one line: the median time of a run, its ratio to that of the planner's choice, how often it was run, what
 it does otherwise, and the flags of `run` that choose it. The fastest is stored in the folder that LACUNAR_CACHE names (or
@@ -67,8 +78,8 @@ pub enum Command {
     /// Compile a program and run it.
     #[command(after_help = RUN_EXAMPLES, args_override_self = true)]
     Run(Box<ProgramArgs>),
-    /// Compile a program and print what it becomes.
-    #[command(after_help = RUN_EXAMPLES, args_override_self = true)]
+    /// Compile a program and print what it becomes, or write what other programs can be linked with.
+    #[command(after_help = COMPILE_EXAMPLES, args_override_self = true)]
     Compile(Box<ProgramArgs>),
     /// Measure a handful of schedules for a program on its data, and store the fastest for later runs.
     #[command(after_help = TUNE_EXAMPLES, args_override_self = true)]
@@ -84,7 +95,7 @@ pub enum Command {
     Plot(PlotArgs),
 }
 
-/// What `run`, `compile` and `tune` take. `-o`, `--check` and `--time` have no effect on `compile`; `-o`, `--check`, `--emit`,
+/// What `run`, `compile` and `tune` take. `--check` and `--time` have no effect on `compile`; `-o`, `--check`, `--emit`,
 /// `--emit-to` and `--explain` have none on `tune`.
 #[derive(Args, Debug)]
 pub struct ProgramArgs {
@@ -112,8 +123,8 @@ pub struct ProgramArgs {
     #[arg(short = 'g', value_name = "NAME:KIND")]
     pub generators: Vec<String>,
 
-    /// File for a result; `-` is standard output
-    #[arg(short = 'o', value_name = "NAME:FILE")]
+    /// File for a result (y:y.tns); `-` is standard output. With `compile`: file for the code (spmv.o)
+    #[arg(short = 'o', value_name = "NAME:FILE|FILE")]
     pub outputs: Vec<String>,
 
     /// Schedule: commands such as split(i,i0,i1,32), parallelize(i0,cpu) (several flags add up); or auto (the planner's

@@ -1,6 +1,12 @@
-//! `lacunar compile`: a program becomes the texts of the stages that are asked for; nothing runs.
+//! `lacunar compile`: a program becomes the texts of the stages that are asked for, or files that other programs can be
+//! linked with; nothing runs.
+//!
+//! `-o spmv.o` writes `spmv.o`, and beside it the header `spmv.h`.
 
-use lacunar::{Kernel, Stage};
+use std::path::Path;
+
+use lacunar::{Category, Diagnostic, Kernel, Shape, Stage};
+use lacunar_base::Span;
 
 use crate::args::ProgramArgs;
 use crate::failure::Failure;
@@ -13,10 +19,17 @@ use crate::{emit, output, report};
 /// # Errors
 /// Mistakes in what was written, files that can't be read.
 pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
+    let files = args.outputs.iter().map(|file| Ok((file.as_str(), shape(file)?)));
+    let files = files.collect::<Result<Vec<_>, Failure>>()?;
     let Prepared { request, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
     let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(error))?;
+    for (file, shape) in &files {
+        for written in ship(&kernel, Path::new(file), *shape)? {
+            eprintln!("wrote {written}");
+        }
+    }
     let mut text = String::new();
     if args.json {
         text = report::compiled_json(&kernel, &stages, &request, args)?;
@@ -38,8 +51,36 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
 fn stages(asked: &[Stage], args: &ProgramArgs) -> Vec<Stage> {
     match (asked, &args.emit_to) {
         ([], Some(_)) => Stage::ALL.to_vec(),
-        ([], None) if args.explain || args.json => Vec::new(),
+        ([], None) if args.explain || args.json || !args.outputs.is_empty() => Vec::new(),
         ([], None) => vec![Stage("c")],
         (asked, _) => asked.to_vec(),
     }
+}
+
+/// What a file is to hold, by its extension.
+fn shape(file: &str) -> Result<Shape, Failure> {
+    let path = Path::new(file);
+    let extension = path.file_stem().and(path.extension()).and_then(|extension| extension.to_str());
+    let found = Shape::ALL.into_iter().find(|shape| extension == Some(shape.extension()));
+    found.ok_or_else(|| {
+        let names: Vec<String> = Shape::ALL.iter().map(|shape| format!(".{}", shape.extension())).collect();
+        let diagnostic = Diagnostic::error("E1017", "the name tells no kind of code")
+            .label(Span::new(0, file.len()), "neither object nor source")
+            .hint(format!("names end with {}", names.join(" ")));
+        Failure::text(file, "-o", diagnostic)
+    })
+}
+
+/// Writes a program's kernels and their header, and gives the names of the files.
+fn ship(kernel: &Kernel, path: &Path, shape: Shape) -> Result<[String; 2], Failure> {
+    let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    let shipment = kernel.ship(&name, shape)?;
+    let header = path.with_file_name(format!("{}.h", shipment.header_name));
+    let write = |path: &Path, content: &[u8]| {
+        output::replace(path, content).map(|()| path.display().to_string()).map_err(|error| {
+            let diagnostic = Diagnostic::error("E1014", format!("cannot write {}: {error}", path.display()));
+            Failure::plain(diagnostic.category(Category::File))
+        })
+    };
+    Ok([write(path, &shipment.content)?, write(&header, shipment.header.as_bytes())?])
 }

@@ -39,7 +39,10 @@ pub struct Prepared {
 /// # Errors
 /// Mistakes in them, files that can't be read, memory that is refused.
 pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<Prepared, Failure> {
-    let request = Request::new(args)?;
+    let mut request = Request::new(args)?;
+    if values == Values::All {
+        request.read_outputs(args)?;
+    }
     let ast = program.parse()?;
     let mut declarations = request.declarations.clone();
     if values == Values::All {

@@ -60,7 +60,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads the flags of `run` and `compile`.
+    /// Reads the flags of `run` and `compile`, but for `-o`.
     ///
     /// # Errors
     /// The first mistake in a flag's value, or what is asked for is not available yet.
@@ -99,6 +99,19 @@ impl Request {
             let (name, kind) = options::generator(value).map_err(in_flag("-g", value))?;
             request.give("-g", value, name, Origin::Generated(generator(kind)))?;
         }
+        if let Some(value) = args.structures.first() {
+            let diagnostic = not_yet("structures are").label(Span::new(0, value.len()), "a structure");
+            return Err(Failure::text(value, "-p", diagnostic.hint("leave `-p` away: all that is stored is computed")));
+        }
+        request.stages = stages(&args.emit)?;
+        Ok(request)
+    }
+
+    /// Reads the flags that name files for results.
+    ///
+    /// # Errors
+    /// The first mistake in a flag's value.
+    pub fn read_outputs(&mut self, args: &ProgramArgs) -> Result<(), Failure> {
         for value in &args.outputs {
             let output = options::output(value).map_err(in_flag("-o", value))?;
             if output.1 == "-" && args.json {
@@ -107,14 +120,9 @@ impl Request {
                     .hint("name a file");
                 return Err(Failure::text(value, "-o", diagnostic));
             }
-            request.outputs.push(output);
+            self.outputs.push(output);
         }
-        if let Some(value) = args.structures.first() {
-            let diagnostic = not_yet("structures are").label(Span::new(0, value.len()), "a structure");
-            return Err(Failure::text(value, "-p", diagnostic.hint("leave `-p` away: all that is stored is computed")));
-        }
-        request.stages = stages(&args.emit)?;
-        Ok(request)
+        Ok(())
     }
 
     fn give(&mut self, flag: &'static str, value: &str, name: String, origin: Origin) -> Result<(), Failure> {

@@ -18,6 +18,7 @@
 //! - [`einsum!`] evaluates; its kernels are cached.
 //! - [`Kernel`] compiles once, to be run many times.
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
+//! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without.
 //!
 //! Sizes, coordinates and positions count elements; times are in milliseconds.
@@ -36,6 +37,7 @@ mod launch;
 mod options;
 mod promises;
 mod schedule;
+mod ship;
 mod store;
 mod tensor;
 mod tune;
@@ -54,5 +56,6 @@ pub use lacunar_runtime::io;
 pub use lacunar_runtime::{Coo, Element, StorageError, Tensor as DynTensor};
 pub use options::Options;
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
+pub use ship::{Shape, Shipment};
 pub use tensor::Tensor;
 pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};

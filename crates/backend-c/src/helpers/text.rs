@@ -383,6 +383,16 @@ static inline int64_t {name}(const struct lacunar_runtime *runtime, int64_t **ke
 }
 ";
 
+pub(super) const VERSIONS: &str = "\
+/* GCC makes versions of a kernel for several processors, between which the program chooses when it starts, unless it is told
+   which processor to compile for. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 6 && defined(__x86_64__) && defined(__GLIBC__) && !defined(__AVX__)
+#define {name} __attribute__((target_clones(\"default\", \"arch=haswell\", \"arch=skylake-avx512\")))
+#else
+#define {name}
+#endif
+";
+
 pub(super) const OMP: &str = "\
 #ifdef _OPENMP
 #define {name}(...) _Pragma(#__VA_ARGS__)

@@ -56,7 +56,7 @@ fn text_is_not_longer_than_the_function() {
 
 #[test]
 fn without_comments() {
-    let options = COptions { comments: false, file_name: Some("my kernels/x".to_string()) };
+    let options = COptions { comments: false, file_name: Some("my kernels/x".to_string()), ..COptions::default() };
     let source = print(&common::rowsum(), &options);
     assert_eq!(source.file_name, "my_kernels_x");
     assert!(source.source.starts_with("#include \"my_kernels_x.h\"\n"));

@@ -65,7 +65,8 @@ static int64_t sort_combine(int64_t **keys, uint64_t nkeys, void *values, uint32
     return ++requests == refused ? -1 : (int64_t)(n * 100 + (int64_t)nkeys * 10 + dtype);
 }
 
-static const struct lacunar_runtime table = {allocate, reallocate, release, sort_marked, sort_combine};
+static const struct lacunar_runtime table = {.allocate = allocate, .reallocate = reallocate, .release = release,
+    .sort_marked = sort_marked, .sort_combine = sort_combine};
 "#;
 
 const MAIN: &str = r#"

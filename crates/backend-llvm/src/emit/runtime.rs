@@ -21,9 +21,12 @@
 
 use inkwell::AddressSpace;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
-use inkwell::values::{BasicMetadataValueEnum, CallSiteValue, PointerValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValue, CallSiteValue, InstructionValue, PointerValue};
+use lacunar_imp::VarId;
 
 use super::Emitter;
+use super::frame::Place;
+use super::value::Value;
 use crate::LlvmError;
 
 /// A function of the runtime table; the discriminant is its place there.
@@ -40,7 +43,56 @@ pub(super) enum RuntimeFn {
     Fill = 8,
 }
 
+/// By place in the table: the name of the function in `ship/runtime.ll`.
+pub(crate) const RUNTIME_FUNCTIONS: [&str; 9] = [
+    "lac.allocate",
+    "lac.reallocate",
+    "free",
+    "lac.sort_marked",
+    "lac.sort_combine",
+    "lac.parallel",
+    "lac.collect",
+    "lac.release_parts",
+    "lac.fill",
+];
+
+/// Where a kernel has its runtime table from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    /// The caller passes one.
+    Given,
+    /// The object has one of its own, for callers that pass none.
+    OwnUnlessGiven {
+        /// The parameter that says how many threads may share a loop.
+        threads: Option<VarId>,
+    },
+}
+
+/// Words of a table of the object's own: the functions, a number of threads, whether they are busy.
+const OWN_WORDS: u32 = RUNTIME_FUNCTIONS.len() as u32 + 2;
+
 impl<'ctx> Emitter<'ctx, '_> {
+    /// Asks the object for a table of its own where the caller gives none. That table lives on the kernel's stack, for it tells
+    /// what the call's threads are. Gives the call that asks.
+    pub(super) fn own_unless_given(
+        &mut self,
+        threads: Option<VarId>,
+    ) -> Result<Option<InstructionValue<'ctx>>, LlvmError> {
+        let (pointer, long) = (self.context.ptr_type(AddressSpace::default()), self.context.i64_type());
+        let own = self.builder.build_alloca(long.array_type(OWN_WORDS), "own")?;
+        let threads = match threads.and_then(|var| self.frame.places[var.index()]) {
+            Some(Place::Value(Value::Int(threads))) => threads,
+            _ => self.index(0),
+        };
+        let ty = pointer.fn_type(&[pointer.into(), pointer.into(), long.into()], false);
+        let choose = self.module.add_function("lac.table", ty, None);
+        let args = [self.frame.table.into(), own.into(), threads.into()];
+        let call = self.builder.build_call(choose, &args, "table")?;
+        let table = call.try_as_basic_value().basic().ok_or(LlvmError::Malformed("a call gives a value"))?;
+        self.frame.table = table.into_pointer_value();
+        Ok(table.as_instruction_value())
+    }
+
     /// Calls a function of the runtime table.
     pub(super) fn call_runtime(
         &self,
@@ -48,6 +100,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         function: RuntimeFn,
         args: &[BasicMetadataValueEnum<'ctx>],
     ) -> Result<CallSiteValue<'ctx>, LlvmError> {
+        self.called[function as usize].set(true);
         let callee = self.load_table_entry(table, function as u64)?;
         Ok(self.builder.build_indirect_call(self.runtime_type(function), callee, args, "")?)
     }

@@ -212,6 +212,12 @@ static TABLE: Table = Table {
     fill: abi::TABLE.fill,
 };
 
+// SAFETY: the declaration is that of the C library.
+unsafe extern "C" {
+    /// The C library's.
+    fn free(block: *mut c_void);
+}
+
 /// Whose table a run gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Runtime {
@@ -219,6 +225,8 @@ pub enum Runtime {
     Checking,
     /// The product's.
     Real,
+    /// None is passed: that of a shipped kernel.
+    Own,
 }
 
 macro_rules! by_type {
@@ -269,6 +277,7 @@ pub fn run_with(runtime: Runtime, kernel: &JitKernel, function: &Function, memor
     let table = match runtime {
         Runtime::Checking => ptr::from_ref(&TABLE) as u64,
         Runtime::Real => ptr::from_ref(&abi::TABLE) as u64,
+        Runtime::Own => 0,
     };
     let mut words = vec![table];
     let (mut arrays, mut scalars) = (memory.arrays.iter_mut(), memory.scalars.iter());
@@ -303,6 +312,8 @@ pub fn run_with(runtime: Runtime, kernel: &JitKernel, function: &Function, memor
                 Runtime::Checking => release(block),
                 // SAFETY: the block is the kernel's, and released once.
                 Runtime::Real => unsafe { (abi::TABLE.release)(block.cast()) },
+                // SAFETY: as above.
+                Runtime::Own => unsafe { free(block) },
             }
         }
         word += 2;

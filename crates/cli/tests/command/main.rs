@@ -6,4 +6,5 @@ mod common;
 mod files;
 mod mistakes;
 mod run;
+mod ship;
 mod tune;

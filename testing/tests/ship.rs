@@ -1,0 +1,388 @@
+//! Shipped kernels in somebody else's program: a sample of the corpus, compiled to objects, libraries and C, linked with a small
+//! program in C by `cc`, and run there, in every version that this machine can run, without Lacunar's runtime.
+//!
+//! The program has the operands' arrays in it, calls the kernel that its argument names, and writes the result's arrays as
+//! bytes, one array a line.
+//!
+//! `LACUNAR_SHIP=n` takes one instance in n; `LACUNAR_INSTANCE` leaves those with a text in their id.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt::Write;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
+use lacunar_compiler::levels::Part;
+use lacunar_compiler::lower::Binding;
+use lacunar_formats::{DType, LevelKind};
+use lacunar_imp::{ArrayRole, Param};
+use lacunar_notation::TensorId;
+use lacunar_runtime::Buffer;
+use lacunar_runtime::coo::Coo;
+use lacunar_runtime::storage::LevelStorage;
+use lacunar_testing::case::CaseFile;
+use lacunar_testing::data;
+use lacunar_testing::instance::Instance;
+use lacunar_testing::runner::{Engine, Failure, Reference, arguments, corpus, verify};
+use libtest_mimic::{Failed, Trial};
+use num_complex::Complex;
+
+/// One instance of the corpus in so many.
+const ONE_IN: u64 = 60;
+
+fn main() -> ExitCode {
+    let one_in = std::env::var("LACUNAR_SHIP").ok().and_then(|text| text.parse().ok()).unwrap_or(ONE_IN);
+    let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
+    let mut trials = Vec::new();
+    for (name, text) in corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}")) {
+        let file = CaseFile::parse(&text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        for case in &file.case {
+            for instance in file.instances(&name, case).unwrap_or_else(|fault| panic!("{fault}")) {
+                let chosen =
+                    data::seed(&["ship", &instance.id]).is_multiple_of(one_in) && instance.id.contains(&wanted);
+                if chosen && !instance.setup.phases && instance.setup.refused.is_none() {
+                    trials.extend(trials_of(instance));
+                }
+            }
+        }
+    }
+    let arguments = arguments();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list {
+        let (linked, refused) = (LINKED.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
+        println!("{linked} programs linked and run, {refused} refused because they need the runtime or a driver");
+        if refused > linked {
+            return ExitCode::FAILURE;
+        }
+    }
+    conclusion.exit_code()
+}
+
+/// How many trials ran a program, and how many had none.
+static LINKED: AtomicUsize = AtomicUsize::new(0);
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+/// One trial for each kind of code that an instance can be shipped as; none where it needs the runtime.
+fn trials_of(instance: Instance) -> Vec<Trial> {
+    let mut shapes = vec![(Backend::C, Shape::Source), (Backend::C, Shape::Object)];
+    if cfg!(feature = "llvm") {
+        shapes.extend([Shape::Object, Shape::Library, Shape::Assembly].map(|shape| (Backend::Llvm, shape)));
+    }
+    // One of the slower ways for each instance, and always the object.
+    let other = data::seed(&[&instance.id]) as usize % shapes.len();
+    let picked = |&(number, way): &(usize, _)| number == other || way == (Backend::Llvm, Shape::Object);
+    let ways: Vec<_> = shapes.into_iter().enumerate().filter(picked).map(|(_, way)| way).collect();
+    let trial = |(backend, shape): (Backend, Shape)| {
+        let instance = instance.clone();
+        let name = format!("{}.{}: {}", backend.name(), shape.extension(), instance.id);
+        Trial::test(name, move || match Program::build(&instance, backend, shape) {
+            Ok(program) => {
+                LINKED.fetch_add(1, Ordering::Relaxed);
+                verify(&instance, &program.engines(), Reference::Oracle).map_err(Failed::from)
+            }
+            Err(Unbuilt::NeedsRuntime) => {
+                REFUSED.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(Unbuilt::Fault(fault)) => Err(Failed::from(fault)),
+        })
+    };
+    ways.into_iter().map(trial).collect()
+}
+
+/// Why there is no program.
+enum Unbuilt {
+    /// Something is converted, or there are several statements, whose temporaries the program would have to carry.
+    NeedsRuntime,
+    Fault(String),
+}
+
+fn fault(fault: impl ToString) -> Unbuilt {
+    Unbuilt::Fault(fault.to_string())
+}
+
+/// A program in C around a kernel.
+struct Program {
+    folder: tempfile::TempDir,
+    kernel: Kernel,
+    sizes: Vec<u64>,
+    symbols: Vec<String>,
+}
+
+impl Program {
+    fn build(instance: &Instance, backend: Backend, shape: Shape) -> Result<Arc<Program>, Unbuilt> {
+        let setup = &instance.setup;
+        let options = Options {
+            declarations: instance.declarations.clone(),
+            backend,
+            search: if setup.plain { Search::Plain } else { Search::Cost },
+            schedule: setup.schedule_text().into(),
+            strict: setup.strict,
+            grain: 1,
+            tuned: false,
+            ..Options::new()
+        };
+        let kernel = Kernel::compile(&instance.source, &options).map_err(fault)?;
+        let shipment = match kernel.ship("taken", shape) {
+            Ok(shipment) if shipment.symbols.len() == 1 => shipment,
+            Ok(_) => return Err(Unbuilt::NeedsRuntime),
+            Err(error) if error.to_string().contains("E1018") => return Err(Unbuilt::NeedsRuntime),
+            Err(error) => return Err(fault(error)),
+        };
+        let [step] = kernel.steps() else { return Err(Unbuilt::NeedsRuntime) };
+        // Sizes of stored dimensions are for the runtime to find.
+        if !step.plan.kernel.stored.sizes.is_empty() {
+            return Err(Unbuilt::NeedsRuntime);
+        }
+        let updated = instance.given.contains_key(&kernel.program().tensors[step.plan.result].name);
+        if updated && !step.plan.kernel.tensors[step.plan.result].format.is_dense() {
+            return Err(Unbuilt::NeedsRuntime);
+        }
+        let folder = tempfile::tempdir().map_err(fault)?;
+        let write = |name: &str, content: &[u8]| std::fs::write(folder.path().join(name), content).map_err(fault);
+        write("taken.h", shipment.header.as_bytes())?;
+        let code = format!("{}taken.{}", if shape == Shape::Library { "lib" } else { "" }, shape.extension());
+        write(&code, &shipment.content)?;
+        let runnable = shipment.versions.into_iter().filter(|(_, runs)| *runs).map(|(symbol, _)| symbol);
+        let symbols: Vec<String> = shipment.symbols.into_iter().chain(runnable).collect();
+        let sizes: Vec<u64> =
+            kernel.program().vars.iter().map(|(var, _)| size_of(instance, &kernel, var.index())).collect();
+        let program = Program { folder, kernel, sizes, symbols };
+        let text = program.main(instance, &program.kernel.steps()[0])?;
+        std::fs::write(program.folder.path().join("main.c"), text).map_err(fault)?;
+        let mut cc = Command::new("cc");
+        cc.current_dir(program.folder.path()).args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-fopenmp"]);
+        let output = cc.args(["-o", "main", "main.c", &code, "-lm", "-pthread", "-Wl,-rpath,$ORIGIN"]).output();
+        let output = output.map_err(fault)?;
+        if !output.status.success() {
+            return Err(fault(String::from_utf8_lossy(&output.stderr)));
+        }
+        Ok(Arc::new(program))
+    }
+
+    fn engines(self: Arc<Program>) -> Vec<Box<dyn Engine>> {
+        let engine = |symbol: &String| {
+            let called = Called { program: Arc::clone(&self), symbol: symbol.clone() };
+            Box::new(called) as Box<dyn Engine>
+        };
+        self.symbols.iter().map(engine).collect()
+    }
+
+    /// The text of the program.
+    fn main(&self, instance: &Instance, step: &Step) -> Result<String, Unbuilt> {
+        let mut arrays = String::new();
+        let mut fields = String::new();
+        let mut packed: HashMap<TensorId, DynTensor> = HashMap::new();
+        for (param, binding) in step.function.params.iter().zip(&step.interface.bindings) {
+            let array = match *param {
+                Param::Scalar(var) => {
+                    let value = match *binding {
+                        Binding::Size(var) => self.sizes[var.index()],
+                        Binding::Threads => instance.setup.threads.unwrap_or(3) as u64,
+                        other => return Err(fault(format!("{other:?}"))),
+                    };
+                    // Writing to a string does not fail.
+                    let _ = writeln!(fields, "    args.{} = {value};", step.function.vars[var].name);
+                    continue;
+                }
+                Param::Array(id) => &step.function.arrays[id],
+            };
+            let (Binding::Values(tensor) | Binding::Level(tensor, ..)) = *binding else {
+                return Err(fault(format!("{binding:?}")));
+            };
+            if array.role == ArrayRole::Grown {
+                continue;
+            }
+            let name = &array.name;
+            let bytes = if tensor == step.plan.result && array.role == ArrayRole::Output {
+                self.result_before(instance, step)?
+            } else {
+                let operand = match packed.entry(tensor) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => place.insert(self.operand(instance, step, tensor)?),
+                };
+                let level = |level: usize| &operand.levels()[level];
+                let buffer = match *binding {
+                    Binding::Level(_, number, Part::Positions) => level(number).pos(),
+                    Binding::Level(_, number, Part::Coordinates) => level(number).crd(),
+                    _ => Some(operand.values()),
+                };
+                buffer.ok_or_else(|| fault("an array is missing"))?.as_bytes().to_vec()
+            };
+            let text: String = bytes.iter().map(|byte| format!("{byte},")).collect();
+            let _ = writeln!(
+                arrays,
+                "static unsigned char {name}[{}] __attribute__((aligned(16))) = {{{text}}};",
+                bytes.len().max(1)
+            );
+            let _ = writeln!(fields, "    args.{name} = (void *){name};");
+            let _ = writeln!(fields, "    args.{name}_capacity = {};", bytes.len() / array.elem.size());
+        }
+        let versions: String = self.symbols.iter().map(|s| format!("int32_t {s}(struct taken_args *);\n")).collect();
+        let calls: String = self
+            .symbols
+            .iter()
+            .map(|s| format!("    if (strcmp(argv[1], \"{s}\") == 0) status = {s}(&args);\n"))
+            .collect();
+        Ok(format!(
+            "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"taken.h\"\n\n{versions}{arrays}\n\
+             static void show(const void *array, uint64_t bytes)\n{{\n    \
+             for (uint64_t k = 0; k < bytes; k++) printf(\"%02x\", ((const unsigned char *)array)[k]);\n    \
+             printf(\"\\n\");\n}}\n\n\
+             int main(int argc, char **argv)\n{{\n    struct taken_args args = {{0}};\n{fields}    int32_t status = -1;\n    \
+             if (argc != 2) return 1;\n{calls}    if (status != LACUNAR_OK) return 2;\n{}    return 0;\n}}\n",
+            self.prints(step)
+        ))
+    }
+
+    /// An operand as the kernel takes it.
+    fn operand(&self, instance: &Instance, step: &Step, tensor: TensorId) -> Result<DynTensor, Unbuilt> {
+        let declared = &step.plan.kernel.tensors[tensor];
+        let source = step.plan.conversions.iter().find(|conversion| conversion.tensor == tensor);
+        let source = source.map_or(tensor, |conversion| conversion.source);
+        let given = instance.given.get(&self.kernel.program().tensors[source].name);
+        let given = given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?;
+        DynTensor::from_coo(given.to_coo(), &declared.format).map_err(fault)
+    }
+
+    /// The bytes of a dense result before: what is given, or some that are nobody's result.
+    fn result_before(&self, instance: &Instance, step: &Step) -> Result<Vec<u8>, Unbuilt> {
+        let declared = &step.plan.kernel.tensors[step.plan.result];
+        let entries = instance.given.get(&self.kernel.program().tensors[step.plan.result].name);
+        if let Some(entries) = entries {
+            let tensor = DynTensor::from_coo(entries.to_coo(), &declared.format).map_err(fault)?;
+            return Ok(tensor.values().as_bytes().to_vec());
+        }
+        let len: u64 = self.dims(step).iter().product();
+        let content = if step.plan.kernel.updates { 0 } else { 1 };
+        Ok(vec![content; len as usize * declared.dtype.size()])
+    }
+
+    fn dims(&self, step: &Step) -> Vec<u64> {
+        step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
+    }
+
+    /// The parameter of the result with a binding: its name and type.
+    fn result_array<'s>(&self, step: &'s Step, wanted: Binding) -> Option<(&'s str, DType)> {
+        let mut params = step.function.params.iter().zip(&step.interface.bindings);
+        params.find_map(|(param, binding)| match param {
+            Param::Array(id) if *binding == wanted => {
+                Some((step.function.arrays[*id].name.as_str(), step.function.arrays[*id].elem))
+            }
+            _ => None,
+        })
+    }
+
+    /// Statements that write the result's arrays, level after level.
+    fn prints(&self, step: &Step) -> String {
+        let (result, dims) = (step.plan.result, self.dims(step));
+        let format = &step.plan.kernel.tensors[result].format;
+        let mut text = "    uint64_t n = 1;\n".to_string();
+        let show = |binding: Binding, len: &str| match self.result_array(step, binding) {
+            Some((name, _)) => format!("    show(args.{name}, ({len}) * sizeof *args.{name});\n"),
+            None => "    show(NULL, 0);\n".to_string(),
+        };
+        let array = |level: usize, part: Part| Binding::Level(result, level, part);
+        for (number, level) in format.levels().iter().enumerate() {
+            match level.kind {
+                LevelKind::Dense => {
+                    let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
+                }
+                LevelKind::Compressed => {
+                    text += &show(array(number, Part::Positions), "n + 1");
+                    if let Some((name, _)) = self.result_array(step, array(number, Part::Positions)) {
+                        let _ = writeln!(text, "    n = args.{name}[n];");
+                    }
+                    text += &show(array(number, Part::Coordinates), "n");
+                }
+                LevelKind::Singleton => text += &show(array(number, Part::Coordinates), "n"),
+            }
+        }
+        text + &show(Binding::Values(result), "n")
+    }
+
+    /// The result that the program has written.
+    fn read(&self, step: &Step, output: &str) -> Result<DynTensor, String> {
+        let (result, dims) = (step.plan.result, self.dims(step));
+        let declared = &step.plan.kernel.tensors[result];
+        let mut lines = output.lines();
+        let mut next = |binding: Binding, or: DType| -> Result<Buffer, String> {
+            let dtype = self.result_array(step, binding).map_or(or, |(_, dtype)| dtype);
+            buffer(dtype, lines.next().ok_or("the program wrote too little")?)
+        };
+        let mut levels = Vec::new();
+        for (number, level) in declared.format.levels().iter().enumerate() {
+            let part = |part| Binding::Level(result, number, part);
+            levels.push(match level.kind {
+                LevelKind::Dense => LevelStorage::dense(dims[declared.format.mode_order()[number]]),
+                LevelKind::Compressed => LevelStorage::compressed(
+                    next(part(Part::Positions), DType::U32)?,
+                    next(part(Part::Coordinates), DType::U32)?,
+                ),
+                LevelKind::Singleton => LevelStorage::singleton(next(part(Part::Coordinates), DType::U32)?),
+            });
+        }
+        let values = next(Binding::Values(result), declared.dtype)?;
+        DynTensor::from_parts(dims, &declared.format, levels, values).map_err(|error| error.to_string())
+    }
+}
+
+/// The size of an index variable: declared, or that of a dimension which is given.
+fn size_of(instance: &Instance, kernel: &Kernel, var: usize) -> u64 {
+    let (_, var) = kernel.program().vars.iter().nth(var).unwrap_or_else(|| panic!("a variable of the program"));
+    let declared = instance.program.vars.iter().find(|(_, other)| other.name == var.name);
+    var.size.or(declared.and_then(|(_, var)| var.size)).unwrap_or_else(|| panic!("{}: no size", instance.id))
+}
+
+/// Elements from their bytes in hexadecimal.
+fn buffer(dtype: DType, hex: &str) -> Result<Buffer, String> {
+    let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).map_err(|error| error.to_string());
+    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect::<Result<_, _>>()?;
+    macro_rules! read {
+        ($($variant:ident $ty:ty),*) => {
+            match dtype {
+                $(DType::$variant => Buffer::from_vec(numbers(&bytes, <$ty>::from_ne_bytes)),)*
+                DType::Bool => Buffer::from_vec(bytes.iter().map(|&byte| byte != 0).collect::<Vec<bool>>()),
+                DType::C64 => Buffer::from_vec(pairs(&numbers(&bytes, f32::from_ne_bytes))),
+                DType::C128 => Buffer::from_vec(pairs(&numbers(&bytes, f64::from_ne_bytes))),
+            }
+        };
+    }
+    Ok(read!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64))
+}
+
+fn numbers<T, const N: usize>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<T> {
+    bytes.chunks_exact(N).filter_map(|chunk| chunk.try_into().ok()).map(read).collect()
+}
+
+fn pairs<T: Copy>(parts: &[T]) -> Vec<Complex<T>> {
+    parts.chunks_exact(2).map(|pair| Complex { re: pair[0], im: pair[1] }).collect()
+}
+
+/// One function of a program, as an engine.
+struct Called {
+    program: Arc<Program>,
+    symbol: String,
+}
+
+impl Engine for Called {
+    fn name(&self) -> &str {
+        &self.symbol
+    }
+
+    fn run(&self, _: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+        let failure = |message: String| Failure { stage: "run".to_string(), message };
+        let path = self.program.folder.path().join("main");
+        let output = Command::new(&path).arg(&self.symbol).output().map_err(|error| failure(error.to_string()))?;
+        if !output.status.success() {
+            return Err(failure(format!("{}", output.status)));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let step = &self.program.kernel.steps()[0];
+        let tensor = self.program.read(step, &text).map_err(failure)?;
+        let name = self.program.kernel.program().tensors[step.plan.result].name.clone();
+        Ok(vec![(name, tensor.to_coo().map_err(|error| failure(error.to_string()))?)])
+    }
+}
