@@ -10,7 +10,7 @@ use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values};
 use proptest::prelude::*;
 
 /// Formats of matrices.
-const MATRICES: [&str; 14] = [
+const MATRICES: [&str; 18] = [
     "bcsr(2,2)",
     "bcsr(3,1)",
     "bcsr(4,4):1,0",
@@ -21,6 +21,10 @@ const MATRICES: [&str; 14] = [
     "ss:1-0,0",
     "ssss:0/2,1/3,0%2,1%3",
     "dsd:0/4,1,0%4",
+    "ell",
+    "sell(3)",
+    "ddhb:0/2,1/2,0%2,1%2",
+    "edp:#1,1,0",
     "ds:1,0",
     "csr",
     "coo",
