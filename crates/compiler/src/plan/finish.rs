@@ -28,7 +28,7 @@ use crate::iterate::space::{driver, pos_levels};
 use crate::schedule::check_shared;
 
 use super::given::known_orders;
-use super::storage::discordant;
+use super::storage::can_be_walked;
 
 /// Gives a flat nest the variable or the workspace that it needs.
 ///
@@ -84,7 +84,8 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
 /// What does not hold.
 pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     for (assign, order) in known_orders(kernel) {
-        if let Some((key, _)) = discordant(kernel, &assign.lhs, &assign.rhs, &order).first() {
+        let accesses = assign.rhs.accesses().into_iter().map(AccessKey::from);
+        if let Some(key) = accesses.into_iter().find(|key| !can_be_walked(kernel, key, &order)) {
             return Err(contradicted(kernel, key.tensor, schedule));
         }
         check_lists(kernel, &assign, schedule)?;

@@ -58,6 +58,13 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
     found
 }
 
+/// Whether loops in an order can follow an access at all, be it by trying every coordinate of a dimension.
+pub(super) fn can_be_walked(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
+    let format = &kernel.tensors[access.tensor].format;
+    let code = |level: &Level| has_code(*level) && (level.properties().full || is_searched(*level));
+    is_concordant(kernel, access, order) && (format.is_plain() || format.levels().iter().all(code))
+}
+
 /// Whether kernels can walk through the levels of an access that are not plain: coordinates are enumerated in order, or they
 /// are looked up and something else says where, so that no loop has to try every coordinate of the dimension.
 fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bool {
