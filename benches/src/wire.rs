@@ -36,7 +36,7 @@ fn write_result(out: &mut impl Write, case: &Case) -> Result<()> {
 fn write_tensor(out: &mut impl Write, tensor: &DynTensor) -> Result<()> {
     write_shape(out, tensor.dims(), tensor.format().mode_order())?;
     for (level, arrays) in tensor.format().levels().iter().zip(tensor.levels()) {
-        ensure!(matches!(*level, Level::DENSE | Level::COMPRESSED), "its levels are neither dense nor compressed");
+        ensure!([Level::DENSE, Level::COMPRESSED].contains(level), "its levels are neither dense nor compressed");
         number(out, u64::from(*level == Level::COMPRESSED))?;
         for (_, array) in arrays.arrays() {
             let numbers = array.as_slice::<u32>().context("its indices are not of 32 bits")?;

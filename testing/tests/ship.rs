@@ -205,8 +205,7 @@ impl Program {
                 };
                 let level = |level: usize| &operand.levels()[level];
                 let buffer = match *binding {
-                    Binding::Level(_, number, Part::Positions) => level(number).pos(),
-                    Binding::Level(_, number, Part::Coordinates) => level(number).crd(),
+                    Binding::Level(_, number, part) => level(number).array(part.name),
                     _ => Some(operand.values()),
                 };
                 buffer.ok_or_else(|| fault("an array is missing"))?.as_bytes().to_vec()
@@ -286,19 +285,18 @@ impl Program {
         };
         let array = |level: usize, part: Part| Binding::Level(result, level, part);
         for (number, level) in format.levels().iter().enumerate() {
-            match level.kind {
-                LevelKind::Dense => {
-                    let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
-                }
-                LevelKind::Compressed => {
-                    text += &show(array(number, Part::Positions), "n + 1");
-                    if let Some((name, _)) = self.result_array(step, array(number, Part::Positions)) {
-                        let _ = writeln!(text, "    n = args.{name}[n];");
-                    }
-                    text += &show(array(number, Part::Coordinates), "n");
-                }
-                LevelKind::Singleton => text += &show(array(number, Part::Coordinates), "n"),
+            // Results are assembled in plain levels.
+            if level.kind == LevelKind::DENSE {
+                let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
+                continue;
             }
+            if level.kind == LevelKind::COMPRESSED {
+                text += &show(array(number, Part::POSITIONS), "n + 1");
+                if let Some((name, _)) = self.result_array(step, array(number, Part::POSITIONS)) {
+                    let _ = writeln!(text, "    n = args.{name}[n];");
+                }
+            }
+            text += &show(array(number, Part::COORDINATES), "n");
         }
         text + &show(Binding::Values(result), "n")
     }
@@ -315,13 +313,13 @@ impl Program {
         let mut levels = Vec::new();
         for (number, level) in declared.format.levels().iter().enumerate() {
             let part = |part| Binding::Level(result, number, part);
-            levels.push(match level.kind {
-                LevelKind::Dense => LevelStorage::dense(dims[declared.format.mode_order()[number]]),
-                LevelKind::Compressed => LevelStorage::compressed(
-                    next(part(Part::Positions), DType::U32)?,
-                    next(part(Part::Coordinates), DType::U32)?,
-                ),
-                LevelKind::Singleton => LevelStorage::singleton(next(part(Part::Coordinates), DType::U32)?),
+            levels.push(if level.kind == LevelKind::DENSE {
+                LevelStorage::dense(dims[declared.format.mode_order()[number]])
+            } else if level.kind == LevelKind::COMPRESSED {
+                let pos = next(part(Part::POSITIONS), DType::U32)?;
+                LevelStorage::compressed(pos, next(part(Part::COORDINATES), DType::U32)?)
+            } else {
+                LevelStorage::singleton(next(part(Part::COORDINATES), DType::U32)?)
             });
         }
         let values = next(Binding::Values(result), declared.dtype)?;

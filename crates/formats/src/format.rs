@@ -64,7 +64,8 @@ impl IndexWidth {
 pub struct Format {
     levels: Vec<Level>,
     mode_order: Vec<usize>,
-    map: Option<Map>,
+    /// Boxed: few formats have one, and formats are part of errors.
+    map: Option<Box<Map>>,
     /// Width of position arrays.
     pub positions: IndexWidth,
     /// Width of coordinate arrays.
@@ -143,7 +144,9 @@ impl Format {
             return Format::new(levels, mode_order);
         }
         match Map::new(terms.clone()) {
-            Some(map) if map.terms().len() == levels.len() => Ok(Format { map: Some(map), ..Format::natural(levels) }),
+            Some(map) if map.terms().len() == levels.len() => {
+                Ok(Format { map: Some(Box::new(map)), ..Format::natural(levels) })
+            }
             _ => Err(FormatError::ModeOrder(text())),
         }
     }
@@ -230,7 +233,7 @@ impl Format {
 
     /// Diagonals: those in which something is stored, each with a place for every row.
     pub fn dia() -> Format {
-        let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]);
+        let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).map(Box::new);
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
     }
 
@@ -281,7 +284,7 @@ impl Format {
             return Ok(Format { positions, coordinates, ..Format::new(self.levels, mode_order)? });
         };
         Format::new(vec![Level::DENSE; map.order()], mode_order.clone())?;
-        let map = Some(map.relabeled(|d| mode_order[d]));
+        let map = Some(Box::new(map.relabeled(|d| mode_order[d])));
         Ok(Format { map, ..self })
     }
 
@@ -307,12 +310,12 @@ impl Format {
 
     /// The number of dimensions; without a map, that of levels.
     pub fn order(&self) -> usize {
-        self.map.as_ref().map_or(self.levels.len(), Map::order)
+        self.map.as_ref().map_or(self.levels.len(), |map| map.order())
     }
 
     /// What the levels store, where that is not one dimension each.
     pub fn map(&self) -> Option<&Map> {
-        self.map.as_ref()
+        self.map.as_deref()
     }
 
     /// The format of the stored tensor: the same levels, whose dimensions are the stored ones.
