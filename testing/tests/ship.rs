@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::{DType, LevelKind};
+use lacunar_formats::{DType, Holds, LevelKind};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
 use lacunar_runtime::Buffer;
@@ -205,8 +205,7 @@ impl Program {
                 };
                 let level = |level: usize| &operand.levels()[level];
                 let buffer = match *binding {
-                    Binding::Level(_, number, Part::Positions) => level(number).pos(),
-                    Binding::Level(_, number, Part::Coordinates) => level(number).crd(),
+                    Binding::Level(_, number, part) => level(number).array(part.name),
                     _ => Some(operand.values()),
                 };
                 buffer.ok_or_else(|| fault("an array is missing"))?.as_bytes().to_vec()
@@ -286,18 +285,15 @@ impl Program {
         };
         let array = |level: usize, part: Part| Binding::Level(result, level, part);
         for (number, level) in format.levels().iter().enumerate() {
-            match level.kind {
-                LevelKind::Dense => {
-                    let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
+            if level.kind == LevelKind::DENSE {
+                let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
+            }
+            for &part in level.kind.info().parts {
+                let edges = part.holds == Holds::Positions;
+                text += &show(array(number, part), if edges { "n + 1" } else { "n" });
+                if let (true, Some((name, _))) = (edges, self.result_array(step, array(number, part))) {
+                    let _ = writeln!(text, "    n = args.{name}[n];");
                 }
-                LevelKind::Compressed => {
-                    text += &show(array(number, Part::Positions), "n + 1");
-                    if let Some((name, _)) = self.result_array(step, array(number, Part::Positions)) {
-                        let _ = writeln!(text, "    n = args.{name}[n];");
-                    }
-                    text += &show(array(number, Part::Coordinates), "n");
-                }
-                LevelKind::Singleton => text += &show(array(number, Part::Coordinates), "n"),
             }
         }
         text + &show(Binding::Values(result), "n")
@@ -314,15 +310,10 @@ impl Program {
         };
         let mut levels = Vec::new();
         for (number, level) in declared.format.levels().iter().enumerate() {
-            let part = |part| Binding::Level(result, number, part);
-            levels.push(match level.kind {
-                LevelKind::Dense => LevelStorage::dense(dims[declared.format.mode_order()[number]]),
-                LevelKind::Compressed => LevelStorage::compressed(
-                    next(part(Part::Positions), DType::U32)?,
-                    next(part(Part::Coordinates), DType::U32)?,
-                ),
-                LevelKind::Singleton => LevelStorage::singleton(next(part(Part::Coordinates), DType::U32)?),
-            });
+            let parts = level.kind.info().parts.iter();
+            let arrays = parts.map(|part| next(Binding::Level(result, number, *part), DType::U32));
+            let (arrays, size) = (arrays.collect::<Result<_, _>>()?, dims[declared.format.mode_order()[number]]);
+            levels.push(LevelStorage::new(level.kind, size, arrays));
         }
         let values = next(Binding::Values(result), declared.dtype)?;
         DynTensor::from_parts(dims, &declared.format, levels, values).map_err(|error| error.to_string())
