@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::{DType, LevelKind};
+use lacunar_formats::{DType, Holds, LevelKind};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
 use lacunar_runtime::Buffer;
@@ -285,18 +285,16 @@ impl Program {
         };
         let array = |level: usize, part: Part| Binding::Level(result, level, part);
         for (number, level) in format.levels().iter().enumerate() {
-            // Results are assembled in plain levels.
             if level.kind == LevelKind::DENSE {
                 let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
-                continue;
             }
-            if level.kind == LevelKind::COMPRESSED {
-                text += &show(array(number, Part::POSITIONS), "n + 1");
-                if let Some((name, _)) = self.result_array(step, array(number, Part::POSITIONS)) {
+            for &part in level.kind.info().parts {
+                let edges = part.holds == Holds::Positions;
+                text += &show(array(number, part), if edges { "n + 1" } else { "n" });
+                if let (true, Some((name, _))) = (edges, self.result_array(step, array(number, part))) {
                     let _ = writeln!(text, "    n = args.{name}[n];");
                 }
             }
-            text += &show(array(number, Part::COORDINATES), "n");
         }
         text + &show(Binding::Values(result), "n")
     }
@@ -312,15 +310,10 @@ impl Program {
         };
         let mut levels = Vec::new();
         for (number, level) in declared.format.levels().iter().enumerate() {
-            let part = |part| Binding::Level(result, number, part);
-            levels.push(if level.kind == LevelKind::DENSE {
-                LevelStorage::dense(dims[declared.format.mode_order()[number]])
-            } else if level.kind == LevelKind::COMPRESSED {
-                let pos = next(part(Part::POSITIONS), DType::U32)?;
-                LevelStorage::compressed(pos, next(part(Part::COORDINATES), DType::U32)?)
-            } else {
-                LevelStorage::singleton(next(part(Part::COORDINATES), DType::U32)?)
-            });
+            let parts = level.kind.info().parts.iter();
+            let arrays = parts.map(|part| next(Binding::Level(result, number, *part), DType::U32));
+            let (arrays, size) = (arrays.collect::<Result<_, _>>()?, dims[declared.format.mode_order()[number]]);
+            levels.push(LevelStorage::new(level.kind, size, arrays));
         }
         let values = next(Binding::Values(result), declared.dtype)?;
         DynTensor::from_parts(dims, &declared.format, levels, values).map_err(|error| error.to_string())

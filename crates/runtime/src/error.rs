@@ -134,7 +134,7 @@ pub enum StorageError {
     #[error("the entries under {prefix} do not fit format `{format}`: {reason}")]
     NotRepresentable {
         /// The format.
-        format: Format,
+        format: Box<Format>,
         /// The coordinates of the levels above, in level order.
         prefix: String,
         /// What does not fit, and what would.

@@ -149,7 +149,11 @@ impl Segments<'_> {
 }
 
 fn not_representable(place: Place, position: usize, reason: String) -> StorageError {
-    StorageError::NotRepresentable { format: place.format.clone(), prefix: format!("position {position}"), reason }
+    StorageError::NotRepresentable {
+        format: Box::new(place.format.clone()),
+        prefix: format!("position {position}"),
+        reason,
+    }
 }
 
 /// Numbers as an index array of a width.

@@ -130,6 +130,8 @@ pub struct LevelStorage {
 impl LevelStorage {
     /// A level of a kind for a dimension of `size` coordinates, with the arrays of the kind's parts.
     pub fn new(kind: LevelKind, size: u64, arrays: Vec<Buffer>) -> LevelStorage {
+        // The arrays of these are all there is to them: wherever they come from, they are the same.
+        let size = if [LevelKind::COMPRESSED, LevelKind::SINGLETON].contains(&kind) { 0 } else { size };
         LevelStorage { kind, size, arrays }
     }
 

@@ -120,5 +120,5 @@ fn not_representable(
         );
         (format!("({})", prefix.join(", ")), reason)
     };
-    StorageError::NotRepresentable { format: place.format.clone(), prefix, reason }
+    StorageError::NotRepresentable { format: Box::new(place.format.clone()), prefix, reason }
 }
