@@ -14,14 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
-use lacunar_compiler::levels::Part;
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::{DType, Holds, LevelKind};
+use lacunar_formats::DType;
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
-use lacunar_runtime::Buffer;
 use lacunar_runtime::coo::Coo;
 use lacunar_runtime::storage::LevelStorage;
+use lacunar_runtime::{Buffer, StorageError};
 use lacunar_testing::case::CaseFile;
 use lacunar_testing::data;
 use lacunar_testing::instance::Instance;
@@ -203,9 +202,8 @@ impl Program {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(place) => place.insert(self.operand(instance, step, tensor)?),
                 };
-                let level = |level: usize| &operand.levels()[level];
                 let buffer = match *binding {
-                    Binding::Level(_, number, part) => level(number).array(part.name),
+                    Binding::Level(_, level, part) => operand.levels()[level].array(part.name),
                     _ => Some(operand.values()),
                 };
                 buffer.ok_or_else(|| fault("an array is missing"))?.as_bytes().to_vec()
@@ -263,59 +261,49 @@ impl Program {
         step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
     }
 
-    /// The parameter of the result with a binding: its name and type.
-    fn result_array<'s>(&self, step: &'s Step, wanted: Binding) -> Option<(&'s str, DType)> {
-        let mut params = step.function.params.iter().zip(&step.interface.bindings);
-        params.find_map(|(param, binding)| match param {
-            Param::Array(id) if *binding == wanted => {
-                Some((step.function.arrays[*id].name.as_str(), step.function.arrays[*id].elem))
+    /// The arrays of the result among the parameters: what they are, and their names and types.
+    fn result_arrays<'s>(&self, step: &'s Step) -> impl Iterator<Item = (Binding, &'s str, DType)> {
+        let params = step.function.params.iter().zip(&step.interface.bindings);
+        params.filter_map(|(param, &binding)| match (param, binding) {
+            (Param::Array(id), Binding::Values(tensor) | Binding::Level(tensor, ..)) if tensor == step.plan.result => {
+                let array = &step.function.arrays[*id];
+                Some((binding, array.name.as_str(), array.elem))
             }
             _ => None,
         })
     }
 
-    /// Statements that write the result's arrays, level after level.
+    /// Statements that write the result's arrays, each with all that there is room for.
     fn prints(&self, step: &Step) -> String {
-        let (result, dims) = (step.plan.result, self.dims(step));
-        let format = &step.plan.kernel.tensors[result].format;
-        let mut text = "    uint64_t n = 1;\n".to_string();
-        let show = |binding: Binding, len: &str| match self.result_array(step, binding) {
-            Some((name, _)) => format!("    show(args.{name}, ({len}) * sizeof *args.{name});\n"),
-            None => "    show(NULL, 0);\n".to_string(),
-        };
-        let array = |level: usize, part: Part| Binding::Level(result, level, part);
-        for (number, level) in format.levels().iter().enumerate() {
-            if level.kind == LevelKind::DENSE {
-                let _ = writeln!(text, "    n *= {};", dims[format.mode_order()[number]]);
-            }
-            for &part in level.kind.info().parts {
-                let edges = part.holds == Holds::Positions;
-                text += &show(array(number, part), if edges { "n + 1" } else { "n" });
-                if let (true, Some((name, _))) = (edges, self.result_array(step, array(number, part))) {
-                    let _ = writeln!(text, "    n = args.{name}[n];");
-                }
-            }
-        }
-        text + &show(Binding::Values(result), "n")
+        let print = |(_, name, _)| format!("    show(args.{name}, args.{name}_capacity * sizeof *args.{name});\n");
+        self.result_arrays(step).map(print).collect()
     }
 
     /// The result that the program has written.
     fn read(&self, step: &Step, output: &str) -> Result<DynTensor, String> {
         let (result, dims) = (step.plan.result, self.dims(step));
         let declared = &step.plan.kernel.tensors[result];
-        let mut lines = output.lines();
-        let mut next = |binding: Binding, or: DType| -> Result<Buffer, String> {
-            let dtype = self.result_array(step, binding).map_or(or, |(_, dtype)| dtype);
-            buffer(dtype, lines.next().ok_or("the program wrote too little")?)
-        };
-        let mut levels = Vec::new();
-        for (number, level) in declared.format.levels().iter().enumerate() {
-            let parts = level.kind.info().parts.iter();
-            let arrays = parts.map(|part| next(Binding::Level(result, number, *part), DType::U32));
-            let (arrays, size) = (arrays.collect::<Result<_, _>>()?, dims[declared.format.mode_order()[number]]);
-            levels.push(LevelStorage::new(level.kind, size, arrays));
+        let mut written: HashMap<Binding, Buffer> = HashMap::new();
+        for ((binding, _, dtype), line) in self.result_arrays(step).zip(output.lines()) {
+            written.insert(binding, buffer(dtype, line)?);
         }
-        let values = next(Binding::Values(result), declared.dtype)?;
+        let mut take = |wanted: Binding, len: u64| -> Result<Buffer, StorageError> {
+            let argument = |what: &'static str| StorageError::Length { what: what.into(), found: 0, expected: len };
+            let mut buffer = written.remove(&wanted).ok_or_else(|| argument("an array that the kernel made"))?;
+            let len = usize::try_from(len).ok().filter(|&len| len <= buffer.len());
+            buffer.truncate(len.ok_or_else(|| argument("the elements that the kernel wrote"))?);
+            Ok(buffer)
+        };
+        let (mut levels, mut positions) = (Vec::new(), 1);
+        for (number, level) in declared.format.levels().iter().enumerate() {
+            let size = dims[declared.format.mode_order()[number]];
+            let mut of_level = |part, len| take(Binding::Level(result, number, part), len);
+            let received = LevelStorage::receive(level.kind, size, positions, &mut of_level);
+            let (storage, count) = received.map_err(|error| error.to_string())?;
+            levels.push(storage);
+            positions = count;
+        }
+        let values = take(Binding::Values(result), positions).map_err(|error| error.to_string())?;
         DynTensor::from_parts(dims, &declared.format, levels, values).map_err(|error| error.to_string())
     }
 }
