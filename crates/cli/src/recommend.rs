@@ -1,7 +1,8 @@
 //! Which format suits a matrix: what `lacunar info` recommends, and why.
 //!
 //! A product of a sparse matrix and a vector reads the matrix once, so that formats are compared by their bytes: coordinates
-//! that blocks or diagonals save, against the zeros that fill them up.
+//! that blocks or diagonals save, against the zeros that fill them up. Loops over short rows cost more than their bytes; slots
+//! run several rows at once.
 //!
 //! ```text
 //! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr
@@ -31,6 +32,9 @@ pub struct Candidate {
     pub bytes: u64,
     /// What speaks for it, or against it.
     pub why: String,
+    /// What a product with a vector costs by estimate, in bytes that it could read meanwhile.
+    #[serde(skip)]
+    cost: u64,
     /// The median time of `y(i) = A(i,j) * x(j)`, in milliseconds, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spmv_ms: Option<f64>,
@@ -38,7 +42,11 @@ pub struct Candidate {
 
 /// Sizes of square blocks that are looked at.
 const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
-/// A format other than csr has to save this part of its bytes.
+/// Rows of a slice: the lanes of a vector.
+const SLICE: u64 = 8;
+/// What the loop over a row, or over a row of blocks, costs: measured on roads (3 entries a row) and meshes (6).
+const LOOP: u64 = 24;
+/// A format other than csr has to save this part of its cost.
 const SAVING: f64 = 0.1;
 /// How many times as many bytes as csr a candidate may have.
 const FAR: u64 = 2;
@@ -50,7 +58,7 @@ const LONG: f64 = 0.5;
 pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate> {
     let value = by_rows.dtype().size() as u64;
     let nnz = by_rows.nnz();
-    let csr = candidate("csr", by_rows.bytes(), "coordinates of every entry");
+    let csr = candidate("csr", by_rows.bytes(), rows, "coordinates of every entry");
     let Some((starts, crd)) = arrays(by_rows) else { return vec![csr] };
     let mut found = Vec::new();
     for block in BLOCKS.into_iter().filter(|block| *block <= rows.min(columns)) {
@@ -58,18 +66,24 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
         let full = nnz as f64 / (blocks * block * block).max(1) as f64;
         let bytes = blocks.saturating_mul(block * block * value + 4) + (rows.div_ceil(block) + 1) * 4;
         let why = format!("blocks of {block} x {block} are {:.0}% full", 100.0 * full);
-        found.push(candidate(&format!("bcsr({block},{block})"), bytes, &why));
+        found.push(candidate(&format!("bcsr({block},{block})"), bytes, rows.div_ceil(block), &why));
     }
+    let (slices, places) = (rows.div_ceil(SLICE), count_slots(starts, rows));
+    let mean = nnz as f64 / rows.max(1) as f64;
+    let full = 100.0 * nnz as f64 / places.max(1) as f64;
+    let why = format!("rows of {mean:.1} entries, {SLICE} at a time in vector lanes, {full:.0}% full");
+    let bytes = places.saturating_mul(value + 4).saturating_add((slices + 1) * 4);
+    found.push(candidate(&format!("sell({SLICE})"), bytes, slices, &why));
     let diagonals = count_diagonals(starts, crd, rows, columns);
     let places = diagonals.saturating_mul(rows);
     let why = format!("{diagonals} diagonals, {:.0}% full", 100.0 * nnz as f64 / places.max(1) as f64);
-    found.push(candidate("dia", places.saturating_mul(value).saturating_add(diagonals * 4), &why));
+    found.push(candidate("dia", places.saturating_mul(value).saturating_add(diagonals * 4), 0, &why));
     let all = rows.saturating_mul(columns);
     let why = format!("{:.1}% of all places hold entries", 100.0 * nnz as f64 / all.max(1) as f64);
-    found.push(candidate("dense", all.saturating_mul(value), &why));
+    found.push(candidate("dense", all.saturating_mul(value), 0, &why));
     found.retain(|other| other.bytes <= csr.bytes.saturating_mul(FAR));
     found.push(csr);
-    rank(&mut found, |one| one.bytes as f64);
+    rank(&mut found, |one| one.cost as f64);
     found
 }
 
@@ -124,8 +138,10 @@ pub fn text(found: &[Candidate]) -> Vec<String> {
     lines
 }
 
-fn candidate(format: &str, bytes: u64, why: &str) -> Candidate {
-    Candidate { format: format.to_string(), bytes, why: why.to_string(), spmv_ms: None }
+/// `loops` says how many loops over entries a product consists of.
+fn candidate(format: &str, bytes: u64, loops: u64, why: &str) -> Candidate {
+    let cost = bytes.saturating_add(loops.saturating_mul(LOOP));
+    Candidate { format: format.to_string(), bytes, why: why.to_string(), cost, spmv_ms: None }
 }
 
 /// The least first, unless csr is hardly more.
@@ -143,6 +159,12 @@ fn arrays(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
 /// The places of the coordinates of a row.
 fn row_of(starts: Indices<'_>, row: u64) -> std::ops::Range<usize> {
     starts.get(row as usize) as usize..starts.get(row as usize + 1) as usize
+}
+
+/// How many places slots have, in slices of rows.
+fn count_slots(starts: Indices<'_>, rows: u64) -> u64 {
+    let longest = |first: u64| (first..rows.min(first + SLICE)).map(|row| row_of(starts, row).len() as u64).max();
+    (0..rows).step_by(SLICE as usize).filter_map(longest).sum::<u64>() * SLICE
 }
 
 /// How many blocks of a size have entries.
@@ -199,6 +221,10 @@ mod tests {
             .collect();
         assert_eq!(best(&csr([200, 200], &line)), "dia");
         let scattered: Vec<[u64; 2]> = (0..300u64).map(|k| [k * 7 % 300, k * k % 299]).collect();
-        assert_eq!(best(&csr([300, 300], &scattered)), "csr");
+        assert_eq!(best(&csr([300, 300], &scattered)), "sell(8)");
+        let heavy: Vec<[u64; 2]> = scattered.iter().copied().chain((0..299).map(|j| [(j * 31) % 300, j])).collect();
+        let rows: Vec<[u64; 2]> =
+            heavy.iter().flat_map(|&[i, j]| (0..8).map(move |k| [i, (j + 37 * k) % 300])).collect();
+        assert_eq!(best(&csr([300, 300], &rows)), "csr");
     }
 }
