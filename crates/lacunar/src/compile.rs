@@ -251,7 +251,9 @@ fn fit_widths(program: &mut Program) {
         program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Result).map(|(id, _)| id).collect();
     for id in results {
         let tensor = &mut program.tensors[id];
-        let largest = tensor.dims.iter().flatten().copied().max().unwrap_or(0);
+        let dims: Option<Vec<u64>> = tensor.dims.iter().copied().collect();
+        let stored = tensor.format.map().zip(dims).and_then(|(map, dims)| map.stored_dims(&dims)).unwrap_or_default();
+        let largest = tensor.dims.iter().chain(&stored).flatten().copied().max().unwrap_or(0);
         let coordinates =
             lacunar_formats::IndexWidth::for_max(largest.saturating_sub(1)).wider(tensor.format.coordinates);
         let positions = widest.unwrap_or(tensor.format.positions);
