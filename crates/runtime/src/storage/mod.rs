@@ -6,8 +6,8 @@
 //! implementation of [`LevelArrays`] in [`STORAGE`]; nothing here names it.
 //!
 //! Dense, compressed and singleton levels are *plain*: tensors of these are packed from lists and converted at the speed of
-//! memory ([`crate::pack`], [`crate::convert`]). All others are made of plain ones and turned into them
-//! ([`crate::spread`]), level by level.
+//! memory (`pack.rs`, `convert.rs`). All others are made of plain ones and turned into them
+//! (`spread.rs`), level by level.
 //!
 //! ```text
 //! csr of  [ 5 . 6 ]    level 0 dense, size 3         positions 0 1 2
@@ -97,7 +97,7 @@ pub trait LevelArrays: Sync {
     /// What is wrong.
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError>;
 
-    /// Stores the coordinates of a plain level (dense, compressed or singleton): see [`crate::spread`].
+    /// Stores the coordinates of a plain level (dense, compressed or singleton): see `spread.rs`.
     ///
     /// # Errors
     /// The level cannot hold the coordinates, or memory is refused.
