@@ -202,7 +202,7 @@ fn matrix_info(rows: u64, columns: u64, by_rows: &DynTensor, by_columns: &DynTen
 }
 
 /// The index arrays of a dense level above a compressed one.
-fn compressed(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
+pub(crate) fn compressed(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
     let level = tensor.levels().get(1)?;
     Some((level.pos()?.indices()?, level.crd()?.indices()?))
 }

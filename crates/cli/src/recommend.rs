@@ -21,6 +21,7 @@ use lacunar_runtime::buffer::Indices;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::info::compressed;
 use crate::measure::bytes_text;
 
 /// A format that may suit a matrix.
@@ -59,7 +60,7 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
     let value = by_rows.dtype().size() as u64;
     let nnz = by_rows.nnz();
     let csr = candidate("csr", by_rows.bytes(), rows, "coordinates of every entry");
-    let Some((starts, crd)) = arrays(by_rows) else { return vec![csr] };
+    let Some((starts, crd)) = compressed(by_rows) else { return vec![csr] };
     let mut found = Vec::new();
     for block in BLOCKS.into_iter().filter(|block| *block <= rows.min(columns)) {
         let blocks = count_blocks(starts, crd, rows, columns, block);
@@ -148,12 +149,6 @@ fn candidate(format: &str, bytes: u64, loops: u64, why: &str) -> Candidate {
 fn rank(found: &mut [Candidate], cost: impl Fn(&Candidate) -> f64) {
     let judged = |one: &Candidate| cost(one) * if one.format == "csr" { 1.0 - SAVING } else { 1.0 };
     found.sort_by(|a, b| judged(a).total_cmp(&judged(b)));
-}
-
-/// The index arrays of a csr matrix.
-fn arrays(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
-    let level = tensor.levels().get(1)?;
-    Some((level.pos()?.indices()?, level.crd()?.indices()?))
 }
 
 /// The places of the coordinates of a row.
