@@ -25,7 +25,7 @@ use lacunar_notation::{
 };
 use rustc_hash::FxHashMap;
 
-use super::Conversion;
+use super::{Conversion, free_name};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::{fresh_name, make_explicit};
 
@@ -480,12 +480,7 @@ impl Rewriter<'_> {
     /// A further tensor that is another one of the program.
     fn alias(&mut self, source: TensorId, what: &str) -> TensorId {
         let info = self.source.tensors[source].clone();
-        let base = format!("{}_{what}", info.name);
-        let taken = |name: &str| self.done.program.tensors.iter().any(|(_, tensor)| tensor.name == name);
-        let mut name = base;
-        while taken(&name) {
-            name.push('_');
-        }
+        let name = free_name(&self.done.program.tensors, &format!("{}_{what}", info.name));
         let tensor = self.done.program.tensors.push(lacunar_notation::Tensor { name, ..info });
         self.done.aliases.push(Conversion { tensor, source });
         tensor

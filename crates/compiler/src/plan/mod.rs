@@ -31,7 +31,7 @@ pub use copy::Copied;
 pub use insert::unknown_pattern;
 pub use maps::over_stored_dimensions;
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::{Arena, Diagnostic, Span};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
 use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
@@ -337,7 +337,7 @@ fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conve
         return known.tensor;
     }
     let tensor = Tensor {
-        name: free_name(kernel, &format!("{}_old", kernel.tensors[result].name)),
+        name: free_name(&kernel.tensors, &format!("{}_old", kernel.tensors[result].name)),
         role: Role::Input,
         span: Span::NONE,
         ..kernel.tensors[result].clone()
@@ -356,7 +356,7 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
         return known.tensor;
     }
     let tensor = Tensor {
-        name: free_name(kernel, &format!("{}_by_order", kernel.tensors[source].name)),
+        name: free_name(&kernel.tensors, &format!("{}_by_order", kernel.tensors[source].name)),
         format: format.clone(),
         ..kernel.tensors[source].clone()
     };
@@ -365,8 +365,8 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
     tensor
 }
 
-fn free_name(kernel: &Kernel, base: &str) -> String {
-    let taken = |name: &str| kernel.tensors.iter().any(|(_, tensor)| tensor.name == name);
+fn free_name(tensors: &Arena<Tensor>, base: &str) -> String {
+    let taken = |name: &str| tensors.iter().any(|(_, tensor)| tensor.name == name);
     let mut name = base.to_string();
     while taken(&name) {
         name.push('_');
