@@ -9,7 +9,8 @@ use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
 use super::Search;
 use super::cost::cost;
-use super::storage::{appends_in, distinct_accesses, is_concordant};
+use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
+use crate::iterate::iterators::AccessKey;
 
 /// How many prefixes a search keeps.
 const BEAM: usize = 24;
@@ -112,10 +113,21 @@ fn first_agreeing(natural: &[VarId], agrees: &impl Fn(&[VarId]) -> bool) -> Opti
     extend(&mut Vec::new(), natural, agrees, &mut 5040)
 }
 
-/// The result's variables in the order of its levels, then the others as they occur.
+/// The result's variables in the order of its levels, then the others as they occur; where the result is dense, before them
+/// those of the first operand that is walked through by stored dimensions.
 pub(super) fn natural_order(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> Vec<VarId> {
-    let modes = kernel.tensors[lhs.tensor].format.mode_order();
-    let mut order: Vec<VarId> = modes.iter().map(|&mode| lhs.vars[mode]).collect();
+    let levels = |access: &AccessKey| -> Vec<VarId> {
+        kernel.tensors[access.tensor].format.mode_order().iter().map(|&mode| access.vars[mode]).collect()
+    };
+    let mut order = match distinct_accesses(rhs).iter().find(|access| is_walked(kernel, access)) {
+        Some(walked) if kernel.tensors[lhs.tensor].format.is_dense() => levels(walked),
+        _ => Vec::new(),
+    };
+    for var in levels(&AccessKey::from(lhs)) {
+        if !order.contains(&var) {
+            order.push(var);
+        }
+    }
     rhs.visit(&mut |expr| {
         let vars = match &expr.kind {
             ExprKind::Access(access) => &access.vars,

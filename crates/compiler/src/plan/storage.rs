@@ -32,9 +32,13 @@ pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]
 /// Whether the loops reach all levels of a tensor that is walked through by stored dimensions in their order.
 pub(super) fn is_walked_in_order(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let tensor = &kernel.tensors[access.tensor];
-    let walked = tensor.view.as_ref().is_some_and(|view| view.format.map().is_some());
     let ranks: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| rank(order, access.vars[mode])).collect();
-    !walked || ranks.is_sorted()
+    !is_walked(kernel, access) || ranks.is_sorted()
+}
+
+/// Whether a tensor is walked through by the stored dimensions of a format with a map.
+pub(super) fn is_walked(kernel: &Kernel, access: &AccessKey) -> bool {
+    kernel.tensors[access.tensor].view.as_ref().is_some_and(|view| view.format.map().is_some())
 }
 
 /// The accesses that loops in an order cannot follow, each with a format that they can: those whose storage order they
