@@ -53,6 +53,11 @@ impl Layout {
         self.masks[level] == 0
     }
 
+    /// What a level's coordinate adds to a key for each 1; 0 if its size is 1, and it has no bits.
+    pub fn unit<K: Key>(&self, level: usize) -> K {
+        if self.is_single(level) { K::ZERO } else { K::ZERO.with(1, self.shifts[level]) }
+    }
+
     /// The lowest bit of a level's coordinate.
     pub fn shift(&self, level: usize) -> u32 {
         self.shifts[level]

@@ -20,7 +20,7 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{Format, IndexWidth, LevelKind};
+use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
 use rayon::slice::ParallelSliceMut;
 
 use crate::accumulate::Accumulate;
@@ -32,7 +32,6 @@ use crate::error::StorageError;
 use crate::keys::{Access, Columns, Entries, Keyed, Layout, with_access};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
-use crate::remap;
 use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Place};
 use crate::tensor::Tensor;
@@ -43,8 +42,9 @@ use crate::tensor::Tensor;
 /// The list contradicts itself, does not fit the format, or memory is refused.
 pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     check(&coo, format)?;
-    if let Some(map) = format.map() {
-        return remap::pack(coo, format, map);
+    if format.map().is_some() {
+        let plain = plain_format(&coo.dims, coo.len() as u64);
+        return pack(coo, &plain)?.convert(format);
     }
     if !format.is_plain() {
         return pack(coo, &format.plain())?.spread(format);
@@ -107,6 +107,18 @@ pub(crate) fn widen(format: &Format, dims: &[u64], entries: u64) -> Format {
     let coordinates = std::cmp::max(format.coordinates, IndexWidth::for_max(largest));
     format.clone().with_widths(positions, coordinates)
 }
+
+/// A plain format for any tensor with so many entries: rows, or compressed levels where most rows would be empty.
+pub(crate) fn plain_format(dims: &[u64], entries: u64) -> Format {
+    let order = dims.len();
+    let rows_fit = dims.first().is_some_and(|&rows| rows / ROWS <= entries);
+    let level = |level: usize| if level == 0 && order > 1 && rows_fit { Level::DENSE } else { Level::COMPRESSED };
+    let natural = (0..order).collect();
+    Format::new((0..order).map(level).collect(), natural).unwrap_or_else(|_| Format::csf(order))
+}
+
+/// Rows without entries are as many as this for each entry, at most, where every row is written down.
+const ROWS: u64 = 4;
 
 fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
     let order = coo.dims.len();

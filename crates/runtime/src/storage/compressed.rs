@@ -12,7 +12,7 @@ use lacunar_formats::{IndexWidth, LevelKind};
 use linkme::distributed_slice;
 
 use super::{
-    Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
+    Assembly,     Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
     checked_indices, last,
 };
 use crate::array::{Array, Plain};
@@ -45,6 +45,10 @@ impl LevelArrays for Compressed {
         check_edges(level, 0, parents, crd.len() as u64, place)?;
         check_range(crd, place)?;
         Ok(crd.len() as u64)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Distinct
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {

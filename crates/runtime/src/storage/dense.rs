@@ -12,7 +12,7 @@
 use lacunar_formats::{IndexWidth, LevelKind};
 use linkme::distributed_slice;
 
-use super::{Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
+use super::{Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
 use crate::array::{Array, Plain};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, with_access};
@@ -44,6 +44,10 @@ impl LevelArrays for Dense {
         }
         self.positions(level, parents)
             .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Full
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {

@@ -12,7 +12,7 @@ use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
-    Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
+    Assembly,     Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::Indices;
@@ -44,6 +44,10 @@ impl LevelArrays for Singleton {
         check_length(level, 0, parents, place)?;
         check_range(crd, place)?;
         Ok(parents)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Single { absent: false }
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
