@@ -26,7 +26,7 @@ use crate::cast;
 use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::forms::Form;
-use crate::keys::{Entries, Keyed, Layout};
+use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
 use crate::placed;
 use crate::remap;
@@ -90,6 +90,10 @@ impl Tensor {
                 return result;
             }
         }
+        if unsorted == 0 && !padded && self.format().map().is_none() {
+            let entries = Entries::Columns(self.columns(&format)?);
+            return build(self.dims().to_vec(), format, entries, self.values().try_clone()?);
+        }
         let layout = Layout::new(&level_sizes(self.dims(), &format));
         match layout.bits() {
             0..=32 => convert_keyed(self, (format, padded), layout, Entries::Keys32),
@@ -97,6 +101,22 @@ impl Tensor {
             65..=128 => convert_keyed(self, (format, padded), layout, Entries::Keys128),
             _ => Tensor::from_coo(self.entries(padded)?, &format),
         }
+    }
+
+    /// The entries of a tensor of plain levels, by level of a format in which they are in the same order.
+    fn columns(&self, format: &Format) -> Result<Columns<'_>, StorageError> {
+        let stored_once =
+            |level: usize| self.format().levels()[level..].iter().all(|level| level.properties().branchless);
+        let column = |&dimension: &usize| -> Result<Column, StorageError> {
+            let level = self.format().level_of(dimension).unwrap_or(0);
+            // A level above others that have one position for each of its own has the coordinates of all entries.
+            match self.levels()[level].crd().and_then(Buffer::indices) {
+                Some(crd) if stored_once(level + 1) => Ok(Column::Borrowed(crd)),
+                _ => self.column(level).map(Column::Owned),
+            }
+        };
+        let columns = format.mode_order().iter().map(column).collect::<Result<_, _>>()?;
+        Ok(Columns { len: self.values().len(), columns })
     }
 
     /// Conversion from plain levels without a map to a format with one.
@@ -175,7 +195,7 @@ fn convert_keyed<K: Key>(
     source: &Tensor,
     (format, padded): (Format, bool),
     layout: Layout,
-    wrap: fn(Keyed<K>) -> Entries,
+    wrap: fn(Keyed<K>) -> Entries<'static>,
 ) -> Result<Tensor, StorageError> {
     let mut form = Form::<K>::zero(source.levels().len());
     for (level, &dimension) in format.mode_order().iter().enumerate() {
@@ -199,7 +219,7 @@ fn pack_mapped<K: Key>(
     (target, sizes, padded): (Format, Vec<u64>, bool),
     map: &Map,
     layout: Layout,
-    wrap: fn(Keyed<K>) -> Entries,
+    wrap: fn(Keyed<K>) -> Entries<'static>,
 ) -> Result<Tensor, StorageError> {
     let mut form = Form::<K>::zero(source.levels().len());
     for (level, &term) in map.terms().iter().enumerate() {
@@ -214,7 +234,7 @@ fn pack_form<K: Key>(
     form: &Form<K>,
     padded: bool,
     (dims, format): (Vec<u64>, Format),
-    (low, layout, wrap): (u32, Layout, fn(Keyed<K>) -> Entries),
+    (low, layout, wrap): (u32, Layout, fn(Keyed<K>) -> Entries<'static>),
 ) -> Result<Tensor, StorageError> {
     let mut keys = form.at_positions(source, source.levels().len())?;
     let kept = match padded {

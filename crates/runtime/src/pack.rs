@@ -29,7 +29,7 @@ use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::{with_element, with_word};
 use crate::error::StorageError;
-use crate::keys::{Access, Columns, Entries, Keyed, Layout, with_access};
+use crate::keys::{Access, Column, Columns, Entries, Keyed, Layout, with_access};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
 use crate::sort::{self, Key};
@@ -57,6 +57,7 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     let columns = in_level_order(coords, &format);
     let values = Buffer::from_values(values);
     if ascend(&columns, values.len()) {
+        let columns = columns.into_iter().map(Column::from).collect();
         let entries = Entries::Columns(Columns { len: values.len(), columns });
         return build(dims, format, entries, values);
     }
@@ -154,7 +155,8 @@ fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
     let dtype = values.dtype();
     let values = Buffer::from_values(values);
     let mut placed = Buffer::zeroed(dtype, positions)?;
-    let entries = Columns { len: values.len(), columns: in_level_order(coords, &format) };
+    let columns = in_level_order(coords, &format).into_iter().map(Column::from).collect();
+    let entries = Columns { len: values.len(), columns };
     let columns: Vec<_> = (0..sizes.len()).map(|level| entries.column(level)).collect();
     with_element!(dtype, T => {
         let from = values.as_slice::<T>().unwrap_or_default();
@@ -195,7 +197,11 @@ fn in_level_order(coords: Vec<Coordinates>, format: &Format) -> Vec<Coordinates>
     format.mode_order().iter().map(|&d| std::mem::replace(&mut coords[d], Coordinates::U32(Vec::new()))).collect()
 }
 
-fn pack_keyed<K: Key>(list: List, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
+fn pack_keyed<K: Key>(
+    list: List,
+    layout: Layout,
+    wrap: fn(Keyed<K>) -> Entries<'static>,
+) -> Result<Tensor, StorageError> {
     let List { dims, format, columns, values } = list;
     let mut keys = Array::<K>::zeroed(values.len())?;
     // Blocks of keys stay in the first-level cache while column after column is put in.
@@ -310,6 +316,7 @@ fn pack_columns(list: List) -> Result<Tensor, StorageError> {
         }
     }
     drop(firsts);
+    let columns = columns.into_iter().map(Column::from).collect();
     build(dims, format, Entries::Columns(Columns { len: count, columns }), summed)
 }
 

@@ -26,7 +26,7 @@ use crate::counting::{self, Parents, Share};
 use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
 use crate::forms::Form;
-use crate::keys::{Columns, Entries, Keyed, Layout};
+use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes};
 use crate::parallel;
 use crate::runs::{AnyRuns, with_runs};
@@ -133,7 +133,11 @@ impl Order<'_> {
         self.prefix.assemble(self.source.dims().to_vec(), self.format.clone(), offsets, arrays)
     }
 
-    fn convert_keyed<K: Key>(self, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
+    fn convert_keyed<K: Key>(
+        self,
+        layout: Layout,
+        wrap: fn(Keyed<K>) -> Entries<'static>,
+    ) -> Result<Tensor, StorageError> {
         let (offsets, keys, values) = self.sort::<K>(|level| layout.unit(level))?;
         drop(offsets);
         build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
@@ -223,7 +227,7 @@ impl Prefix {
     }
 
     /// Where the bins that are not empty start, with the number of entries at the end, and their coordinates.
-    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries), AllocError> {
+    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries<'static>), AllocError> {
         let is_occupied = |&bin: &usize| offsets[bin] < offsets[bin + 1];
         let len = (0..self.bins).filter(is_occupied).count();
         let mut starts = Array::zeroed(len + 1)?;
@@ -236,7 +240,7 @@ impl Prefix {
             let mut column = Vec::new();
             column.try_reserve_exact(len).map_err(|_| AllocError { bytes: 4 * len as u64 })?;
             column.extend((0..self.bins).filter(is_occupied).map(|bin| bin as u32 / stride % size as u32));
-            columns.push(Coordinates::U32(column));
+            columns.push(Column::from(Coordinates::U32(column)));
         }
         Ok((starts, Entries::Columns(Columns { len, columns })))
     }
