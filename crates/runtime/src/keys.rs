@@ -16,7 +16,6 @@ use crate::array::Array;
 use crate::buffer::{Buffer, Indices};
 use crate::coo::Coordinates;
 use crate::error::AllocError;
-use crate::parallel;
 use crate::sort::Key;
 
 /// Where each level's coordinate is inside a key.
@@ -221,15 +220,7 @@ fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
 /// The system refused the memory.
 pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
     match width {
-        IndexWidth::W32 => {
-            let mut array = Array::<u32>::zeroed(len)?;
-            parallel::fill(&mut array, |k| number(k) as u32);
-            Ok(Buffer::from_array(array))
-        }
-        IndexWidth::W64 => {
-            let mut array = Array::<u64>::zeroed(len)?;
-            parallel::fill(&mut array, number);
-            Ok(Buffer::from_array(array))
-        }
+        IndexWidth::W32 => Ok(Buffer::from_array(Array::of(len, |k| number(k) as u32)?)),
+        IndexWidth::W64 => Ok(Buffer::from_array(Array::of(len, number)?)),
     }
 }

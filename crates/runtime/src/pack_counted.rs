@@ -64,9 +64,7 @@ pub fn pack(
 }
 
 fn converted<C: Copy + Sync, K: Key>(column: &[C], convert: impl Fn(C) -> K + Sync) -> Result<Array<K>, AllocError> {
-    let mut keys = Array::zeroed(column.len())?;
-    parallel::fill(&mut keys, |k| convert(column[k]));
-    Ok(keys)
+    Array::of(column.len(), |k| convert(column[k]))
 }
 
 /// A coordinate list, by level.

@@ -39,11 +39,8 @@ impl<'a, T: Plain> Moved<'a, T> {
     ///
     /// # Errors
     /// The system refused the memory.
-    pub fn new(from: &'a [T], places: usize, absent: Option<T>) -> Result<Moved<'a, T>, AllocError> {
-        let mut to = Array::zeroed(places)?;
-        if let Some(absent) = absent {
-            parallel::fill(&mut to, |_| absent);
-        }
+    pub fn new(from: &'a [T], places: usize, absent: T) -> Result<Moved<'a, T>, AllocError> {
+        let mut to = Array::of(places, |_| absent)?;
         let target = Shared(to.as_mut_ptr());
         Ok(Moved { from, to, target })
     }

@@ -287,7 +287,7 @@ impl<'a> Plan<'a> {
         let tensor = walk.source.tensor;
         let dtype = tensor.dtype();
         let (beside, values) = with_word!(dtype, V => {
-            let values = Moved::new(tensor.values().as_words::<V>(), total, None)?;
+            let values = Moved::new(tensor.values().as_words::<V>(), total, V::default())?;
             let beside = match self.assemblies[last] {
                 Assembly::Bits => {
                     let bits = Bits::new(total, self.stored_size(last).ok_or_else(overflow)?)?;
@@ -295,7 +295,7 @@ impl<'a> Plan<'a> {
                     Some(Buffer::from_array(bits.into_array()))
                 }
                 Assembly::Single { absent } => {
-                    let column = Moved::new(crd, total, absent.then_some(C::NONE))?;
+                    let column = Moved::new(crd, total, if absent { C::NONE } else { C::default() })?;
                     put(walk, crd, numbers, &[&values, &column]);
                     Some(Buffer::from_array(column.into_array()))
                 }

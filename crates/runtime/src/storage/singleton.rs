@@ -95,12 +95,10 @@ pub fn extend<T: Plain>(
     parents: &[T],
     combine: impl Fn(T, u64) -> T + Sync,
 ) -> Result<Array<T>, AllocError> {
-    let mut children = Array::zeroed(parents.len())?;
     match level.numbers(0) {
-        Indices::U32(crd) => parallel::fill(&mut children, |p| combine(parents[p], u64::from(crd[p]))),
-        Indices::U64(crd) => parallel::fill(&mut children, |p| combine(parents[p], crd[p])),
+        Indices::U32(crd) => Array::of(parents.len(), |p| combine(parents[p], u64::from(crd[p]))),
+        Indices::U64(crd) => Array::of(parents.len(), |p| combine(parents[p], crd[p])),
     }
-    Ok(children)
 }
 
 fn not_representable(
