@@ -185,16 +185,28 @@ impl Entries {
 /// # Errors
 /// The system refused the memory.
 pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
+    macro_rules! filled {
+        ($ty:ty) => {{
+            let mut array = Array::<$ty>::zeroed(len)?;
+            parallel::fill(&mut array, |k| number(k) as $ty);
+            Ok(Buffer::from_array(array))
+        }};
+    }
     match width {
-        IndexWidth::W32 => {
-            let mut array = Array::<u32>::zeroed(len)?;
-            parallel::fill(&mut array, |k| number(k) as u32);
-            Ok(Buffer::from_array(array))
-        }
-        IndexWidth::W64 => {
-            let mut array = Array::<u64>::zeroed(len)?;
-            parallel::fill(&mut array, number);
-            Ok(Buffer::from_array(array))
-        }
+        IndexWidth::W8 => filled!(u8),
+        IndexWidth::W16 => filled!(u16),
+        IndexWidth::W32 => filled!(u32),
+        IndexWidth::W64 => filled!(u64),
+    }
+}
+
+/// An index array with its numbers in another width, which they fit; the array itself, if it has that width.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn of_width(array: Buffer, width: IndexWidth) -> Result<Buffer, AllocError> {
+    match array.indices() {
+        Some(numbers) if numbers.width() != width => index_array(array.len(), width, |k| numbers.get(k)),
+        _ => Ok(array),
     }
 }

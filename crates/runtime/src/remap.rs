@@ -40,7 +40,7 @@ pub(crate) fn pack(coo: Coo, format: &Format, map: &Map) -> Result<Tensor, Stora
     };
     let stored = to_stored(coo, map)?;
     let (_, stored_format, levels, values) = crate::pack::pack(stored, &format.stored())?.into_parts();
-    let format = format.clone().with_widths(stored_format.positions, stored_format.coordinates);
+    let format = format.clone().with_widths_of(&stored_format);
     Ok(Tensor::assemble(dims, format, levels, values))
 }
 

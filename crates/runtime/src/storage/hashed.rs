@@ -32,7 +32,7 @@ static HASHED: LevelInfo = LevelInfo {
     repeating: None,
     properties: Properties { ordered: false, compact: false, ..Properties::ASCENDING },
     capabilities: Capabilities { iterate_coordinates: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part::COORDINATES],
+    parts: &[Part::POSITIONS, Part::COORDINATES_OR_NONE],
 };
 
 /// 2^64 divided by the golden ratio (Knuth, §6.4).
@@ -75,7 +75,7 @@ impl LevelArrays for Hashed {
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
-        let (parents, none) = (segments.parents(), place.format.coordinates.max());
+        let (parents, none) = (segments.parents(), place.coordinates().max());
         if place.size() > none {
             return Err(StorageError::overflow("the size of a dimension"));
         }
@@ -102,7 +102,7 @@ impl LevelArrays for Hashed {
                 (crd[(first + at) as usize], places[(first + at) as usize]) = (coordinate, position);
             }
         }
-        let arrays = vec![numbers(&edges, place.format.positions)?, numbers(&crd, place.format.coordinates)?];
+        let arrays = vec![numbers(&edges, place.positions())?, numbers(&crd, place.coordinates())?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 
