@@ -163,7 +163,7 @@ fn not_representable(place: Place, position: usize, reason: String) -> StorageEr
 /// One does not fit, or memory is refused.
 pub fn numbers(from: &[u64], width: IndexWidth) -> Result<Buffer, StorageError> {
     if parallel::first(from.len(), |k| (from[k] > width.max()).then_some(())).is_some() {
-        return Err(StorageError::overflow("an index array"));
+        return Err(StorageError::Width { what: "an index".into(), width: width.bits() });
     }
     Ok(index_array(from.len(), width, |k| from[k])?)
 }

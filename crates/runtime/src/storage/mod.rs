@@ -434,6 +434,18 @@ fn first_descent(pos: Indices) -> Option<usize> {
     with_indices!(pos, pos => find(pos))
 }
 
+/// Checks that the coordinates of a level can be told from the largest number of their width, which is none.
+///
+/// # Errors
+/// The dimension is too large.
+pub fn check_size(place: Place) -> Result<(), StorageError> {
+    if place.size() <= place.coordinates().max() {
+        return Ok(());
+    }
+    let what = format!("size {} of dimension {}, with a number for none,", place.size(), place.dimension());
+    Err(StorageError::Width { what, width: place.coordinates().bits() })
+}
+
 /// Checks that all coordinates are below the size of the dimension.
 ///
 /// # Errors

@@ -12,7 +12,7 @@
 use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_size, checked_indices};
 use crate::error::StorageError;
 use crate::parallel;
 
@@ -57,16 +57,13 @@ impl LevelArrays for Optional {
             Some((entry, coordinate)) => {
                 Err(StorageError::OutOfRange { dimension: place.dimension(), entry, coordinate, size })
             }
-            None if size > none => Err(StorageError::overflow("the size of a dimension")),
-            None => Ok(parents),
+            None => check_size(place).map(|()| parents),
         }
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let none = place.coordinates().max();
-        if place.size() > none {
-            return Err(StorageError::overflow("the size of a dimension"));
-        }
+        check_size(place)?;
         let (crd, places) = segments.one_each(place, none)?;
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![crd]), places })
     }
