@@ -219,8 +219,26 @@ fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
 /// # Errors
 /// The system refused the memory.
 pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
+    macro_rules! filled {
+        ($ty:ty) => {
+            Ok(Buffer::from_array(Array::of(len, |k| number(k) as $ty)?))
+        };
+    }
     match width {
-        IndexWidth::W32 => Ok(Buffer::from_array(Array::of(len, |k| number(k) as u32)?)),
-        IndexWidth::W64 => Ok(Buffer::from_array(Array::of(len, number)?)),
+        IndexWidth::W8 => filled!(u8),
+        IndexWidth::W16 => filled!(u16),
+        IndexWidth::W32 => filled!(u32),
+        IndexWidth::W64 => filled!(u64),
+    }
+}
+
+/// An index array with its numbers in another width, which they fit; the array itself, if it has that width.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn of_width(array: Buffer, width: IndexWidth) -> Result<Buffer, AllocError> {
+    match array.indices() {
+        Some(numbers) if numbers.width() != width => index_array(array.len(), width, |k| numbers.get(k)),
+        _ => Ok(array),
     }
 }

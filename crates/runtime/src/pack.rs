@@ -20,7 +20,7 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
+use lacunar_formats::{Format, Level, LevelKind};
 use rayon::slice::ParallelSliceMut;
 
 use crate::accumulate::Accumulate;
@@ -101,12 +101,8 @@ pub(crate) fn level_sizes(dims: &[u64], format: &Format) -> Vec<u64> {
 
 /// The format with index arrays wide enough for the dimensions and the number of entries.
 pub(crate) fn widen(format: &Format, dims: &[u64], entries: u64) -> Format {
-    let stored = format.map().and_then(|map| map.stored_dims(dims)).unwrap_or_default();
-    let sizes = dims.iter().copied().chain(stored.into_iter().flatten());
-    let largest = sizes.max().unwrap_or(0).saturating_sub(1);
-    let positions = std::cmp::max(format.positions, IndexWidth::for_max(entries));
-    let coordinates = std::cmp::max(format.coordinates, IndexWidth::for_max(largest));
-    format.clone().with_widths(positions, coordinates)
+    let dims: Vec<Option<u64>> = dims.iter().copied().map(Some).collect();
+    format.fitted(&dims, entries)
 }
 
 /// A plain format for any tensor with so many entries: rows, or compressed levels where most rows would be empty.

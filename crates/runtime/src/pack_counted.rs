@@ -50,14 +50,15 @@ pub fn pack(
     values: Buffer,
     prefix: &Prefix,
 ) -> Result<Tensor, StorageError> {
-    let size = dims[format.mode_order()[prefix.strides().len()]];
+    let last = prefix.strides().len();
+    let size = dims[format.mode_order()[last]];
     let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
     let list = List { columns: &columns, values: &values, prefix, bits };
-    let (offsets, crd, values) = match (format.coordinates, &columns[prefix.strides().len()]) {
-        (IndexWidth::W32, Coordinates::U32(last)) => list.sorted(last)?,
+    let (offsets, crd, values) = match (format.coordinates(last), &columns[last]) {
         (IndexWidth::W64, Coordinates::U64(last)) => list.sorted(last)?,
-        (IndexWidth::W32, Coordinates::U64(last)) => list.sorted(&converted(last, |c| c as u32)?)?,
         (IndexWidth::W64, Coordinates::U32(last)) => list.sorted(&converted(last, u64::from)?)?,
+        (_, Coordinates::U32(last)) => list.sorted(last)?,
+        (_, Coordinates::U64(last)) => list.sorted(&converted(last, |c| c as u32)?)?,
     };
     drop(columns);
     prefix.assemble(dims, format, offsets, (crd, values))

@@ -45,7 +45,7 @@ pub(crate) fn pack(coo: Coo, format: &Format, map: &Map) -> Result<Tensor, Stora
 pub(crate) fn restore(dims: Vec<u64>, stored: Tensor, format: &Format) -> Result<Tensor, StorageError> {
     let stored = if format.is_plain() { stored } else { stored.spread(&format.stored())? };
     let (_, stored_format, levels, values) = stored.into_parts();
-    let format = format.clone().with_widths(stored_format.positions, stored_format.coordinates);
+    let format = format.clone().with_widths_of(&stored_format);
     Ok(Tensor::assemble(dims, format, levels, values))
 }
 

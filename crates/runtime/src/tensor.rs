@@ -79,7 +79,7 @@ impl Tensor {
             return Err(StorageError::Length { what, found, expected });
         }
         let levels = dims.iter().map(|&size| LevelStorage::dense(size)).collect();
-        let natural = Format::dense(dims.len()).with_widths(format.positions, format.coordinates);
+        let natural = Format::dense(dims.len());
         let is_natural = natural == *format;
         let dense = Tensor::assemble(dims, natural, levels, values);
         if is_natural { Ok(dense) } else { dense.convert(format) }
@@ -277,7 +277,8 @@ impl Tensor {
             Ok(match column.indices() {
                 Some(Indices::U32(v)) => Coordinates::U32(to_vec(v)?),
                 Some(Indices::U64(v)) => Coordinates::U64(to_vec(v)?),
-                None => Coordinates::U32(Vec::new()),
+                // A column is as wide as its size needs, and 32 bits at least.
+                Some(Indices::U8(_) | Indices::U16(_)) | None => Coordinates::U32(Vec::new()),
             })
         });
         columns.collect()
@@ -311,7 +312,7 @@ impl Tensor {
     /// assert_eq!(blocks.dims(), [7, 8]);
     /// ```
     pub fn into_mapped(self, dims: Vec<u64>, format: &Format) -> Result<Tensor, StorageError> {
-        let format = format.clone().with_widths(self.format.positions, self.format.coordinates);
+        let format = format.clone().with_widths_of(&self.format);
         let fits = format.order() == dims.len()
             && format.stored() == self.format
             && remap::stored_dims(&format, &dims, &self.levels)? == self.dims;

@@ -26,10 +26,10 @@ use crate::counting::{self, Parents, Share};
 use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
 use crate::forms::Form;
-use crate::keys::{Column, Columns, Entries, Keyed, Layout};
+use crate::keys::{Column, Columns, Entries, Keyed, Layout, of_width};
 use crate::pack::{build, level_sizes};
 use crate::parallel;
-use crate::runs::{AnyRuns, with_runs};
+use crate::runs::{self, AnyRuns, with_runs};
 use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Offsets, Place};
 use crate::tensor::Tensor;
@@ -88,9 +88,10 @@ const SMALL: u64 = 1 << 12;
 pub fn convert(source: &Tensor, format: &Format, prefix: Prefix, padded: bool) -> Option<Result<Tensor, StorageError>> {
     let order = Order { source, format, prefix, padded };
     let layout = Layout::new(&level_sizes(source.dims(), format));
-    Some(match (order.is_straight(), format.coordinates, layout.bits()) {
-        (true, IndexWidth::W32, _) => order.convert_straight::<u32>(),
-        (true, IndexWidth::W64, _) => order.convert_straight::<u64>(),
+    let wide = format.coordinates(order.prefix.levels()) == IndexWidth::W64;
+    Some(match (order.is_straight(), wide, layout.bits()) {
+        (true, false, _) => order.convert_straight::<u32>(),
+        (true, true, _) => order.convert_straight::<u64>(),
         (false, _, 0..=32) => order.convert_keyed(layout, Entries::Keys32),
         (false, _, 33..=64) => order.convert_keyed(layout, Entries::Keys64),
         (false, _, 65..=128) => order.convert_keyed(layout, Entries::Keys128),
@@ -169,7 +170,8 @@ impl Order<'_> {
         };
         let dtype = source.dtype();
         let what = || StorageError::overflow("the size of a level");
-        let runs = AnyRuns::of(&source.levels()[outer]).ok_or_else(what)?;
+        let widened = runs::widened(&source.levels()[outer])?;
+        let runs = AnyRuns::of(&source.levels()[outer], widened.as_deref()).ok_or_else(what)?;
         with_runs!(&runs, runs => with_word!(dtype, V => {
             let values = source.values().as_words::<V>();
             let entries = counting::Entries { runs, parents, innermost: share(outer), values, padded: self.padded };
@@ -180,7 +182,8 @@ impl Order<'_> {
 }
 
 impl Prefix {
-    /// The tensor whose one level below the prefix, compressed, has these coordinates. `offsets` are where bins start.
+    /// The tensor whose one level below the prefix, compressed, has these coordinates, in any width. `offsets` are where bins
+    /// start.
     ///
     /// # Errors
     /// A level of the prefix cannot hold the coordinates, or memory is refused.
@@ -192,7 +195,9 @@ impl Prefix {
         (crd, values): (Buffer, Buffer),
     ) -> Result<Tensor, StorageError> {
         let (mut levels, bounds) = self.pack(&dims, &format, offsets)?;
-        levels.push(LevelStorage::compressed(bounds.into_pos(format.positions)?, crd));
+        let last = self.levels();
+        let pos = bounds.into_pos(format.positions(last))?;
+        levels.push(LevelStorage::compressed(pos, of_width(crd, format.coordinates(last))?));
         Ok(Tensor::assemble(dims, format, levels, values))
     }
 

@@ -10,11 +10,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::numbers::Numbers;
-use super::walk::Walk;
+use super::walk::{Coordinate, Walk};
 use crate::array::{Array, Plain};
 use crate::error::{AllocError, StorageError};
 use crate::parallel;
-use crate::runs::Coordinate;
 use crate::sort::Shared;
 
 /// Coordinates in a word of bits.

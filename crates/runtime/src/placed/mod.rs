@@ -24,23 +24,22 @@ mod fill;
 mod numbers;
 mod walk;
 
-use lacunar_formats::{Format, Level, Term};
+use lacunar_formats::{Format, IndexWidth, Level, Term};
 
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices};
 use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::forms::Form;
-use crate::keys::index_array;
+use crate::keys::{index_array, of_width};
 use crate::pack::{positions, widen};
 use crate::parallel;
 use crate::remap;
-use crate::runs::Coordinate;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
 use fill::{Bits, Moved, put};
 use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
-use walk::{Distinct, Parents, Source, Walk};
+use walk::{Coordinate, Distinct, Parents, Source, Walk};
 
 /// How many entries are worth a thread.
 const GRAIN: usize = 1 << 14;
@@ -167,8 +166,18 @@ impl<'a> Plan<'a> {
             && levels[0] == Level::DENSE
             && levels[1..].iter().all(|level| *level == Level::COMPRESSED)
             && self.first.is_none_or(|first| modes[0] == first)
-            && source.format().coordinates == self.widened(source.nnz()).coordinates
+            && source.format().coordinates(levels.len() - 1) == self.width(source)
             && in_order
+    }
+
+    /// How wide the innermost coordinates of a source have to be: 32 bits at least, and 64 where such a column is made of them.
+    fn width(&self, source: &Tensor) -> IndexWidth {
+        let last = self.terms.len() - 1;
+        let own = match self.assemblies[last] {
+            Assembly::Single { .. } => self.widened(source.nnz()).coordinates(last),
+            _ => source.format().coordinates(source.levels().len() - 1),
+        };
+        own.wider(IndexWidth::W32)
     }
 
     /// The format that is taken.
@@ -178,7 +187,7 @@ impl<'a> Plan<'a> {
         let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
         let levels = (0..order).map(|level| if level == 0 { Level::DENSE } else { Level::COMPRESSED }).collect();
         let format = Format::new(levels, modes).map_err(|_| StorageError::overflow("the number of dimensions"))?;
-        Ok(format.with_widths(source.format().positions, self.widened(source.nnz()).coordinates))
+        Ok(format.with_coordinates(order - 1, self.width(source)))
     }
 
     /// The sizes of the levels below the counted one that have a position for each coordinate.
@@ -213,50 +222,59 @@ impl<'a> Plan<'a> {
         let places = Parents::new(&place, tensor)?;
         let walk = Walk { source, numbers, places, rows_of_bin: self.block, block };
         match tensor.levels()[tensor.order() - 1].numbers(1) {
-            Indices::U32(crd) => self.assemble(&walk, crd),
             Indices::U64(crd) => self.assemble(&walk, crd),
+            Indices::U32(crd) => self.assemble(&walk, crd),
+            // A source of narrower ones is not taken.
+            Indices::U8(_) | Indices::U16(_) => Err(StorageError::overflow("the size of a dimension")),
         }
     }
 
     /// The query, then the levels and the values.
     fn assemble<C: Coordinate>(&self, walk: &Walk, crd: &[C]) -> Result<Tensor, StorageError> {
         let size = self.counted.and_then(|level| self.stored_size(level));
-        match self.counted.map(|level| self.assemblies[level]) {
-            None => self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, |()| Everything),
-            Some(Assembly::Distinct) => self.assemble_distinct(walk, crd, size.unwrap_or(0)),
-            Some(Assembly::Extent) => {
+        let Some(level) = self.counted else {
+            return self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, |()| Everything);
+        };
+        match self.assemblies[level] {
+            Assembly::Distinct => self.assemble_distinct(walk, crd, (level, size.unwrap_or(0))),
+            Assembly::Extent => {
                 let bounds = if self.counts_slots() { walk.slots() } else { walk.bounds(crd) };
                 let (edges, longest) = edges(bounds.iter().map(|bounds| bounds.end))?;
                 let count = edges[edges.len() - 1];
-                let arrays = vec![numbers(&edges, self.widened(count).positions)?];
+                let arrays = vec![numbers(&edges, self.widened(count).positions(level))?];
                 let counted = Counted { size: size.unwrap_or(longest), arrays, count };
                 match self.counts_slots() {
                     true => self.fill(walk, crd, counted, |()| Slots::new(&edges)),
                     false => self.fill(walk, crd, counted, |()| Shifted::new(&edges, None)),
                 }
             }
-            Some(_) => {
+            _ => {
                 let bounds = walk.bounds(crd);
                 let (edges, _) = edges(bounds.iter().map(|bounds| bounds.end.saturating_sub(bounds.start)))?;
                 let count = edges[edges.len() - 1];
                 let format = self.widened(count);
                 let first = |bin: usize| if bounds[bin].is_empty() { 0 } else { bounds[bin].start };
-                let firsts = index_array(bounds.len(), format.coordinates, first)?;
-                let arrays = vec![numbers(&edges, format.positions)?, firsts];
+                let firsts = index_array(bounds.len(), format.coordinates(level), first)?;
+                let arrays = vec![numbers(&edges, format.positions(level))?, firsts];
                 let counted = Counted { size: size.unwrap_or(0), arrays, count };
                 self.fill(walk, crd, counted, |()| Shifted::new(&edges, Some(&bounds)))
             }
         }
     }
 
-    fn assemble_distinct<C: Coordinate>(&self, walk: &Walk, crd: &[C], size: u64) -> Result<Tensor, StorageError> {
+    fn assemble_distinct<C: Coordinate>(
+        &self,
+        walk: &Walk,
+        crd: &[C],
+        (level, size): (usize, u64),
+    ) -> Result<Tensor, StorageError> {
         let len = usize::try_from(size).map_err(|_| StorageError::overflow("the size of a level"))?;
         let Distinct { edges, coordinates } =
             if walk.has_bins() { walk.distinct(crd, len)? } else { walk.marked(crd, len)? };
         let count = coordinates.len() as u64;
         let format = self.widened(count);
-        let column = index_array(coordinates.len(), format.coordinates, |k| u64::from(coordinates[k]))?;
-        let counted = Counted { size, arrays: vec![numbers(&edges, format.positions)?, column], count };
+        let column = index_array(coordinates.len(), format.coordinates(level), |k| u64::from(coordinates[k]))?;
+        let counted = Counted { size, arrays: vec![numbers(&edges, format.positions(level))?, column], count };
         if walk.has_bins() {
             return self.fill(walk, crd, counted, |()| Ranks::new(&edges, &coordinates, len));
         }
@@ -297,7 +315,7 @@ impl<'a> Plan<'a> {
                 Assembly::Single { absent } => {
                     let column = Moved::new(crd, total, if absent { C::NONE } else { C::default() })?;
                     put(walk, crd, numbers, &[&values, &column]);
-                    Some(Buffer::from_array(column.into_array()))
+                    Some(of_width(Buffer::from_array(column.into_array()), format.coordinates(last))?)
                 }
                 _ => {
                     put(walk, crd, numbers, &[&values]);

@@ -14,13 +14,27 @@ use std::ops::Range;
 
 use super::GRAIN;
 use super::numbers::Numbers;
-use crate::array::Array;
-use crate::buffer::Indices;
+use crate::array::{Array, Plain};
+use crate::buffer::{Indices, Number};
 use crate::error::{AllocError, StorageError};
 use crate::forms::{Form, Weight};
 use crate::parallel;
-use crate::runs::Coordinate;
 use crate::tensor::Tensor;
+use crate::values::Element;
+
+/// A coordinate of the innermost level.
+pub trait Coordinate: Number + Plain + Element {
+    /// The largest number, which stands for no coordinate where there may be none.
+    const NONE: Self;
+}
+
+impl Coordinate for u32 {
+    const NONE: u32 = u32::MAX;
+}
+
+impl Coordinate for u64 {
+    const NONE: u64 = u64::MAX;
+}
 
 /// The number of the innermost level.
 fn last(tensor: &Tensor) -> usize {

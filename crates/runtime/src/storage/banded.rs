@@ -82,7 +82,7 @@ impl LevelArrays for Banded {
                 places[(edges[parent] + coordinate - first[parent]) as usize] = position;
             }
         }
-        let arrays = vec![numbers(&edges, place.format.positions)?, numbers(&first, place.format.coordinates)?];
+        let arrays = vec![numbers(&edges, place.positions())?, numbers(&first, place.coordinates())?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 

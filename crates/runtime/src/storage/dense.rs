@@ -9,7 +9,7 @@
 //!                        coordinate 0 1 2   0 1 2
 //! ```
 
-use lacunar_formats::{IndexWidth, LevelKind};
+use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
@@ -72,19 +72,16 @@ pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Lev
         .filter(|&positions| positions < usize::MAX)
         .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))?;
     let size = level.size() as usize;
-    let offsets = with_access!(entries, entries => match IndexWidth::for_max(entries.len() as u64) {
-        IndexWidth::W32 => {
-            let mut offsets = Array::<u32>::zeroed(positions + 1)?;
-            fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u32);
-            offsets[positions] = entries.len() as u32;
-            Offsets::U32(offsets)
-        }
-        IndexWidth::W64 => {
-            let mut offsets = Array::<u64>::zeroed(positions + 1)?;
-            fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u64);
-            offsets[positions] = entries.len() as u64;
-            Offsets::U64(offsets)
-        }
+    let offsets = with_access!(entries, entries => if let Ok(len) = u32::try_from(entries.len()) {
+        let mut offsets = Array::<u32>::zeroed(positions + 1)?;
+        fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u32);
+        offsets[positions] = len;
+        Offsets::U32(offsets)
+    } else {
+        let mut offsets = Array::<u64>::zeroed(positions + 1)?;
+        fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u64);
+        offsets[positions] = entries.len() as u64;
+        Offsets::U64(offsets)
     });
     Ok((level, Bounds::Explicit(offsets)))
 }

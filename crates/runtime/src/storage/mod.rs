@@ -29,7 +29,7 @@ use lacunar_formats::{Format, IndexWidth, LevelKind, Part};
 use linkme::distributed_slice;
 
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices};
+use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::Entries;
 use crate::parallel;
@@ -58,6 +58,16 @@ impl Place<'_> {
     /// The dimension the level stores.
     pub fn dimension(&self) -> usize {
         self.format.mode_order()[self.level]
+    }
+
+    /// The width of the level's positions.
+    pub fn positions(&self) -> IndexWidth {
+        self.format.positions(self.level)
+    }
+
+    /// The width of the level's coordinates.
+    pub fn coordinates(&self) -> IndexWidth {
+        self.format.coordinates(self.level)
     }
 
     /// The last level whose coordinates distinguish the positions of this one. A non-unique level repeats a
@@ -359,7 +369,7 @@ pub fn checked_indices<'a>(level: &'a LevelStorage, part: usize, place: Place) -
     let (Some(buffer), Some(described)) = (level.arrays.get(part), level.kind.info().parts.get(part)) else {
         return Err(level.unknown());
     };
-    let width = described.width(place.format.positions, place.format.coordinates);
+    let width = described.width(place.positions(), place.coordinates());
     match buffer.indices() {
         Some(indices) if indices.width() == width => Ok(indices),
         _ => Err(wrong(described.name, buffer.dtype(), width)),
@@ -462,10 +472,19 @@ fn first_descent(pos: Indices) -> Option<usize> {
     fn find<N: PartialOrd + Sync>(pos: &[N]) -> Option<usize> {
         parallel::first(pos.len(), |k| (k > 0 && pos[k] < pos[k - 1]).then_some(k))
     }
-    match pos {
-        Indices::U32(pos) => find(pos),
-        Indices::U64(pos) => find(pos),
+    with_indices!(pos, pos => find(pos))
+}
+
+/// Checks that the coordinates of a level can be told from the largest number of their width, which is none.
+///
+/// # Errors
+/// The dimension is too large.
+pub fn check_size(place: Place) -> Result<(), StorageError> {
+    if place.size() <= place.coordinates().max() {
+        return Ok(());
     }
+    let what = format!("size {} of dimension {}, with a number for none,", place.size(), place.dimension());
+    Err(StorageError::Width { what, width: place.coordinates().bits() })
 }
 
 /// Checks that all coordinates are below the size of the dimension.
@@ -482,9 +501,5 @@ pub fn check_range(crd: Indices, place: Place) -> Result<(), StorageError> {
             size,
         })
     };
-    let bad = match crd {
-        Indices::U32(crd) => parallel::first(crd.len(), |k| outside(k, u64::from(crd[k]))),
-        Indices::U64(crd) => parallel::first(crd.len(), |k| outside(k, crd[k])),
-    };
-    bad.map_or(Ok(()), Err)
+    with_indices!(crd, crd => parallel::first(crd.len(), |k| outside(k, crd[k].get()))).map_or(Ok(()), Err)
 }

@@ -15,7 +15,7 @@ use super::{
     Assembly,     Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
 };
 use crate::array::{Array, Plain};
-use crate::buffer::Indices;
+use crate::buffer::{Number, with_indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel;
@@ -62,7 +62,7 @@ impl LevelArrays for Singleton {
 
 /// Packs one level: see [`LevelStorage::pack`].
 pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(LevelStorage, Bounds), StorageError> {
-    let width = place.format.coordinates;
+    let width = place.coordinates();
     if let Bounds::Identity(_) = parents {
         return Ok((LevelStorage::singleton(entries.take_column(place.level, width)?), parents));
     }
@@ -95,10 +95,7 @@ pub fn extend<T: Plain>(
     parents: &[T],
     combine: impl Fn(T, u64) -> T + Sync,
 ) -> Result<Array<T>, AllocError> {
-    match level.numbers(0) {
-        Indices::U32(crd) => Array::of(parents.len(), |p| combine(parents[p], u64::from(crd[p]))),
-        Indices::U64(crd) => Array::of(parents.len(), |p| combine(parents[p], crd[p])),
-    }
+    with_indices!(level.numbers(0), crd => Array::of(parents.len(), |p| combine(parents[p], crd[p].get())))
 }
 
 fn not_representable(

@@ -72,7 +72,7 @@ impl LevelArrays for Slots {
                 places[(edges[parent] + coordinate) as usize] = position;
             }
         }
-        let pos = numbers(&edges, place.format.positions)?;
+        let pos = numbers(&edges, place.positions())?;
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![pos]), places })
     }
 
