@@ -15,6 +15,7 @@ mod counting;
 mod dispatch;
 pub mod error;
 mod import;
+mod insert;
 pub mod io;
 mod kernel_fill;
 mod kernel_parts;
