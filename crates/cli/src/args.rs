@@ -231,6 +231,9 @@ pub struct PlotArgs {
     /// The picture to write: .png or .svg
     #[arg(short = 'o', value_name = "FILE")]
     pub output: PathBuf,
+    /// Show what this format stores besides the entries, such as blocks and diagonals: csr 'bcsr(4,4)' dia ..
+    #[arg(short = 'f', value_name = "FORMAT")]
+    pub format: Option<String>,
     /// Heading; the name of the file unless given
     #[arg(long)]
     pub title: Option<String>,
