@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use half::{bf16, f16};
 use lacunar_formats::{DType, Format, Level, LevelKind};
 use lacunar_notation::BinaryFn;
 use lacunar_runtime::Tensor;
@@ -196,6 +197,8 @@ pub fn scalars(values: &Values) -> Vec<Scalar> {
         Values::U16(v) => integers(v),
         Values::U32(v) => integers(v),
         Values::U64(v) => integers(v),
+        Values::F16(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
+        Values::BF16(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
         Values::F32(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
         Values::F64(v) => v.iter().map(|&x| Scalar::Real(x)).collect(),
         Values::C64(v) => v.iter().map(|&x| Scalar::Complex(Complex::new(f64::from(x.re), f64::from(x.im)))).collect(),
@@ -219,6 +222,8 @@ pub fn push(values: &mut Values, value: Scalar) {
         Values::U16(v) => v.push(integer as u16),
         Values::U32(v) => v.push(integer as u32),
         Values::U64(v) => v.push(integer as u64),
+        Values::F16(v) => v.push(f16::from_f32(real as f32)),
+        Values::BF16(v) => v.push(bf16::from_f32(real as f32)),
         Values::F32(v) => v.push(real as f32),
         Values::F64(v) => v.push(real),
         Values::C64(v) => v.push(Complex::new(complex.re as f32, complex.im as f32)),

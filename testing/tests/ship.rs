@@ -13,6 +13,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use half::{bf16, f16};
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::lower::Binding;
 use lacunar_formats::DType;
@@ -329,7 +330,9 @@ fn buffer(dtype: DType, hex: &str) -> Result<Buffer, String> {
             }
         };
     }
-    Ok(read!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64))
+    Ok(read!(
+        I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F16 f16, BF16 bf16, F32 f32, F64 f64
+    ))
 }
 
 fn numbers<T, const N: usize>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<T> {

@@ -5,11 +5,18 @@
 //! unsigned takes the smallest signed type that holds both (`u64` with a signed type gives `f64`);
 //! integers of more than 16 bits with `f32` give `f64`, and so on.
 //!
+//! Some types are for *storage*: `f16` and `bf16` are read as `f32`, which arithmetic is done in, and written rounded to the
+//! nearest, ties to even ([`DType::arithmetic`]). They mix as NumPy's `float16` does (and `bfloat16` likewise); with each
+//! other they give `f32`.
+//!
 //! ```
 //! use lacunar_formats::DType;
 //! assert_eq!(DType::promote(DType::I32, DType::F32), DType::F64);
 //! assert_eq!(DType::promote(DType::U8, DType::I8), DType::I16);
 //! assert_eq!(DType::parse("double"), Some(DType::F64));
+//! assert_eq!(DType::promote(DType::F16, DType::I8), DType::F16);
+//! assert_eq!(DType::promote(DType::F16, DType::BF16), DType::F32);
+//! assert_eq!(DType::F16.arithmetic(), DType::F32);
 //! ```
 
 use std::fmt;
@@ -35,6 +42,10 @@ pub enum DType {
     U32,
     /// Unsigned 64-bit integer.
     U64,
+    /// IEEE 754 binary16, for storage.
+    F16,
+    /// The upper half of a binary32, for storage.
+    BF16,
     /// IEEE 754 binary32.
     F32,
     /// IEEE 754 binary64.
@@ -54,7 +65,7 @@ pub enum Kind {
     Unsigned,
     /// `i8` to `i64`
     Signed,
-    /// `f32`, `f64`
+    /// `f16` to `f64`
     Real,
     /// `c64`, `c128`
     Complex,
@@ -62,7 +73,7 @@ pub enum Kind {
 
 impl DType {
     /// Every element type, in declaration order.
-    pub const ALL: [DType; 13] = [
+    pub const ALL: [DType; 15] = [
         DType::Bool,
         DType::I8,
         DType::I16,
@@ -72,6 +83,8 @@ impl DType {
         DType::U16,
         DType::U32,
         DType::U64,
+        DType::F16,
+        DType::BF16,
         DType::F32,
         DType::F64,
         DType::C64,
@@ -82,7 +95,7 @@ impl DType {
     pub const fn size(self) -> usize {
         match self {
             DType::Bool | DType::I8 | DType::U8 => 1,
-            DType::I16 | DType::U16 => 2,
+            DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
             DType::I32 | DType::U32 | DType::F32 => 4,
             DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
             DType::C128 => 16,
@@ -95,7 +108,7 @@ impl DType {
             DType::Bool => Kind::Bool,
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
-            DType::F32 | DType::F64 => Kind::Real,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Real,
             DType::C64 | DType::C128 => Kind::Complex,
         }
     }
@@ -105,7 +118,7 @@ impl DType {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
-    /// Whether the type is `f32` or `f64`.
+    /// Whether the type is real: `f16`, `bf16`, `f32` or `f64`.
     pub const fn is_real(self) -> bool {
         matches!(self.kind(), Kind::Real)
     }
@@ -129,6 +142,19 @@ impl DType {
         }
     }
 
+    /// The type that operations on elements of this type are done in: `f32` for `f16` and `bf16`, the type itself otherwise.
+    pub const fn arithmetic(self) -> DType {
+        match self {
+            DType::F16 | DType::BF16 => DType::F32,
+            other => other,
+        }
+    }
+
+    /// Whether elements of the type are only stored, and converted for every operation.
+    pub const fn is_storage(self) -> bool {
+        matches!(self, DType::F16 | DType::BF16)
+    }
+
     /// The name in the command line, in printed notation and in the imperative IR.
     pub const fn name(self) -> &'static str {
         match self {
@@ -141,6 +167,8 @@ impl DType {
             DType::U16 => "u16",
             DType::U32 => "u32",
             DType::U64 => "u64",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
             DType::F32 => "f32",
             DType::F64 => "f64",
             DType::C64 => "c64",
@@ -160,6 +188,8 @@ impl DType {
             "u16" | "uint16" | "uint16_t" | "unsigned short" | "ushort" => DType::U16,
             "u32" | "uint32" | "uint32_t" | "unsigned int" | "unsigned" | "uint" => DType::U32,
             "u64" | "uint64" | "uint64_t" | "unsigned long" | "ulong" | "unsigned long long" => DType::U64,
+            "f16" | "float16" | "half" | "_Float16" => DType::F16,
+            "bf16" | "bfloat16" | "__bf16" => DType::BF16,
             "f32" | "float32" | "float" | "single" => DType::F32,
             "f64" | "float64" | "double" => DType::F64,
             "c64" | "complex64" | "complex-float" | "float complex" | "complex-single" => DType::C64,
@@ -176,6 +206,8 @@ impl DType {
         let (low, high) = if a.kind() <= b.kind() { (a, b) } else { (b, a) };
         match (low.kind(), high.kind()) {
             (Kind::Bool, _) => high,
+            // Neither holds the other.
+            (Kind::Real, Kind::Real) if a.is_storage() && b.is_storage() => DType::F32,
             (Kind::Unsigned, Kind::Unsigned)
             | (Kind::Signed, Kind::Signed)
             | (Kind::Real, Kind::Real)
@@ -192,13 +224,11 @@ impl DType {
                 DType::U32 => DType::I64,
                 _ => DType::F64,
             },
-            (Kind::Unsigned | Kind::Signed, Kind::Real) => {
-                if low.size() <= 2 {
-                    high
-                } else {
-                    DType::F64
-                }
-            }
+            (Kind::Unsigned | Kind::Signed, Kind::Real) => match low.size() {
+                1 => high,
+                2 => DType::promote(high, DType::F32),
+                _ => DType::F64,
+            },
             (Kind::Unsigned | Kind::Signed, Kind::Complex) => {
                 if low.size() <= 2 {
                     high
@@ -207,7 +237,7 @@ impl DType {
                 }
             }
             (Kind::Real, Kind::Complex) => {
-                if low == DType::F32 {
+                if low.size() <= DType::F32.size() {
                     high
                 } else {
                     DType::C128

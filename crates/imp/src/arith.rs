@@ -81,6 +81,7 @@ pub fn unary(op: UnaryOp, a: Const) -> Const {
         DType::F64 => real_unary(op, a.ty, f64::load(a.bits)),
         DType::C64 => complex_unary::<f32>(op, a),
         DType::C128 => complex_unary::<f64>(op, a),
+        DType::F16 | DType::BF16 => Const::zero(a.ty),
         _ => integer_unary(op, a),
     }
 }
@@ -170,6 +171,7 @@ pub fn binary(op: BinaryOp, a: Const, b: Const) -> Const {
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
             wrap(a.ty, unsigned_binary(op, width(a.ty), a.bits, b.bits))
         }
+        DType::F16 | DType::BF16 => Const::zero(a.ty),
     }
 }
 
@@ -303,6 +305,9 @@ pub fn cast(ty: DType, a: Const) -> Const {
         (Kind::Bool | Kind::Signed | Kind::Unsigned, Kind::Signed | Kind::Unsigned) => wrap(ty, a.bits),
         (Kind::Real | Kind::Complex, Kind::Signed | Kind::Unsigned) => saturate(ty, a.re()),
         // Rounded once, so not by way of `f64` for an `f32`.
+        (Kind::Bool | Kind::Signed | Kind::Unsigned, Kind::Real) if ty.is_storage() => {
+            cast(ty, cast(ty.arithmetic(), a))
+        }
         (Kind::Signed, Kind::Real | Kind::Complex) if ty.part() == DType::F32 => real(ty, a.bits as i64 as f32),
         (Kind::Signed, Kind::Real | Kind::Complex) => real(ty, a.bits as i64 as f64),
         (Kind::Bool | Kind::Unsigned, Kind::Real | Kind::Complex) if ty.part() == DType::F32 => real(ty, a.bits as f32),

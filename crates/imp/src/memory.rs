@@ -9,6 +9,7 @@
 
 use std::collections::TryReserveError;
 
+use half::{bf16, f16};
 use lacunar_formats::DType;
 use num_complex::Complex;
 
@@ -51,6 +52,20 @@ impl Element for bool {
         value.bits != 0
     }
 }
+
+macro_rules! half_element {
+    ($($ty:ty),*) => { $(
+        impl Element for $ty {
+            fn to_const(self, ty: DType) -> Const {
+                Const { ty, bits: u64::from(self.to_bits()), imag: 0 }
+            }
+            fn from_const(value: Const) -> Self {
+                <$ty>::from_bits(value.bits as u16)
+            }
+        }
+    )* };
+}
+half_element!(f16, bf16);
 
 impl Element for f32 {
     fn to_const(self, ty: DType) -> Const {
@@ -156,7 +171,7 @@ macro_rules! array_data {
 
 array_data! {
     Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-    F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+    F16 f16, BF16 bf16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
 }
 
 impl ArrayData {

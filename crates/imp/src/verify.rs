@@ -239,7 +239,7 @@ pub(crate) fn expr_depths(function: &Function) -> Vec<u32> {
 }
 
 fn in_range(constant: Const) -> bool {
-    let fits = |bits: u64| constant.ty.part() != DType::F32 || u32::try_from(bits).is_ok();
+    let fits = |bits: u64| bits.checked_shr(8 * constant.ty.part().size() as u32).unwrap_or(0) == 0;
     match constant.ty.kind() {
         Kind::Real => fits(constant.bits) && constant.imag == 0,
         Kind::Complex => fits(constant.bits) && fits(constant.imag),
@@ -437,7 +437,8 @@ impl Verifier<'_> {
                 let is_key = |&key: &Arg| elem(key) == Some(DType::I64) && written(key);
                 let distinct = |k: usize| keys[k] != values && !keys[..k].contains(&keys[k]);
                 let keys_fit = !keys.is_empty() && keys.iter().all(is_key) && (0..keys.len()).all(distinct);
-                index(n) && written(values) && keys_fit
+                let summed = elem(values).is_some_and(|ty| BinaryOp::Add.accepts(ty));
+                index(n) && written(values) && summed && keys_fit
             }
             _ => false,
         };

@@ -1,6 +1,7 @@
 //! How values of equal coordinates are added up, in packing and when files list an entry twice.
 //!
-//! Booleans: or. Integers wrap, as in NumPy. Real and complex numbers add.
+//! Booleans: or. Integers wrap, as in NumPy. Real and complex numbers add; `f16` and `bf16` as `f32`,
+//! rounded.
 
 use num_complex::Complex;
 
@@ -40,4 +41,4 @@ macro_rules! floats {
         }
     )* };
 }
-floats!(f32, f64, Complex<f32>, Complex<f64>);
+floats!(half::f16, half::bf16, f32, f64, Complex<f32>, Complex<f64>);

@@ -26,7 +26,7 @@ macro_rules! plain {
     )* };
 }
 plain!(bool, i8, i16, i32, i64, u8, u16, u32, u64, u128, usize, f32, f64, [u32; 2], [u64; 2]);
-plain!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+plain!(half::f16, half::bf16, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 // SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
 unsafe impl<T: Plain> Plain for MaybeUninit<T> {}

@@ -41,6 +41,14 @@ macro_rules! with_element {
                 type $T = u64;
                 $body
             }
+            D::F16 => {
+                type $T = ::half::f16;
+                $body
+            }
+            D::BF16 => {
+                type $T = ::half::bf16;
+                $body
+            }
             D::F32 => {
                 type $T = f32;
                 $body
@@ -75,6 +83,8 @@ macro_rules! with_values {
             V::U16($vec) => $body,
             V::U32($vec) => $body,
             V::U64($vec) => $body,
+            V::F16($vec) => $body,
+            V::BF16($vec) => $body,
             V::F32($vec) => $body,
             V::F64($vec) => $body,
             V::C64($vec) => $body,
@@ -93,7 +103,7 @@ macro_rules! with_word {
                 type $V = u8;
                 $body
             }
-            D::I16 | D::U16 => {
+            D::I16 | D::U16 | D::F16 | D::BF16 => {
                 type $V = u16;
                 $body
             }

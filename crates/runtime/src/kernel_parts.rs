@@ -238,7 +238,11 @@ impl Copies<'_> {
                         !over
                     })*
                     // The verifier admits a bias on integers only.
-                    DType::Bool | DType::F32 | DType::F64 | DType::C64 | DType::C128 => false,
+                    DType::Bool
+                    | DType::F16
+                    | DType::BF16
+                    | DType::F32
+                    | DType::F64 | DType::C64 | DType::C128 => false,
                 }
             };
         }

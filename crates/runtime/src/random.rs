@@ -256,7 +256,12 @@ impl SplitMix {
 
     /// Uniform in [0, 1), or in (0, 1] if `stored`, and exact in the type.
     fn real(&mut self, dtype: DType, stored: bool) -> f64 {
-        let bits = if dtype == DType::F32 { 24 } else { 53 };
+        let bits = match dtype {
+            DType::BF16 => 8,
+            DType::F16 => 11,
+            DType::F32 => 24,
+            _ => 53,
+        };
         let unit = (self.next() >> (64 - bits)) as f64 / (1u64 << bits) as f64;
         if stored { 1.0 - unit } else { unit }
     }

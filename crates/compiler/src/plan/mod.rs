@@ -32,7 +32,7 @@ pub use insert::unknown_pattern;
 pub use maps::over_stored_dimensions;
 
 use lacunar_base::{Arena, Diagnostic, Span};
-use lacunar_formats::Format;
+use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
 use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
@@ -186,12 +186,12 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         notes
             .push(format!("`{}` is read and written: its old values are kept beside it", program.tensors[result].name));
     }
-    if op != AssignOp::Set && !kernel.tensors[result].format.is_dense() {
+    let dtype = kernel.tensors[result].dtype;
+    if op != AssignOp::Set && (!kernel.tensors[result].format.is_dense() || dtype.is_storage()) {
         let old = old_values(&mut kernel, result, &mut conversions);
-        let dtype = kernel.tensors[result].dtype;
         let before = Access { tensor: old, ..lhs.clone() };
         let before = Expr { kind: ExprKind::Access(before), dtype, span: lhs.span };
-        rhs = Expr::binary(BinaryFn::Add, before, rhs, dtype);
+        rhs = added(before, rhs);
         op = AssignOp::Set;
     }
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
@@ -329,6 +329,20 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let convert_result = convert_result.or(plain);
     let statement = rewritten.map_or(statement, |rewritten| rewritten.written.clone());
     Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
+}
+
+/// The sum of what a result held before and of what is assigned to it; where that is only stored, it is rounded once.
+fn added(before: Expr, value: Expr) -> Expr {
+    let dtype = before.dtype;
+    if !dtype.is_storage() {
+        return Expr::binary(BinaryFn::Add, before, value, dtype);
+    }
+    let exact = match value.kind {
+        ExprKind::Cast(exact) => *exact,
+        kind => Expr { kind, ..value },
+    };
+    let computed = DType::promote(exact.dtype, dtype).arithmetic();
+    Expr::binary(BinaryFn::Add, before.cast(computed), exact.cast(computed), computed).cast(dtype)
 }
 
 /// A tensor of the kernel for what the result held before.

@@ -170,7 +170,7 @@ fn frostt(data: DataRef) -> Result<(String, Columns), String> {
 /// The field that holds an element type.
 fn field_of(values: &Values) -> FieldKind {
     match values {
-        Values::F32(_) | Values::F64(_) => FieldKind::Real,
+        Values::F16(_) | Values::BF16(_) | Values::F32(_) | Values::F64(_) => FieldKind::Real,
         Values::C64(_) | Values::C128(_) => FieldKind::Complex,
         Values::Bool(_)
         | Values::I8(_)
@@ -283,6 +283,8 @@ fn push_value(values: &Values, place: usize, text: &mut Vec<u8>) {
         Values::U16(v) => push_integer(v[place], text),
         Values::U32(v) => push_integer(v[place], text),
         Values::U64(v) => push_integer(v[place], text),
+        Values::F16(v) => push_real(v[place].to_f32(), text),
+        Values::BF16(v) => push_real(v[place].to_f32(), text),
         Values::F32(v) => push_real(v[place], text),
         Values::F64(v) => push_real(v[place], text),
         Values::C64(v) => {
