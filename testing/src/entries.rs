@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use half::{bf16, f16};
-use lacunar_formats::{DType, Format, Level, LevelKind};
+use lacunar_formats::{DType, Format, Level, LevelKind, One};
 use lacunar_notation::BinaryFn;
 use lacunar_runtime::Tensor;
 use lacunar_runtime::coo::{Coo, Coordinates};
@@ -189,6 +189,7 @@ pub fn scalars(values: &Values) -> Vec<Scalar> {
     }
     match values {
         Values::Bool(v) => v.iter().map(|&x| Scalar::Bool(x)).collect(),
+        Values::Pattern(v) => vec![Scalar::Bool(true); v.len()],
         Values::I8(v) => integers(v),
         Values::I16(v) => integers(v),
         Values::I32(v) => integers(v),
@@ -214,6 +215,7 @@ pub fn push(values: &mut Values, value: Scalar) {
     let complex = if let Scalar::Complex(value) = cast { value } else { Complex::new(0.0, 0.0) };
     match values {
         Values::Bool(v) => v.push(cast == Scalar::Bool(true)),
+        Values::Pattern(v) => v.push(One),
         Values::I8(v) => v.push(integer as i8),
         Values::I16(v) => v.push(integer as i16),
         Values::I32(v) => v.push(integer as i32),

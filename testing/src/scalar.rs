@@ -160,6 +160,8 @@ impl Scalar {
     /// The value converted to another type.
     pub fn cast(self, to: DType) -> Scalar {
         match to.kind() {
+            // What a pattern stores is one, whatever it is.
+            _ if to == DType::Pattern => Scalar::Bool(true),
             Kind::Bool => Scalar::Bool(!self.is_zero()),
             Kind::Unsigned | Kind::Signed => match self {
                 Scalar::Bool(value) => Scalar::Int(i128::from(value)),

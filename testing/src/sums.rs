@@ -72,9 +72,18 @@ fn term(expr: &Expr) -> Term {
     Term { node, dtype: expr.dtype }
 }
 
+/// The type in which values are added up.
+fn computed_in(stored: DType) -> DType {
+    match stored {
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::Pattern => DType::Bool,
+        other => other,
+    }
+}
+
 fn sum(body: Term, var: VarId, written: bool) -> Term {
     let stored = body.dtype;
-    let dtype = if matches!(stored, DType::F16 | DType::BF16) { DType::F32 } else { stored };
+    let dtype = computed_in(stored);
     let cast = |term: Term, dtype| Term { node: Node::Cast(Box::new(term)), dtype };
     let body = Box::new(if dtype == stored { body } else { cast(body, dtype) });
     let total = Term { node: Node::Sum { var, written, body }, dtype };
@@ -91,7 +100,7 @@ fn place(whole: Term, var: VarId) -> Term {
     let node = match node {
         Node::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => Node::Binary(function, inside(a), inside(b)),
         Node::Unary(UnaryFn::Neg, a) => Node::Unary(UnaryFn::Neg, inside(a)),
-        Node::Cast(a) if matches!(dtype, DType::F16 | DType::BF16) => Node::Cast(inside(a)),
+        Node::Cast(a) if computed_in(dtype) != dtype => Node::Cast(inside(a)),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Mul, inside(a), b),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&a, var) => Node::Binary(BinaryFn::Mul, a, inside(b)),
         Node::Binary(BinaryFn::Div, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Div, inside(a), b),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use half::{bf16, f16};
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, One};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
 use lacunar_runtime::coo::Coo;
@@ -325,6 +325,7 @@ fn buffer(dtype: DType, hex: &str) -> Result<Buffer, String> {
             match dtype {
                 $(DType::$variant => Buffer::from_vec(numbers(&bytes, <$ty>::from_ne_bytes)),)*
                 DType::Bool => Buffer::from_vec(bytes.iter().map(|&byte| byte != 0).collect::<Vec<bool>>()),
+                DType::Pattern => Buffer::from_vec(vec![One; bytes.len()]),
                 DType::C64 => Buffer::from_vec(pairs(&numbers(&bytes, f32::from_ne_bytes))),
                 DType::C128 => Buffer::from_vec(pairs(&numbers(&bytes, f64::from_ne_bytes))),
             }

@@ -9,7 +9,8 @@ use lacunar_imp::Const;
 /// The type in C.
 pub fn c_type(ty: DType) -> &'static str {
     match ty {
-        DType::Bool => "bool",
+        // There are no arrays or variables of the latter.
+        DType::Bool | DType::Pattern => "bool",
         DType::I8 => "int8_t",
         DType::I16 => "int16_t",
         DType::I32 => "int32_t",

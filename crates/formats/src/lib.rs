@@ -11,7 +11,7 @@ mod format;
 mod level;
 mod map;
 
-pub use dtype::{DType, Kind};
+pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec, IndexWidth};
 pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Recovery, Term};

@@ -56,7 +56,7 @@ fn complex_of<R: Real>(value: Const) -> Complex<R> {
 /// An integer or `Bool` of type `ty` from 64 bits, of which it keeps as many as it has.
 pub fn wrap(ty: DType, bits: u64) -> Const {
     let bits = match ty {
-        DType::Bool => bits & 1,
+        DType::Bool | DType::Pattern => bits & 1,
         DType::I8 => bits as i8 as u64,
         DType::I16 => bits as i16 as u64,
         DType::I32 => bits as i32 as u64,
@@ -164,7 +164,7 @@ pub fn binary(op: BinaryOp, a: Const, b: Const) -> Const {
         DType::F64 => real(a.ty, real_binary(op, f64::load(a.bits), f64::load(b.bits))),
         DType::C64 => complex(a.ty, complex_binary::<f32>(op, complex_of(a), complex_of(b))),
         DType::C128 => complex(a.ty, complex_binary::<f64>(op, complex_of(a), complex_of(b))),
-        DType::Bool => wrap(a.ty, bool_binary(op, a.bits, b.bits)),
+        DType::Bool | DType::Pattern => wrap(a.ty, bool_binary(op, a.bits, b.bits)),
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
             wrap(a.ty, signed_binary(op, a.bits as i64, b.bits as i64) as u64)
         }

@@ -114,7 +114,8 @@ impl Rng {
     }
 
     fn dtype(&mut self) -> DType {
-        self.pick(&DType::ALL).unwrap_or(DType::F64)
+        let types: Vec<DType> = DType::ALL.into_iter().filter(|ty| ty.size() > 0).collect();
+        self.pick(&types).unwrap_or(DType::F64)
     }
 
     /// A type that operations take.

@@ -26,7 +26,7 @@
 //! an integer truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero;
 //! real to complex has imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may
 //! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
-//! rounded to the nearest, ties to even.
+//! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
 //!
 //! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold `U32` or
 //! `U64`; a load gives the array's element type, to be cast.

@@ -10,7 +10,7 @@
 use std::collections::TryReserveError;
 
 use half::{bf16, f16};
-use lacunar_formats::DType;
+use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
 use crate::ir::Const;
@@ -66,6 +66,16 @@ macro_rules! half_element {
     )* };
 }
 half_element!(f16, bf16);
+
+/// No array has such elements; the verifier refuses them.
+impl Element for One {
+    fn to_const(self, _: DType) -> Const {
+        Const::bool(true)
+    }
+    fn from_const(_: Const) -> Self {
+        One
+    }
+}
 
 impl Element for f32 {
     fn to_const(self, ty: DType) -> Const {
@@ -171,7 +181,7 @@ macro_rules! array_data {
 
 array_data! {
     Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-    F16 f16, BF16 bf16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+    F16 f16, BF16 bf16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>, Pattern One,
 }
 
 impl ArrayData {

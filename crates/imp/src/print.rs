@@ -53,7 +53,7 @@ impl Display for Function {
 impl Display for Const {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ty {
-            DType::Bool => f.write_str(if self.bits == 0 { "false" } else { "true" }),
+            DType::Bool | DType::Pattern => f.write_str(if self.bits == 0 { "false" } else { "true" }),
             DType::I64 => write!(f, "{}", self.bits as i64),
             DType::I8 | DType::I16 | DType::I32 => write!(f, "{}{}", self.bits as i64, self.ty),
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => write!(f, "{}{}", self.bits, self.ty),

@@ -92,6 +92,8 @@ pub enum Rule {
     NotAnIdentifier,
     #[error("the name is a keyword of C")]
     Keyword,
+    #[error("it has a type without values")]
+    NoValues,
     #[error("two arrays or variables have the same name")]
     DuplicateName,
     #[error("the handle leads to nothing")]
@@ -166,6 +168,7 @@ pub fn verify(function: Function) -> Result<Verified<Function>, VerifyError> {
 
 fn check(function: &Function) -> Result<(), VerifyError> {
     names::check(function)?;
+    check_types(function)?;
     check_expressions(function)?;
     let mut verifier = Verifier {
         function,
@@ -186,6 +189,15 @@ fn check(function: &Function) -> Result<(), VerifyError> {
 
 fn error(rule: Rule, entity: impl Into<String>) -> VerifyError {
     VerifyError { rule, entity: entity.into() }
+}
+
+fn check_types(function: &Function) -> Result<(), VerifyError> {
+    let arrays = function.arrays.iter().map(|(_, array)| (array.elem, &array.name));
+    let vars = function.vars.iter().map(|(_, var)| (var.ty, &var.name));
+    match arrays.chain(vars).find(|(ty, _)| ty.size() == 0) {
+        Some((_, name)) => Err(error(Rule::NoValues, name)),
+        None => Ok(()),
+    }
 }
 
 // Expressions.
@@ -218,8 +230,8 @@ fn check_expressions(function: &Function) -> Result<(), VerifyError> {
             Expr::Binary(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => ty(a),
             Expr::Compare(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => DType::Bool,
             Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
-            Expr::Cast(to, _) => to,
-            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) => {
+            Expr::Cast(to, _) if to.size() > 0 => to,
+            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) | Expr::Cast(..) => {
                 return Err(error(Rule::OperandTypes, function.expr_text(id)));
             }
         };
@@ -239,6 +251,9 @@ pub(crate) fn expr_depths(function: &Function) -> Vec<u32> {
 }
 
 fn in_range(constant: Const) -> bool {
+    if constant.ty.size() == 0 {
+        return false;
+    }
     let fits = |bits: u64| bits.checked_shr(8 * constant.ty.part().size() as u32).unwrap_or(0) == 0;
     match constant.ty.kind() {
         Kind::Real => fits(constant.bits) && constant.imag == 0,

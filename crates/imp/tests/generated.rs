@@ -40,7 +40,7 @@ fn everything_occurs() {
         }
         statements(&function.body, &mut seen);
     }
-    for ty in DType::ALL {
+    for ty in DType::ALL.into_iter().filter(|ty| ty.size() > 0) {
         for kind in ["constant", "variable", "select"] {
             assert!(seen.contains(&format!("{kind} {ty}")), "{kind} {ty}");
         }

@@ -1,8 +1,9 @@
 //! How values of equal coordinates are added up, in packing and when files list an entry twice.
 //!
-//! Booleans: or. Integers wrap, as in NumPy. Real and complex numbers add; `f16` and `bf16` as `f32`,
+//! Booleans: or. What a pattern stores is one. Integers wrap, as in NumPy. Real and complex numbers add; `f16` and `bf16` as `f32`,
 //! rounded.
 
+use lacunar_formats::One;
 use num_complex::Complex;
 
 use crate::array::Plain;
@@ -18,6 +19,12 @@ pub trait Accumulate: Element + Plain {
 impl Accumulate for bool {
     fn accumulate(self, other: bool) -> bool {
         self | other
+    }
+}
+
+impl Accumulate for One {
+    fn accumulate(self, _: One) -> One {
+        One
     }
 }
 

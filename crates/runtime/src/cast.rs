@@ -3,7 +3,7 @@
 //! As Rust's `as`: integers wrap, real numbers are truncated towards zero and saturate as integers. A complex number
 //! gives its real part. Numbers become `f16` and `bf16` by way of `f32`, rounded to the nearest. What is not zero is true, and true is 1.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
 use crate::array::{Array, Plain};
@@ -73,6 +73,15 @@ macro_rules! halves {
     )* };
 }
 halves!(half::f16, half::bf16);
+
+impl Convert for One {
+    fn number(self) -> Number {
+        Number::Unsigned(1)
+    }
+    fn from_number(_: Number) -> One {
+        One
+    }
+}
 
 impl Convert for bool {
     fn number(self) -> Number {

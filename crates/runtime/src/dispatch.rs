@@ -65,6 +65,10 @@ macro_rules! with_element {
                 type $T = ::num_complex::Complex<f64>;
                 $body
             }
+            D::Pattern => {
+                type $T = ::lacunar_formats::One;
+                $body
+            }
         }
     }};
 }
@@ -89,6 +93,7 @@ macro_rules! with_values {
             V::F64($vec) => $body,
             V::C64($vec) => $body,
             V::C128($vec) => $body,
+            V::Pattern($vec) => $body,
         }
     }};
 }
@@ -121,6 +126,10 @@ macro_rules! with_word {
             }
             D::C128 => {
                 type $V = [u64; 2];
+                $body
+            }
+            D::Pattern => {
+                type $V = ::lacunar_formats::One;
                 $body
             }
         }

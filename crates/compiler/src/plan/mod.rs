@@ -296,6 +296,7 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     if let Some(format) = &convert_result {
         notes
             .push(format!("`{}` is assembled as {format} and then converted to {wanted}", kernel.tensors[result].name));
+        kernel.tensors[result].dtype = stored_type(kernel.tensors[result].dtype, format);
         kernel.tensors[result].format = format.clone();
     }
     lhs.tensor = result;
@@ -361,6 +362,11 @@ fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conve
     tensor
 }
 
+/// The type of elements in another format: patterns become truth values where nothing else would tell what only fills up.
+fn stored_type(dtype: DType, format: &Format) -> DType {
+    if dtype == DType::Pattern && format.is_padded() { DType::Bool } else { dtype }
+}
+
 /// A tensor of the kernel for `source` in another format.
 fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
     // What is converted may itself stand for the old values of the result.
@@ -372,6 +378,7 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
     let tensor = Tensor {
         name: free_name(&kernel.tensors, &format!("{}_by_order", kernel.tensors[source].name)),
         format: format.clone(),
+        dtype: stored_type(kernel.tensors[source].dtype, format),
         ..kernel.tensors[source].clone()
     };
     let tensor = kernel.tensors.push(tensor);

@@ -8,7 +8,7 @@
 //! `f16` is `f32(A(i)) * f32(x(i))` and makes an `f16` of an open result. It is rounded where it is assigned, once.
 
 use lacunar_base::Span;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Kind};
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, ReduceOp, TensorId, UnaryFn};
 
 use super::super::ast::{self, BinaryOp, Number, Statement};
@@ -63,6 +63,9 @@ impl<'a> Typer<'a> {
     /// is open. `None` after a mistake.
     pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
         let value = self.expr(&statement.rhs)?;
+        if self.dtypes[target.index()] == Some(DType::Pattern) {
+            return Some(convert(self.settle_alone(value)?, DType::Pattern));
+        }
         let Some(to) = self.dtypes[target.index()] else {
             let dtype = self.alone(&value);
             let expr = self.settle(value, dtype)?;
@@ -136,19 +139,19 @@ impl<'a> Typer<'a> {
         let dtype = self.dtypes[tensor.index()]?;
         let access = Access { tensor, vars: self.names.indices(indices), span };
         let access = Expr { kind: ExprKind::Access(access), dtype, span };
-        Some(Value::Typed(convert(access, dtype.arithmetic()), dtype))
+        Some(Value::Typed(convert(access, dtype.arithmetic()), of_value(dtype)))
     }
 
     fn cast(&mut self, dtype: DType, operand: &ast::Expr, span: Span) -> Option<Value> {
         let operand = self.expr(operand)?;
         let operand = self.settle_alone(operand)?;
-        // To `bool` it asks whether the value is not zero, as for every type.
-        if operand.dtype.is_complex() && !dtype.is_complex() && dtype != DType::Bool {
+        // To `bool` it asks whether the value is not zero, as for every type, and to `pattern` whether there is one.
+        if operand.dtype.is_complex() && !dtype.is_complex() && dtype.kind() != Kind::Bool {
             self.errors.push(Error::ComplexCast { span: operand.span, from: operand.dtype, to: dtype });
             return None;
         }
         let stored = Expr { span, ..convert(operand, dtype) };
-        Some(Value::Typed(convert(stored, dtype.arithmetic()), dtype))
+        Some(Value::Typed(convert(stored, dtype.arithmetic()), of_value(dtype)))
     }
 
     fn sum(&mut self, args: &[ast::Expr], span: Span) -> Option<Value> {
@@ -254,6 +257,11 @@ impl<'a> Typer<'a> {
     }
 }
 
+/// The type by which elements mix: what a pattern stores is true.
+fn of_value(dtype: DType) -> DType {
+    if dtype == DType::Pattern { DType::Bool } else { dtype }
+}
+
 /// The expression in another type. What was converted from the type that it is stored in loses nothing by that, and is
 /// converted from there.
 fn convert(expr: Expr, dtype: DType) -> Expr {
@@ -328,7 +336,7 @@ impl Weak {
         match self {
             Weak::Int(value) if dtype.is_integer() => {
                 let (low, high) = match dtype.kind() {
-                    lacunar_formats::Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+                    Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
                     _ => (0, (1i128 << bits) - 1),
                 };
                 (low..=high).contains(&value).then_some(Literal::Int(value))
