@@ -384,10 +384,10 @@ mod tests {
             assert_eq!(format!("{:?}", read.given), format!("{:?}", instance.given));
             assert_eq!(read.program.to_string(), instance.program.to_string());
             assert_eq!(read.setup, instance.setup);
-            let positions = |instance: &Instance| -> Vec<IndexWidth> {
-                instance.program.tensors.iter().map(|(_, tensor)| tensor.format.positions).collect()
+            let formats = |instance: &Instance| -> Vec<lacunar_formats::Format> {
+                instance.program.tensors.iter().map(|(_, tensor)| tensor.format.clone()).collect()
             };
-            assert_eq!(positions(&read), positions(&instance));
+            assert_eq!(formats(&read), formats(&instance));
         }
     }
 

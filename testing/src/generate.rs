@@ -230,6 +230,12 @@ impl Generator<'_> {
         let dtype = dtype.map(unpadded);
         if self.chance(12) {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
+        } else if self.chance(20) {
+            for level in 0..format.levels().len() {
+                let (positions, coordinates) =
+                    (self.pick(&[IndexWidth::W32, IndexWidth::W64]), self.pick(&IndexWidth::ALL));
+                format = format.with_positions(level, positions).with_coordinates(level, coordinates);
+            }
         }
         let density = self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]);
         // What is stored as zero and what only fills up storage cannot be told apart behind a map.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, IndexWidth};
+use lacunar_formats::DType;
 use lacunar_front::Declarations;
 use lacunar_notation::{Program, Role};
 
@@ -73,11 +73,6 @@ impl Instance {
         let sized = self.program.vars.iter().filter_map(|(_, v)| v.size.map(|size| format!("{} = {size}", v.name)));
         let _ = writeln!(text, "formats = {{ {} }}\ndtypes = {{ {} }}", table(formats), table(dtypes));
         let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));
-        let wide = tensors().filter(|t| t.format.positions == IndexWidth::W64);
-        let wide: Vec<String> = wide.map(|t| format!("{:?}", t.name)).collect();
-        if !wide.is_empty() {
-            let _ = writeln!(text, "wide = [{}]", table(wide));
-        }
         text += &self.setup.to_case_text();
         for (name, entries) in &self.given {
             let rows = entries.values.iter().map(|(coordinate, value)| {

@@ -93,8 +93,9 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
         if tensor.dtype.is_some_and(|dtype| dtype != DType::F64) {
             with(&|t| t.dtype = Some(DType::F64));
         }
-        if tensor.format.positions == IndexWidth::W64 {
-            with(&|t| t.format = t.format.clone().with_widths(IndexWidth::W32, IndexWidth::W32));
+        let usual = tensor.format.clone().with_widths(IndexWidth::W32, IndexWidth::W32);
+        if tensor.format != usual {
+            with(&|t| t.format = usual.clone());
         }
         if tensor.zeros {
             with(&|t| t.zeros = false);

@@ -228,25 +228,26 @@ fn memory(dims: &[u64], nnz: u64, slices: u64, csf: &DynTensor, matrix: Option<&
     let width = |largest: u128| if largest <= u128::from(IndexWidth::W32.max()) { 4 } else { 8 };
     let coordinate = |mode: usize| width(u128::from(dims[mode].saturating_sub(1)));
     let position = width(nnz);
-    // Index arrays have one width in a format: that of its largest dimension.
-    let widest = (0..dims.len()).map(coordinate).max().unwrap_or(4);
     let dense = places.fold(value, u128::saturating_mul);
     let mut list = vec![Memory { format: "dense", bytes: dense }];
     if !dims.is_empty() {
-        list.push(Memory { format: "coo", bytes: nnz * (widest * dims.len() as u128 + value) + 2 * position });
+        list.push(Memory {
+            format: "coo",
+            bytes: nnz * ((0..dims.len()).map(coordinate).sum::<u128>() + value) + 2 * position,
+        });
     }
-    let entries = nnz * (widest + value);
     if let (Some(matrix), &[rows, columns]) = (matrix, dims) {
         let starts = |count: u64| (u128::from(count) + 1) * position;
         let full = |count: u64, empty: u64| u128::from(count - empty);
         let (some_rows, some_columns) = (full(rows, matrix.rows.empty), full(columns, matrix.columns.empty));
-        let doubly = |count: u128| 2 * position + count * widest + (count + 1) * position + entries;
-        list.push(Memory { format: "csr", bytes: starts(rows) + entries });
-        list.push(Memory { format: "csc", bytes: starts(columns) + entries });
-        list.push(Memory { format: "dcsr", bytes: doubly(some_rows) });
-        list.push(Memory { format: "dcsc", bytes: doubly(some_columns) });
+        let entries = |mode: usize| nnz * (coordinate(mode) + value);
+        let lists = |mode: usize, count: u128| 2 * position + count * coordinate(mode) + (count + 1) * position;
+        list.push(Memory { format: "csr", bytes: starts(rows) + entries(1) });
+        list.push(Memory { format: "csc", bytes: starts(columns) + entries(0) });
+        list.push(Memory { format: "dcsr", bytes: lists(0, some_rows) + entries(1) });
+        list.push(Memory { format: "dcsc", bytes: lists(1, some_columns) + entries(0) });
     } else if dims.len() == 1 {
-        list.push(Memory { format: "sv", bytes: 2 * position + u128::from(slices) * (widest + value) });
+        list.push(Memory { format: "sv", bytes: 2 * position + u128::from(slices) * (coordinate(0) + value) });
     } else if dims.len() > 2 {
         list.push(Memory { format: "csf", bytes: u128::from(csf.bytes()) });
     }

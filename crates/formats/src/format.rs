@@ -17,59 +17,20 @@ use std::str::FromStr;
 
 use crate::level::{Level, LevelKind};
 use crate::map::{Map, Term};
-
-/// The width of the numbers in a coordinate or position array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum IndexWidth {
-    /// Unsigned 32-bit.
-    W32,
-    /// Unsigned 64-bit.
-    W64,
-}
-
-impl IndexWidth {
-    /// The narrowest width whose numbers reach `max`.
-    pub const fn for_max(max: u64) -> IndexWidth {
-        if max <= u32::MAX as u64 { IndexWidth::W32 } else { IndexWidth::W64 }
-    }
-
-    /// The wider of two.
-    pub fn wider(self, other: IndexWidth) -> IndexWidth {
-        Ord::max(self, other)
-    }
-
-    /// The largest number of the width.
-    pub const fn max(self) -> u64 {
-        match self {
-            IndexWidth::W32 => u32::MAX as u64,
-            IndexWidth::W64 => u64::MAX,
-        }
-    }
-
-    /// The element type of an array of this width.
-    pub const fn dtype(self) -> crate::DType {
-        match self {
-            IndexWidth::W32 => crate::DType::U32,
-            IndexWidth::W64 => crate::DType::U64,
-        }
-    }
-}
+use crate::width::{IndexWidth, Widths, read_levels};
 
 /// How a tensor of a fixed order is stored: levels, outermost first.
 ///
 /// Level `l` stores dimension `mode_order()[l]`; or, in a format with a [`Map`], what the map says: then `mode_order()` is
-/// that of the stored dimensions, one a level. `positions` and `coordinates` are the widths of the index arrays of all
-/// levels.
+/// that of the stored dimensions, one a level. Index arrays have a width for each level, which is 32 bits unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Format {
-    levels: Vec<Level>,
+    pub(crate) levels: Vec<Level>,
     mode_order: Vec<usize>,
     /// Boxed: few formats have one, and formats are part of errors.
     map: Option<Box<Map>>,
-    /// Width of position arrays.
-    pub positions: IndexWidth,
-    /// Width of coordinate arrays.
-    pub coordinates: IndexWidth,
+    /// One a level; see [`Widths::of`].
+    pub(crate) widths: Box<[Widths]>,
 }
 
 /// Why a format is not one.
@@ -92,6 +53,13 @@ pub enum FormatError {
     ModeOrder(String),
     /// A named format with sizes that it does not take.
     Arguments(String),
+    /// A width that a level's arrays cannot have, the place of the text in which it is written, and why.
+    Width {
+        /// The number of characters before it.
+        place: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Text after a complete format.
     Trailing(String),
 }
@@ -108,6 +76,7 @@ impl fmt::Display for FormatError {
                 write!(f, "mode order `{text}` does not name each level's dimension exactly once")
             }
             FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),
+            FormatError::Width { reason, .. } => f.write_str(reason),
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
         }
     }
@@ -128,7 +97,7 @@ impl Format {
             let text = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             return Err(FormatError::ModeOrder(text));
         }
-        Ok(Format { levels, mode_order, map: None, positions: IndexWidth::W32, coordinates: IndexWidth::W32 })
+        Ok(Format { mode_order, ..Format::natural(levels) })
     }
 
     /// A format whose levels store what a map says; 32-bit index arrays. A map that stores every dimension as it is gives the
@@ -153,7 +122,8 @@ impl Format {
 
     fn natural(levels: Vec<Level>) -> Format {
         let mode_order = (0..levels.len()).collect();
-        Format { levels, mode_order, map: None, positions: IndexWidth::W32, coordinates: IndexWidth::W32 }
+        let widths = vec![Widths::USUAL; levels.len()].into();
+        Format { levels, mode_order, map: None, widths }
     }
 
     /// All levels dense, row-major.
@@ -263,14 +233,18 @@ impl Format {
         Format::mapped(levels.ok_or_else(unknown)?, terms)
     }
 
-    /// The numbers of blocks outside, the places inside them.
+    /// The numbers of blocks outside, the places inside them in arrays as narrow as the blocks allow.
     fn blocks(levels: Vec<Level>, sizes: &[u32], name: &str) -> Result<Format, FormatError> {
         let sizes_text = || sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let dimensions = || sizes.iter().copied().enumerate();
         let outer = dimensions().map(|(d, size)| Term::Quotient(d, size));
         let inner = dimensions().map(|(d, size)| Term::Remainder(d, size));
-        Format::mapped(levels, outer.chain(inner).collect())
-            .map_err(|_| FormatError::Arguments(format!("{name}({})", sizes_text())))
+        let format = Format::mapped(levels, outer.chain(inner).collect())
+            .map_err(|_| FormatError::Arguments(format!("{name}({})", sizes_text())))?;
+        let narrow = |format: Format, (d, size): (usize, u32)| {
+            format.with_coordinates(sizes.len() + d, IndexWidth::for_max(u64::from(size) - 1))
+        };
+        Ok(dimensions().fold(format, narrow))
     }
 
     /// The same levels over dimensions in another order: of a format with a map, the map's dimension `k` becomes
@@ -279,9 +253,8 @@ impl Format {
     /// # Errors
     /// [`FormatError::ModeOrder`] if `mode_order` is no permutation of the dimensions.
     pub fn with_mode_order(self, mode_order: Vec<usize>) -> Result<Format, FormatError> {
-        let (positions, coordinates) = (self.positions, self.coordinates);
         let Some(map) = &self.map else {
-            return Ok(Format { positions, coordinates, ..Format::new(self.levels, mode_order)? });
+            return Ok(Format { widths: self.widths, ..Format::new(self.levels, mode_order)? });
         };
         Format::new(vec![Level::DENSE; map.order()], mode_order.clone())?;
         let map = Some(Box::new(map.relabeled(|d| mode_order[d])));
@@ -301,11 +274,6 @@ impl Format {
         let renamed = renamed.filter(|order| order.len() == to.len());
         let text = || to.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         self.with_mode_order(renamed.ok_or_else(|| FormatError::ModeOrder(text()))?)
-    }
-
-    /// The same format with the given widths of position and coordinate arrays.
-    pub fn with_widths(self, positions: IndexWidth, coordinates: IndexWidth) -> Format {
-        Format { positions, coordinates, ..self }
     }
 
     /// The number of dimensions; without a map, that of levels.
@@ -369,9 +337,11 @@ impl Format {
         self.mode_order.iter().enumerate().all(|(l, &m)| l == m)
     }
 
-    /// Level letters with the mode order where it is not the natural one, as `-f` takes them: `ds:1,0`.
+    /// Level letters with the widths that are not the usual ones and the mode order where it is not the natural one, as `-f`
+    /// takes them: `ds16:1,0`.
     pub fn letters(&self) -> String {
-        let mut text: String = self.levels.iter().map(|level| level.letter()).collect();
+        let levels = self.levels.iter().zip(&self.widths);
+        let mut text: String = levels.map(|(level, widths)| format!("{}{}", level.letter(), widths.suffix())).collect();
         if let Some(map) = &self.map {
             text.push(':');
             text += &map.to_string();
@@ -383,12 +353,11 @@ impl Format {
     }
 }
 
-/// The named format if there is one (ignoring widths), else the letters.
+/// The named format if there is one, else the letters.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = self.clone().with_widths(IndexWidth::W32, IndexWidth::W32);
         if let Some(map) = &self.map {
-            return match named_map(&plain, map) {
+            return match named_map(self, map) {
                 Some(name) => f.write_str(&name),
                 None => f.write_str(&self.letters()),
             };
@@ -396,14 +365,14 @@ impl fmt::Display for Format {
         let order = self.order();
         let name = match order {
             0 => "scalar",
-            _ if plain == Format::dense(order) => "dense",
-            1 if plain == Format::sv() => "sv",
-            2 if plain == Format::csr() => "csr",
-            2 if plain == Format::csc() => "csc",
-            2 if plain == Format::dcsr() => "dcsr",
-            2 if plain == Format::dcsc() => "dcsc",
-            _ if order > 1 && plain == Format::coo(order) => "coo",
-            _ if order > 2 && plain == Format::csf(order) => "csf",
+            _ if *self == Format::dense(order) => "dense",
+            1 if *self == Format::sv() => "sv",
+            2 if *self == Format::csr() => "csr",
+            2 if *self == Format::csc() => "csc",
+            2 if *self == Format::dcsr() => "dcsr",
+            2 if *self == Format::dcsc() => "dcsc",
+            _ if order > 1 && *self == Format::coo(order) => "coo",
+            _ if order > 2 && *self == Format::csf(order) => "csf",
             _ => return f.write_str(&self.letters()),
         };
         f.write_str(name)
@@ -411,23 +380,23 @@ impl fmt::Display for Format {
 }
 
 /// The name of a format with a map, if it has one.
-fn named_map(plain: &Format, map: &Map) -> Option<String> {
+fn named_map(format: &Format, map: &Map) -> Option<String> {
     let size = |place: usize| match map.terms().get(place) {
         Some(Term::Quotient(_, size)) => *size,
         _ => 0,
     };
     let (rows, columns) = (size(0), size(1));
-    if *plain == Format::dia() {
+    if *format == Format::dia() {
         Some("dia".to_string())
-    } else if Format::ell().as_ref() == Ok(plain) {
+    } else if Format::ell().as_ref() == Ok(format) {
         Some("ell".to_string())
-    } else if Format::sell(rows).as_ref() == Ok(plain) {
+    } else if Format::sell(rows).as_ref() == Ok(format) {
         Some(format!("sell({rows})"))
-    } else if Format::bcsr(rows, columns).as_ref() == Ok(plain) {
+    } else if Format::bcsr(rows, columns).as_ref() == Ok(format) {
         Some(format!("bcsr({rows},{columns})"))
-    } else if Format::csb(rows).as_ref() == Ok(plain) {
+    } else if Format::csb(rows).as_ref() == Ok(format) {
         Some(format!("csb({rows})"))
-    } else if Format::hicoo(map.order(), rows).as_ref() == Ok(plain) {
+    } else if Format::hicoo(map.order(), rows).as_ref() == Ok(format) {
         Some(format!("hicoo({rows})"))
     } else {
         None
@@ -501,7 +470,7 @@ impl fmt::Display for FormatSpec {
 impl FromStr for FormatSpec {
     type Err = FormatError;
 
-    /// Reads `csr`, `coo`, `ds`, `ds:1,0`, `csf:2,0,1`. The empty text is the format of a scalar.
+    /// Reads `csr`, `coo`, `ds`, `ds16:1,0`, `csf:2,0,1`. The empty text is the format of a scalar.
     fn from_str(text: &str) -> Result<FormatSpec, FormatError> {
         let text = text.trim();
         let (name, modes) = match text.split_once(':') {
@@ -526,15 +495,11 @@ impl FromStr for FormatSpec {
             "ell" => FormatSpec::Exact(Format::ell()?),
             letters => {
                 let known = letters.chars().filter(|&c| Level::from_letter(c).is_some()).count();
-                if known == 0 || letters.len() > 64 {
+                if known == 0 || known > 64 || letters.len() > 512 {
                     return Err(FormatError::Unknown(name.to_string()));
                 }
-                let levels = letters
-                    .chars()
-                    .enumerate()
-                    .map(|(place, c)| Level::from_letter(c).ok_or(FormatError::Letter(c, place)))
-                    .collect::<Result<Vec<_>, _>>()?;
-                FormatSpec::Exact(Format::natural(levels))
+                let (levels, widths): (Vec<Level>, Vec<Widths>) = read_levels(letters)?.into_iter().unzip();
+                FormatSpec::Exact(Format { widths: widths.into(), ..Format::natural(levels) })
             }
         };
         with_modes(spec, modes)
@@ -571,7 +536,7 @@ fn with_modes(spec: FormatSpec, modes: Option<&str>) -> Result<FormatSpec, Forma
     match (spec, mode_order) {
         (FormatSpec::Exact(format), Some(order)) => Ok(FormatSpec::Exact(format.with_mode_order(order)?)),
         (FormatSpec::Exact(format), None) if format.map.is_none() && format.is_natural_order() => {
-            Ok(FormatSpec::Exact(Format::mapped(format.levels, terms)?))
+            Ok(FormatSpec::Exact(Format::mapped(format.levels.clone(), terms)?.with_widths_of(&format)))
         }
         (open, Some(order)) => {
             Format::dense(order.len()).with_mode_order(order.clone())?;

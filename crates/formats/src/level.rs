@@ -56,10 +56,12 @@ pub struct Part {
 /// What the numbers of an array of a level are, which says how wide they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holds {
-    /// Positions, of the format's width.
+    /// Positions, of the level's width.
     Positions,
-    /// Coordinates, of the format's width.
+    /// Coordinates, of the level's width.
     Coordinates,
+    /// Coordinates, or where there is none the largest number of the level's width.
+    CoordinatesOrNone,
     /// Words of 64 bits.
     Words,
 }
@@ -69,17 +71,19 @@ impl Part {
     pub const POSITIONS: Part = Part { name: "pos", holds: Holds::Positions };
     /// The coordinate of each position.
     pub const COORDINATES: Part = Part { name: "crd", holds: Holds::Coordinates };
+    /// The coordinate of each position, or none.
+    pub const COORDINATES_OR_NONE: Part = Part { name: "crd", holds: Holds::CoordinatesOrNone };
 
-    /// The width of the numbers in a format with these widths of positions and coordinates.
+    /// The width of the numbers in a level with these widths of positions and coordinates.
     pub const fn width(self, positions: IndexWidth, coordinates: IndexWidth) -> IndexWidth {
         match self.holds {
             Holds::Positions => positions,
-            Holds::Coordinates => coordinates,
+            Holds::Coordinates | Holds::CoordinatesOrNone => coordinates,
             Holds::Words => IndexWidth::W64,
         }
     }
 
-    /// The type of the elements in a format with these widths.
+    /// The type of the elements in a level with these widths.
     pub const fn dtype(self, positions: IndexWidth, coordinates: IndexWidth) -> DType {
         self.width(positions, coordinates).dtype()
     }
@@ -257,6 +261,25 @@ impl LevelKind {
     /// Whether this is one of the kinds that all others are converted through.
     pub fn is_plain(self) -> bool {
         [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON].contains(&self)
+    }
+
+    fn holds(self, what: &[Holds]) -> bool {
+        self.0.parts.iter().any(|part| what.contains(&part.holds))
+    }
+
+    /// Whether a level keeps positions.
+    pub fn has_positions(self) -> bool {
+        self.holds(&[Holds::Positions])
+    }
+
+    /// Whether a level keeps numbers that are as wide as coordinates.
+    pub fn has_coordinates(self) -> bool {
+        self.holds(&[Holds::Coordinates, Holds::CoordinatesOrNone])
+    }
+
+    /// The largest number that a level has to tell from others in the place of a coordinate, if its dimension is of a size.
+    pub fn largest_coordinate(self, size: u64) -> u64 {
+        if self.holds(&[Holds::CoordinatesOrNone]) { size } else { size.saturating_sub(1) }
     }
 
     /// The place of an array among those of a level.

@@ -190,19 +190,25 @@ impl Map {
     /// The sizes of the stored dimensions, of a tensor of these sizes; `None` for slots, whose number depends on the
     /// entries. `None` for all if a size overflows.
     pub fn stored_dims(&self, dims: &[u64]) -> Option<Vec<Option<u64>>> {
-        let size = |d: usize| dims.get(d).copied();
-        self.terms
-            .iter()
-            .map(|term| {
-                Some(match *term {
-                    Term::Whole(d) => Some(size(d)?),
-                    Term::Quotient(d, block) => Some(size(d)?.div_ceil(u64::from(block))),
-                    Term::Remainder(_, block) => Some(u64::from(block)),
-                    Term::Difference(d, other) => Some(diagonals(size(d)?, size(other)?)?),
-                    Term::Ordinal(_) => None,
-                })
-            })
-            .collect()
+        let known: Vec<Option<u64>> = dims.iter().copied().map(Some).collect();
+        let size = |(level, term): (usize, &Term)| match (self.stored_size(level, &known), term) {
+            (None, Term::Ordinal(_)) => Some(None),
+            (size, _) => size.map(Some),
+        };
+        self.terms.iter().enumerate().map(size).collect()
+    }
+
+    /// The size of the stored dimension of a level, of a tensor of these sizes as far as they are known; `None` where they do
+    /// not tell.
+    pub fn stored_size(&self, level: usize, dims: &[Option<u64>]) -> Option<u64> {
+        let size = |d: usize| dims.get(d).copied().flatten();
+        match *self.terms.get(level)? {
+            Term::Whole(d) => size(d),
+            Term::Quotient(d, block) => Some(size(d)?.div_ceil(u64::from(block))),
+            Term::Remainder(_, block) => Some(u64::from(block)),
+            Term::Difference(d, other) => diagonals(size(d)?, size(other)?),
+            Term::Ordinal(_) => None,
+        }
     }
 
     /// The same map for dimensions with other numbers.

@@ -184,7 +184,7 @@ impl Generator {
             memory.scalars.push(self.rng.below(LEN as u64 + 1) as i64);
         }
         // The last input is the one that ascends, for `lower_bound`.
-        let ty = if self.rng.chance(2) { DType::U32 } else { DType::U64 };
+        let ty = self.rng.pick(&[DType::U8, DType::U16, DType::U32, DType::U64]).unwrap_or(DType::U32);
         let sorted = self.b.array_param("sorted", ty, ArrayRole::Input);
         let mut values: Vec<i64> = (0..LEN).map(|_| self.rng.below(20) as i64).collect();
         values.sort_unstable();

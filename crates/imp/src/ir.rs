@@ -28,8 +28,8 @@
 //! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
 //! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
 //!
-//! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold `U32` or
-//! `U64`; a load gives the array's element type, to be cast.
+//! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold
+//! unsigned numbers of any width; a load gives the array's element type, to be cast.
 //!
 //! **Arrays.** No two arrays of a function share memory. `Input` arrays are never written. An index must be at least 0
 //! and below the array's capacity; back ends do not check this, the interpreter does. `Grown` and `Local` arrays start
@@ -515,7 +515,7 @@ pub enum Arg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callee {
     /// `lower_bound(a, begin, end, key) -> I64`: the first `p` of `begin .. end` with `a[p] >= key`, else `end`. `a` is
-    /// an array of `U32` or `U64`, ascending in the range, with `begin <= end`; `key` is `I64`.
+    /// an array of an unsigned type, ascending in the range, with `begin <= end`; `key` is `I64`.
     LowerBound,
     /// `sort_marked(list, n, marks, size)`: `list[0..n]` (`I64`) are the `n` distinct coordinates `k` below `size`
     /// whose `marks[k]` (`Bool`) is true, in any order; afterwards they ascend. `marks` is only read.

@@ -442,7 +442,7 @@ impl Verifier<'_> {
         let written = |arg: Arg| array(arg).is_some_and(|array| array.role != ArrayRole::Input);
         let fits = match (callee, args) {
             (Callee::LowerBound, &[a, begin, end, key]) => {
-                matches!(elem(a), Some(DType::U32 | DType::U64)) && [begin, end, key].into_iter().all(index)
+                elem(a).is_some_and(|ty| ty.kind() == Kind::Unsigned) && [begin, end, key].into_iter().all(index)
             }
             (Callee::SortMarked, &[list, n, marks, size]) => {
                 let scalars = index(n) && index(size);

@@ -38,8 +38,8 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor) -> Result<(), E
     if tensor.format() != &declared.format {
         return Err(Error::Argument(format!(
             "`{name}` is stored as {}, but the kernel was compiled for {}; convert it, or declare its format",
-            describe(tensor.format()),
-            describe(&declared.format)
+            tensor.format(),
+            declared.format
         )));
     }
     if tensor.dtype() != declared.dtype {
@@ -49,11 +49,6 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor) -> Result<(), E
         )));
     }
     Ok(())
-}
-
-fn describe(format: &lacunar_formats::Format) -> String {
-    let bits = |width| if width == lacunar_formats::IndexWidth::W32 { 32 } else { 64 };
-    format!("{format} ({}-bit positions, {}-bit coordinates)", bits(format.positions), bits(format.coordinates))
 }
 
 /// A dimension of a tensor of the program, and its size.
@@ -152,7 +147,7 @@ pub(crate) fn own_format(declared: &Declared) -> Format {
     let Some(map) = view.format.map() else { return view.format.clone() };
     let terms = declared.format.mode_order().iter().map(|&level| map.terms()[level]).collect();
     match Format::mapped(declared.format.levels().to_vec(), terms) {
-        Ok(format) => format.with_widths(declared.format.positions, declared.format.coordinates),
+        Ok(format) => format.with_widths_of(&declared.format),
         // The terms are those of the map, in another order.
         Err(_) => view.format.clone(),
     }

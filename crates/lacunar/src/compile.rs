@@ -8,7 +8,7 @@ use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
-use lacunar_formats::DType;
+use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::passes::optimize;
 use lacunar_imp::{Function, Verified, verify};
 use lacunar_notation::schedule::{Assembly, Schedule};
@@ -247,20 +247,15 @@ pub(crate) fn commands(program: &Program, number: usize, plan: &Plan) -> Vec<Str
     plan.schedule.commands.iter().map(|command| prefix.clone() + &plan.kernel.command_text(command)).collect()
 }
 
-/// Index arrays of results: wide enough for their dimensions, and for as many values as the operands may have.
+/// Index arrays: wide enough for the dimensions, as tensors of these sizes have them, and in results for as many values as the
+/// operands may have.
 fn fit_widths(program: &mut Program) {
-    let widest = program.tensors.iter().map(|(_, tensor)| tensor.format.positions).max();
-    let results: Vec<TensorId> =
-        program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Result).map(|(id, _)| id).collect();
-    for id in results {
+    let widest = program.tensors.iter().map(|(_, tensor)| tensor.format.widest_positions()).max();
+    let tensors: Vec<TensorId> = program.tensors.iter().map(|(id, _)| id).collect();
+    for id in tensors {
         let tensor = &mut program.tensors[id];
-        let dims: Option<Vec<u64>> = tensor.dims.iter().copied().collect();
-        let stored = tensor.format.map().zip(dims).and_then(|(map, dims)| map.stored_dims(&dims)).unwrap_or_default();
-        let largest = tensor.dims.iter().chain(&stored).flatten().copied().max().unwrap_or(0);
-        let coordinates =
-            lacunar_formats::IndexWidth::for_max(largest.saturating_sub(1)).wider(tensor.format.coordinates);
-        let positions = widest.unwrap_or(tensor.format.positions);
-        tensor.format = tensor.format.clone().with_widths(positions, coordinates);
+        let values = widest.filter(|_| tensor.role == Role::Result).map_or(0, IndexWidth::max);
+        tensor.format = tensor.format.fitted(&tensor.dims, values);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
+use lacunar_formats::Format;
 use lacunar_notation::{Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
@@ -49,6 +50,15 @@ pub(crate) fn evaluate(
         outcome?;
     }
     Ok(times)
+}
+
+/// Checks that the result of an earlier statement is stored as the kernels that read it were compiled for: where its sizes were
+/// not known, its index arrays may have come out wider.
+fn check_earlier(program: &Program, tensor: TensorId, slots: &[Slot<'_>]) -> Result<(), Error> {
+    let Some(declared) = program.tensors.get(tensor).filter(|declared| declared.role == Role::Result) else {
+        return Ok(());
+    };
+    slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found))
 }
 
 fn not_given(program: &Program, tensor: TensorId) -> Error {
@@ -111,11 +121,13 @@ fn run_step(
     let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
     for (id, tensor) in plan.kernel.tensors.iter() {
         if tensor.role == Role::Input {
+            check_earlier(program, source(step, id), slots)?;
             let made = converted.iter().find(|(made, _)| *made == id).map(|(_, tensor)| tensor);
             inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
         }
     }
     let call = Call { step, inputs, sizes: &sizes, before, first_pass };
+    check_widths(program, &call)?;
     let start = Instant::now();
     let result = match step.code {
         Code::Interpreter => call.interpreted(),
@@ -150,6 +162,32 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
 }
 
+/// Checks that the index arrays that a kernel was compiled to write hold the coordinates of its result.
+fn check_widths(program: &Program, call: &Call<'_>) -> Result<(), Error> {
+    let dims: Vec<Option<u64>> = call.dims().into_iter().map(Some).collect();
+    if call.format().fitted(&dims, 0) == *call.format() {
+        return Ok(());
+    }
+    Err(Error::Argument(format!(
+        "the kernel was compiled to store `{}` as {}, whose index arrays are too narrow for the sizes {:?}; declare the sizes \
+         or wider arrays",
+        program.tensors[call.step.plan.result].name,
+        call.format(),
+        call.dims()
+    )))
+}
+
+/// A tensor that was made of another, `name`, for a kernel, whose index arrays are as wide as the kernel was compiled for.
+fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error> {
+    if tensor.format() == format {
+        return Ok(tensor);
+    }
+    Err(Error::Argument(format!(
+        "`{name}` is converted to {}, but the kernel was compiled for {format}; declare its sizes or wider index arrays",
+        tensor.format()
+    )))
+}
+
 /// The inputs of a kernel that are made of other tensors.
 fn conversions(step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
@@ -170,7 +208,8 @@ fn conversions(step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<Vec<(Te
                 Tensor::zeros(dims, format, dtype)?
             }
         };
-        made.push((conversion.tensor, tensor));
+        let name = &program.tensors[conversion.source].name;
+        made.push((conversion.tensor, as_wide(tensor, format, name)?));
     }
     Ok(made)
 }

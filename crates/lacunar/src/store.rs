@@ -18,7 +18,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use lacunar_compiler::plan::Search;
-use lacunar_formats::IndexWidth;
 use lacunar_notation::{Program, Role, Tensor};
 use lacunar_runtime::io::IoError;
 use lacunar_runtime::pool;
@@ -149,12 +148,10 @@ pub(crate) fn key(program: &Program, options: &Options) -> Option<Key> {
 }
 
 fn class(tensor: &Tensor) -> Class {
-    let bits = |width| if width == IndexWidth::W32 { 32 } else { 64 };
-    let format = &tensor.format;
     let balance = |(values, heaviest): (u64, u64)| (values / heaviest.max(1)).checked_ilog2().map_or(0, |log| log / 2);
     Class {
         name: tensor.name.clone(),
-        format: format!("{format} {} {}", bits(format.positions), bits(format.coordinates)),
+        format: tensor.format.to_string(),
         dtype: tensor.dtype.to_string(),
         sizes: tensor.dims.iter().map(|size| size.map(|size| if size > SMALL { decade(size) } else { size })).collect(),
         values: tensor.nnz.map(decade),

@@ -75,7 +75,7 @@ fn sprs_round_trips() -> Result<(), Error> {
     fn round_trip<I: sprs::SpIndex>(width: IndexWidth) -> Result<(), Error> {
         for matrix in [triplets::<I>().to_csr::<I>(), triplets::<I>().to_csc::<I>()] {
             let tensor = Tensor::from_sprs(matrix.clone())?;
-            assert_eq!(tensor.as_dyn().format().coordinates, width);
+            assert_eq!(tensor.as_dyn().format().coordinates(1), width);
             assert_eq!(tensor.to_dense()?, DENSE);
             assert_eq!(tensor.to_sprs::<I>()?, matrix);
         }

@@ -210,9 +210,10 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len * self.dtype.size()) }
     }
 
-    /// The elements as positions or coordinates, if they are of type `u32` or `u64`.
+    /// The elements as positions or coordinates, if they are of an unsigned type.
     pub fn indices(&self) -> Option<Indices<'_>> {
-        self.as_slice().map(Indices::U32).or_else(|| self.as_slice().map(Indices::U64))
+        let wide = || self.as_slice().map(Indices::U32).or_else(|| self.as_slice().map(Indices::U64));
+        wide().or_else(|| self.as_slice().map(Indices::U16)).or_else(|| self.as_slice().map(Indices::U8))
     }
 
     /// The same memory with the elements read as unsigned: coordinates from libraries that keep them signed.
@@ -340,9 +341,44 @@ impl PartialEq for Buffer {
     }
 }
 
+/// A number of a position or coordinate array.
+pub trait Number: Copy + Ord + Sync {
+    /// The number.
+    fn get(self) -> u64;
+}
+
+macro_rules! numbers {
+    ($($ty:ty),*) => { $(
+        impl Number for $ty {
+            #[inline(always)]
+            fn get(self) -> u64 {
+                self as u64
+            }
+        }
+    )* };
+}
+numbers!(u8, u16, u32, u64);
+
+/// Evaluates the body with `$slice` bound to the slice inside `$indices`, whose elements are [`Number`]s.
+macro_rules! with_indices {
+    ($indices:expr, $slice:ident => $body:expr) => {
+        match $indices {
+            $crate::buffer::Indices::U8($slice) => $body,
+            $crate::buffer::Indices::U16($slice) => $body,
+            $crate::buffer::Indices::U32($slice) => $body,
+            $crate::buffer::Indices::U64($slice) => $body,
+        }
+    };
+}
+pub(crate) use with_indices;
+
 /// A position or coordinate array.
 #[derive(Clone, Copy, Debug)]
 pub enum Indices<'a> {
+    /// 8-bit numbers; of coordinates only.
+    U8(&'a [u8]),
+    /// 16-bit numbers; of coordinates only.
+    U16(&'a [u16]),
     /// 32-bit numbers.
     U32(&'a [u32]),
     /// 64-bit numbers.
@@ -352,10 +388,7 @@ pub enum Indices<'a> {
 impl Indices<'_> {
     /// How many numbers there are.
     pub fn len(&self) -> usize {
-        match self {
-            Indices::U32(v) => v.len(),
-            Indices::U64(v) => v.len(),
-        }
+        with_indices!(self, numbers => numbers.len())
     }
 
     /// Whether there are none.
@@ -365,15 +398,14 @@ impl Indices<'_> {
 
     /// The number at `k`; 0 past the end.
     pub fn get(&self, k: usize) -> u64 {
-        match self {
-            Indices::U32(v) => v.get(k).map_or(0, |&c| u64::from(c)),
-            Indices::U64(v) => v.get(k).copied().unwrap_or(0),
-        }
+        with_indices!(self, numbers => numbers.get(k).map_or(0, |number| number.get()))
     }
 
     /// The width of the numbers.
     pub fn width(&self) -> IndexWidth {
         match self {
+            Indices::U8(_) => IndexWidth::W8,
+            Indices::U16(_) => IndexWidth::W16,
             Indices::U32(_) => IndexWidth::W32,
             Indices::U64(_) => IndexWidth::W64,
         }

@@ -122,6 +122,8 @@ impl Tensor {
 fn unsigned(storage: LevelStorage, level: usize) -> Result<LevelStorage, StorageError> {
     storage.try_map(|name, array| {
         let negative = match array.dtype() {
+            DType::I8 => first_negative(array.as_slice::<i8>()),
+            DType::I16 => first_negative(array.as_slice::<i16>()),
             DType::I32 => first_negative(array.as_slice::<i32>()),
             DType::I64 => first_negative(array.as_slice::<i64>()),
             _ => None,

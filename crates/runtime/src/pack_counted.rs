@@ -20,6 +20,7 @@ use crate::coo::Coordinates;
 use crate::counting::{self, Entries, Parents, Share};
 use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
+use crate::forms::Weight;
 use crate::parallel;
 use crate::runs::{Runs, Singles};
 use crate::sort::{self, Key};
@@ -49,23 +50,22 @@ pub fn pack(
     values: Buffer,
     prefix: &Prefix,
 ) -> Result<Tensor, StorageError> {
-    let size = dims[format.mode_order()[prefix.strides().len()]];
+    let last = prefix.strides().len();
+    let size = dims[format.mode_order()[last]];
     let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
     let list = List { columns: &columns, values: &values, prefix, bits };
-    let (offsets, crd, values) = match (format.coordinates, &columns[prefix.strides().len()]) {
-        (IndexWidth::W32, Coordinates::U32(last)) => list.sorted(last)?,
+    let (offsets, crd, values) = match (format.coordinates(last), &columns[last]) {
         (IndexWidth::W64, Coordinates::U64(last)) => list.sorted(last)?,
-        (IndexWidth::W32, Coordinates::U64(last)) => list.sorted(&converted(last, |c| c as u32)?)?,
         (IndexWidth::W64, Coordinates::U32(last)) => list.sorted(&converted(last, u64::from)?)?,
+        (_, Coordinates::U32(last)) => list.sorted(last)?,
+        (_, Coordinates::U64(last)) => list.sorted(&converted(last, |c| c as u32)?)?,
     };
     drop(columns);
     prefix.assemble(dims, format, offsets, (crd, values))
 }
 
 fn converted<C: Copy + Sync, K: Key>(column: &[C], convert: impl Fn(C) -> K + Sync) -> Result<Array<K>, AllocError> {
-    let mut keys = Array::zeroed(column.len())?;
-    parallel::fill(&mut keys, |k| convert(column[k]));
-    Ok(keys)
+    Array::of(column.len(), |k| convert(column[k]))
 }
 
 /// A coordinate list, by level.
@@ -103,7 +103,7 @@ impl List<'_> {
         parents: Parents<K>,
     ) -> Result<(Array<u32>, Buffer, Buffer), StorageError> {
         let dtype = self.values.dtype();
-        let innermost = Share { stride: 1, mask: 0, shift: 0 };
+        let innermost = Share { bin: Weight::linear(1), key: Weight::linear(K::ZERO) };
         let (mut offsets, mut keys, mut values, repeats) = with_word!(dtype, V => {
             let values = self.values.as_words::<V>();
             let entries = Entries { runs, parents, innermost, values, padded: false };

@@ -110,6 +110,9 @@ pub fn generate(
     format: &Format,
     seed: u64,
 ) -> Result<Tensor, StorageError> {
+    if dtype == DType::Pattern {
+        return generate(kind, dims, DType::Bool, format, seed)?.cast(dtype);
+    }
     let mut random = SplitMix(seed);
     let (mut coo, entries) = match *kind {
         Generator::Rand => return dense(dims, dtype, format, |_| random.number(dtype, false)),
@@ -293,6 +296,8 @@ mod tests {
                 assert!(make(1).nnz() > 0);
                 if matches!(kind, Generator::Sparse(_) | Generator::Uniform(_)) {
                     assert_ne!(make(1), make(2));
+                }
+                if matches!(kind, Generator::Sparse(_) | Generator::Uniform(_)) && dtype != DType::Pattern {
                     let stored = make(1);
                     assert_eq!(stored.convert(&Format::dense(2)).unwrap().convert(&Format::csr()).unwrap(), stored);
                 }

@@ -11,9 +11,11 @@
 
 use std::ops::Range;
 
-use lacunar_formats::LevelKind;
+use lacunar_formats::{IndexWidth, LevelKind};
 
-use crate::buffer::Indices;
+use crate::array::Array;
+use crate::buffer::{Buffer, Indices, Number, with_indices};
+use crate::error::AllocError;
 use crate::storage::LevelStorage;
 
 /// Positions grouped by parent position.
@@ -44,49 +46,25 @@ pub fn walk(runs: &impl Runs, positions: Range<usize>, mut run: impl FnMut(usize
     }
 }
 
-/// A coordinate of either width.
-pub trait Coordinate: Copy + Sync {
-    /// The coordinate.
-    fn get(self) -> u64;
-}
-
-impl Coordinate for u32 {
-    #[inline(always)]
-    fn get(self) -> u64 {
-        u64::from(self)
-    }
-}
-
-impl Coordinate for u64 {
-    #[inline(always)]
-    fn get(self) -> u64 {
-        self
-    }
-}
-
 /// Of a compressed level.
 pub struct Segments<'a, C> {
     pos: Indices<'a>,
     crd: &'a [C],
 }
 
-impl<C: Coordinate> Runs for Segments<'_, C> {
+impl<C: Number> Runs for Segments<'_, C> {
     const STORED: bool = true;
 
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
         match self.pos {
             Indices::U32(pos) => pos[parent + 1] as usize,
-            Indices::U64(pos) => pos[parent + 1] as usize,
+            pos => pos.get(parent + 1) as usize,
         }
     }
 
     fn parent_of(&self, position: usize) -> usize {
-        let after = match self.pos {
-            Indices::U32(pos) => pos.partition_point(|&start| start as usize <= position),
-            Indices::U64(pos) => pos.partition_point(|&start| start as usize <= position),
-        };
-        after.saturating_sub(1)
+        with_indices!(self.pos, pos => pos.partition_point(|start| start.get() as usize <= position)).saturating_sub(1)
     }
 
     #[inline(always)]
@@ -112,7 +90,7 @@ impl<'a, C> Singles<'a, C> {
     }
 }
 
-impl<C: Coordinate> Runs for Singles<'_, C> {
+impl<C: Number> Runs for Singles<'_, C> {
     const STORED: bool = true;
 
     #[inline(always)]
@@ -178,19 +156,31 @@ pub enum AnyRuns<'a> {
 }
 
 impl<'a> AnyRuns<'a> {
-    /// The runs of a plain level; `None` if its arrays are of no index type or its size is none in memory.
-    pub fn of(level: &'a LevelStorage) -> Option<AnyRuns<'a>> {
+    /// The runs of a plain level, with its [`widened`] coordinates; `None` if its arrays are of no index type or its size is none
+    /// in memory.
+    pub fn of(level: &'a LevelStorage, widened: Option<&'a [u32]>) -> Option<AnyRuns<'a>> {
         if level.kind() == LevelKind::DENSE {
             return Some(AnyRuns::Blocks(Blocks { size: usize::try_from(level.size()).ok()? }));
         }
-        let crd = level.crd()?.indices()?;
+        let crd = widened.map(Indices::U32).or_else(|| level.crd()?.indices())?;
         Some(match (level.pos(), crd) {
             (Some(pos), Indices::U32(crd)) => AnyRuns::Segments32(Segments { pos: pos.indices()?, crd }),
             (Some(pos), Indices::U64(crd)) => AnyRuns::Segments64(Segments { pos: pos.indices()?, crd }),
             (None, Indices::U32(crd)) => AnyRuns::Singles32(Singles { crd }),
             (None, Indices::U64(crd)) => AnyRuns::Singles64(Singles { crd }),
+            (_, Indices::U8(_) | Indices::U16(_)) => return None,
         })
     }
+}
+
+/// The coordinates of a level in 32 bits, where it keeps narrower ones: there are loops over wide ones only.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn widened(level: &LevelStorage) -> Result<Option<Array<u32>>, AllocError> {
+    let narrow = level.crd().and_then(Buffer::indices).filter(|crd| crd.width() < IndexWidth::W32);
+    let Some(crd) = narrow else { return Ok(None) };
+    Ok(Some(Array::of(crd.len(), |k| crd.get(k) as u32)?))
 }
 
 /// Evaluates the body with `$runs` bound to runs of a kind that is known where it is compiled.

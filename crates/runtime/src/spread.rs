@@ -27,6 +27,7 @@ use crate::buffer::Buffer;
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
+use crate::pack::widen;
 use crate::parallel::{self, GRAIN};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
@@ -88,7 +89,7 @@ impl Segments<'_> {
     ///
     /// # Errors
     /// Memory is refused.
-    pub fn copied(&self, format: &Format) -> Result<(Buffer, Buffer, Array<u64>), StorageError> {
+    pub fn copied(&self, place: Place) -> Result<(Buffer, Buffer, Array<u64>), StorageError> {
         let total = self.total();
         let (mut edges, mut crd) = (Array::<u64>::zeroed(self.parents() + 1)?, Array::<u64>::zeroed(total)?);
         let mut places = Array::zeroed(total)?;
@@ -100,7 +101,7 @@ impl Segments<'_> {
             }
             edges[parent + 1] = count as u64;
         }
-        Ok((numbers(&edges, format.positions)?, numbers(&crd, format.coordinates)?, places))
+        Ok((numbers(&edges, place.positions())?, numbers(&crd, place.coordinates())?, places))
     }
 
     /// The places of a level that has a position for each coordinate of the dimension.
@@ -144,7 +145,7 @@ impl Segments<'_> {
                 return Err(not_representable(place, parent, reason));
             }
         }
-        Ok((numbers(&crd, place.format.coordinates)?, places))
+        Ok((numbers(&crd, place.coordinates())?, places))
     }
 }
 
@@ -162,7 +163,7 @@ fn not_representable(place: Place, position: usize, reason: String) -> StorageEr
 /// One does not fit, or memory is refused.
 pub fn numbers(from: &[u64], width: IndexWidth) -> Result<Buffer, StorageError> {
     if parallel::first(from.len(), |k| (from[k] > width.max()).then_some(())).is_some() {
-        return Err(StorageError::overflow("an index array"));
+        return Err(StorageError::Width { what: "an index".into(), width: width.bits() });
     }
     Ok(index_array(from.len(), width, |k| from[k])?)
 }
@@ -174,7 +175,7 @@ impl Tensor {
     /// The format cannot hold the entries, or memory is refused.
     pub(crate) fn spread(self, format: &Format) -> Result<Tensor, StorageError> {
         let (dims, from, plain, values) = self.into_parts();
-        let format = format.clone().with_widths(from.positions, from.coordinates);
+        let format = widen(&format.clone().with_widths_of(&from), &dims, values.len() as u64);
         let mut levels = Vec::with_capacity(plain.len());
         let mut places = Array::zeroed(1)?;
         for (level, storage) in plain.iter().enumerate() {
@@ -194,16 +195,19 @@ impl Tensor {
     pub(crate) fn to_plain(&self) -> Result<Tensor, StorageError> {
         let mut levels = Vec::with_capacity(self.order());
         let mut places = Array::<u64>::zeroed(1)?;
-        let plain = self.format().plain();
+        let plain = widen(&self.format().plain(), self.dims(), self.nnz());
         for (level, storage) in self.levels().iter().enumerate() {
             let Stored { edges, crd, positions } = stored(storage, &places)?;
             let kind = plain.levels()[level].kind;
             levels.push(if kind == LevelKind::DENSE {
                 LevelStorage::dense(storage.size())
             } else if kind == LevelKind::SINGLETON {
-                LevelStorage::singleton(numbers(&crd, plain.coordinates)?)
+                LevelStorage::singleton(numbers(&crd, plain.coordinates(level))?)
             } else {
-                LevelStorage::compressed(numbers(&edges, plain.positions)?, numbers(&crd, plain.coordinates)?)
+                LevelStorage::compressed(
+                    numbers(&edges, plain.positions(level))?,
+                    numbers(&crd, plain.coordinates(level))?,
+                )
             });
             places = positions;
         }
@@ -263,8 +267,7 @@ fn gather(values: &Buffer, places: &[u64]) -> Result<Buffer, StorageError> {
     let dtype = values.dtype();
     with_word!(dtype, V => {
         let from = values.as_words::<V>();
-        let mut to = Array::<V>::zeroed(places.len())?;
-        parallel::fill(&mut to, |k| from.get(places[k] as usize).copied().unwrap_or_default());
+        let to = Array::<V>::of(places.len(), |k| from.get(places[k] as usize).copied().unwrap_or_default())?;
         Ok(Buffer::from_words(to, dtype))
     })
 }

@@ -23,13 +23,14 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
 use crate::counting::{self, Parents, Share};
-use crate::dispatch::with_word;
+use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
-use crate::keys::{Columns, Entries, Keyed, Layout};
+use crate::forms::Form;
+use crate::keys::{Column, Columns, Entries, Keyed, Layout, of_width};
 use crate::pack::{build, level_sizes};
 use crate::parallel;
-use crate::runs::{AnyRuns, with_runs};
-use crate::sort::Key;
+use crate::runs::{self, AnyRuns, with_runs};
+use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Offsets, Place};
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -87,9 +88,10 @@ const SMALL: u64 = 1 << 12;
 pub fn convert(source: &Tensor, format: &Format, prefix: Prefix, padded: bool) -> Option<Result<Tensor, StorageError>> {
     let order = Order { source, format, prefix, padded };
     let layout = Layout::new(&level_sizes(source.dims(), format));
-    Some(match (order.is_straight(), format.coordinates, layout.bits()) {
-        (true, IndexWidth::W32, _) => order.convert_straight::<u32>(),
-        (true, IndexWidth::W64, _) => order.convert_straight::<u64>(),
+    let wide = format.coordinates(order.prefix.levels()) == IndexWidth::W64;
+    Some(match (order.is_straight(), wide, layout.bits()) {
+        (true, false, _) => order.convert_straight::<u32>(),
+        (true, true, _) => order.convert_straight::<u64>(),
         (false, _, 0..=32) => order.convert_keyed(layout, Entries::Keys32),
         (false, _, 33..=64) => order.convert_keyed(layout, Entries::Keys64),
         (false, _, 65..=128) => order.convert_keyed(layout, Entries::Keys128),
@@ -118,55 +120,58 @@ impl Order<'_> {
 
     fn convert_straight<K: Key + Element>(self) -> Result<Tensor, StorageError> {
         let last = self.prefix.levels();
-        let is_single = self.source.dims()[self.format.mode_order()[last]] <= 1;
-        let (offsets, keys, values) = self.sort::<K>(|level| (level == last && !is_single).then_some(0))?;
+        let unit = |level: usize| if level == last { K::ZERO.with(1, 0) } else { K::ZERO };
+        let (offsets, mut keys, mut values) = self.sort::<K>(unit)?;
+        if self.source.format().map().is_some_and(|map| map.ordinal().is_some()) {
+            // Slots may have been filled in any order.
+            let size = self.source.dims()[self.format.mode_order()[last]];
+            let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
+            with_element!(values.dtype(), T => {
+                sort::sort_bins(&mut keys, values.as_mut_slice::<T>().unwrap_or_default(), &offsets, bits)?;
+            });
+        }
         let arrays = (Buffer::from_array(keys), values);
         self.prefix.assemble(self.source.dims().to_vec(), self.format.clone(), offsets, arrays)
     }
 
-    fn convert_keyed<K: Key>(self, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
-        let (offsets, keys, values) =
-            self.sort::<K>(|level| (!layout.is_single(level)).then(|| layout.shift(level)))?;
+    fn convert_keyed<K: Key>(
+        self,
+        layout: Layout,
+        wrap: fn(Keyed<K>) -> Entries<'static>,
+    ) -> Result<Tensor, StorageError> {
+        let (offsets, keys, values) = self.sort::<K>(|level| layout.unit(level))?;
         drop(offsets);
         build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
     }
 
-    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `shift` says where the coordinate of a level of the target is in a key, if it is.
-    /// Returns the bins' offsets, keys and values.
-    fn sort<K: Key>(
-        &self,
-        shift: impl Fn(usize) -> Option<u32> + Sync,
-    ) -> Result<(Array<u32>, Array<K>, Buffer), StorageError> {
+    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `unit` says what a
+    /// coordinate of a level of the target adds to a key, for each 1. Returns the bins' offsets, keys and values.
+    fn sort<K: Key>(&self, unit: impl Fn(usize) -> K) -> Result<(Array<u32>, Array<K>, Buffer), StorageError> {
         let source = self.source;
-        let target = |level: usize| self.format.level_of(source.format().mode_order()[level]);
-        // By level of the source: what its coordinate contributes.
-        let share = |level: usize| {
-            let stride = target(level).and_then(|t| self.prefix.strides.get(t)).copied().unwrap_or(0);
-            match target(level).and_then(&shift) {
-                Some(shift) => Share { stride, mask: u64::MAX, shift },
-                None => Share { stride, mask: 0, shift: 0 },
-            }
-        };
-        let outer = source.order() - 1;
-        let shares: Vec<Share> = (0..outer).map(share).collect();
+        let (stored, described) = (source.levels().len(), (source.format(), source.dims()));
+        let (mut bin, mut key) = (Form::<u32>::zero(stored), Form::<K>::zero(stored));
+        for (level, &dimension) in self.format.mode_order().iter().enumerate() {
+            bin.add_dimension(dimension, self.prefix.strides.get(level).copied().unwrap_or(0), described);
+            key.add_dimension(dimension, unit(level), described);
+        }
+        let outer = stored - 1;
+        let share = |level: usize| Share { bin: bin.weight(level), key: key.weight(level) };
         let (bins, keys);
-        let parents = match (shares.as_slice(), source.format().levels()[0].kind) {
-            (&[only], kind) if kind == LevelKind::DENSE => Parents::Numbered(only),
+        let parents = match source.format().levels()[0].kind {
+            kind if outer == 1 && kind == LevelKind::DENSE && bin.start() == 0 && key.start() == K::ZERO => {
+                Parents::Numbered(share(0))
+            }
             _ => {
-                let with_bins = shares.iter().any(|share| share.stride != 0);
-                let with_keys = shares.iter().any(|share| share.mask != 0);
-                bins = with_bins
-                    .then(|| source.enumerate_outer(outer, 0, |bin, level, c| shares[level].bin(c).wrapping_add(bin)))
-                    .transpose()?;
-                keys = with_keys
-                    .then(|| source.enumerate_outer(outer, K::ZERO, |key, level, c| shares[level].key(c, key)))
-                    .transpose()?;
+                let (with_bins, with_keys) = (!bin.is_none_of(outer), !key.is_none_of(outer));
+                bins = with_bins.then(|| bin.at_positions(source, outer)).transpose()?;
+                keys = with_keys.then(|| key.at_positions(source, outer)).transpose()?;
                 Parents::Stored(bins.as_deref(), keys.as_deref())
             }
         };
         let dtype = source.dtype();
         let what = || StorageError::overflow("the size of a level");
-        let runs = AnyRuns::of(&source.levels()[outer]).ok_or_else(what)?;
+        let widened = runs::widened(&source.levels()[outer])?;
+        let runs = AnyRuns::of(&source.levels()[outer], widened.as_deref()).ok_or_else(what)?;
         with_runs!(&runs, runs => with_word!(dtype, V => {
             let values = source.values().as_words::<V>();
             let entries = counting::Entries { runs, parents, innermost: share(outer), values, padded: self.padded };
@@ -177,7 +182,8 @@ impl Order<'_> {
 }
 
 impl Prefix {
-    /// The tensor whose one level below the prefix, compressed, has these coordinates. `offsets` are where bins start.
+    /// The tensor whose one level below the prefix, compressed, has these coordinates, in any width. `offsets` are where bins
+    /// start.
     ///
     /// # Errors
     /// A level of the prefix cannot hold the coordinates, or memory is refused.
@@ -189,7 +195,9 @@ impl Prefix {
         (crd, values): (Buffer, Buffer),
     ) -> Result<Tensor, StorageError> {
         let (mut levels, bounds) = self.pack(&dims, &format, offsets)?;
-        levels.push(LevelStorage::compressed(bounds.into_pos(format.positions)?, crd));
+        let last = self.levels();
+        let pos = bounds.into_pos(format.positions(last))?;
+        levels.push(LevelStorage::compressed(pos, of_width(crd, format.coordinates(last))?));
         Ok(Tensor::assemble(dims, format, levels, values))
     }
 
@@ -224,7 +232,7 @@ impl Prefix {
     }
 
     /// Where the bins that are not empty start, with the number of entries at the end, and their coordinates.
-    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries), AllocError> {
+    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries<'static>), AllocError> {
         let is_occupied = |&bin: &usize| offsets[bin] < offsets[bin + 1];
         let len = (0..self.bins).filter(is_occupied).count();
         let mut starts = Array::zeroed(len + 1)?;
@@ -237,7 +245,7 @@ impl Prefix {
             let mut column = Vec::new();
             column.try_reserve_exact(len).map_err(|_| AllocError { bytes: 4 * len as u64 })?;
             column.extend((0..self.bins).filter(is_occupied).map(|bin| bin as u32 / stride % size as u32));
-            columns.push(Coordinates::U32(column));
+            columns.push(Column::from(Coordinates::U32(column)));
         }
         Ok((starts, Entries::Columns(Columns { len, columns })))
     }

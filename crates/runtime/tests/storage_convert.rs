@@ -66,10 +66,13 @@ fn permutations(order: usize) -> Vec<Vec<usize>> {
 fn format(order: usize) -> impl Strategy<Value = Format> {
     let letters = prop::collection::vec(prop::sample::select(vec!['d', 's', 'u', 'q', 'c']), order);
     let modes = Just((0..order).collect::<Vec<_>>()).prop_shuffle();
-    let width = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
-    (letters, modes, width.clone(), width).prop_map(|(letters, modes, positions, coordinates)| {
+    let positions = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
+    let widths = prop::collection::vec((positions, prop::sample::select(IndexWidth::ALL.to_vec())), order);
+    (letters, modes, widths).prop_map(|(letters, modes, widths)| {
         let levels = letters.into_iter().map(|letter| Level::from_letter(letter).unwrap()).collect();
-        Format::new(levels, modes).unwrap().with_widths(positions, coordinates)
+        widths.into_iter().enumerate().fold(Format::new(levels, modes).unwrap(), |format, (level, widths)| {
+            format.with_positions(level, widths.0).with_coordinates(level, widths.1)
+        })
     })
 }
 
@@ -147,7 +150,7 @@ fn any_number_of_threads_comes_to_the_same() {
                 [Format::csf(order), Format::coo(order)].map(|f| f.with_mode_order(modes.clone()).unwrap())
             })
             .chain(
-                ["ds", "ds:1,0"]
+                ["ds", "ds:1,0", "ds16:1,0", "s16s8", "u8q16"]
                     .iter()
                     .filter(|_| order == 2)
                     .map(|f| f.parse::<FormatSpec>().unwrap().resolve(2).unwrap()),

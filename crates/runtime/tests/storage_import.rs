@@ -186,3 +186,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn narrow_arrays_are_used_as_they_are() {
+    let format = "ds8".parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+    let columns = std::sync::Arc::new(vec![0u8, 255, 7]);
+    let parts = |crd: Buffer| {
+        let levels = vec![LevelStorage::dense(2), LevelStorage::compressed(Buffer::from_vec(vec![0u32, 2, 3]), crd)];
+        Tensor::from_parts(vec![2, 256], &format, levels, Buffer::from_vec(vec![1i32, 2, 3]))
+    };
+    let tensor = parts(Buffer::borrow(std::sync::Arc::clone(&columns), |columns| columns)).unwrap();
+    assert_eq!(tensor.levels()[1].crd().unwrap().as_ptr(), columns.as_ptr());
+    assert_eq!(tensor.to_coo().unwrap().coords[1].get(1), Some(255));
+    assert!(parts(Buffer::from_vec(vec![0i8, 127, 7])).is_ok());
+    assert!(matches!(parts(Buffer::from_vec(vec![0i8, -1, 7])), Err(StorageError::Negative { place: 1, .. })));
+    assert!(matches!(parts(Buffer::from_vec(vec![0u16, 1, 7])), Err(StorageError::Type { .. })));
+    assert!(matches!(parts(Buffer::from_vec(vec![1u8, 0, 7])), Err(StorageError::NotSorted { place: 1, .. })));
+    assert!(matches!(parts(Buffer::from_vec(vec![1u8, 1, 7])), Err(StorageError::Duplicate { place: 1, .. })));
+}

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_runtime::storage::LevelStorage;
-use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values};
+use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values, pool};
 use proptest::prelude::*;
 
 /// Formats of matrices.
-const MATRICES: [&str; 18] = [
+const MATRICES: [&str; 24] = [
     "bcsr(2,2)",
     "bcsr(3,1)",
     "bcsr(4,4):1,0",
@@ -20,12 +20,18 @@ const MATRICES: [&str; 18] = [
     "dia:1,0",
     "ss:1-0,0",
     "ssss:0/2,1/3,0%2,1%3",
+    "uquq:0/2,1/2,0%2,1%2",
+    "u8q16uq16:0/2,1/2,0%2,1%2",
+    "hicoo(300)",
     "dsd:0/4,1,0%4",
+    "s8d:1-0,0",
+    "edp16:#0,0,1",
     "ell",
     "sell(3)",
     "ddhb:0/2,1/2,0%2,1%2",
     "edp:#1,1,0",
     "ds:1,0",
+    "ds16",
     "csr",
     "coo",
     "dense",
@@ -91,6 +97,30 @@ proptest! {
 }
 
 #[test]
+fn several_threads_put_entries_where_one_does() {
+    // Large enough for several tasks; neither dimension is a multiple of the blocks' sizes.
+    let dims = [1501, 1303];
+    let mut entries = BTreeMap::new();
+    let mut state = 1u64;
+    for _ in 0..100_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (i, j) = ((state >> 33) % dims[0], (state >> 13) % dims[1]);
+        // Few rows have most entries, and some have none.
+        entries.insert(vec![i * i / dims[0], j], (state >> 56) as u8 | 1);
+    }
+    let csr = Tensor::from_coo(coo(&dims, &entries), &Format::csr()).unwrap();
+    let dense = csr.to_dense::<u8>().unwrap();
+    for text in MATRICES.into_iter().chain(["db", "dk", "de", "bd", "dhdd:0/2,1/2,0%2,1%2"]) {
+        let target = format(text, 2);
+        let of = |threads: usize| pool::with_threads(threads, || csr.convert(&target)).unwrap();
+        let (one, three) = (of(1), of(3));
+        assert_eq!(one, three, "{text}");
+        assert_eq!(one.to_dense::<u8>().unwrap(), dense, "{text}");
+        assert_eq!(pool::with_threads(3, || one.convert(&Format::csr())).unwrap(), csr, "{text}");
+    }
+}
+
+#[test]
 fn blocks_are_filled_up() {
     let entries = BTreeMap::from([(vec![0, 1], 5), (vec![4, 4], 7)]);
     let blocks = Tensor::from_coo(coo(&[5, 5], &entries), &format("bcsr(2,2)", 2)).unwrap();
@@ -111,16 +141,38 @@ fn diagonals_are_counted_from_the_lower_left() {
 fn stored_coordinates_outside_the_matrix_are_refused() {
     let index = |v: Vec<u32>| Buffer::from_vec(v);
     // Block (1, 1) of a matrix of 3 x 3 has one place inside, (0, 0).
-    let parts = |row: u32| {
+    let parts = |row: u8| {
         let levels = vec![
             LevelStorage::dense(2),
             LevelStorage::dense(2),
-            LevelStorage::compressed(index(vec![0, 0, 0, 0, 1]), index(vec![row])),
-            LevelStorage::singleton(index(vec![0])),
+            LevelStorage::compressed(index(vec![0, 0, 0, 0, 1]), Buffer::from_vec(vec![row])),
+            LevelStorage::singleton(Buffer::from_vec(vec![0u8])),
         ];
         Tensor::from_parts(vec![3, 3], &Format::csb(2).unwrap(), levels, Buffer::from_vec(vec![1u8]))
     };
     assert_eq!(parts(0).unwrap().to_coo().unwrap().len(), 1);
     let outside = parts(1).unwrap_err();
     assert!(matches!(outside, StorageError::OutOfRange { dimension: 0, coordinate: 3, size: 3, .. }), "{outside}");
+}
+
+/// Places inside blocks take a byte each, and two in blocks of more than 256.
+#[test]
+fn places_inside_blocks_are_narrow() {
+    let entries: BTreeMap<Vec<u64>, u8> =
+        (0..6000u64).map(|k| (vec![k % 1000, k * 7 % 900, k * 11 % 800], 1 + (k % 200) as u8)).collect();
+    let list = coo(&[1000, 900, 800], &entries);
+    let in_format = |text: &str| Tensor::from_coo(list.clone(), &format(text, 3)).unwrap();
+    let (narrow, wide) = (in_format("hicoo(64)"), in_format("uccucq:0/64,1/64,2/64,0%64,1%64,2%64"));
+    let blocks = wide.levels()[0].crd().unwrap().len() as u64;
+    let count = entries.len() as u64;
+    // Block numbers, edges of blocks, places and values.
+    assert_eq!(wide.bytes(), 4 * (3 * blocks + 2) + 4 * (blocks + 1) + 12 * count + count);
+    assert_eq!(narrow.bytes(), wide.bytes() - 9 * count);
+    let middle = in_format("hicoo(512)");
+    assert_eq!(middle.levels()[5].crd().unwrap().bytes(), 2 * count);
+    for tensor in [&narrow, &wide, &middle] {
+        assert_eq!(tensor.to_coo().unwrap().len(), entries.len());
+        assert_eq!(&tensor.convert(narrow.format()).unwrap(), &narrow);
+        assert_eq!(tensor.convert(&Format::csf(3)).unwrap(), in_format("csf"));
+    }
 }

@@ -54,10 +54,13 @@ fn format(order: usize) -> impl Strategy<Value = Format> {
     let plain = prop::sample::select(vec!['d', 's', 'u', 'q', 'c']);
     let letters = prop::collection::vec(prop_oneof![5 => plain, 3 => prop::sample::select(open)], order);
     let modes = Just((0..order).collect::<Vec<_>>()).prop_shuffle();
-    let width = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
-    (letters, modes, width.clone(), width).prop_map(|(letters, modes, positions, coordinates)| {
+    let positions = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
+    let widths = prop::collection::vec((positions, prop::sample::select(IndexWidth::ALL.to_vec())), order);
+    (letters, modes, widths).prop_map(|(letters, modes, widths)| {
         let levels = letters.into_iter().map(|letter| Level::from_letter(letter).unwrap()).collect();
-        Format::new(levels, modes).unwrap().with_widths(positions, coordinates)
+        widths.into_iter().enumerate().fold(Format::new(levels, modes).unwrap(), |format, (level, widths)| {
+            format.with_positions(level, widths.0).with_coordinates(level, widths.1)
+        })
     })
 }
 
@@ -298,4 +301,33 @@ fn a_compressed_level_under_dense_levels_under_a_compressed_one() {
     let expected = meaning(&coo);
     let tensor = Tensor::from_coo(coo, &format).unwrap();
     assert_eq!(meaning(&tensor.to_coo().unwrap()), expected);
+}
+
+/// Coordinates are as wide as asked for, or as the dimension needs: one number more where the largest one means none.
+#[test]
+fn narrow_coordinates_are_widened_where_they_have_to_be() {
+    for kind in LevelKind::all().into_iter().filter(|kind| kind.has_coordinates()) {
+        let level = Level { kind, unique: true };
+        for (asked, size) in IndexWidth::ALL.into_iter().zip([255u64, 65535, 65537, 70000]).chain([
+            (IndexWidth::W8, 256),
+            (IndexWidth::W8, 257),
+            (IndexWidth::W8, 65536),
+            (IndexWidth::W16, 65536),
+            (IndexWidth::W16, 65537),
+        ]) {
+            let format = Format::new(vec![Level::DENSE, level], vec![0, 1]).unwrap().with_coordinates(1, asked);
+            let entries = [(vec![0, size - 1], 3), (vec![1, 0], 4)];
+            let tensor = Tensor::from_coo(coo(&[2, size], &entries), &format).unwrap();
+            let needed = IndexWidth::for_max(kind.largest_coordinate(size));
+            assert_eq!(tensor.format(), &format.clone().with_coordinates(1, asked.wider(needed)), "{kind:?} {size}");
+            assert_eq!(reimport(&tensor), tensor);
+            let dense = tensor.to_dense::<i64>().unwrap();
+            let stored: Vec<(usize, i64)> = dense.into_iter().enumerate().filter(|(_, value)| *value != 0).collect();
+            assert_eq!(stored, [(size as usize - 1, 3), (size as usize, 4)], "{kind:?} {size}");
+            // A conversion asks for widths anew.
+            let csr = tensor.convert(&Format::csr().with_coordinates(1, IndexWidth::W8)).unwrap();
+            assert_eq!(csr.format().coordinates(1), IndexWidth::for_max(size - 1));
+            assert_eq!(csr.convert(&format).unwrap(), tensor);
+        }
+    }
 }

@@ -26,7 +26,7 @@
 automod::dir!("src/levels");
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Format, Level, LevelKind};
+use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind};
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
@@ -217,7 +217,7 @@ pub fn level_code(
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
     for part in kind.info().parts {
-        let dtype = part.dtype(format.positions, format.coordinates);
+        let dtype = part.dtype(format.positions(level), format.coordinates(level));
         arrays.push(array(*part, &format!("{name}{}_{}", level + 1, part.name), dtype));
     }
     let unknown = || Diagnostic::internal(format!("kernels cannot walk through {kind:?} levels"));
@@ -247,8 +247,8 @@ pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segmen
 
 /// The number in an index array that is no coordinate, as kernels load it: the largest of its type.
 pub(crate) fn none_in(b: &mut Builder, array: ArrayId) -> ExprId {
-    let wide = b.function().arrays[array].elem == DType::U64;
-    b.int(if wide { -1 } else { i64::from(u32::MAX) })
+    let width = IndexWidth::of(b.function().arrays[array].elem).unwrap_or(IndexWidth::W64);
+    b.int(width.max() as i64)
 }
 
 /// The first position of `begin .. end` whose coordinate, which `coordinate` loads, is `wanted` or more, from one to the next.

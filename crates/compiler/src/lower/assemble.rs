@@ -542,13 +542,13 @@ impl Lowerer<'_> {
             };
             self.tensors[access.tensor.index()].levels[group.head].append_finish(&mut self.b, parents, complete);
             let count = self.b.var(group.counter);
-            self.fail_unless_fits(access.tensor, count);
+            self.fail_unless_fits(access.tensor, group.head, count);
         }
     }
 
-    /// Ends the kernel where a number of positions of a result does not fit its index arrays.
-    pub(super) fn fail_unless_fits(&mut self, tensor: TensorId, count: ExprId) {
-        let widest = self.kernel.tensors[tensor].format.positions.max();
+    /// Ends the kernel where a number of positions of a level of a result does not fit its position array.
+    pub(super) fn fail_unless_fits(&mut self, tensor: TensorId, level: usize, count: ExprId) {
+        let widest = self.kernel.tensors[tensor].format.positions(level).max();
         if let Ok(widest) = i64::try_from(widest) {
             let widest = self.b.int(widest);
             self.fail_if(CompareOp::Gt, count, widest);

@@ -151,7 +151,9 @@ impl Lowerer<'_> {
                     match part.holds {
                         Holds::Positions if level > 0 => self.b.deposit(list, chunk, array, parents),
                         Holds::Positions => {}
-                        Holds::Coordinates | Holds::Words => self.b.deposit(list, chunk, array, count),
+                        Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => {
+                            self.b.deposit(list, chunk, array, count)
+                        }
                     }
                 }
             }
@@ -193,7 +195,7 @@ impl Lowerer<'_> {
                     total = self.b.collect("stored", crd, zero, coordinates, None);
                 }
             }
-            self.fail_unless_fits(tensor, total);
+            self.fail_unless_fits(tensor, group.head, total);
             if let (0, Some(pos)) = (group.head, pos) {
                 self.b.store_index(pos, one, total);
             }

@@ -25,6 +25,7 @@ use lacunar_notation::{
 };
 use rustc_hash::FxHashMap;
 
+use super::storage::usual_widths;
 use super::{Conversion, free_name};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::{fresh_name, make_explicit};
@@ -328,7 +329,7 @@ impl Rewriter<'_> {
                 Access { vars, ..lhs.clone() }
             }
             Some(map) => {
-                let format = without_map(&tensor.format, map);
+                let format = without_map(&tensor.format, map).fitted(&tensor.dims, 0);
                 self.done
                     .notes
                     .push(format!("`{}` is assembled as {format} and then stored as {}", tensor.name, tensor.format));
@@ -465,7 +466,7 @@ impl Rewriter<'_> {
         }
         let dims = vars.iter().map(|var| self.done.program.vars[*var].size).collect();
         let seen = &mut self.done.program.tensors[tensor];
-        seen.format = Format::dense(vars.len()).with_widths(info.format.positions, info.format.coordinates);
+        seen.format = Format::dense(vars.len());
         seen.dims = dims;
         seen.view = Some(View { format: info.format, steps });
         Access { tensor, vars, span: access.span }
@@ -474,7 +475,7 @@ impl Rewriter<'_> {
     /// An operand with a map that is converted to a format without.
     fn converted(&mut self, access: Access, map: &Map) -> Access {
         let info = &self.source.tensors[access.tensor];
-        let format = without_map(&info.format, map);
+        let format = without_map(&info.format, map).fitted(&info.dims, 0);
         let made = |conversion: &&Conversion| conversion.source == access.tensor;
         let known = self.done.aliases.iter().filter(made).map(|conversion| conversion.tensor);
         let known = known.into_iter().find(|tensor| self.done.program.tensors[*tensor].format == format);
@@ -517,7 +518,7 @@ pub(super) fn without_map(format: &Format, map: &Map) -> Format {
         *first = Level::DENSE;
     }
     match Format::new(levels, modes) {
-        Ok(plain) => plain.with_widths(format.positions, format.coordinates),
+        Ok(plain) => usual_widths(plain, format),
         // The modes are those of the map, each once.
         Err(_) => Format::csf(map.order()),
     }

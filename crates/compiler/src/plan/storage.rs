@@ -3,7 +3,7 @@
 
 use lacunar_formats::{Format, IndexWidth, Level};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Access, AssignOp, Expr, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
@@ -97,21 +97,38 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
     if tensor.format.levels().first() == Some(&Level::DENSE) && small && levels.len() > 1 {
         levels[0] = Level::DENSE;
     }
-    with_widths_of(&tensor.format, levels, modes)
+    with_widths_of(tensor, levels, modes)
 }
 
-fn with_widths_of(like: &Format, levels: Vec<Level>, modes: Vec<usize>) -> Format {
-    let (positions, coordinates): (IndexWidth, IndexWidth) = (like.positions, like.coordinates);
-    match Format::new(levels, modes) {
-        Ok(format) => format.with_widths(positions, coordinates),
-        // The modes are those of a format, in another order.
-        Err(_) => like.clone(),
+/// The format of these levels for the same tensor. A dimension's coordinates have the width that they have now, where a level
+/// keeps them.
+fn with_widths_of(tensor: &Tensor, levels: Vec<Level>, modes: Vec<usize>) -> Format {
+    let like = &tensor.format;
+    if levels == like.levels() && modes == like.mode_order() {
+        return like.clone();
     }
+    // The modes are those of a format, in another order.
+    let Ok(format) = Format::new(levels, modes) else { return like.clone() };
+    let kept = |mode: usize| like.level_of(mode).filter(|&level| like.levels()[level].kind.has_coordinates());
+    let format =
+        (0..format.order()).fold(usual_widths(format, like), |format, level| match kept(format.mode_order()[level]) {
+            Some(at) => format.with_coordinates(level, like.coordinates(at)),
+            None => format,
+        });
+    format.fitted(&tensor.dims, 0)
+}
+
+/// A format for the same tensor as another, whose levels store other things: index arrays as wide as the widest there, and of
+/// the usual width at least.
+pub(super) fn usual_widths(format: Format, like: &Format) -> Format {
+    let widest = (0..like.levels().len()).map(|level| like.coordinates(level)).fold(IndexWidth::W32, IndexWidth::wider);
+    format.with_widths(like.widest_positions(), widest)
 }
 
 /// The format in which the result is assembled for an order; `None` if it is dense.
 pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -> Option<Format> {
-    let format = &kernel.tensors[lhs.tensor].format;
+    let tensor = &kernel.tensors[lhs.tensor];
+    let format = &tensor.format;
     if format.is_dense() {
         return None;
     }
@@ -132,11 +149,11 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
                 _ => levels[level],
             })
             .collect();
-        return Some(with_widths_of(format, appendable, format.mode_order().to_vec()));
+        return Some(with_widths_of(tensor, appendable, format.mode_order().to_vec()));
     }
     let mut modes = format.mode_order().to_vec();
     modes.sort_by_key(|&mode| rank(order, lhs.vars[mode]));
-    Some(with_widths_of(format, vec![Level::COMPRESSED; modes.len()], modes))
+    Some(with_widths_of(tensor, vec![Level::COMPRESSED; modes.len()], modes))
 }
 
 /// Whether kernels can append to a level of a kind that is not plain.

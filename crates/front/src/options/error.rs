@@ -32,6 +32,7 @@ pub(super) enum Error {
     Letter { span: Span, letter: char, word: String },
     ModeOrder { span: Span, levels: String },
     FormatSizes { span: Span, word: String },
+    Width { span: Span, reason: String },
     Form { span: Span, separators: String, example: &'static str },
     Name { span: Span, text: String, example: &'static str },
     Size { span: Span, text: String },
@@ -81,6 +82,10 @@ impl Error {
             )
             .label(span, "other sizes")
             .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`, `sell(8)`"),
+            Error::Width { span, reason } => Diagnostic::error("E0406", reason).label(span, "not a width of this level").hint(
+                "write the bits of coordinates behind a level's letter (8, 16, 32 or 64) and those of positions behind an `@` \
+                 (32 or 64), e.g. `A:ds16` or `A:ds64@64`; what is not said is 32",
+            ),
             Error::Form { span, separators, example } => {
                 Diagnostic::error("E0701", format!("expected a name, then {separators} and a value"))
                     .label(span, format!("no {separators} here"))
@@ -132,6 +137,6 @@ impl Error {
 /// An order of as many dimensions as there are level letters, for an example: the last first.
 fn order(levels: &str) -> String {
     let named = FORMATS.contains(&levels.to_ascii_lowercase().as_str());
-    let dimensions = if named { 2 } else { levels.chars().count().clamp(1, 8) };
+    let dimensions = if named { 2 } else { levels.chars().filter(char::is_ascii_alphabetic).count().clamp(1, 8) };
     (0..dimensions).rev().map(|dimension| dimension.to_string()).collect::<Vec<_>>().join(",")
 }

@@ -33,7 +33,7 @@ pub enum Source {
 /// `-f NAME:LEVELS[:ORDER]`: a tensor's format, e.g. `A:csr`, `A:ds`, `A:ds:1,0`.
 ///
 /// # Errors
-/// E0402 to E0404 for the format, E0701 and E0702 for the form of the value.
+/// E0402 to E0406 for the format, E0701 and E0702 for the form of the value.
 pub fn format(text: &str) -> Result<(String, FormatSpec), Diagnostic> {
     let (name, value) = split(text, &[':'], "-f A:csr")?;
     let spec = value.text.parse::<FormatSpec>().map_err(|error| format_error(value, error).into_diagnostic())?;
@@ -161,6 +161,12 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let span = word.span().to(value.span());
             let span = Span { start: parts.get(1).map_or(span.start, |part| part.span().start), ..span };
             Error::ModeOrder { span, levels: word.text.to_string() }
+        }
+        FormatError::Width { place, reason } => {
+            let start = word.text.char_indices().nth(place).map_or(word.text.len(), |(offset, _)| offset);
+            let behind = &word.text[start..];
+            let end = behind.find(|c: char| c != '@' && !c.is_ascii_digit()).unwrap_or(behind.len());
+            Error::Width { span: Span::new(word.start + start, word.start + start + end), reason }
         }
         FormatError::Arguments(_) => Error::FormatSizes { span: word.span(), word: word.text.to_string() },
         FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) => {

@@ -16,7 +16,7 @@ use faer::sparse::{
     SparseColMat, SparseColMatRef, SparseRowMat, SparseRowMatRef, SymbolicSparseColMatRef, SymbolicSparseRowMatRef,
 };
 use faer::{Index, MatRef};
-use lacunar_formats::{Format, IndexWidth};
+use lacunar_formats::Format;
 use lacunar_runtime::{Buffer, Element, Tensor as DynTensor};
 
 use super::compressed;
@@ -94,7 +94,7 @@ impl<T: Element> Tensor<T> {
     /// The tensor is not of order 2, an index or a size does not fit into `I`, or memory is refused.
     pub fn to_faer_csc<I: Index>(&self) -> Result<SparseColMat<I, T>, Error> {
         let format = self.as_dyn().format();
-        let wide = Format::csc().with_widths(format.positions, format.coordinates);
+        let wide = Format::csc().with_widths_of(format);
         compressed::dims(self.as_dyn())?;
         if *format != wide {
             return self.convert(&wide)?.to_faer_csc();
@@ -147,7 +147,7 @@ struct View<'a, I> {
 fn view<'a, I: Index + Element, T: Element>(tensor: &'a Tensor<T>, wanted: &Format) -> Result<View<'a, I>, Error> {
     let tensor = tensor.as_dyn();
     let no_view = || compressed::no_view::<I>(tensor, &wanted.to_string());
-    if tensor.format().clone().with_widths(IndexWidth::W32, IndexWidth::W32) != *wanted {
+    if *tensor.format() != wanted.clone().with_widths_of(tensor.format()) {
         return Err(no_view());
     }
     let dims = sizes::<I>(tensor)?;

@@ -17,7 +17,7 @@ mod sprs;
 mod compressed {
     //! What libraries of sparse matrices have in common: compressed rows or columns.
 
-    use lacunar_formats::{DType, Format, IndexWidth};
+    use lacunar_formats::{Format, IndexWidth};
     use lacunar_runtime::buffer::Indices;
     use lacunar_runtime::storage::LevelStorage;
     use lacunar_runtime::{Buffer, Element, Tensor as DynTensor};
@@ -41,7 +41,7 @@ mod compressed {
     }
 
     fn width(array: &Buffer) -> IndexWidth {
-        if array.dtype() == DType::U64 { IndexWidth::W64 } else { IndexWidth::W32 }
+        IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W32)
     }
 
     /// An index array of ours. Its memory is the vector's, where numbers have the same size.
@@ -58,7 +58,8 @@ mod compressed {
         let number = |value: u64| usize::try_from(value).ok().and_then(&number);
         let numbers = match array {
             Indices::U32(array) => array.iter().map(|&value| number(u64::from(value))).collect(),
-            Indices::U64(array) => array.iter().map(|&value| number(value)).collect::<Option<Vec<I>>>(),
+            Indices::U64(array) => array.iter().map(|&value| number(value)).collect(),
+            narrow => (0..narrow.len()).map(|k| number(narrow.get(k))).collect::<Option<Vec<I>>>(),
         };
         let name = std::any::type_name::<I>();
         numbers.ok_or_else(|| Error::Argument(format!("an index of the matrix does not fit into `{name}`")))
@@ -84,8 +85,8 @@ mod compressed {
         Error::Argument(format!(
             "only {wanted} with indices of type {name} can be viewed without a copy, but the tensor is stored as {format} \
              with {} positions and {} coordinates",
-            format.positions.dtype(),
-            format.coordinates.dtype()
+            format.positions(1).dtype(),
+            format.coordinates(1).dtype()
         ))
     }
 }

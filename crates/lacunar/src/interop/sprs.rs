@@ -62,7 +62,7 @@ impl<T: Element> Tensor<T> {
         let dims = compressed::dims(tensor)?;
         let Some(by_rows) = is_by_rows(tensor.format()) else {
             let format = tensor.format();
-            return self.convert(&Format::csr().with_widths(format.positions, format.coordinates))?.to_sprs();
+            return self.convert(&Format::csr().with_widths_of(format))?.to_sprs();
         };
         let arrays = compressed::arrays(tensor).and_then(|(pos, crd)| pos.indices().zip(crd.indices()));
         let (pos, crd) = arrays.ok_or_else(|| compressed::no_view::<I>(tensor, "csr and csc"))?;
@@ -76,6 +76,6 @@ impl<T: Element> Tensor<T> {
 
 /// Whether a matrix is stored by rows (csr) or by columns (csc); `None` if otherwise.
 fn is_by_rows(format: &Format) -> Option<bool> {
-    let plain = format.clone().with_widths(Format::csr().positions, Format::csr().coordinates);
-    (plain == Format::csr()).then_some(true).or((plain == Format::csc()).then_some(false))
+    let is = |wanted: Format| wanted.with_widths_of(format) == *format;
+    is(Format::csr()).then_some(true).or(is(Format::csc()).then_some(false))
 }

@@ -15,7 +15,7 @@ use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, P
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
+    Assembly,     LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
     checked_indices, last, numbers,
 };
 use crate::array::Array;
@@ -59,6 +59,10 @@ impl LevelArrays for Banded {
         Ok(positions)
     }
 
+    fn assembly(&self) -> Assembly {
+        Assembly::Span
+    }
+
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
         let mut first = Array::<u64>::zeroed(segments.parents())?;
@@ -78,7 +82,7 @@ impl LevelArrays for Banded {
                 places[(edges[parent] + coordinate - first[parent]) as usize] = position;
             }
         }
-        let arrays = vec![numbers(&edges, place.format.positions)?, numbers(&first, place.format.coordinates)?];
+        let arrays = vec![numbers(&edges, place.positions())?, numbers(&first, place.coordinates())?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 

@@ -8,15 +8,17 @@
 //!                  crd  0 2 | | 1
 //! ```
 
-use lacunar_formats::{IndexWidth, LevelKind};
+use std::mem::MaybeUninit;
+
+use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
-    Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
+    Assembly,     Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
     checked_indices, last,
 };
 use crate::array::{Array, Plain};
-use crate::buffer::Indices;
+use crate::buffer::{Indices, Number, with_indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel::{self, GRAIN};
@@ -47,8 +49,12 @@ impl LevelArrays for Compressed {
         Ok(crd.len() as u64)
     }
 
+    fn assembly(&self) -> Assembly {
+        Assembly::Distinct
+    }
+
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (pos, crd, places) = segments.copied(place.format)?;
+        let (pos, crd, places) = segments.copied(place)?;
         Ok(Spread { level: LevelStorage::compressed(pos, crd), places })
     }
 
@@ -61,7 +67,7 @@ impl LevelArrays for Compressed {
 
 /// Packs one level: see [`LevelStorage::pack`].
 pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(LevelStorage, Bounds), StorageError> {
-    let (positions, coordinates) = (place.format.positions, place.format.coordinates);
+    let (positions, coordinates) = (place.positions(), place.coordinates());
     let last = place.distinguished_to();
     let each_entry = last + 1 == place.format.order() || matches!(parents, Bounds::Identity(_));
     let starts = if each_entry { None } else { with_access!(entries, entries => starts(entries, last)?) };
@@ -84,10 +90,8 @@ pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Lev
 pub fn check_order(level: &LevelStorage, chain: &[Indices], place: Place) -> Result<(), StorageError> {
     let pos = level.numbers(0);
     let bad = match (pos, chain) {
-        (Indices::U32(pos), [Indices::U32(crd)]) => first_disorder(pos, crd),
-        (Indices::U64(pos), [Indices::U32(crd)]) => first_disorder(pos, crd),
-        (Indices::U32(pos), [Indices::U64(crd)]) => first_disorder(pos, crd),
-        (Indices::U64(pos), [Indices::U64(crd)]) => first_disorder(pos, crd),
+        (Indices::U32(pos), [crd]) => with_indices!(crd, crd => first_disorder(pos, crd)),
+        (Indices::U64(pos), [crd]) => with_indices!(crd, crd => first_disorder(pos, crd)),
         _ => first_disorder_of_chain(pos, chain),
     };
     let at = |k: usize| (place.level, k as u64);
@@ -105,31 +109,26 @@ pub fn extend<T: Plain>(
     combine: impl Fn(T, u64) -> T + Sync,
 ) -> Result<Array<T>, AllocError> {
     let (pos, crd) = (level.numbers(0), level.numbers(1));
-    let mut children = Array::zeroed(crd.len())?;
+    let mut children = Array::uninitialized(crd.len())?;
     match (pos, crd) {
-        (Indices::U32(pos), Indices::U32(crd)) => fill(pos, crd, parents, &mut children, combine),
-        (Indices::U64(pos), Indices::U32(crd)) => fill(pos, crd, parents, &mut children, combine),
-        (Indices::U32(pos), Indices::U64(crd)) => fill(pos, crd, parents, &mut children, combine),
-        (Indices::U64(pos), Indices::U64(crd)) => fill(pos, crd, parents, &mut children, combine),
+        (Indices::U32(pos), Indices::U32(crd)) => {
+            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
+        }
+        (Indices::U64(pos), Indices::U32(crd)) => {
+            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
+        }
+        (Indices::U32(pos), Indices::U64(crd)) => {
+            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
+        }
+        (Indices::U64(pos), Indices::U64(crd)) => {
+            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
+        }
+        (pos, crd) => with_indices!(crd, crd => {
+            fill(pos.len(), |p| pos.get(p) as usize, crd, parents, &mut children, combine)
+        }),
     }
-    Ok(children)
-}
-
-/// A number of an index array.
-trait Index: Copy + PartialOrd + Sync {
-    fn number(self) -> usize;
-}
-impl Index for u32 {
-    #[inline(always)]
-    fn number(self) -> usize {
-        self as usize
-    }
-}
-impl Index for u64 {
-    #[inline(always)]
-    fn number(self) -> usize {
-        self as usize
-    }
+    // SAFETY: `fill` writes every element; zero bytes are a value of `T`.
+    Ok(unsafe { children.assume_init() })
 }
 
 /// How many of `0 .. len` come before the first for which `below` is false.
@@ -178,26 +177,23 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
             }
         });
     }
-    Ok(Some(match IndexWidth::for_max(len as u64) {
-        IndexWidth::W32 => {
-            let mut offsets = Array::<u32>::zeroed(total + 1)?;
-            write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u32);
-            offsets[total] = len as u32;
-            Offsets::U32(offsets)
-        }
-        IndexWidth::W64 => {
-            let mut offsets = Array::<u64>::zeroed(total + 1)?;
-            write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u64);
-            offsets[total] = len as u64;
-            Offsets::U64(offsets)
-        }
+    Ok(Some(if let Ok(end) = u32::try_from(len) {
+        let mut offsets = Array::<u32>::zeroed(total + 1)?;
+        write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u32);
+        offsets[total] = end;
+        Offsets::U32(offsets)
+    } else {
+        let mut offsets = Array::<u64>::zeroed(total + 1)?;
+        write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u64);
+        offsets[total] = len as u64;
+        Offsets::U64(offsets)
     }))
 }
 
 /// The first coordinate that does not ascend within its segment, and whether it repeats the one before it.
-fn first_disorder<P: Index, C: Index>(pos: &[P], crd: &[C]) -> Option<(usize, bool)> {
+fn first_disorder<P: Number, C: Number>(pos: &[P], crd: &[C]) -> Option<(usize, bool)> {
     let segment = |p: usize| {
-        let (start, end) = (pos[p].number(), pos[p + 1].number());
+        let (start, end) = (pos[p].get() as usize, pos[p + 1].get() as usize);
         let segment = &crd[start..end];
         if segment.windows(2).all(|pair| pair[0] < pair[1]) {
             return None;
@@ -231,26 +227,29 @@ fn first_disorder_of_chain(pos: Indices, chain: &[Indices]) -> Option<(usize, bo
     parallel::first(len, |k| if k == 0 { None } else { bad(k).filter(|_| !starts_segment(k)) })
 }
 
-/// Writes `combine(parent, coordinate)` for every position. The arrays have been checked.
-fn fill<P: Index, C: Index, T: Plain>(
-    pos: &[P],
+/// Writes `combine(parent, coordinate)` for every position. The arrays have been checked; `edge` gives the segments' edges.
+fn fill<C: Number, T: Plain>(
+    edges: usize,
+    edge: impl Fn(usize) -> usize + Sync,
     crd: &[C],
     parents: &[T],
-    children: &mut [T],
+    children: &mut [MaybeUninit<T>],
     combine: impl Fn(T, u64) -> T + Sync,
 ) {
     parallel::fill_chunks(children, GRAIN, |start, chunk| {
-        let mut parent = partition(pos.len(), |p| pos[p].number() <= start).saturating_sub(1);
+        let mut parent = partition(edges, |p| edge(p) <= start).saturating_sub(1);
         let end = start + chunk.len();
         let mut from = start;
-        while from < end && parent + 1 < pos.len() {
-            let to = pos[parent + 1].number().min(end);
+        while from < end && parent + 1 < edges {
+            let to = edge(parent + 1).min(end);
             let value = parents[parent];
             for (child, coordinate) in chunk[from - start..to - start].iter_mut().zip(&crd[from..to]) {
-                *child = combine(value, coordinate.number() as u64);
+                child.write(combine(value, coordinate.get()));
             }
             from = to;
             parent += 1;
         }
+        // Segments cover all; were one to fall short, nothing would be left of any content.
+        chunk[from - start..].iter_mut().for_each(|child| *child = MaybeUninit::zeroed());
     });
 }

@@ -69,7 +69,7 @@ impl LevelArrays for Delta {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (pos, _, places) = segments.copied(place.format)?;
+        let (pos, _, places) = segments.copied(place)?;
         let mut delta = Array::<u64>::zeroed(places.len())?;
         let mut steps = delta.iter_mut();
         for parent in 0..segments.parents() {
@@ -79,7 +79,7 @@ impl LevelArrays for Delta {
                 before = coordinate;
             }
         }
-        let arrays = vec![pos, numbers(&delta, place.format.coordinates)?];
+        let arrays = vec![pos, numbers(&delta, place.coordinates())?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 

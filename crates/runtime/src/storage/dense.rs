@@ -9,10 +9,10 @@
 //!                        coordinate 0 1 2   0 1 2
 //! ```
 
-use lacunar_formats::{IndexWidth, LevelKind};
+use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
-use super::{Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
+use super::{Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
 use crate::array::{Array, Plain};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, with_access};
@@ -46,6 +46,10 @@ impl LevelArrays for Dense {
             .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))
     }
 
+    fn assembly(&self) -> Assembly {
+        Assembly::Full
+    }
+
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let places = segments.by_coordinate(place)?;
         Ok(Spread { level: LevelStorage::dense(place.size()), places })
@@ -68,19 +72,16 @@ pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(Lev
         .filter(|&positions| positions < usize::MAX)
         .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))?;
     let size = level.size() as usize;
-    let offsets = with_access!(entries, entries => match IndexWidth::for_max(entries.len() as u64) {
-        IndexWidth::W32 => {
-            let mut offsets = Array::<u32>::zeroed(positions + 1)?;
-            fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u32);
-            offsets[positions] = entries.len() as u32;
-            Offsets::U32(offsets)
-        }
-        IndexWidth::W64 => {
-            let mut offsets = Array::<u64>::zeroed(positions + 1)?;
-            fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u64);
-            offsets[positions] = entries.len() as u64;
-            Offsets::U64(offsets)
-        }
+    let offsets = with_access!(entries, entries => if let Ok(len) = u32::try_from(entries.len()) {
+        let mut offsets = Array::<u32>::zeroed(positions + 1)?;
+        fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u32);
+        offsets[positions] = len;
+        Offsets::U32(offsets)
+    } else {
+        let mut offsets = Array::<u64>::zeroed(positions + 1)?;
+        fill_offsets(entries, &parents, size, place.level, &mut offsets[..positions], |k| k as u64);
+        offsets[positions] = entries.len() as u64;
+        Offsets::U64(offsets)
     });
     Ok((level, Bounds::Explicit(offsets)))
 }
@@ -93,18 +94,19 @@ pub fn extend<T: Plain>(
 ) -> Result<Array<T>, AllocError> {
     let too_many = AllocError { bytes: u64::MAX };
     let size = usize::try_from(level.size()).map_err(|_| too_many)?;
-    let mut children = Array::zeroed(parents.len().checked_mul(size).ok_or(too_many)?)?;
+    let mut children = Array::uninitialized(parents.len().checked_mul(size).ok_or(too_many)?)?;
     parallel::fill_chunks(&mut children, GRAIN, |start, chunk| {
         let (mut parent, mut coordinate) = (start / size, start % size);
         for child in chunk {
-            *child = combine(parents[parent], coordinate as u64);
+            child.write(combine(parents[parent], coordinate as u64));
             coordinate += 1;
             if coordinate == size {
                 (parent, coordinate) = (parent + 1, 0);
             }
         }
     });
-    Ok(children)
+    // SAFETY: every element has been written.
+    Ok(unsafe { children.assume_init() })
 }
 
 /// Writes the first entry of each position, walking positions and entries side by side.

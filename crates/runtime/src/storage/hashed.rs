@@ -18,7 +18,7 @@ use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properti
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers,
+    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_size, checked_indices, last, numbers,
 };
 use crate::array::Array;
 use crate::buffer::Indices;
@@ -32,7 +32,7 @@ static HASHED: LevelInfo = LevelInfo {
     repeating: None,
     properties: Properties { ordered: false, compact: false, ..Properties::ASCENDING },
     capabilities: Capabilities { iterate_coordinates: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part::COORDINATES],
+    parts: &[Part::POSITIONS, Part::COORDINATES_OR_NONE],
 };
 
 /// 2^64 divided by the golden ratio (Knuth, §6.4).
@@ -65,9 +65,7 @@ impl LevelArrays for Hashed {
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
         let crd = checked_indices(level, 1, place)?;
         check_edges(level, 0, parents, crd.len() as u64, place)?;
-        if place.size() > crd.width().max() {
-            return Err(StorageError::overflow("the size of a dimension"));
-        }
+        check_size(place)?;
         let pos = level.numbers(0);
         let table = |parent: usize| check_table(crd, pos.get(parent)..pos.get(parent + 1), place);
         parallel::first(parents as usize, table).map_or(Ok(crd.len() as u64), Err)
@@ -75,10 +73,8 @@ impl LevelArrays for Hashed {
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
-        let (parents, none) = (segments.parents(), place.format.coordinates.max());
-        if place.size() > none {
-            return Err(StorageError::overflow("the size of a dimension"));
-        }
+        let (parents, none) = (segments.parents(), place.coordinates().max());
+        check_size(place)?;
         let mut edges = Array::<u64>::zeroed(parents + 1)?;
         for parent in 0..parents {
             let range = segments.range(parent);
@@ -102,7 +98,7 @@ impl LevelArrays for Hashed {
                 (crd[(first + at) as usize], places[(first + at) as usize]) = (coordinate, position);
             }
         }
-        let arrays = vec![numbers(&edges, place.format.positions)?, numbers(&crd, place.format.coordinates)?];
+        let arrays = vec![numbers(&edges, place.positions())?, numbers(&crd, place.coordinates())?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 

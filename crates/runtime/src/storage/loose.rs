@@ -84,7 +84,7 @@ impl LevelArrays for Loose {
                 (crd[at], places[at]) = (coordinate, position);
             }
         }
-        let (positions, coordinates) = (place.format.positions, place.format.coordinates);
+        let (positions, coordinates) = (place.positions(), place.coordinates());
         let arrays = vec![numbers(&edges, positions)?, numbers(&ends, positions)?, numbers(&crd, coordinates)?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }

@@ -29,7 +29,7 @@ use lacunar_formats::{Format, IndexWidth, LevelKind, Part};
 use linkme::distributed_slice;
 
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices};
+use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::Entries;
 use crate::parallel;
@@ -58,6 +58,16 @@ impl Place<'_> {
     /// The dimension the level stores.
     pub fn dimension(&self) -> usize {
         self.format.mode_order()[self.level]
+    }
+
+    /// The width of the level's positions.
+    pub fn positions(&self) -> IndexWidth {
+        self.format.positions(self.level)
+    }
+
+    /// The width of the level's coordinates.
+    pub fn coordinates(&self) -> IndexWidth {
+        self.format.coordinates(self.level)
     }
 
     /// The last level whose coordinates distinguish the positions of this one. A non-unique level repeats a
@@ -97,6 +107,11 @@ pub trait LevelArrays: Sync {
     /// What is wrong.
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError>;
 
+    /// How a level is assembled from coordinates that come one by one.
+    fn assembly(&self) -> Assembly {
+        Assembly::Sorted
+    }
+
     /// Stores the coordinates of a plain level (dense, compressed or singleton): see `spread.rs`.
     ///
     /// # Errors
@@ -108,6 +123,37 @@ pub trait LevelArrays: Sync {
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
 }
 
+/// How a level is assembled from coordinates that come one by one: what has to be asked of all that come under a parent position
+/// before (attribute queries, Chou et al. 2020, §5), and which arrays keep the answers. See `placed/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assembly {
+    /// Nothing: every coordinate has a position. No arrays.
+    Full,
+    /// Nothing: every coordinate has a position, and a bit in the one array says whether it is stored. The bits of a parent
+    /// position begin a word of 64.
+    Bits,
+    /// Nothing: the one coordinate under each parent position is kept in the one array.
+    Single {
+        /// Where there is none, the array has the largest number; otherwise 0.
+        absent: bool,
+    },
+    /// Which are there (`nir`): arrays of edges and of coordinates.
+    Distinct,
+    /// The greatest (`max`): every coordinate up to it has a position. An array of edges.
+    Extent,
+    /// The least and the greatest (`min`, `max`): every coordinate between has a position. Arrays of edges and of the least.
+    Span,
+    /// It is made of a plain level, whose coordinates are sorted.
+    Sorted,
+}
+
+impl Assembly {
+    /// Whether the number of positions depends on what is stored.
+    pub fn is_counted(self) -> bool {
+        [Assembly::Distinct, Assembly::Extent, Assembly::Span].contains(&self)
+    }
+}
+
 /// All level kinds that are linked into a program.
 #[distributed_slice]
 pub static STORAGE: [&'static dyn LevelArrays];
@@ -115,6 +161,11 @@ pub static STORAGE: [&'static dyn LevelArrays];
 /// What a kind does at run time; `None` if it is not linked into the program.
 fn operations(kind: LevelKind) -> Option<&'static dyn LevelArrays> {
     STORAGE.iter().copied().find(|operations| operations.kind() == kind)
+}
+
+/// How levels of a kind are assembled; `None` if it is not linked into the program.
+pub(crate) fn assembly(kind: LevelKind) -> Option<Assembly> {
+    Some(operations(kind)?.assembly())
 }
 
 /// The arrays of one level.
@@ -318,7 +369,7 @@ pub fn checked_indices<'a>(level: &'a LevelStorage, part: usize, place: Place) -
     let (Some(buffer), Some(described)) = (level.arrays.get(part), level.kind.info().parts.get(part)) else {
         return Err(level.unknown());
     };
-    let width = described.width(place.format.positions, place.format.coordinates);
+    let width = described.width(place.positions(), place.coordinates());
     match buffer.indices() {
         Some(indices) if indices.width() == width => Ok(indices),
         _ => Err(wrong(described.name, buffer.dtype(), width)),
@@ -421,10 +472,19 @@ fn first_descent(pos: Indices) -> Option<usize> {
     fn find<N: PartialOrd + Sync>(pos: &[N]) -> Option<usize> {
         parallel::first(pos.len(), |k| (k > 0 && pos[k] < pos[k - 1]).then_some(k))
     }
-    match pos {
-        Indices::U32(pos) => find(pos),
-        Indices::U64(pos) => find(pos),
+    with_indices!(pos, pos => find(pos))
+}
+
+/// Checks that the coordinates of a level can be told from the largest number of their width, which is none.
+///
+/// # Errors
+/// The dimension is too large.
+pub fn check_size(place: Place) -> Result<(), StorageError> {
+    if place.size() <= place.coordinates().max() {
+        return Ok(());
     }
+    let what = format!("size {} of dimension {}, with a number for none,", place.size(), place.dimension());
+    Err(StorageError::Width { what, width: place.coordinates().bits() })
 }
 
 /// Checks that all coordinates are below the size of the dimension.
@@ -441,9 +501,5 @@ pub fn check_range(crd: Indices, place: Place) -> Result<(), StorageError> {
             size,
         })
     };
-    let bad = match crd {
-        Indices::U32(crd) => parallel::first(crd.len(), |k| outside(k, u64::from(crd[k]))),
-        Indices::U64(crd) => parallel::first(crd.len(), |k| outside(k, crd[k])),
-    };
-    bad.map_or(Ok(()), Err)
+    with_indices!(crd, crd => parallel::first(crd.len(), |k| outside(k, crd[k].get()))).map_or(Ok(()), Err)
 }

@@ -12,7 +12,7 @@
 use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use super::{Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_size, checked_indices};
 use crate::error::StorageError;
 use crate::parallel;
 
@@ -23,7 +23,7 @@ static OPTIONAL: LevelInfo = LevelInfo {
     repeating: None,
     properties: Properties { compact: false, single: true, ..Properties::ASCENDING },
     capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::COORDINATES],
+    parts: &[Part::COORDINATES_OR_NONE],
 };
 
 /// Optional levels.
@@ -48,7 +48,7 @@ impl LevelArrays for Optional {
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
         let crd = checked_indices(level, 0, place)?;
         check_length(level, 0, parents, place)?;
-        let (size, none) = (place.size(), place.format.coordinates.max());
+        let (size, none) = (place.size(), place.coordinates().max());
         let bad = parallel::first(crd.len(), |k| {
             let coordinate = crd.get(k);
             (coordinate != none && coordinate >= size).then_some((k as u64, coordinate))
@@ -57,16 +57,17 @@ impl LevelArrays for Optional {
             Some((entry, coordinate)) => {
                 Err(StorageError::OutOfRange { dimension: place.dimension(), entry, coordinate, size })
             }
-            None if size > none => Err(StorageError::overflow("the size of a dimension")),
-            None => Ok(parents),
+            None => check_size(place).map(|()| parents),
         }
     }
 
+    fn assembly(&self) -> Assembly {
+        Assembly::Single { absent: true }
+    }
+
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let none = place.format.coordinates.max();
-        if place.size() > none {
-            return Err(StorageError::overflow("the size of a dimension"));
-        }
+        let none = place.coordinates().max();
+        check_size(place)?;
         let (crd, places) = segments.one_each(place, none)?;
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![crd]), places })
     }

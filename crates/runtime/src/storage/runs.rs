@@ -87,7 +87,7 @@ impl LevelArrays for Runs {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (pos, crd, places) = segments.copied(place.format)?;
+        let (pos, crd, places) = segments.copied(place)?;
         let (compressed, parents) = (LevelStorage::compressed(pos, crd), segments.parents());
         let (pos, all) = (compressed.numbers(0), compressed.numbers(1));
         let begins = |parent: usize, k: u64| k == pos.get(parent) || all.get(k as usize) != all.get(k as usize - 1) + 1;
@@ -106,7 +106,7 @@ impl LevelArrays for Runs {
             }
         }
         start[runs] = places.len() as u64;
-        let (positions, coordinates) = (place.format.positions, place.format.coordinates);
+        let (positions, coordinates) = (place.positions(), place.coordinates());
         let arrays = vec![numbers(&edges, positions)?, numbers(&first, coordinates)?, numbers(&start, positions)?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }

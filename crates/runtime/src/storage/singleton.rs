@@ -12,10 +12,10 @@ use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
-    Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
+    Assembly,     Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
 };
 use crate::array::{Array, Plain};
-use crate::buffer::Indices;
+use crate::buffer::{Number, with_indices};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel;
@@ -46,6 +46,10 @@ impl LevelArrays for Singleton {
         Ok(parents)
     }
 
+    fn assembly(&self) -> Assembly {
+        Assembly::Single { absent: false }
+    }
+
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let (crd, places) = segments.one_each(place, 0)?;
         Ok(Spread { level: LevelStorage::singleton(crd), places })
@@ -58,7 +62,7 @@ impl LevelArrays for Singleton {
 
 /// Packs one level: see [`LevelStorage::pack`].
 pub fn pack(entries: &mut Entries, parents: Bounds, place: Place) -> Result<(LevelStorage, Bounds), StorageError> {
-    let width = place.format.coordinates;
+    let width = place.coordinates();
     if let Bounds::Identity(_) = parents {
         return Ok((LevelStorage::singleton(entries.take_column(place.level, width)?), parents));
     }
@@ -91,12 +95,7 @@ pub fn extend<T: Plain>(
     parents: &[T],
     combine: impl Fn(T, u64) -> T + Sync,
 ) -> Result<Array<T>, AllocError> {
-    let mut children = Array::zeroed(parents.len())?;
-    match level.numbers(0) {
-        Indices::U32(crd) => parallel::fill(&mut children, |p| combine(parents[p], u64::from(crd[p]))),
-        Indices::U64(crd) => parallel::fill(&mut children, |p| combine(parents[p], crd[p])),
-    }
-    Ok(children)
+    with_indices!(level.numbers(0), crd => Array::of(parents.len(), |p| combine(parents[p], crd[p].get())))
 }
 
 fn not_representable(

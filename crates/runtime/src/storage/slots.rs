@@ -13,7 +13,7 @@ use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properti
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, last, numbers,
+    Assembly,     LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, last, numbers,
 };
 use crate::array::Array;
 use crate::error::StorageError;
@@ -54,6 +54,10 @@ impl LevelArrays for Slots {
         Ok(positions)
     }
 
+    fn assembly(&self) -> Assembly {
+        Assembly::Extent
+    }
+
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let mut edges = Array::<u64>::zeroed(segments.parents() + 1)?;
         for parent in 0..segments.parents() {
@@ -68,7 +72,7 @@ impl LevelArrays for Slots {
                 places[(edges[parent] + coordinate) as usize] = position;
             }
         }
-        let pos = numbers(&edges, place.format.positions)?;
+        let pos = numbers(&edges, place.positions())?;
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![pos]), places })
     }
 
