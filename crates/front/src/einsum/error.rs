@@ -232,7 +232,7 @@ impl Error {
             )
             .label(span, "some of its places only fill up, and without values nothing tells which")
             .hint(format!(
-                "choose a format that stores entries only, such as `-f {name}:csr` or `-f {name}:coo`, or declare \
+                "choose a format that stores entries only, such as `-f {name}:csf`, or declare \
                          `-t {name}:bool`"
             )),
             Error::Assignable { name, span, from, to } => {
