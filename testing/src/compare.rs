@@ -21,6 +21,8 @@ use crate::scalar::Scalar;
 /// How far a value of a type may be from the true one, relative to the numbers it was computed from.
 pub fn tolerance(dtype: DType) -> f64 {
     match dtype.part() {
+        DType::BF16 => 2e-2,
+        DType::F16 => 2e-3,
         DType::F32 => 1e-4,
         _ => 1e-9,
     }
