@@ -1,11 +1,11 @@
 //! Comparing what an engine produced with what the oracle says: values, then storage.
 //!
-//! *Values* (where they are not moot): an entry that is absent equals a stored zero; NaN equals NaN; integers and truth values are exact; reals
+//! *Values* (where they are not moot): an entry that is absent equals a stored fill value; NaN equals NaN; integers and truth values are exact; reals
 //! may differ by rounding, judged by the largest number that occurred on the way to the value, because sums may be
 //! taken in any order.
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every
-//! coordinate whose value is not zero is stored, and none is stored that is not structurally present, except where the
+//! coordinate whose value is not the fill value is stored, and none is stored that is not structurally present, except where the
 //! format stores whole blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels,
 //! and a singleton below a level with unique coordinates).
 
@@ -58,13 +58,13 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
     if expected.dtype != actual.dtype {
         return Err(format!(" should have type {} and has {}", expected.dtype, actual.dtype));
     }
-    let zero = Scalar::zero(expected.dtype);
+    let fill = expected.fill;
     let both: BTreeMap<&Vec<u64>, ()> =
         expected.values.keys().chain(actual.values.keys()).map(|coordinate| (coordinate, ())).collect();
     for coordinate in both.into_keys().filter(|coordinate| !outcome.moot.contains(*coordinate)) {
         let scale = outcome.scale.get(coordinate).copied().unwrap_or(0.0);
-        let want = expected.values.get(coordinate).copied().unwrap_or(zero);
-        let have = actual.values.get(coordinate).copied().unwrap_or(zero);
+        let want = expected.values.get(coordinate).copied().unwrap_or(fill);
+        let have = actual.values.get(coordinate).copied().unwrap_or(fill);
         if !close(want, have, scale, expected.dtype) {
             return Err(format!("{coordinate:?} should be {want:?} and is {have:?}"));
         }
@@ -99,7 +99,8 @@ pub fn storage(expected: &Outcome, format: &Format, actual: &Coo) -> Result<(), 
         stored.insert(at, ());
     }
     let stray = |at: &&Vec<u64>| !stored.contains_key(*at) && !expected.moot.contains(*at);
-    let missing = expected.entries.values.iter().find(|(at, value)| !value.is_zero() && stray(at));
+    let filled = |value: &Scalar| close(*value, expected.entries.fill, 0.0, expected.entries.dtype);
+    let missing = expected.entries.values.iter().find(|(at, value)| !filled(value) && stray(at));
     match missing {
         Some((at, value)) => Err(format!("`{}` does not store {at:?}, which is {value:?}", expected.name)),
         None => Ok(()),

@@ -10,8 +10,10 @@ mod dtype;
 mod format;
 mod level;
 mod map;
+mod scalar;
 
 pub use dtype::{DType, Kind};
 pub use format::{Format, FormatError, FormatSpec, IndexWidth};
 pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Recovery, Term};
+pub use scalar::Scalar;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
-use lacunar_notation::{Program, Role, TensorId};
+use lacunar_notation::{AssignOp, Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
 use crate::bind::{Slot, check_tensor, own_format, result_dims, sizes, source};
@@ -31,7 +31,7 @@ pub(crate) fn evaluate(
     let mut times = Times::default();
     for (id, declared) in program.tensors.iter() {
         match slots.get(id.index()).and_then(Slot::get) {
-            Some(tensor) => check_tensor(declared, tensor)?,
+            Some(tensor) => check_tensor(declared, tensor, is_read(program, id))?,
             None if declared.role == Role::Input => {
                 return Err(not_given(program, id));
             }
@@ -49,6 +49,13 @@ pub(crate) fn evaluate(
         outcome?;
     }
     Ok(times)
+}
+
+/// Whether a tensor's values are read before any is assigned.
+fn is_read(program: &Program, tensor: TensorId) -> bool {
+    let adds = |op: AssignOp| op != AssignOp::Set;
+    let first = program.statements.iter().find(|statement| statement.lhs.tensor == tensor);
+    first.is_none_or(|statement| adds(statement.op))
 }
 
 fn not_given(program: &Program, tensor: TensorId) -> Error {
@@ -123,7 +130,8 @@ fn run_step(
     };
     times.kernel += start.elapsed();
     let start = Instant::now();
-    let result = if first_pass { result? } else { finished(program, step, &sizes, result?)? };
+    let result = result?.with_fill(program.tensors[plan.result].fill())?;
+    let result = if first_pass { result } else { finished(program, step, &sizes, result)? };
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
@@ -168,7 +176,7 @@ fn conversions(
             // A result that is added to before it has any value.
             None => {
                 let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-                Tensor::zeros(dims, format, program.tensors[conversion.source].dtype)?
+                Tensor::empty(dims, format, program.tensors[conversion.source].fill())?
             }
         };
         made.push((conversion.tensor, tensor));

@@ -64,7 +64,10 @@ impl Call<'_> {
             }
         }
         if self.step.plan.kernel.updates {
-            return Ok(Buffer::zeroed(dtype, len).map_err(StorageError::from)?);
+            // Nothing is stored yet.
+            let fill = self.step.plan.kernel.tensors[self.step.plan.result].fill();
+            let (_, _, _, values) = Tensor::empty(vec![len], &Format::dense(1), fill)?.into_parts();
+            return Ok(values);
         }
         // SAFETY: the kernel writes every element before any is read (coverage or clearing, see `lower/coverage.rs`);
         // if it fails, the buffer is dropped.

@@ -14,17 +14,19 @@
 //! Then the levels are built as in packing. A target of dense levels needs no sort: each value goes to its place.
 //!
 //! Zeros with which dense levels of the source filled up (all bytes zero) are left out, unless the target is dense
-//! throughout. Zeros that a compressed format stores are entries, and stay.
+//! throughout. Zeros that a compressed format stores are entries, and stay. A tensor with another fill value than 0 is
+//! masked on the way ([`crate::fill`]).
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{DType, Format, Level};
+use lacunar_formats::{DType, Format, Level, Scalar};
 
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::cast;
 use crate::dispatch::with_word;
 use crate::error::StorageError;
+use crate::fill::cast_scalar;
 use crate::keys::{Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes, positions, sort_with, strides, widen};
 use crate::sort::{self, Key};
@@ -45,6 +47,9 @@ impl Tensor {
         let wide = widen(format, self.dims(), self.nnz());
         if wide == *self.format() {
             return Ok(self.try_clone()?);
+        }
+        if !self.fill().is_zero() {
+            return self.convert_filled(format);
         }
         if format.map().is_some() || self.format().map().is_some() {
             return convert_columns(self, &wide, is_padded(self.format()));
@@ -96,15 +101,15 @@ impl Tensor {
     /// # Errors
     /// The system refused the memory.
     pub fn cast(&self, dtype: DType) -> Result<Tensor, StorageError> {
-        let levels = self.levels().iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
-        let values = cast::cast(self.values(), dtype)?;
-        Ok(Tensor::assemble(self.dims().to_vec(), self.format().clone(), levels, values))
+        let fill = cast_scalar(self.fill(), dtype)?;
+        let fill = if fill.is_zero() { Scalar::zero(dtype) } else { fill };
+        Ok(self.with_values(cast::cast(self.values(), dtype)?, fill)?)
     }
 }
 
 /// Whether some stored zeros only fill up: below dense levels, and others that are padded, positions exist whether or not
 /// there are entries.
-fn is_padded(format: &Format) -> bool {
+pub(crate) fn is_padded(format: &Format) -> bool {
     let exact = |level: &Level| !level.properties().padded && !level.properties().branchless;
     match format.levels().iter().rposition(exact) {
         Some(exact) => format.levels()[exact + 1..].iter().any(|level| level.properties().padded),

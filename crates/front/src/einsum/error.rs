@@ -52,6 +52,7 @@ pub(crate) enum Error {
     UnknownType { span: Span, word: String },
     Constant { span: Span },
     ComplexCast { span: Span, from: DType, to: DType },
+    Fill { name: String, span: Span, value: String, dtype: DType },
 
     // Statements.
     ReductionOperator { span: Span, op: String },
@@ -256,6 +257,11 @@ impl Error {
                 Diagnostic::error("E0506", format!("{from} cannot be converted to {to}"))
                     .label(span, format!("of type {from}"))
                     .hint("take a part first, with `real(x)`, `imag(x)` or `abs(x)`")
+            }
+            Error::Fill { name, span, value, dtype } => {
+                Diagnostic::error("E0507", format!("the fill value {value} of `{name}` is no value of type {dtype}"))
+                    .label(span, format!("of type {dtype}"))
+                    .hint(format!("declare another type, for example `-t {name}:f64`, or a fill value that {dtype} has"))
             }
             Error::ReductionOperator { span, op } => {
                 Diagnostic::error("E0601", format!("assignment with `{op}` is not available yet"))
