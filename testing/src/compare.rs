@@ -7,7 +7,8 @@
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every
 //! coordinate whose value is not the fill value is stored, and none is stored that is not structurally present, except where the
 //! format stores whole blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels,
-//! and a singleton below a level with unique coordinates).
+//! and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as well:
+//! workspaces are 0 where they hold nothing, which is then a value like others.
 
 use std::collections::BTreeMap;
 
@@ -72,14 +73,15 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the stored coordinates of a result, given in the order they are stored in.
+/// Checks the stored coordinates of a result, given in the order they are stored in. `scheduled` says that a schedule was given.
 ///
 /// # Errors
 /// The first fault, in words.
-pub fn storage(expected: &Outcome, format: &Format, actual: &Coo) -> Result<(), String> {
+pub fn storage(expected: &Outcome, format: &Format, actual: &Coo, scheduled: bool) -> Result<(), String> {
     let mapped = format.map().is_some();
-    let allowed =
-        if mapped || pads(format) || has_blocks(format) { None } else { Some(expected.entries.stored_in(format)?) };
+    let fills = scheduled && !expected.entries.fill.is_zero();
+    let free = mapped || pads(format) || has_blocks(format) || fills;
+    let allowed = if free { None } else { Some(expected.entries.stored_in(format)?) };
     let mut before: Option<Vec<u64>> = None;
     let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();
     for place in 0..scalars(&actual.values).len() {
@@ -135,7 +137,7 @@ mod tests {
 
     fn check(expected: &[(u64, f64)], actual: &[(u64, f64)]) -> (bool, bool) {
         let (expected, actual) = (outcome(expected), outcome(actual).entries.to_coo());
-        (values(&expected, &actual).is_ok(), storage(&expected, &Format::sv(), &actual).is_ok())
+        (values(&expected, &actual).is_ok(), storage(&expected, &Format::sv(), &actual, false).is_ok())
     }
 
     #[test]
@@ -162,10 +164,10 @@ mod tests {
         let expected = outcome(&[(0, 1.0), (1, 1.0)]);
         let mut list = expected.entries.to_coo();
         list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 0]);
-        assert!(storage(&expected, &Format::sv(), &list).unwrap_err().contains("after"));
+        assert!(storage(&expected, &Format::sv(), &list, false).unwrap_err().contains("after"));
         list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 1]);
-        assert!(storage(&expected, &Format::sv(), &list).unwrap_err().contains("after"));
+        assert!(storage(&expected, &Format::sv(), &list, false).unwrap_err().contains("after"));
         list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 4]);
-        assert!(storage(&expected, &Format::sv(), &list).unwrap_err().contains("not below"));
+        assert!(storage(&expected, &Format::sv(), &list, false).unwrap_err().contains("not below"));
     }
 }

@@ -53,6 +53,9 @@ impl Tensor {
         }
         // Repeated coordinates are added up before anything is filled up.
         let order = coo.dims.len();
+        if order == 0 && coo.is_empty() {
+            return Tensor::assemble(Vec::new(), Format::dense(0), Vec::new(), buffer_of(fill)?).with_fill(fill);
+        }
         let listed = if order == 0 { Format::dense(0) } else { Format::coo(order) };
         Tensor::from_coo(coo, &listed)?.with_fill(fill)?.convert(format)
     }
@@ -215,6 +218,12 @@ mod tests {
         let dense = Buffer::from_vec(vec![0.0, -1.0, -0.0, f64::NAN]);
         let tensor = Tensor::from_dense(vec![4], dense, &Format::dense(1)).unwrap().with_fill(fill).unwrap();
         assert_eq!(tensor.convert(&Format::sv()).unwrap().nnz(), 3);
+    }
+
+    #[test]
+    fn a_scalar_without_entry_is_the_fill_value() {
+        let scalar = Tensor::empty(vec![], &Format::dense(0), Scalar::int(DType::I32, 7)).unwrap();
+        assert_eq!(scalar.values().as_slice::<i32>(), Some(&[7][..]));
     }
 
     #[test]
