@@ -49,7 +49,9 @@ impl Instance {
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
         let program = check(&source, &declarations)?;
-        let fill = |name: &str| program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(_, tensor)| tensor.fill());
+        let fill = |name: &str| {
+            program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(_, tensor)| tensor.fill())
+        };
         let given = given.into_iter().map(|(name, entries)| {
             let fill = fill(&name).map_or(entries.fill, Scalar::from);
             (name, entries.with_fill(fill))
@@ -77,7 +79,8 @@ impl Instance {
         let formats = tensors().map(|t| format!("{} = {:?}", t.name, format_text(&t.format))).collect();
         let dtypes = tensors().map(|t| format!("{} = {:?}", t.name, t.dtype.name())).collect();
         let filled = self.declarations.fills.iter();
-        let fills: Vec<String> = filled.map(|(name, fill)| format!("{name} = {}", value_text((*fill).into()))).collect();
+        let fills: Vec<String> =
+            filled.map(|(name, fill)| format!("{name} = {}", value_text((*fill).into()))).collect();
         let sized = self.program.vars.iter().filter_map(|(_, v)| v.size.map(|size| format!("{} = {size}", v.name)));
         let _ = writeln!(text, "formats = {{ {} }}\ndtypes = {{ {} }}", table(formats), table(dtypes));
         let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));

@@ -121,13 +121,13 @@ fn infer_fill(program: &Program, statement: &Assignment, fills: &mut [Scalar]) {
 fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
     match &term.node {
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
-        Node::Element(tensor, _) if program.tensors[*tensor].format.is_dense() => Value::Stored(Scalar::zero(term.dtype)),
+        Node::Element(tensor, _) if program.tensors[*tensor].format.is_dense() => {
+            Value::Stored(Scalar::zero(term.dtype))
+        }
         Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
         Node::Cast(a) => unary(blank(program, a, fills), |value| value.cast(term.dtype)),
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
-        Node::Binary(function, a, b) => {
-            binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype)
-        }
+        Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
         // How many terms there are is not known.
         Node::Sum { body, .. } => match blank(program, body, fills) {
             Value::Absent(zero) if zero.is_zero() => Value::Absent(zero),

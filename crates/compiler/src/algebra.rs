@@ -34,9 +34,7 @@ use lacunar_base::Arena;
 use lacunar_formats::Scalar;
 use lacunar_imp::arith;
 use lacunar_notation::concrete::Assign;
-use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn,
-};
+use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn};
 
 use crate::functions::{self, Constants};
 use crate::reduction::make_explicit;

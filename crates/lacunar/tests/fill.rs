@@ -4,7 +4,8 @@ use lacunar::{Error, Format, Kernel, Options, Tensor, einsum};
 
 fn vector(fill: f64, entries: &[(u64, f64)]) -> Result<Tensor<f64>, Error> {
     let places: Vec<[u64; 1]> = entries.iter().map(|(place, _)| [*place]).collect();
-    let entries: Vec<(&[u64], f64)> = places.iter().zip(entries).map(|(at, (_, value))| (at.as_slice(), *value)).collect();
+    let entries: Vec<(&[u64], f64)> =
+        places.iter().zip(entries).map(|(at, (_, value))| (at.as_slice(), *value)).collect();
     Tensor::from_entries(&[4], &entries, Format::sv())?.with_fill(fill)
 }
 

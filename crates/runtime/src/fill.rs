@@ -190,7 +190,8 @@ mod tests {
     }
 
     fn formats() -> Vec<Format> {
-        let words = ["csr", "csc", "coo", "dcsr", "dense", "sd", "ds:1,0", "dense:1,0", "bcsr(2,3)", "dia", "ell", "db", "dh"];
+        let words =
+            ["csr", "csc", "coo", "dcsr", "dense", "sd", "ds:1,0", "dense:1,0", "bcsr(2,3)", "dia", "ell", "db", "dh"];
         let spec = |word: &str| word.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2);
         words.iter().filter_map(|word| spec(word).ok()).collect()
     }

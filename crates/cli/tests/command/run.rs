@@ -185,11 +185,16 @@ fn fill_values_are_those_of_what_a_file_does_not_list() {
     let either = folder.succeed(&format!("run 'C(i,j) = min(P(i,j), Q(i,j))' {given}"));
     assert_eq!(either, "1 1 2.0\n1 3 1.0\n2 2 7.0\n2 3 5.0\n");
     for format in ["csr", "csc", "bcsr(2,2)", "dense"] {
-        let sums = folder.succeed(&format!("run 'y(i) = P(i,j)' -i P:p.mtx --fill P:-1 -f 'P:{format}' --check -o y:-"));
+        let sums =
+            folder.succeed(&format!("run 'y(i) = P(i,j)' -i P:p.mtx --fill P:-1 -f 'P:{format}' --check -o y:-"));
         assert_eq!(sums, "1 4.0\n2 5.0\n", "{format}");
     }
-    let json: Value = serde_json::from_str(&folder.succeed(&format!("run 'C(i,j) = P(i,j) + Q(i,j)' {} --json", &given[..given.len() - 5]))).unwrap();
+    let json: Value = serde_json::from_str(
+        &folder.succeed(&format!("run 'C(i,j) = P(i,j) + Q(i,j)' {} --json", &given[..given.len() - 5])),
+    )
+    .unwrap();
     assert_eq!((json["inputs"][0]["fill"].as_str(), json["result"]["fill"].as_str()), (Some("inf"), Some("inf")));
-    let text = folder.succeed("compile 'C(i,j) = P(i,j) + Q(i,j)' -f P:csr -f Q:csr -f C:csr --fill P:1 --fill Q:2 --emit notation");
+    let text = folder
+        .succeed("compile 'C(i,j) = P(i,j) + Q(i,j)' -f P:csr -f Q:csr -f C:csr --fill P:1 --fill Q:2 --emit notation");
     assert!(text.contains("C: f64 csr result fill 3") && text.contains("P: f64 csr input fill 1"), "{text}");
 }

@@ -163,7 +163,8 @@ fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bo
 /// stored at the coordinates of the loops around: `A(i,j) * D(j,k)` in `k`, where `A` is sparse; not `A(i,j) + B(i,k)`.
 fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
     // Where it is not absent without its operands, it never is.
-    let absent = |expr: &Expr| background(&kernel.tensors, expr).is_some_and(|found| found.absent && found.value.is_zero());
+    let absent =
+        |expr: &Expr| background(&kernel.tensors, expr).is_some_and(|found| found.absent && found.value.is_zero());
     match &expr.kind {
         ExprKind::Literal(_) => true,
         ExprKind::Access(access) => {

@@ -261,7 +261,9 @@ impl Error {
             Error::Fill { name, span, value, dtype } => {
                 Diagnostic::error("E0507", format!("the fill value {value} of `{name}` is no value of type {dtype}"))
                     .label(span, format!("of type {dtype}"))
-                    .hint(format!("declare another type, for example `-t {name}:f64`, or a fill value that {dtype} has"))
+                    .hint(format!(
+                        "declare another type, for example `-t {name}:f64`, or a fill value that {dtype} has"
+                    ))
             }
             Error::ReductionOperator { span, op } => {
                 Diagnostic::error("E0601", format!("assignment with `{op}` is not available yet"))
