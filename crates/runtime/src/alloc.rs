@@ -39,6 +39,8 @@ struct Header {
     /// Bytes of the allocation or mapping.
     total: usize,
     mapped: bool,
+    /// It was kept, and given out again.
+    reused: bool,
 }
 
 const HEADER: usize = size_of::<Header>();
@@ -73,7 +75,7 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     // SAFETY: the allocation has `total > HEADER` bytes and is aligned for a header.
     unsafe {
         let capacity = total - HEADER;
-        let header = Header { capacity, used: capacity, base: base.as_ptr(), total, mapped: false };
+        let header = Header { capacity, used: capacity, base: base.as_ptr(), total, mapped: false, reused: false };
         base.cast::<Header>().write(header);
         Some(base.add(HEADER))
     }
@@ -158,11 +160,27 @@ pub unsafe fn release(block: NonNull<u8>) {
     }
 }
 
-/// Gives a block back to the system at once: for scratch memory, which nobody will ask for again in that size.
+/// Gives scratch memory back, which nobody will ask for again in that size: to the system at once, but to where it came from if
+/// it had been kept.
 ///
 /// # Safety
 /// As for [`release`].
-pub unsafe fn discard(block: NonNull<u8>) {
+pub unsafe fn release_scratch(block: NonNull<u8>) {
+    // SAFETY: every block has a header before it; the rest is passed on.
+    unsafe {
+        if (*header_of(block)).reused {
+            release(block);
+        } else {
+            discard(block);
+        }
+    }
+}
+
+/// Gives a block back to the system at once.
+///
+/// # Safety
+/// As for [`release`].
+unsafe fn discard(block: NonNull<u8>) {
     // SAFETY: every block has a header before it.
     let header = unsafe { *header_of(block) };
     #[cfg(target_os = "linux")]
@@ -282,7 +300,10 @@ mod kept {
         let (index, _) = best?;
         let Kept { block, capacity, .. } = list.remove(index);
         // SAFETY: the block came from this module, and is nobody else's now.
-        unsafe { (*header_of(block)).used = capacity };
+        unsafe {
+            (*header_of(block)).used = capacity;
+            (*header_of(block)).reused = true;
+        }
         Some(block)
     }
 }
@@ -387,7 +408,8 @@ mod mapped {
         // SAFETY: the page before the data is mapped and holds the header at its end.
         unsafe {
             let base = data.as_ptr().sub(page);
-            let header = Header { capacity: usable, used: usable, base, total: page + usable, mapped: true };
+            let header =
+                Header { capacity: usable, used: usable, base, total: page + usable, mapped: true, reused: false };
             data.as_ptr().sub(HEADER).cast::<Header>().write(header);
         }
     }

@@ -67,9 +67,18 @@ impl<T: Plain> Array<T> {
     /// # Errors
     /// The system refused the memory.
     pub fn copy_of(slice: &[T]) -> Result<Array<T>, AllocError> {
-        let mut array = Array::zeroed(slice.len())?;
-        crate::parallel::copy(slice, &mut array);
-        Ok(array)
+        Array::of(slice.len(), |k| slice[k])
+    }
+
+    /// `len` elements, each of which `element` gives. Memory that was used before will do, which [`Array::zeroed`] cannot take.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn of(len: usize, element: impl Fn(usize) -> T + Sync) -> Result<Array<T>, AllocError> {
+        let mut array = Array::uninitialized(len)?;
+        crate::parallel::fill(&mut array, |k| MaybeUninit::new(element(k)));
+        // SAFETY: every element has been written.
+        Ok(unsafe { array.assume_init() })
     }
 
     /// Drops the elements from `len` on.
@@ -109,7 +118,7 @@ impl<T: Plain> Array<MaybeUninit<T>> {
 impl<T: Plain> Drop for Array<T> {
     fn drop(&mut self) {
         // SAFETY: the block came from `alloc`, and the array is its only owner.
-        unsafe { alloc::discard(self.block) };
+        unsafe { alloc::release_scratch(self.block) };
     }
 }
 

@@ -10,7 +10,6 @@ use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::dispatch::with_element;
 use crate::error::AllocError;
-use crate::parallel;
 use crate::values::Element;
 
 /// A value of any element type, by kind.
@@ -100,9 +99,7 @@ pub fn cast(values: &Buffer, dtype: DType) -> Result<Buffer, AllocError> {
     with_element!(values.dtype(), S => {
         let from = values.as_slice::<S>().unwrap_or_default();
         with_element!(dtype, T => {
-            let mut to = Array::<T>::zeroed(from.len())?;
-            parallel::fill(&mut to, |k| T::from_number(from[k].number()));
-            Ok(Buffer::from_array(to))
+            Ok(Buffer::from_array(Array::of(from.len(), |k| T::from_number(from[k].number()))?))
         })
     })
 }

@@ -19,7 +19,7 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{DType, Format, Level, Scalar};
+use lacunar_formats::{DType, Format, Level, Map, Recovery, Scalar, Term};
 
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
@@ -27,8 +27,11 @@ use crate::cast;
 use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::fill::cast_scalar;
-use crate::keys::{Entries, Keyed, Layout};
-use crate::pack::{build, level_sizes, positions, sort_with, strides, widen};
+use crate::forms::Form;
+use crate::keys::{Column, Columns, Entries, Keyed, Layout};
+use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
+use crate::placed;
+use crate::remap;
 use crate::sort::{self, Key};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
@@ -51,48 +54,93 @@ impl Tensor {
         if !self.fill().is_zero() {
             return self.convert_filled(format);
         }
-        if format.map().is_some() || self.format().map().is_some() {
-            return convert_columns(self, &wide, is_padded(self.format()));
-        }
-        match format.is_plain() && self.format().is_plain() {
-            true => self.convert_plain(format, is_padded(self.format())),
-            false => self.convert_spread(format),
-        }
-    }
-
-    /// Conversion from and to levels of kinds that are not plain.
-    fn convert_spread(&self, format: &Format) -> Result<Tensor, StorageError> {
+        let padded = is_padded(self.format());
         let made = if self.format().is_plain() { None } else { Some(self.to_plain()?) };
         let source = made.as_ref().unwrap_or(self);
-        let plain = source.convert_plain(&format.plain(), is_padded(self.format()))?;
-        if format.is_plain() { Ok(plain) } else { plain.spread(format) }
+        if format.map().is_none() && format.is_plain() {
+            return source.convert_plain(format, padded);
+        }
+        if source.format().map().is_some() {
+            // What both store is related to the tensor's own coordinates only.
+            let between = plain_format(source.dims(), source.nnz());
+            return source.convert_plain(&between, padded)?.convert(format);
+        }
+        if let Some(result) = placed::convert(source, format, padded)? {
+            return Ok(result);
+        }
+        match format.map() {
+            Some(map) => source.convert_mapped(format, map, padded),
+            None => source.convert_plain(&format.plain(), padded)?.spread(format),
+        }
     }
 
-    /// Conversion between formats of plain levels. `padded` says that stored zeros only fill up.
-    fn convert_plain(&self, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
+    /// Conversion to plain levels. The source's levels are plain; it may have a map. `padded` says that stored zeros only fill
+    /// up.
+    pub(crate) fn convert_plain(&self, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
         let format = widen(format, self.dims(), self.nnz());
         if format == *self.format() && padded == is_padded(&format) {
             return Ok(self.try_clone()?);
         }
         if format.is_dense() {
-            return to_dense(self, format);
+            return to_dense(self, format, padded);
         }
         let unsorted = unsorted_levels(self.format(), &format);
         if unsorted > 0 || padded {
             // What is in order already needs no bins, but levels are made of them at little cost.
             let levels = unsorted.max(1).min(format.order() - 1);
-            let prefix = Prefix::choose(self.dims(), &format, levels, (self.nnz(), self.bytes()));
+            let prefix = Some(levels).filter(|levels| *levels >= unsorted);
+            let prefix =
+                prefix.and_then(|levels| Prefix::choose(self.dims(), &format, levels, (self.nnz(), self.bytes())));
             if let Some(result) = prefix.and_then(|prefix| transpose::convert(self, &format, prefix, padded)) {
                 return result;
             }
+        }
+        if unsorted == 0 && !padded && self.format().map().is_none() {
+            let entries = Entries::Columns(self.columns(&format)?);
+            return build(self.dims().to_vec(), format, entries, self.values().try_clone()?);
         }
         let layout = Layout::new(&level_sizes(self.dims(), &format));
         match layout.bits() {
             0..=32 => convert_keyed(self, (format, padded), layout, Entries::Keys32),
             33..=64 => convert_keyed(self, (format, padded), layout, Entries::Keys64),
             65..=128 => convert_keyed(self, (format, padded), layout, Entries::Keys128),
-            _ => convert_columns(self, &format, padded),
+            _ => Tensor::from_coo(self.entries(padded)?, &format),
         }
+    }
+
+    /// The entries of a tensor of plain levels, by level of a format in which they are in the same order.
+    fn columns(&self, format: &Format) -> Result<Columns<'_>, StorageError> {
+        let stored_once =
+            |level: usize| self.format().levels()[level..].iter().all(|level| level.properties().branchless);
+        let column = |&dimension: &usize| -> Result<Column, StorageError> {
+            let level = self.format().level_of(dimension).unwrap_or(0);
+            // A level above others that have one position for each of its own has the coordinates of all entries.
+            match self.levels()[level].crd().and_then(Buffer::indices) {
+                Some(crd) if stored_once(level + 1) => Ok(Column::Borrowed(crd)),
+                _ => self.column(level).map(Column::Owned),
+            }
+        };
+        let columns = format.mode_order().iter().map(column).collect::<Result<_, _>>()?;
+        Ok(Columns { len: self.values().len(), columns })
+    }
+
+    /// Conversion from plain levels without a map to a format with one.
+    fn convert_mapped(&self, format: &Format, map: &Map, padded: bool) -> Result<Tensor, StorageError> {
+        let sizes = map.stored_dims(self.dims()).unwrap_or_default();
+        let layout = sizes.into_iter().collect::<Option<Vec<u64>>>().map(|sizes| (Layout::new(&sizes), sizes));
+        let stored = match layout {
+            Some((layout, sizes)) if !sizes.is_empty() && layout.bits() <= 128 => {
+                let target = widen(format, self.dims(), self.nnz()).stored().plain();
+                match layout.bits() {
+                    0..=32 => pack_mapped(self, (target, sizes, padded), map, layout, Entries::Keys32),
+                    33..=64 => pack_mapped(self, (target, sizes, padded), map, layout, Entries::Keys64),
+                    _ => pack_mapped(self, (target, sizes, padded), map, layout, Entries::Keys128),
+                }?
+            }
+            // Slots are counted, and what is too large for keys is sorted, as a list.
+            _ => return remap::pack(self.entries(padded)?, format, map),
+        };
+        remap::restore(self.dims().to_vec(), stored, format)
     }
 
     /// The same tensor with values of another type, converted as `as` does: real numbers are truncated and saturate
@@ -120,30 +168,80 @@ pub(crate) fn is_padded(format: &Format) -> bool {
 /// How many outer levels of the target have to be sorted by: its levels from some level on are in order already if they
 /// follow each other in the source as well.
 fn unsorted_levels(source: &Format, target: &Format) -> usize {
-    let at = |level: usize| source.level_of(target.mode_order()[level]);
     let mut first = target.order().saturating_sub(1);
+    if let Some(map) = source.map() {
+        let Some((&innermost, outer)) = target.mode_order().split_last() else { return 0 };
+        return if ascends(map, innermost, outer) { first } else { target.order() };
+    }
+    let at = |level: usize| source.level_of(target.mode_order()[level]);
     while first > 0 && at(first - 1) < at(first) {
         first -= 1;
     }
     first
 }
 
+/// Whether the coordinates of a dimension ascend in the order of storage where those of the others are `fixed`: nothing varies
+/// but levels that it is recovered from, the one that weighs more outside. Slots vary with it.
+fn ascends(map: &Map, dimension: usize, fixed: &[usize]) -> bool {
+    let levels = |dimension: usize| match map.recovery(dimension) {
+        Some(Recovery::Whole(level)) => vec![level],
+        Some(Recovery::Block { quotient, remainder, .. }) => vec![quotient, remainder],
+        Some(Recovery::Diagonal { difference, other }) if fixed.contains(&other) => vec![difference],
+        _ => Vec::new(),
+    };
+    let own = levels(dimension);
+    let known: Vec<usize> = fixed.iter().flat_map(|dimension| levels(*dimension)).collect();
+    let slots = |level: usize| matches!(map.terms()[level], Term::Ordinal(counted) if fixed.contains(&counted));
+    let varies = |level: &usize| !known.contains(level) && !slots(*level);
+    !own.is_empty() && own.is_sorted() && (0..map.terms().len()).filter(varies).all(|level| own.contains(&level))
+}
+
 fn convert_keyed<K: Key>(
     source: &Tensor,
     (format, padded): (Format, bool),
     layout: Layout,
-    wrap: fn(Keyed<K>) -> Entries,
+    wrap: fn(Keyed<K>) -> Entries<'static>,
 ) -> Result<Tensor, StorageError> {
-    let shifts: Vec<Option<u32>> = source
-        .format()
-        .mode_order()
-        .iter()
-        .map(|&dimension| format.level_of(dimension).filter(|&l| !layout.is_single(l)).map(|l| layout.shift(l)))
-        .collect();
-    let mut keys = source.enumerate(K::ZERO, |key, level, coordinate| match shifts[level] {
-        Some(shift) => key.with(coordinate, shift),
-        None => key,
-    })?;
+    let mut form = Form::<K>::zero(source.levels().len());
+    for (level, &dimension) in format.mode_order().iter().enumerate() {
+        form.add_dimension(dimension, layout.unit(level), (source.format(), source.dims()));
+    }
+    // Slots may have been filled in any order.
+    let in_order = source.format().map().is_none_or(|map| map.ordinal().is_none());
+    let low = match unsorted_levels(source.format(), &format) {
+        _ if !in_order => 0,
+        0 => layout.bits(),
+        levels => layout.shift(levels - 1),
+    };
+    let dims = source.dims().to_vec();
+    pack_form(source, &form, padded, (dims, format), (low, layout, wrap))
+}
+
+/// Packs the entries of a plain tensor with the coordinates that a map makes of theirs. The target's dimensions are the stored
+/// ones, of these sizes.
+fn pack_mapped<K: Key>(
+    source: &Tensor,
+    (target, sizes, padded): (Format, Vec<u64>, bool),
+    map: &Map,
+    layout: Layout,
+    wrap: fn(Keyed<K>) -> Entries<'static>,
+) -> Result<Tensor, StorageError> {
+    let mut form = Form::<K>::zero(source.levels().len());
+    for (level, &term) in map.terms().iter().enumerate() {
+        form.add_term(term, layout.unit(level), (source.format(), source.dims()));
+    }
+    pack_form(source, &form, padded, (sizes, target), (0, layout, wrap))
+}
+
+/// Builds the levels of a target from a source's entries, each with its key; the bits of keys below `low` are in order.
+fn pack_form<K: Key>(
+    source: &Tensor,
+    form: &Form<K>,
+    padded: bool,
+    (dims, format): (Vec<u64>, Format),
+    (low, layout, wrap): (u32, Layout, fn(Keyed<K>) -> Entries<'static>),
+) -> Result<Tensor, StorageError> {
+    let mut keys = form.at_positions(source, source.levels().len())?;
     let kept = match padded {
         true => {
             let (nonzero_keys, nonzero) = drop_zeros(&keys, source.values())?;
@@ -152,17 +250,13 @@ fn convert_keyed<K: Key>(
         }
         false => None,
     };
-    let low = match unsorted_levels(source.format(), &format) {
-        0 => layout.bits(),
-        levels => layout.shift(levels - 1),
-    };
     let scan = sort::scan(&keys, low);
     let (keys, values) = if scan.sorted {
         (keys, kept.map_or_else(|| source.values().try_clone(), Ok)?)
     } else {
         sort_with(keys, kept.as_ref().unwrap_or(source.values()), low, scan.varying)?
     };
-    build(source.dims().to_vec(), format, wrap(Keyed { keys, layout }), values)
+    build(dims, format, wrap(Keyed { keys, layout }), values)
 }
 
 /// The entries whose value has a byte that is not zero.
@@ -182,29 +276,24 @@ fn drop_zeros<T: Plain>(keys: &[T], values: &Buffer) -> Result<(Array<T>, Buffer
     })
 }
 
-/// Converts by way of a coordinate list, where coordinates are too many for keys, or where a map lies between.
-fn convert_columns(source: &Tensor, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
-    Tensor::from_coo(source.entries(padded)?, format)
-}
-
-/// Puts every value at its place.
-fn to_dense(source: &Tensor, format: Format) -> Result<Tensor, StorageError> {
+/// Puts every value at its place. `padded` says that stored zeros only fill up, and have none.
+fn to_dense(source: &Tensor, format: Format, padded: bool) -> Result<Tensor, StorageError> {
     let sizes = level_sizes(source.dims(), &format);
     let level_strides = strides(&sizes)?;
     let count = positions(1, &sizes)?;
-    let by_level: Vec<u64> = source
-        .format()
-        .mode_order()
-        .iter()
-        .map(|&dimension| format.level_of(dimension).map_or(0, |level| level_strides[level]))
-        .collect();
+    let mut form = Form::<u64>::zero(source.levels().len());
+    for (&dimension, &stride) in format.mode_order().iter().zip(&level_strides) {
+        form.add_dimension(dimension, stride, (source.format(), source.dims()));
+    }
     let count = usize::try_from(count).map_err(|_| StorageError::overflow("the number of values"))?;
     let dtype = source.dtype();
     let values = with_word!(dtype, V => {
         let mut placed = Array::<V>::zeroed(count)?;
-        let places = source.enumerate(0u64, |place, level, coordinate| place + coordinate * by_level[level])?;
+        let places = form.at_positions(source, source.levels().len())?;
         for (&place, &word) in places.iter().zip(source.values().as_words::<V>()) {
-            placed[place as usize] = word;
+            if !padded || word != V::default() {
+                placed[place as usize] = word;
+            }
         }
         Buffer::from_words(placed, dtype)
     });

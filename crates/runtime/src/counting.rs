@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use crate::array::{Array, Plain};
 use crate::error::AllocError;
+use crate::forms::Weight;
 use crate::parallel;
 use crate::runs::{Runs, walk};
 use crate::sort::{Key, Shared};
@@ -34,34 +35,18 @@ const GRAIN: usize = 1 << 14;
 
 /// How a coordinate goes into bin and key.
 #[derive(Clone, Copy, Debug)]
-pub struct Share {
-    /// Bins from one coordinate to the next; 0 if the coordinate is not sorted by.
-    pub stride: u32,
-    /// All ones, or 0 if the coordinate is not in the key.
-    pub mask: u64,
-    /// Where it is in the key.
-    pub shift: u32,
-}
-
-impl Share {
-    /// What the coordinate adds to the bin.
-    #[inline(always)]
-    pub fn bin(self, coordinate: u64) -> u32 {
-        (coordinate as u32).wrapping_mul(self.stride)
-    }
-
-    /// The key of other coordinates with this one.
-    #[inline(always)]
-    pub fn key<K: Key>(self, coordinate: u64, others: K) -> K {
-        others.with(coordinate & self.mask, self.shift)
-    }
+pub struct Share<K> {
+    /// What it adds to the bin.
+    pub bin: Weight<u32>,
+    /// What it adds to the key.
+    pub key: Weight<K>,
 }
 
 /// What the levels above the innermost one contribute.
 #[derive(Clone, Copy)]
 pub enum Parents<'a, K: Key> {
     /// There is one level, and it is dense: a parent position is its coordinate.
-    Numbered(Share),
+    Numbered(Share<K>),
     /// Bins and keys by parent position. What is missing is zero throughout.
     Stored(Option<&'a [u32]>, Option<&'a [K]>),
 }
@@ -71,7 +56,7 @@ impl<K: Key> Parents<'_, K> {
     #[inline(always)]
     fn at(&self, parent: usize) -> (u32, K) {
         match self {
-            Parents::Numbered(share) => (share.bin(parent as u64), share.key(parent as u64, K::ZERO)),
+            Parents::Numbered(share) => (share.bin.of(parent as u64), share.key.of(parent as u64)),
             Parents::Stored(bins, keys) => {
                 (bins.map_or(0, |bins| bins[parent]), keys.map_or(K::ZERO, |keys| keys[parent]))
             }
@@ -81,7 +66,7 @@ impl<K: Key> Parents<'_, K> {
     /// Whether they do not contribute to bins.
     fn are_binless(&self) -> bool {
         match self {
-            Parents::Numbered(share) => share.stride == 0,
+            Parents::Numbered(share) => share.bin.is_none(),
             Parents::Stored(bins, _) => bins.is_none(),
         }
     }
@@ -94,7 +79,7 @@ pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
     /// What the levels above contribute.
     pub parents: Parents<'a, K>,
     /// What the innermost level contributes.
-    pub innermost: Share,
+    pub innermost: Share<K>,
     /// One for each position; at most `u32::MAX`.
     pub values: &'a [V],
     /// Values of which all bytes are zero only fill up, and are left out.
@@ -108,8 +93,8 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         let share = self.innermost;
         walk(self.runs, positions, |parent, run| {
             let (bin, key) = self.parents.at(parent);
-            let bin = |coordinate: u64| bin.wrapping_add(share.bin(coordinate)) as usize;
-            if R::STORED && !self.padded && share.mask == 0 {
+            let bin = |coordinate: u64| bin.wrapping_add(share.bin.of(coordinate)) as usize;
+            if R::STORED && !self.padded && share.key.is_none() {
                 // The way of most: runs are short often, so nothing is prepared for one that an entry can do without.
                 for position in run {
                     entry(position, bin(self.runs.stored(position)), key, self.values[position]);
@@ -119,7 +104,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
             let coordinates = self.runs.coordinates(parent, run.clone());
             for ((coordinate, &value), position) in coordinates.zip(&self.values[run.clone()]).zip(run) {
                 if !self.padded || value != V::default() {
-                    entry(position, bin(coordinate), share.key(coordinate, key), value);
+                    entry(position, bin(coordinate), key.plus(share.key.of(coordinate)), value);
                 }
             }
         });
@@ -136,7 +121,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         if R::STORED && self.parents.are_binless() && !self.padded {
             // The coordinates alone tell the bins: runs, where they are short, would cost more than counting.
             let share = self.innermost;
-            self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin(coordinate) as usize));
+            self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin.of(coordinate) as usize));
         } else {
             self.each(positions, |_, bin, _, _| count(bin));
         }
@@ -152,7 +137,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         let looks_ahead = R::STORED && self.parents.are_binless();
         self.each(positions, |position, bin, key, value| {
             if looks_ahead {
-                let bin = share.bin(self.runs.stored(position + AHEAD)) as usize;
+                let bin = share.bin.of(self.runs.stored(position + AHEAD)) as usize;
                 let place = next.get(bin.wrapping_sub(first)).map_or(0, |&place| place as usize);
                 fetch(keys.wrapping_add(place));
                 fetch(values.wrapping_add(place));

@@ -48,16 +48,15 @@ impl Tensor {
     /// # Errors
     /// Those of `from_coo`; the fill value is of another type than the elements.
     pub fn from_coo_filled(coo: Coo, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
-        if fill.is_zero() || !is_padded(format) {
+        let order = coo.dims.len();
+        if order == 0 && coo.is_empty() {
+            return Tensor::from_dense(Vec::new(), buffer_of(fill)?, format)?.with_fill(fill);
+        }
+        if fill.is_zero() || order == 0 || !is_padded(format) {
             return Tensor::from_coo(coo, format)?.with_fill(fill);
         }
         // Repeated coordinates are added up before anything is filled up.
-        let order = coo.dims.len();
-        if order == 0 && coo.is_empty() {
-            return Tensor::assemble(Vec::new(), Format::dense(0), Vec::new(), buffer_of(fill)?).with_fill(fill);
-        }
-        let listed = if order == 0 { Format::dense(0) } else { Format::coo(order) };
-        Tensor::from_coo(coo, &listed)?.with_fill(fill)?.convert(format)
+        Tensor::from_coo(coo, &Format::coo(order))?.with_fill(fill)?.convert(format)
     }
 
     /// The same stored values with another fill value, which elements have that are not stored. Zeros of either sign are 0.

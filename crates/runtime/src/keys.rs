@@ -13,10 +13,9 @@
 use lacunar_formats::IndexWidth;
 
 use crate::array::Array;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Indices};
 use crate::coo::Coordinates;
 use crate::error::AllocError;
-use crate::parallel;
 use crate::sort::Key;
 
 /// Where each level's coordinate is inside a key.
@@ -51,6 +50,11 @@ impl Layout {
     /// Whether a level's size is 1 (or 0): its coordinate has no bits, and its shift may be the key's whole width.
     pub fn is_single(&self, level: usize) -> bool {
         self.masks[level] == 0
+    }
+
+    /// What a level's coordinate adds to a key for each 1; 0 if its size is 1, and it has no bits.
+    pub fn unit<K: Key>(&self, level: usize) -> K {
+        if self.is_single(level) { K::ZERO } else { K::ZERO.with(1, self.shifts[level]) }
     }
 
     /// The lowest bit of a level's coordinate.
@@ -96,42 +100,60 @@ impl<K: Key> Access for Keyed<K> {
 
 /// Entries as one array of coordinates per level.
 #[derive(Debug)]
-pub struct Columns {
+pub struct Columns<'a> {
     /// The number of entries.
     pub len: usize,
     /// The arrays, outermost level first. An array that was taken is empty.
-    pub columns: Vec<Coordinates>,
+    pub columns: Vec<Column<'a>>,
 }
 
-impl Access for Columns {
+/// The coordinates of one level, by entry.
+#[derive(Debug)]
+pub enum Column<'a> {
+    /// An index array of its own.
+    Owned(Buffer),
+    /// One of a tensor's arrays.
+    Borrowed(Indices<'a>),
+}
+
+impl From<Coordinates> for Column<'_> {
+    fn from(coordinates: Coordinates) -> Self {
+        Column::Owned(match coordinates {
+            Coordinates::U32(v) => Buffer::from_vec(v),
+            Coordinates::U64(v) => Buffer::from_vec(v),
+        })
+    }
+}
+
+impl Column<'_> {
+    fn indices(&self) -> Indices<'_> {
+        match self {
+            Column::Owned(buffer) => buffer.indices().unwrap_or(Indices::U32(&[])),
+            Column::Borrowed(indices) => *indices,
+        }
+    }
+}
+
+impl Access for Columns<'_> {
     fn len(&self) -> usize {
         self.len
     }
 
     fn column(&self, level: usize) -> impl Fn(usize) -> u64 + Sync + '_ {
-        let column = &self.columns[level];
-        move |k| match column {
-            Coordinates::U32(v) => u64::from(v[k]),
-            Coordinates::U64(v) => v[k],
-        }
+        let column = self.columns[level].indices();
+        move |k| column.get(k)
     }
 
     fn starts(&self, last: usize) -> impl Fn(usize) -> bool + Sync + '_ {
-        let columns = &self.columns[..=last];
-        move |k| {
-            // An array is taken where every entry has a position of its own: then all of them differ.
-            let differ = |column: &Coordinates| match column {
-                Coordinates::U32(v) => v.is_empty() || v[k] != v[k - 1],
-                Coordinates::U64(v) => v.is_empty() || v[k] != v[k - 1],
-            };
-            k == 0 || columns.iter().any(differ)
-        }
+        let columns: Vec<Indices> = self.columns[..=last].iter().map(Column::indices).collect();
+        // An array is taken where every entry has a position of its own: then all of them differ.
+        move |k| k == 0 || columns.iter().any(|column| column.is_empty() || column.get(k) != column.get(k - 1))
     }
 }
 
 /// Sorted entries with distinct coordinates, in any representation.
 #[derive(Debug)]
-pub enum Entries {
+pub enum Entries<'a> {
     /// At most 32 bits.
     Keys32(Keyed<u32>),
     /// At most 64 bits.
@@ -139,7 +161,7 @@ pub enum Entries {
     /// At most 128 bits.
     Keys128(Keyed<u128>),
     /// Separate arrays.
-    Columns(Columns),
+    Columns(Columns<'a>),
 }
 
 /// Evaluates the body with `$access` bound to the representation, which implements [`Access`].
@@ -155,7 +177,7 @@ macro_rules! with_access {
 }
 pub(crate) use with_access;
 
-impl Entries {
+impl Entries<'_> {
     /// The number of entries.
     pub fn len(&self) -> usize {
         with_access!(self, entries => entries.len())
@@ -167,16 +189,28 @@ impl Entries {
     /// The system refused the memory.
     pub fn take_column(&mut self, level: usize, width: IndexWidth) -> Result<Buffer, AllocError> {
         if let Entries::Columns(Columns { columns, .. }) = self {
-            match (&mut columns[level], width) {
-                (Coordinates::U32(v), IndexWidth::W32) => return Ok(Buffer::from_vec(std::mem::take(v))),
-                (Coordinates::U64(v), IndexWidth::W64) => return Ok(Buffer::from_vec(std::mem::take(v))),
-                _ => {}
+            let fits = columns[level].indices().width() == width;
+            if fits && matches!(columns[level], Column::Owned(_)) {
+                let taken = std::mem::replace(&mut columns[level], Column::Borrowed(Indices::U32(&[])));
+                if let Column::Owned(buffer) = taken {
+                    return Ok(buffer);
+                }
             }
+            return copied(columns[level].indices(), width);
         }
         with_access!(self, entries => {
             let column = entries.column(level);
             index_array(entries.len(), width, column)
         })
+    }
+}
+
+/// The same numbers, which fit the width, in an array of their own.
+fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
+    match (indices, width) {
+        (Indices::U32(v), IndexWidth::W32) => Ok(Buffer::from_array(Array::copy_of(v)?)),
+        (Indices::U64(v), IndexWidth::W64) => Ok(Buffer::from_array(Array::copy_of(v)?)),
+        (indices, width) => index_array(indices.len(), width, |k| indices.get(k)),
     }
 }
 
@@ -186,15 +220,7 @@ impl Entries {
 /// The system refused the memory.
 pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
     match width {
-        IndexWidth::W32 => {
-            let mut array = Array::<u32>::zeroed(len)?;
-            parallel::fill(&mut array, |k| number(k) as u32);
-            Ok(Buffer::from_array(array))
-        }
-        IndexWidth::W64 => {
-            let mut array = Array::<u64>::zeroed(len)?;
-            parallel::fill(&mut array, number);
-            Ok(Buffer::from_array(array))
-        }
+        IndexWidth::W32 => Ok(Buffer::from_array(Array::of(len, |k| number(k) as u32)?)),
+        IndexWidth::W64 => Ok(Buffer::from_array(Array::of(len, number)?)),
     }
 }

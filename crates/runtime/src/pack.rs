@@ -20,7 +20,7 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{Format, IndexWidth, LevelKind};
+use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
 use rayon::slice::ParallelSliceMut;
 
 use crate::accumulate::Accumulate;
@@ -29,10 +29,9 @@ use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::{with_element, with_word};
 use crate::error::StorageError;
-use crate::keys::{Access, Columns, Entries, Keyed, Layout, with_access};
+use crate::keys::{Access, Column, Columns, Entries, Keyed, Layout, with_access};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
-use crate::remap;
 use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Place};
 use crate::tensor::Tensor;
@@ -43,8 +42,9 @@ use crate::tensor::Tensor;
 /// The list contradicts itself, does not fit the format, or memory is refused.
 pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     check(&coo, format)?;
-    if let Some(map) = format.map() {
-        return remap::pack(coo, format, map);
+    if format.map().is_some() {
+        let plain = plain_format(&coo.dims, coo.len() as u64);
+        return pack(coo, &plain)?.convert(format);
     }
     if !format.is_plain() {
         return pack(coo, &format.plain())?.spread(format);
@@ -57,6 +57,7 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     let columns = in_level_order(coords, &format);
     let values = Buffer::from_values(values);
     if ascend(&columns, values.len()) {
+        let columns = columns.into_iter().map(Column::from).collect();
         let entries = Entries::Columns(Columns { len: values.len(), columns });
         return build(dims, format, entries, values);
     }
@@ -108,6 +109,18 @@ pub(crate) fn widen(format: &Format, dims: &[u64], entries: u64) -> Format {
     format.clone().with_widths(positions, coordinates)
 }
 
+/// A plain format for any tensor with so many entries: rows, or compressed levels where most rows would be empty.
+pub(crate) fn plain_format(dims: &[u64], entries: u64) -> Format {
+    let order = dims.len();
+    let rows_fit = dims.first().is_some_and(|&rows| rows / ROWS <= entries);
+    let level = |level: usize| if level == 0 && order > 1 && rows_fit { Level::DENSE } else { Level::COMPRESSED };
+    let natural = (0..order).collect();
+    Format::new((0..order).map(level).collect(), natural).unwrap_or_else(|_| Format::csf(order))
+}
+
+/// Rows without entries are as many as this for each entry, at most, where every row is written down.
+const ROWS: u64 = 4;
+
 fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
     let order = coo.dims.len();
     if format.order() != order {
@@ -142,7 +155,8 @@ fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
     let dtype = values.dtype();
     let values = Buffer::from_values(values);
     let mut placed = Buffer::zeroed(dtype, positions)?;
-    let entries = Columns { len: values.len(), columns: in_level_order(coords, &format) };
+    let columns = in_level_order(coords, &format).into_iter().map(Column::from).collect();
+    let entries = Columns { len: values.len(), columns };
     let columns: Vec<_> = (0..sizes.len()).map(|level| entries.column(level)).collect();
     with_element!(dtype, T => {
         let from = values.as_slice::<T>().unwrap_or_default();
@@ -183,7 +197,11 @@ fn in_level_order(coords: Vec<Coordinates>, format: &Format) -> Vec<Coordinates>
     format.mode_order().iter().map(|&d| std::mem::replace(&mut coords[d], Coordinates::U32(Vec::new()))).collect()
 }
 
-fn pack_keyed<K: Key>(list: List, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
+fn pack_keyed<K: Key>(
+    list: List,
+    layout: Layout,
+    wrap: fn(Keyed<K>) -> Entries<'static>,
+) -> Result<Tensor, StorageError> {
     let List { dims, format, columns, values } = list;
     let mut keys = Array::<K>::zeroed(values.len())?;
     // Blocks of keys stay in the first-level cache while column after column is put in.
@@ -298,6 +316,7 @@ fn pack_columns(list: List) -> Result<Tensor, StorageError> {
         }
     }
     drop(firsts);
+    let columns = columns.into_iter().map(Column::from).collect();
     build(dims, format, Entries::Columns(Columns { len: count, columns }), summed)
 }
 

@@ -20,6 +20,7 @@ use crate::coo::Coordinates;
 use crate::counting::{self, Entries, Parents, Share};
 use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
+use crate::forms::Weight;
 use crate::parallel;
 use crate::runs::{Runs, Singles};
 use crate::sort::{self, Key};
@@ -63,9 +64,7 @@ pub fn pack(
 }
 
 fn converted<C: Copy + Sync, K: Key>(column: &[C], convert: impl Fn(C) -> K + Sync) -> Result<Array<K>, AllocError> {
-    let mut keys = Array::zeroed(column.len())?;
-    parallel::fill(&mut keys, |k| convert(column[k]));
-    Ok(keys)
+    Array::of(column.len(), |k| convert(column[k]))
 }
 
 /// A coordinate list, by level.
@@ -103,7 +102,7 @@ impl List<'_> {
         parents: Parents<K>,
     ) -> Result<(Array<u32>, Buffer, Buffer), StorageError> {
         let dtype = self.values.dtype();
-        let innermost = Share { stride: 1, mask: 0, shift: 0 };
+        let innermost = Share { bin: Weight::linear(1), key: Weight::linear(K::ZERO) };
         let (mut offsets, mut keys, mut values, repeats) = with_word!(dtype, V => {
             let values = self.values.as_words::<V>();
             let entries = Entries { runs, parents, innermost, values, padded: false };

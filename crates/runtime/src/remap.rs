@@ -38,10 +38,25 @@ pub(crate) fn pack(coo: Coo, format: &Format, map: &Map) -> Result<Tensor, Stora
         Some((_, counted)) => sorted_by(coo, counted)?,
         None => coo,
     };
-    let stored = to_stored(coo, map)?;
-    let (_, stored_format, levels, values) = crate::pack::pack(stored, &format.stored())?.into_parts();
+    restore(dims, crate::pack::pack(to_stored(coo, map)?, &format.stored().plain())?, format)
+}
+
+/// The tensor of a format with a map whose entries a tensor of plain levels has, with the stored dimensions as its own.
+pub(crate) fn restore(dims: Vec<u64>, stored: Tensor, format: &Format) -> Result<Tensor, StorageError> {
+    let stored = if format.is_plain() { stored } else { stored.spread(&format.stored())? };
+    let (_, stored_format, levels, values) = stored.into_parts();
     let format = format.clone().with_widths(stored_format.positions, stored_format.coordinates);
     Ok(Tensor::assemble(dims, format, levels, values))
+}
+
+/// A tensor of plain levels in a format with the same map, or with none if it has none, whose levels may be of any kind.
+pub(crate) fn spread(tensor: Tensor, format: &Format) -> Result<Tensor, StorageError> {
+    if format.map().is_none() {
+        return tensor.spread(format);
+    }
+    let stored_dims = tensor.stored_dims()?;
+    let (dims, plain, levels, values) = tensor.into_parts();
+    restore(dims, Tensor::assemble(stored_dims, plain.stored(), levels, values), format)
 }
 
 /// The entries without repeats, in the order of one dimension and then of the others.

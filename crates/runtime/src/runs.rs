@@ -13,8 +13,10 @@ use std::ops::Range;
 
 use lacunar_formats::LevelKind;
 
+use crate::array::Plain;
 use crate::buffer::Indices;
 use crate::storage::LevelStorage;
+use crate::values::Element;
 
 /// Positions grouped by parent position.
 pub trait Runs: Sync {
@@ -45,12 +47,16 @@ pub fn walk(runs: &impl Runs, positions: Range<usize>, mut run: impl FnMut(usize
 }
 
 /// A coordinate of either width.
-pub trait Coordinate: Copy + Sync {
+pub trait Coordinate: Copy + Sync + Plain + Element {
+    /// The largest number, which stands for no coordinate where there may be none.
+    const NONE: Self;
     /// The coordinate.
     fn get(self) -> u64;
 }
 
 impl Coordinate for u32 {
+    const NONE: u32 = u32::MAX;
+
     #[inline(always)]
     fn get(self) -> u64 {
         u64::from(self)
@@ -58,6 +64,8 @@ impl Coordinate for u32 {
 }
 
 impl Coordinate for u64 {
+    const NONE: u64 = u64::MAX;
+
     #[inline(always)]
     fn get(self) -> u64 {
         self

@@ -36,6 +36,12 @@ pub trait Key: Plain + Ord + std::fmt::Debug {
     fn union(self, other: Self) -> Self;
     /// The number of bits up to the highest that is set.
     fn width(self) -> u32;
+    /// The sum, which wraps.
+    fn plus(self, other: Self) -> Self;
+    /// The product, which wraps.
+    fn times(self, number: u64) -> Self;
+    /// What added to `self` gives 0.
+    fn negative(self) -> Self;
 }
 
 macro_rules! keys {
@@ -64,6 +70,18 @@ macro_rules! keys {
             }
             fn width(self) -> u32 {
                 <$ty>::BITS - self.leading_zeros()
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn times(self, number: u64) -> Self {
+                self.wrapping_mul(number as $ty)
+            }
+            #[inline(always)]
+            fn negative(self) -> Self {
+                self.wrapping_neg()
             }
         }
     )* };

@@ -263,8 +263,7 @@ fn gather(values: &Buffer, places: &[u64]) -> Result<Buffer, StorageError> {
     let dtype = values.dtype();
     with_word!(dtype, V => {
         let from = values.as_words::<V>();
-        let mut to = Array::<V>::zeroed(places.len())?;
-        parallel::fill(&mut to, |k| from.get(places[k] as usize).copied().unwrap_or_default());
+        let to = Array::<V>::of(places.len(), |k| from.get(places[k] as usize).copied().unwrap_or_default())?;
         Ok(Buffer::from_words(to, dtype))
     })
 }

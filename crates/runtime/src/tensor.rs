@@ -22,7 +22,7 @@
 use lacunar_formats::{DType, Format, Scalar};
 
 use crate::array::{Array, Plain};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Indices};
 use crate::coo::{Coo, Coordinates, retain};
 use crate::dispatch::{with_element, with_values};
 use crate::error::{AllocError, StorageError};
@@ -284,12 +284,12 @@ impl Tensor {
         if !self.format.is_plain() {
             return self.to_plain()?.stored_coordinates();
         }
-        let sizes = self.stored_dims()?;
-        let modes = self.format.mode_order();
-        let columns = modes.iter().enumerate().map(|(level, &mode)| -> Result<Coordinates, StorageError> {
-            Ok(match sizes[mode] <= 1 << 32 {
-                true => Coordinates::U32(to_vec(&self.column(level, |c| c as u32)?)?),
-                false => Coordinates::U64(to_vec(&self.column(level, |c| c)?)?),
+        let columns = (0..self.levels.len()).map(|level| -> Result<Coordinates, StorageError> {
+            let column = self.column(level)?;
+            Ok(match column.indices() {
+                Some(Indices::U32(v)) => Coordinates::U32(to_vec(v)?),
+                Some(Indices::U64(v)) => Coordinates::U64(to_vec(v)?),
+                None => Coordinates::U32(Vec::new()),
             })
         });
         columns.collect()
@@ -338,8 +338,23 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// The coordinate of `level` at every position of the innermost level.
-    fn column<T: Element + Plain>(&self, level: usize, of: impl Fn(u64) -> T + Sync) -> Result<Array<T>, AllocError> {
+    /// The coordinate of `level` at every position of the innermost level, in 32 bits where they are enough. All levels are plain.
+    ///
+    /// # Errors
+    /// The system refused the memory, or a stored dimension does not fit into 64 bits.
+    pub(crate) fn column(&self, level: usize) -> Result<Buffer, StorageError> {
+        let size = self.stored_dims()?[self.format.mode_order()[level]];
+        Ok(match size <= 1 << 32 {
+            true => Buffer::from_array(self.column_of(level, |coordinate| coordinate as u32)?),
+            false => Buffer::from_array(self.column_of(level, |coordinate| coordinate)?),
+        })
+    }
+
+    fn column_of<T: Plain + Default>(
+        &self,
+        level: usize,
+        of: impl Fn(u64) -> T + Sync,
+    ) -> Result<Array<T>, AllocError> {
         self.enumerate(T::default(), |inherited, l, coordinate| if l == level { of(coordinate) } else { inherited })
     }
 

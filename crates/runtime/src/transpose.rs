@@ -23,13 +23,14 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
 use crate::counting::{self, Parents, Share};
-use crate::dispatch::with_word;
+use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
-use crate::keys::{Columns, Entries, Keyed, Layout};
+use crate::forms::Form;
+use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes};
 use crate::parallel;
 use crate::runs::{AnyRuns, with_runs};
-use crate::sort::Key;
+use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Offsets, Place};
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -118,49 +119,51 @@ impl Order<'_> {
 
     fn convert_straight<K: Key + Element>(self) -> Result<Tensor, StorageError> {
         let last = self.prefix.levels();
-        let is_single = self.source.dims()[self.format.mode_order()[last]] <= 1;
-        let (offsets, keys, values) = self.sort::<K>(|level| (level == last && !is_single).then_some(0))?;
+        let unit = |level: usize| if level == last { K::ZERO.with(1, 0) } else { K::ZERO };
+        let (offsets, mut keys, mut values) = self.sort::<K>(unit)?;
+        if self.source.format().map().is_some_and(|map| map.ordinal().is_some()) {
+            // Slots may have been filled in any order.
+            let size = self.source.dims()[self.format.mode_order()[last]];
+            let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
+            with_element!(values.dtype(), T => {
+                sort::sort_bins(&mut keys, values.as_mut_slice::<T>().unwrap_or_default(), &offsets, bits)?;
+            });
+        }
         let arrays = (Buffer::from_array(keys), values);
         self.prefix.assemble(self.source.dims().to_vec(), self.format.clone(), offsets, arrays)
     }
 
-    fn convert_keyed<K: Key>(self, layout: Layout, wrap: fn(Keyed<K>) -> Entries) -> Result<Tensor, StorageError> {
-        let (offsets, keys, values) =
-            self.sort::<K>(|level| (!layout.is_single(level)).then(|| layout.shift(level)))?;
+    fn convert_keyed<K: Key>(
+        self,
+        layout: Layout,
+        wrap: fn(Keyed<K>) -> Entries<'static>,
+    ) -> Result<Tensor, StorageError> {
+        let (offsets, keys, values) = self.sort::<K>(|level| layout.unit(level))?;
         drop(offsets);
         build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
     }
 
-    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `shift` says where the coordinate of a level of the target is in a key, if it is.
-    /// Returns the bins' offsets, keys and values.
-    fn sort<K: Key>(
-        &self,
-        shift: impl Fn(usize) -> Option<u32> + Sync,
-    ) -> Result<(Array<u32>, Array<K>, Buffer), StorageError> {
+    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `unit` says what a
+    /// coordinate of a level of the target adds to a key, for each 1. Returns the bins' offsets, keys and values.
+    fn sort<K: Key>(&self, unit: impl Fn(usize) -> K) -> Result<(Array<u32>, Array<K>, Buffer), StorageError> {
         let source = self.source;
-        let target = |level: usize| self.format.level_of(source.format().mode_order()[level]);
-        // By level of the source: what its coordinate contributes.
-        let share = |level: usize| {
-            let stride = target(level).and_then(|t| self.prefix.strides.get(t)).copied().unwrap_or(0);
-            match target(level).and_then(&shift) {
-                Some(shift) => Share { stride, mask: u64::MAX, shift },
-                None => Share { stride, mask: 0, shift: 0 },
-            }
-        };
-        let outer = source.order() - 1;
-        let shares: Vec<Share> = (0..outer).map(share).collect();
+        let (stored, described) = (source.levels().len(), (source.format(), source.dims()));
+        let (mut bin, mut key) = (Form::<u32>::zero(stored), Form::<K>::zero(stored));
+        for (level, &dimension) in self.format.mode_order().iter().enumerate() {
+            bin.add_dimension(dimension, self.prefix.strides.get(level).copied().unwrap_or(0), described);
+            key.add_dimension(dimension, unit(level), described);
+        }
+        let outer = stored - 1;
+        let share = |level: usize| Share { bin: bin.weight(level), key: key.weight(level) };
         let (bins, keys);
-        let parents = match (shares.as_slice(), source.format().levels()[0].kind) {
-            (&[only], kind) if kind == LevelKind::DENSE => Parents::Numbered(only),
+        let parents = match source.format().levels()[0].kind {
+            kind if outer == 1 && kind == LevelKind::DENSE && bin.start() == 0 && key.start() == K::ZERO => {
+                Parents::Numbered(share(0))
+            }
             _ => {
-                let with_bins = shares.iter().any(|share| share.stride != 0);
-                let with_keys = shares.iter().any(|share| share.mask != 0);
-                bins = with_bins
-                    .then(|| source.enumerate_outer(outer, 0, |bin, level, c| shares[level].bin(c).wrapping_add(bin)))
-                    .transpose()?;
-                keys = with_keys
-                    .then(|| source.enumerate_outer(outer, K::ZERO, |key, level, c| shares[level].key(c, key)))
-                    .transpose()?;
+                let (with_bins, with_keys) = (!bin.is_none_of(outer), !key.is_none_of(outer));
+                bins = with_bins.then(|| bin.at_positions(source, outer)).transpose()?;
+                keys = with_keys.then(|| key.at_positions(source, outer)).transpose()?;
                 Parents::Stored(bins.as_deref(), keys.as_deref())
             }
         };
@@ -224,7 +227,7 @@ impl Prefix {
     }
 
     /// Where the bins that are not empty start, with the number of entries at the end, and their coordinates.
-    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries), AllocError> {
+    fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries<'static>), AllocError> {
         let is_occupied = |&bin: &usize| offsets[bin] < offsets[bin + 1];
         let len = (0..self.bins).filter(is_occupied).count();
         let mut starts = Array::zeroed(len + 1)?;
@@ -237,7 +240,7 @@ impl Prefix {
             let mut column = Vec::new();
             column.try_reserve_exact(len).map_err(|_| AllocError { bytes: 4 * len as u64 })?;
             column.extend((0..self.bins).filter(is_occupied).map(|bin| bin as u32 / stride % size as u32));
-            columns.push(Coordinates::U32(column));
+            columns.push(Column::from(Coordinates::U32(column)));
         }
         Ok((starts, Entries::Columns(Columns { len, columns })))
     }

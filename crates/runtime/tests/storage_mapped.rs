@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_runtime::storage::LevelStorage;
-use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values};
+use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values, pool};
 use proptest::prelude::*;
 
 /// Formats of matrices.
@@ -87,6 +87,30 @@ proptest! {
             let expected = Tensor::from_coo(twice.clone(), &Format::dense(2)).unwrap();
             prop_assert_eq!(tensor.to_dense::<u8>().unwrap(), expected.to_dense::<u8>().unwrap(), "{}", name);
         }
+    }
+}
+
+#[test]
+fn several_threads_put_entries_where_one_does() {
+    // Large enough for several tasks; neither dimension is a multiple of the blocks' sizes.
+    let dims = [1501, 1303];
+    let mut entries = BTreeMap::new();
+    let mut state = 1u64;
+    for _ in 0..100_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (i, j) = ((state >> 33) % dims[0], (state >> 13) % dims[1]);
+        // Few rows have most entries, and some have none.
+        entries.insert(vec![i * i / dims[0], j], (state >> 56) as u8 | 1);
+    }
+    let csr = Tensor::from_coo(coo(&dims, &entries), &Format::csr()).unwrap();
+    let dense = csr.to_dense::<u8>().unwrap();
+    for text in MATRICES.into_iter().chain(["db", "dk", "de", "bd", "dhdd:0/2,1/2,0%2,1%2"]) {
+        let target = format(text, 2);
+        let of = |threads: usize| pool::with_threads(threads, || csr.convert(&target)).unwrap();
+        let (one, three) = (of(1), of(3));
+        assert_eq!(one, three, "{text}");
+        assert_eq!(one.to_dense::<u8>().unwrap(), dense, "{text}");
+        assert_eq!(pool::with_threads(3, || one.convert(&Format::csr())).unwrap(), csr, "{text}");
     }
 }
 

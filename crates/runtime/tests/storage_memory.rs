@@ -37,19 +37,20 @@ fn measure(entries: usize, dims: &[u64], values: Values, format: &Format) -> Opt
     Some((peak - before + input, input))
 }
 
-/// Converts a matrix, by rows or as a list, to one by columns, and compares the memory this takes on top.
+/// Converts a matrix, by rows or as a list, to others, and compares the memory this takes on top.
 fn convert(tensor: &Tensor) -> Option<()> {
     if tensor.dims().iter().any(|&size| size > 1 << 20) {
         return Some(());
     }
-    let target = Format::csc();
-    fs::write("/proc/self/clear_refs", "5").ok()?;
-    let before = status("VmRSS:")?;
-    let converted = tensor.convert(&target).unwrap();
-    let taken = status("VmHWM:")?.saturating_sub(before);
-    let (result, source) = (converted.bytes(), tensor.bytes());
-    println!("{} to {target}: {taken} taken, result {result}, source {source}", tensor.format());
-    assert!(taken < result + source + SLACK, "{} to {target}: {taken} for {result} from {source}", tensor.format());
+    for target in [Format::csc(), Format::csr(), Format::bcsr(3, 3).unwrap(), Format::sell(8).unwrap()] {
+        fs::write("/proc/self/clear_refs", "5").ok()?;
+        let before = status("VmRSS:")?;
+        let converted = tensor.convert(&target).unwrap();
+        let taken = status("VmHWM:")?.saturating_sub(before);
+        let (result, source) = (converted.bytes(), tensor.bytes());
+        println!("{} to {target}: {taken} taken, result {result}, source {source}", tensor.format());
+        assert!(taken < result + source + SLACK, "{} to {target}: {taken} for {result} from {source}", tensor.format());
+    }
     Some(())
 }
 

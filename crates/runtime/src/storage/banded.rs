@@ -15,7 +15,7 @@ use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, P
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
+    Assembly,     LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
     checked_indices, last, numbers,
 };
 use crate::array::Array;
@@ -57,6 +57,10 @@ impl LevelArrays for Banded {
         check_length(level, 1, parents, place)?;
         check_extents(level.numbers(0), |parent| first.get(parent), place)?;
         Ok(positions)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Span
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {

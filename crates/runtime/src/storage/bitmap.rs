@@ -12,7 +12,7 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use super::{Assembly, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_length, checked_indices};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
@@ -69,6 +69,10 @@ impl LevelArrays for Bitmap {
         let rows = if used == 0 { 0 } else { parents as usize };
         parallel::first(rows, stray).map_or(Ok(()), Err)?;
         self.positions(level, parents).ok_or_else(overflow)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Bits
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {

@@ -8,11 +8,13 @@
 //!                  crd  0 2 | | 1
 //! ```
 
+use std::mem::MaybeUninit;
+
 use lacunar_formats::{IndexWidth, LevelKind};
 use linkme::distributed_slice;
 
 use super::{
-    Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
+    Assembly,     Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
     checked_indices, last,
 };
 use crate::array::{Array, Plain};
@@ -45,6 +47,10 @@ impl LevelArrays for Compressed {
         check_edges(level, 0, parents, crd.len() as u64, place)?;
         check_range(crd, place)?;
         Ok(crd.len() as u64)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Distinct
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
@@ -105,14 +111,15 @@ pub fn extend<T: Plain>(
     combine: impl Fn(T, u64) -> T + Sync,
 ) -> Result<Array<T>, AllocError> {
     let (pos, crd) = (level.numbers(0), level.numbers(1));
-    let mut children = Array::zeroed(crd.len())?;
+    let mut children = Array::uninitialized(crd.len())?;
     match (pos, crd) {
         (Indices::U32(pos), Indices::U32(crd)) => fill(pos, crd, parents, &mut children, combine),
         (Indices::U64(pos), Indices::U32(crd)) => fill(pos, crd, parents, &mut children, combine),
         (Indices::U32(pos), Indices::U64(crd)) => fill(pos, crd, parents, &mut children, combine),
         (Indices::U64(pos), Indices::U64(crd)) => fill(pos, crd, parents, &mut children, combine),
     }
-    Ok(children)
+    // SAFETY: `fill` writes every element; zero bytes are a value of `T`.
+    Ok(unsafe { children.assume_init() })
 }
 
 /// A number of an index array.
@@ -236,7 +243,7 @@ fn fill<P: Index, C: Index, T: Plain>(
     pos: &[P],
     crd: &[C],
     parents: &[T],
-    children: &mut [T],
+    children: &mut [MaybeUninit<T>],
     combine: impl Fn(T, u64) -> T + Sync,
 ) {
     parallel::fill_chunks(children, GRAIN, |start, chunk| {
@@ -247,10 +254,12 @@ fn fill<P: Index, C: Index, T: Plain>(
             let to = pos[parent + 1].number().min(end);
             let value = parents[parent];
             for (child, coordinate) in chunk[from - start..to - start].iter_mut().zip(&crd[from..to]) {
-                *child = combine(value, coordinate.number() as u64);
+                child.write(combine(value, coordinate.number() as u64));
             }
             from = to;
             parent += 1;
         }
+        // Segments cover all; were one to fall short, nothing would be left of any content.
+        chunk[from - start..].iter_mut().for_each(|child| *child = MaybeUninit::zeroed());
     });
 }

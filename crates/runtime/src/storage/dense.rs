@@ -12,7 +12,7 @@
 use lacunar_formats::{IndexWidth, LevelKind};
 use linkme::distributed_slice;
 
-use super::{Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
+use super::{Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
 use crate::array::{Array, Plain};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, with_access};
@@ -44,6 +44,10 @@ impl LevelArrays for Dense {
         }
         self.positions(level, parents)
             .ok_or_else(|| StorageError::overflow(format!("the number of positions of level {}", place.level)))
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Full
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
@@ -93,18 +97,19 @@ pub fn extend<T: Plain>(
 ) -> Result<Array<T>, AllocError> {
     let too_many = AllocError { bytes: u64::MAX };
     let size = usize::try_from(level.size()).map_err(|_| too_many)?;
-    let mut children = Array::zeroed(parents.len().checked_mul(size).ok_or(too_many)?)?;
+    let mut children = Array::uninitialized(parents.len().checked_mul(size).ok_or(too_many)?)?;
     parallel::fill_chunks(&mut children, GRAIN, |start, chunk| {
         let (mut parent, mut coordinate) = (start / size, start % size);
         for child in chunk {
-            *child = combine(parents[parent], coordinate as u64);
+            child.write(combine(parents[parent], coordinate as u64));
             coordinate += 1;
             if coordinate == size {
                 (parent, coordinate) = (parent + 1, 0);
             }
         }
     });
-    Ok(children)
+    // SAFETY: every element has been written.
+    Ok(unsafe { children.assume_init() })
 }
 
 /// Writes the first entry of each position, walking positions and entries side by side.

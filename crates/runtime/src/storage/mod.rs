@@ -97,6 +97,11 @@ pub trait LevelArrays: Sync {
     /// What is wrong.
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError>;
 
+    /// How a level is assembled from coordinates that come one by one.
+    fn assembly(&self) -> Assembly {
+        Assembly::Sorted
+    }
+
     /// Stores the coordinates of a plain level (dense, compressed or singleton): see `spread.rs`.
     ///
     /// # Errors
@@ -108,6 +113,37 @@ pub trait LevelArrays: Sync {
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
 }
 
+/// How a level is assembled from coordinates that come one by one: what has to be asked of all that come under a parent position
+/// before (attribute queries, Chou et al. 2020, §5), and which arrays keep the answers. See `placed/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assembly {
+    /// Nothing: every coordinate has a position. No arrays.
+    Full,
+    /// Nothing: every coordinate has a position, and a bit in the one array says whether it is stored. The bits of a parent
+    /// position begin a word of 64.
+    Bits,
+    /// Nothing: the one coordinate under each parent position is kept in the one array.
+    Single {
+        /// Where there is none, the array has the largest number; otherwise 0.
+        absent: bool,
+    },
+    /// Which are there (`nir`): arrays of edges and of coordinates.
+    Distinct,
+    /// The greatest (`max`): every coordinate up to it has a position. An array of edges.
+    Extent,
+    /// The least and the greatest (`min`, `max`): every coordinate between has a position. Arrays of edges and of the least.
+    Span,
+    /// It is made of a plain level, whose coordinates are sorted.
+    Sorted,
+}
+
+impl Assembly {
+    /// Whether the number of positions depends on what is stored.
+    pub fn is_counted(self) -> bool {
+        [Assembly::Distinct, Assembly::Extent, Assembly::Span].contains(&self)
+    }
+}
+
 /// All level kinds that are linked into a program.
 #[distributed_slice]
 pub static STORAGE: [&'static dyn LevelArrays];
@@ -115,6 +151,11 @@ pub static STORAGE: [&'static dyn LevelArrays];
 /// What a kind does at run time; `None` if it is not linked into the program.
 fn operations(kind: LevelKind) -> Option<&'static dyn LevelArrays> {
     STORAGE.iter().copied().find(|operations| operations.kind() == kind)
+}
+
+/// How levels of a kind are assembled; `None` if it is not linked into the program.
+pub(crate) fn assembly(kind: LevelKind) -> Option<Assembly> {
+    Some(operations(kind)?.assembly())
 }
 
 /// The arrays of one level.

@@ -12,7 +12,7 @@
 use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use super::{Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
 use crate::error::StorageError;
 use crate::parallel;
 
@@ -60,6 +60,10 @@ impl LevelArrays for Optional {
             None if size > none => Err(StorageError::overflow("the size of a dimension")),
             None => Ok(parents),
         }
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Single { absent: true }
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {

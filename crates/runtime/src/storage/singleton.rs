@@ -12,7 +12,7 @@ use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
-    Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
+    Assembly,     Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::Indices;
@@ -44,6 +44,10 @@ impl LevelArrays for Singleton {
         check_length(level, 0, parents, place)?;
         check_range(crd, place)?;
         Ok(parents)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Single { absent: false }
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
@@ -91,12 +95,10 @@ pub fn extend<T: Plain>(
     parents: &[T],
     combine: impl Fn(T, u64) -> T + Sync,
 ) -> Result<Array<T>, AllocError> {
-    let mut children = Array::zeroed(parents.len())?;
     match level.numbers(0) {
-        Indices::U32(crd) => parallel::fill(&mut children, |p| combine(parents[p], u64::from(crd[p]))),
-        Indices::U64(crd) => parallel::fill(&mut children, |p| combine(parents[p], crd[p])),
+        Indices::U32(crd) => Array::of(parents.len(), |p| combine(parents[p], u64::from(crd[p]))),
+        Indices::U64(crd) => Array::of(parents.len(), |p| combine(parents[p], crd[p])),
     }
-    Ok(children)
 }
 
 fn not_representable(

@@ -13,7 +13,7 @@ use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properti
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, last, numbers,
+    Assembly,     LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, last, numbers,
 };
 use crate::array::Array;
 use crate::error::StorageError;
@@ -52,6 +52,10 @@ impl LevelArrays for Slots {
         check_edges(level, 0, parents, positions, place)?;
         check_extents(level.numbers(0), |_| 0, place)?;
         Ok(positions)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Extent
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {

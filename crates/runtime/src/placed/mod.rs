@@ -1,0 +1,343 @@
+//! Conversion into formats whose positions can be computed: every entry goes straight to its place.
+//!
+//! That is so where at most one level is *counted*: its positions depend on what is stored, and an attribute query tells them.
+//! Above it are full levels, whose positions number *bins*; below it are full levels, or one that keeps a bit or one
+//! coordinate for each position ([`Assembly`]). Two passes over the source, bin after bin: the query, and the entries.
+//!
+//! ```text
+//! bcsr(2,2)     bins  i/2    counted  j/2, compressed: which are there    below  i%2, j%2
+//! dia           one bin      counted  j-i, compressed: which are there    below  i
+//! sell(8)       bins  i/8    counted  #i, slots: the most                 below  i%8, and j for each position
+//! skyline       bins  i      counted  j, banded: the least and the most
+//! dense,bitmap  one bin      nothing                                      below  i, and a bit for each j
+//! ```
+//!
+//! The source has a dense level over the dimension that makes bins, and compressed ones below; other tensors are converted to
+//! that first. So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
+//! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed, and
+//! the source where it had to be converted.
+//!
+//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5
+//! (attribute queries) and §6 (assembly).
+
+mod fill;
+mod numbers;
+mod walk;
+
+use lacunar_formats::{Format, Level, Term};
+
+use crate::array::Array;
+use crate::buffer::{Buffer, Indices};
+use crate::dispatch::with_word;
+use crate::error::StorageError;
+use crate::forms::Form;
+use crate::keys::index_array;
+use crate::pack::{positions, widen};
+use crate::parallel;
+use crate::remap;
+use crate::runs::Coordinate;
+use crate::storage::{Assembly, LevelStorage, assembly, numbers};
+use crate::tensor::Tensor;
+use fill::{Bits, Moved, put};
+use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
+use walk::{Distinct, Parents, Source, Walk};
+
+/// How many entries are worth a thread.
+const GRAIN: usize = 1 << 14;
+/// So many bytes of tables are never too many.
+const SMALL: u64 = 1 << 16;
+
+/// Converts a tensor of plain levels without a map; `None` if the format's positions cannot be computed, or tables would be
+/// larger than the source. `padded` says that stored zeros only fill up.
+///
+/// # Errors
+/// The format cannot hold the entries, or memory is refused.
+pub fn convert(source: &Tensor, format: &Format, padded: bool) -> Result<Option<Tensor>, StorageError> {
+    let sorted = |level: &Level| assembly(level.kind) == Some(Assembly::Sorted);
+    let made = if format.levels().iter().any(sorted) { format.plain() } else { format.clone() };
+    let Some(plan) = Plan::new(source, &made) else { return Ok(None) };
+    let staged = match plan.takes(source, padded) {
+        true => None,
+        false => Some(source.convert_plain(&plan.stage(source)?, padded)?),
+    };
+    let result = plan.convert(staged.as_ref().unwrap_or(source))?;
+    Ok(Some(if made == *format { result } else { remap::spread(result, format)? }))
+}
+
+/// How a format is assembled.
+struct Plan<'a> {
+    format: &'a Format,
+    dims: &'a [u64],
+    /// What each level stores.
+    terms: Vec<Term>,
+    /// How each level is assembled.
+    assemblies: Vec<Assembly>,
+    /// The level that is counted.
+    counted: Option<usize>,
+    /// The dimension whose coordinates make bins or count slots.
+    first: Option<usize>,
+    /// How many coordinates of it make a bin; 0 if there is one bin.
+    block: u64,
+}
+
+impl<'a> Plan<'a> {
+    fn new(source: &'a Tensor, format: &'a Format) -> Option<Plan<'a>> {
+        let dims = source.dims();
+        let whole = |level: &usize| Term::Whole(*level);
+        let terms = match format.map() {
+            Some(map) => map.terms().to_vec(),
+            None => format.mode_order().iter().map(whole).collect(),
+        };
+        let of = |level: &Level| assembly(level.kind).filter(|_| level.unique);
+        let assemblies: Vec<Assembly> = format.levels().iter().map(of).collect::<Option<_>>()?;
+        let counted = assemblies.iter().position(|assembly| assembly.is_counted());
+        let last = terms.len().checked_sub(1)?;
+        let below = counted.map_or(0, |level| level + 1);
+        let is_placed = |level: usize| match assemblies[level] {
+            Assembly::Full => true,
+            Assembly::Bits => level == last,
+            // Two entries cannot have one place only where slots tell them apart.
+            Assembly::Single { .. } => level == last && matches!(terms[last], Term::Whole(_)) && format.map().is_some(),
+            _ => false,
+        };
+        let (mut first, mut block) = (None, 0);
+        if counted == Some(1) && assemblies[0] == Assembly::Full {
+            (first, block) = match terms[0] {
+                Term::Whole(d) => (Some(d), 1),
+                Term::Quotient(d, size) => (Some(d), u64::from(size)),
+                _ => return None,
+            };
+        }
+        let ordinal = terms.iter().position(|term| matches!(term, Term::Ordinal(_)));
+        if let Some(level) = ordinal {
+            let counts = Some(terms[level].dimension());
+            if counted != Some(level) || first.is_some_and(|_| first != counts) {
+                return None;
+            }
+            first = counts;
+        }
+        let singles = assemblies.iter().any(|assembly| matches!(assembly, Assembly::Single { .. }));
+        // Coordinates that each have a position of their own are sorted in another way.
+        let listed = counted == Some(last) && assemblies[last] == Assembly::Distinct && format.map().is_none();
+        let fits = dims.len() >= 2
+            && counted.is_none_or(|level| level <= 1)
+            && counted.is_none_or(|level| level == 0 || first.is_some())
+            && (below..=last).all(is_placed)
+            && (!singles || ordinal.is_some() && dims.len() == 2)
+            && !listed
+            && !assemblies.iter().all(|assembly| *assembly == Assembly::Full);
+        let plan = Plan { format, dims, terms, assemblies, counted, first, block };
+        (fits && plan.is_affordable(source)).then_some(plan)
+    }
+
+    /// Whether tables take less than the source.
+    fn is_affordable(&self, source: &Tensor) -> bool {
+        let table = match self.counted {
+            Some(level) if self.assemblies[level] == Assembly::Distinct => self.stored_size(level),
+            _ => Some(0),
+        };
+        let rows = self.dims.get(self.first.unwrap_or(0)).copied();
+        // Tables count in 32 bits.
+        let entries = u32::try_from(source.values().len()).ok();
+        let table = table.filter(|size| entries.is_some() && u32::try_from(*size).is_ok());
+        let bytes = table.zip(rows).and_then(|(table, rows)| {
+            let tables = table.checked_mul(4 * parallel::parts(source.values().len(), GRAIN) as u64)?;
+            tables.checked_add(rows.checked_mul(8)?)
+        });
+        bytes.is_some_and(|bytes| bytes <= source.bytes().max(SMALL))
+    }
+
+    /// How many coordinates a level stores at most; `None` for slots.
+    fn stored_size(&self, level: usize) -> Option<u64> {
+        match self.format.map() {
+            Some(map) => map.stored_dims(self.dims)?.get(level).copied().flatten(),
+            None => self.dims.get(self.format.mode_order()[level]).copied(),
+        }
+    }
+
+    fn counts_slots(&self) -> bool {
+        self.counted.is_some_and(|level| matches!(self.terms[level], Term::Ordinal(_)))
+    }
+
+    /// Whether a source can be taken as it is.
+    fn takes(&self, source: &Tensor, padded: bool) -> bool {
+        let (levels, modes) = (source.format().levels(), source.format().mode_order());
+        let in_order = !self.counts_slots() || modes[1..].is_sorted();
+        !padded
+            && levels[0] == Level::DENSE
+            && levels[1..].iter().all(|level| *level == Level::COMPRESSED)
+            && self.first.is_none_or(|first| modes[0] == first)
+            && source.format().coordinates == self.widened(source.nnz()).coordinates
+            && in_order
+    }
+
+    /// The format that is taken.
+    fn stage(&self, source: &Tensor) -> Result<Format, StorageError> {
+        let order = source.order();
+        let first = self.first.unwrap_or(0);
+        let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
+        let levels = (0..order).map(|level| if level == 0 { Level::DENSE } else { Level::COMPRESSED }).collect();
+        let format = Format::new(levels, modes).map_err(|_| StorageError::overflow("the number of dimensions"))?;
+        Ok(format.with_widths(source.format().positions, self.widened(source.nnz()).coordinates))
+    }
+
+    /// The sizes of the levels below the counted one that have a position for each coordinate.
+    fn inner_sizes(&self) -> Result<Vec<u64>, StorageError> {
+        let below = self.counted.map_or(0, |level| level + 1);
+        let size = |level: usize| match self.assemblies[level] {
+            Assembly::Single { .. } => Some(1),
+            _ => self.stored_size(level),
+        };
+        let sizes: Option<Vec<u64>> = (below..self.terms.len()).map(size).collect();
+        sizes.ok_or_else(|| StorageError::overflow("the size of a level"))
+    }
+
+    fn convert(&self, tensor: &Tensor) -> Result<Tensor, StorageError> {
+        let source = Source::new(tensor)?;
+        let described = (tensor.format(), self.dims);
+        // The coordinate that is counted, and the place below its position.
+        let (mut number, mut place) = (Form::<u64>::zero(tensor.order()), Form::<u64>::zero(tensor.order()));
+        if let Some(level) = self.counted {
+            number.add_term(self.terms[level], 1, described);
+        }
+        let inner = self.inner_sizes()?;
+        let mut stride = positions(1, &inner)?;
+        let block = stride;
+        for (level, size) in (self.terms.len() - inner.len()..).zip(&inner) {
+            stride = stride.checked_div(*size).unwrap_or(0);
+            if !matches!(self.assemblies[level], Assembly::Single { .. }) {
+                place.add_term(self.terms[level], stride, described);
+            }
+        }
+        let numbers = Parents::new(&number, tensor)?;
+        let places = Parents::new(&place, tensor)?;
+        let walk = Walk { source, numbers, places, rows_of_bin: self.block, block };
+        match tensor.levels()[tensor.order() - 1].numbers(1) {
+            Indices::U32(crd) => self.assemble(&walk, crd),
+            Indices::U64(crd) => self.assemble(&walk, crd),
+        }
+    }
+
+    /// The query, then the levels and the values.
+    fn assemble<C: Coordinate>(&self, walk: &Walk, crd: &[C]) -> Result<Tensor, StorageError> {
+        let size = self.counted.and_then(|level| self.stored_size(level));
+        match self.counted.map(|level| self.assemblies[level]) {
+            None => self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, |()| Everything),
+            Some(Assembly::Distinct) => self.assemble_distinct(walk, crd, size.unwrap_or(0)),
+            Some(Assembly::Extent) => {
+                let bounds = if self.counts_slots() { walk.slots() } else { walk.bounds(crd) };
+                let (edges, longest) = edges(bounds.iter().map(|bounds| bounds.end))?;
+                let count = edges[edges.len() - 1];
+                let arrays = vec![numbers(&edges, self.widened(count).positions)?];
+                let counted = Counted { size: size.unwrap_or(longest), arrays, count };
+                match self.counts_slots() {
+                    true => self.fill(walk, crd, counted, |()| Slots::new(&edges)),
+                    false => self.fill(walk, crd, counted, |()| Shifted::new(&edges, None)),
+                }
+            }
+            Some(_) => {
+                let bounds = walk.bounds(crd);
+                let (edges, _) = edges(bounds.iter().map(|bounds| bounds.end.saturating_sub(bounds.start)))?;
+                let count = edges[edges.len() - 1];
+                let format = self.widened(count);
+                let first = |bin: usize| if bounds[bin].is_empty() { 0 } else { bounds[bin].start };
+                let firsts = index_array(bounds.len(), format.coordinates, first)?;
+                let arrays = vec![numbers(&edges, format.positions)?, firsts];
+                let counted = Counted { size: size.unwrap_or(0), arrays, count };
+                self.fill(walk, crd, counted, |()| Shifted::new(&edges, Some(&bounds)))
+            }
+        }
+    }
+
+    fn assemble_distinct<C: Coordinate>(&self, walk: &Walk, crd: &[C], size: u64) -> Result<Tensor, StorageError> {
+        let len = usize::try_from(size).map_err(|_| StorageError::overflow("the size of a level"))?;
+        let Distinct { edges, coordinates } =
+            if walk.has_bins() { walk.distinct(crd, len)? } else { walk.marked(crd, len)? };
+        let count = coordinates.len() as u64;
+        let format = self.widened(count);
+        let column = index_array(coordinates.len(), format.coordinates, |k| u64::from(coordinates[k]))?;
+        let counted = Counted { size, arrays: vec![numbers(&edges, format.positions)?, column], count };
+        if walk.has_bins() {
+            return self.fill(walk, crd, counted, |()| Ranks::new(&edges, &coordinates, len));
+        }
+        let mut table = Array::<u32>::zeroed(len)?;
+        coordinates.iter().zip(0..).for_each(|(&coordinate, rank)| table[coordinate as usize] = rank);
+        self.fill(walk, crd, counted, |()| Rank::new(&table))
+    }
+
+    /// The format with arrays wide enough for the stored dimensions and so many positions.
+    fn widened(&self, positions: u64) -> Format {
+        widen(self.format, self.dims, positions)
+    }
+
+    /// The values in place, and the levels around the counted one. `numbers` gives what a task needs to know the position of
+    /// an entry on the counted level.
+    fn fill<C: Coordinate, N: Numbers>(
+        &self,
+        walk: &Walk,
+        crd: &[C],
+        counted: Counted,
+        numbers: impl Fn(()) -> N + Sync,
+    ) -> Result<Tensor, StorageError> {
+        let overflow = || StorageError::overflow("the number of values");
+        let total = positions(counted.count, &self.inner_sizes()?)?;
+        let total = usize::try_from(total).map_err(|_| overflow())?;
+        let format = self.widened(counted.count);
+        let last = self.terms.len() - 1;
+        let tensor = walk.source.tensor;
+        let dtype = tensor.dtype();
+        let (beside, values) = with_word!(dtype, V => {
+            let values = Moved::new(tensor.values().as_words::<V>(), total, V::default())?;
+            let beside = match self.assemblies[last] {
+                Assembly::Bits => {
+                    let bits = Bits::new(total, self.stored_size(last).ok_or_else(overflow)?)?;
+                    put(walk, crd, numbers, &[&values, &bits]);
+                    Some(Buffer::from_array(bits.into_array()))
+                }
+                Assembly::Single { absent } => {
+                    let column = Moved::new(crd, total, if absent { C::NONE } else { C::default() })?;
+                    put(walk, crd, numbers, &[&values, &column]);
+                    Some(Buffer::from_array(column.into_array()))
+                }
+                _ => {
+                    put(walk, crd, numbers, &[&values]);
+                    None
+                }
+            };
+            (beside, Buffer::from_words(values.into_array(), dtype))
+        });
+        let Counted { size, arrays, .. } = counted;
+        let (mut own, mut beside) = (Some((size, arrays)), beside.map(|buffer| vec![buffer]));
+        let mut levels = Vec::with_capacity(self.terms.len());
+        for (level, described) in self.format.levels().iter().enumerate() {
+            let (size, arrays) = match own.take_if(|_| self.counted == Some(level)) {
+                Some(own) => own,
+                None if level == last => (self.stored_size(level).unwrap_or(0), beside.take().unwrap_or_default()),
+                None => (self.stored_size(level).unwrap_or(0), Vec::new()),
+            };
+            levels.push(LevelStorage::new(described.kind, size, arrays));
+        }
+        Ok(Tensor::assemble(self.dims.to_vec(), format, levels, values))
+    }
+}
+
+/// The level that is counted.
+struct Counted {
+    /// How many coordinates there can be.
+    size: u64,
+    arrays: Vec<Buffer>,
+    /// How many positions it has; 1 if there is no such level.
+    count: u64,
+}
+
+/// Where segments of these lengths begin, with their sum at the end; and the greatest length.
+fn edges(lengths: impl ExactSizeIterator<Item = u64>) -> Result<(Array<u64>, u64), StorageError> {
+    let overflow = || StorageError::overflow("the number of positions");
+    let mut edges = Array::<u64>::zeroed(lengths.len() + 1)?;
+    let mut longest = 0;
+    for (bin, length) in lengths.enumerate() {
+        edges[bin + 1] = edges[bin].checked_add(length).ok_or_else(overflow)?;
+        longest = longest.max(length);
+    }
+    Ok((edges, longest))
+}

@@ -1,0 +1,135 @@
+//! The position of an entry on the counted level, for each way in which a level is counted.
+//!
+//! A task keeps one of these, and tells it which bin and which row begins.
+
+use std::ops::Range;
+
+/// The position of an entry on the counted level.
+pub trait Numbers {
+    /// Whether rows are entered one by one.
+    const BY_ROW: bool = false;
+    /// A bin begins.
+    fn enter(&mut self, bin: usize);
+    /// A row begins, whose first entry is this one.
+    fn enter_row(&mut self, _entry: usize) {}
+    /// The position of the source's entry with a coordinate on the counted level.
+    fn position(&self, entry: usize, coordinate: u64) -> u64;
+}
+
+/// There is no counted level.
+pub struct Everything;
+
+impl Numbers for Everything {
+    fn enter(&mut self, _bin: usize) {}
+
+    #[inline(always)]
+    fn position(&self, _entry: usize, _coordinate: u64) -> u64 {
+        0
+    }
+}
+
+/// Positions of the coordinates of the bin that was entered.
+pub struct Ranks<'a> {
+    edges: &'a [u64],
+    coordinates: &'a [u32],
+    table: Vec<u32>,
+}
+
+impl<'a> Ranks<'a> {
+    /// Of bins that begin at `edges` of the coordinates, which are below `size`.
+    pub fn new(edges: &'a [u64], coordinates: &'a [u32], size: usize) -> Ranks<'a> {
+        Ranks { edges, coordinates, table: vec![0; size] }
+    }
+}
+
+impl Numbers for Ranks<'_> {
+    fn enter(&mut self, bin: usize) {
+        let own = self.edges[bin] as usize..self.edges[bin + 1] as usize;
+        for position in own {
+            self.table[self.coordinates[position] as usize] = position as u32;
+        }
+    }
+
+    #[inline(always)]
+    fn position(&self, _entry: usize, coordinate: u64) -> u64 {
+        self.table.get(coordinate as usize).copied().map_or(u64::MAX, u64::from)
+    }
+}
+
+/// Positions of coordinates where there is one bin.
+pub struct Rank<'a>(&'a [u32]);
+
+impl<'a> Rank<'a> {
+    /// From a table of positions by coordinate.
+    pub fn new(table: &'a [u32]) -> Rank<'a> {
+        Rank(table)
+    }
+}
+
+impl Numbers for Rank<'_> {
+    fn enter(&mut self, _bin: usize) {}
+
+    #[inline(always)]
+    fn position(&self, _entry: usize, coordinate: u64) -> u64 {
+        self.0.get(coordinate as usize).copied().map_or(u64::MAX, u64::from)
+    }
+}
+
+/// Slots, counted in each row.
+pub struct Slots<'a> {
+    edges: &'a [u64],
+    edge: u64,
+    /// The row's first entry.
+    entry: usize,
+}
+
+impl<'a> Slots<'a> {
+    /// Of bins whose positions begin at `edges`.
+    pub fn new(edges: &'a [u64]) -> Slots<'a> {
+        Slots { edges, edge: 0, entry: 0 }
+    }
+}
+
+impl Numbers for Slots<'_> {
+    const BY_ROW: bool = true;
+
+    fn enter(&mut self, bin: usize) {
+        self.edge = self.edges[bin];
+    }
+
+    fn enter_row(&mut self, entry: usize) {
+        self.entry = entry;
+    }
+
+    #[inline(always)]
+    fn position(&self, entry: usize, _coordinate: u64) -> u64 {
+        self.edge + (entry - self.entry) as u64
+    }
+}
+
+/// Coordinates counted from the first of each bin, or from 0.
+pub struct Shifted<'a> {
+    edges: &'a [u64],
+    bounds: Option<&'a [Range<u64>]>,
+    /// The position of coordinate 0, if it were there.
+    edge: u64,
+}
+
+impl<'a> Shifted<'a> {
+    /// Of bins whose positions begin at `edges`, and whose first coordinates are those of `bounds`, or 0.
+    pub fn new(edges: &'a [u64], bounds: Option<&'a [Range<u64>]>) -> Shifted<'a> {
+        Shifted { edges, bounds, edge: 0 }
+    }
+}
+
+impl Numbers for Shifted<'_> {
+    fn enter(&mut self, bin: usize) {
+        let first = self.bounds.map_or(0, |bounds| bounds[bin].start);
+        self.edge = self.edges[bin].wrapping_sub(first);
+    }
+
+    #[inline(always)]
+    fn position(&self, _entry: usize, coordinate: u64) -> u64 {
+        self.edge.wrapping_add(coordinate)
+    }
+}

@@ -1,0 +1,343 @@
+//! A tensor's entries in the order of rows, with what is computed of them: the attribute queries, and the places.
+//!
+//! A *row* is a coordinate of the outermost level, which is dense; a *bin* is a position above the level that is counted: some
+//! rows, or all of them. Tasks are ranges of rows, of whole bins where there are several.
+//!
+//! ```text
+//! csr, pos 0 2 3, crd 0 3 1, to bcsr(2,2):    one bin, rows 0 and 1     distinct j/2:  0 1
+//!                                             places  (0,0) -> 0 * 4 + 0,  (0,3) -> 1 * 4 + 1,  (1,1) -> 0 * 4 + 3
+//! ```
+//!
+//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5.
+
+use std::ops::Range;
+
+use super::GRAIN;
+use super::numbers::Numbers;
+use crate::array::Array;
+use crate::buffer::Indices;
+use crate::error::{AllocError, StorageError};
+use crate::forms::{Form, Weight};
+use crate::parallel;
+use crate::runs::Coordinate;
+use crate::tensor::Tensor;
+
+/// The number of the innermost level.
+fn last(tensor: &Tensor) -> usize {
+    tensor.order() - 1
+}
+
+/// The bounds of nothing: every other coordinate extends them.
+const NO_COORDINATE: Range<u64> = Range { start: u64::MAX, end: 0 };
+
+/// A tensor with a dense level over compressed ones.
+pub struct Source<'a> {
+    /// The tensor.
+    pub tensor: &'a Tensor,
+    /// The segments of the innermost level.
+    pos: Indices<'a>,
+    /// Coordinates of the outermost level.
+    rows: usize,
+}
+
+impl<'a> Source<'a> {
+    /// The tensor has a dense level over compressed ones.
+    ///
+    /// # Errors
+    /// The number of rows is none in memory.
+    pub fn new(tensor: &'a Tensor) -> Result<Source<'a>, StorageError> {
+        let pos = tensor.levels()[last(tensor)].numbers(0);
+        let rows = usize::try_from(tensor.levels()[0].size());
+        Ok(Source { tensor, pos, rows: rows.map_err(|_| StorageError::overflow("the size of a dimension"))? })
+    }
+
+    /// Where the positions of a level begin that are under a row.
+    fn edge(&self, row: usize, level: usize) -> usize {
+        let levels = &self.tensor.levels()[1..=level];
+        levels.iter().fold(row, |at, level| level.numbers(0).get(at) as usize)
+    }
+
+    /// The parent positions of the innermost level under rows.
+    fn parents(&self, rows: &Range<usize>) -> Range<usize> {
+        let level = last(self.tensor) - 1;
+        self.edge(rows.start, level)..self.edge(rows.end, level)
+    }
+
+    /// The first entry of a row.
+    fn entry(&self, row: usize) -> usize {
+        self.edge(row, last(self.tensor))
+    }
+}
+
+/// What a form is at the parent positions of the innermost level, and what that level adds.
+pub enum Parents {
+    /// There is one level above, and it is dense: a position is its coordinate.
+    Numbered(u64, Weight<u64>, Weight<u64>),
+    /// By parent position.
+    Stored(Array<u64>, Weight<u64>),
+}
+
+impl Parents {
+    /// The parts of a form.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn new(form: &Form<u64>, tensor: &Tensor) -> Result<Parents, AllocError> {
+        Ok(match last(tensor) {
+            1 => Parents::Numbered(form.start(), form.weight(0), form.weight(1)),
+            last => Parents::Stored(form.at_positions(tensor, last)?, form.weight(last)),
+        })
+    }
+
+    #[inline(always)]
+    fn at(&self, parent: usize) -> u64 {
+        match self {
+            Parents::Numbered(start, weight, _) => start.wrapping_add(weight.of(parent as u64)),
+            Parents::Stored(numbers, _) => numbers[parent],
+        }
+    }
+
+    fn innermost(&self) -> Weight<u64> {
+        match self {
+            Parents::Numbered(_, _, weight) | Parents::Stored(_, weight) => *weight,
+        }
+    }
+}
+
+/// The entries of a source with what is computed of them.
+pub struct Walk<'a> {
+    /// The tensor.
+    pub source: Source<'a>,
+    /// The coordinate on the counted level.
+    pub numbers: Parents,
+    /// The place under a position of the counted level.
+    pub places: Parents,
+    /// How many rows make a bin; 0 if there is one bin.
+    pub rows_of_bin: u64,
+    /// How many places there are under a position of the counted level.
+    pub block: u64,
+}
+
+/// How many places are computed before they are used.
+const CHUNK: usize = 512;
+
+/// Places that were computed.
+struct Chunk<'a> {
+    places: [u64; CHUNK],
+    len: usize,
+    /// The first one's entry.
+    first: usize,
+    put: &'a mut dyn FnMut(usize, &[u64]),
+}
+
+impl Chunk<'_> {
+    fn room(&self) -> usize {
+        CHUNK - self.len
+    }
+
+    fn empty(&mut self) {
+        (self.put)(self.first, &self.places[..self.len]);
+        self.first += self.len;
+        self.len = 0;
+    }
+}
+
+/// The coordinates under each bin.
+pub struct Distinct {
+    /// Where those of each bin begin.
+    pub edges: Array<u64>,
+    /// Ascending in each bin.
+    pub coordinates: Array<u32>,
+}
+
+impl Walk<'_> {
+    pub fn has_bins(&self) -> bool {
+        self.rows_of_bin > 0
+    }
+
+    fn bins(&self) -> usize {
+        if self.has_bins() { self.source.rows.div_ceil(self.rows_of_bin as usize) } else { 1 }
+    }
+
+    /// The rows of a bin.
+    fn rows(&self, bin: usize) -> Range<usize> {
+        let size = if self.has_bins() { self.rows_of_bin as usize } else { self.source.rows };
+        (bin * size).min(self.source.rows)..(bin * size).saturating_add(size).min(self.source.rows)
+    }
+
+    /// Ranges of rows with about as many entries each; of whole bins, where there are several.
+    pub fn tasks(&self) -> Vec<Range<usize>> {
+        let (rows, len) = (self.source.rows, self.source.tensor.values().len());
+        let parts = parallel::parts(len, GRAIN);
+        let bin = if self.has_bins() { self.rows_of_bin as usize } else { 1 };
+        let mut starts = vec![0];
+        for part in 1..parts {
+            let entry = (len as u128 * part as u128 / parts as u128) as usize;
+            let (mut low, mut high) = (0, rows.div_ceil(bin));
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if self.source.entry((middle * bin).min(rows)) < entry { low = middle + 1 } else { high = middle }
+            }
+            starts.push((low * bin).min(rows).max(starts[part - 1]));
+        }
+        starts.push(rows);
+        starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+    }
+
+    /// The bins of a task's rows.
+    fn bins_of(&self, rows: &Range<usize>) -> Range<usize> {
+        match self.has_bins() {
+            true => rows.start / self.rows_of_bin as usize..rows.end.div_ceil(self.rows_of_bin as usize),
+            false => 0..1,
+        }
+    }
+
+    /// Calls `put` with the number of an entry and the places of this and the following ones, again and again.
+    pub fn places<C: Coordinate, N: Numbers>(
+        &self,
+        numbers: &mut N,
+        rows: Range<usize>,
+        crd: &[C],
+        put: &mut dyn FnMut(usize, &[u64]),
+    ) {
+        let mut chunk = Chunk { places: [0; CHUNK], len: 0, first: self.source.entry(rows.start), put };
+        let (number, place) = (self.numbers.innermost(), self.places.innermost());
+        for bin in self.bins_of(&rows) {
+            let own = self.rows(bin);
+            let own = own.start.max(rows.start)..own.end.min(rows.end);
+            numbers.enter(bin);
+            // Slots are counted row by row; nothing else tells rows of a bin apart.
+            let step = if N::BY_ROW { 1 } else { own.len().max(1) };
+            for start in own.clone().step_by(step) {
+                if N::BY_ROW {
+                    numbers.enter_row(self.source.entry(start));
+                }
+                for parent in self.source.parents(&(start..(start + step).min(own.end))) {
+                    let (under, inside) = (self.numbers.at(parent), self.places.at(parent));
+                    let mut run = self.source.pos.get(parent) as usize..self.source.pos.get(parent + 1) as usize;
+                    while !run.is_empty() {
+                        let part = run.start..run.end.min(run.start + chunk.room());
+                        run.start = part.end;
+                        let slots = &mut chunk.places[chunk.len..];
+                        for ((slot, position), coordinate) in slots.iter_mut().zip(part.clone()).zip(&crd[part.clone()])
+                        {
+                            let coordinate = coordinate.get();
+                            let counted = under.wrapping_add(number.of(coordinate));
+                            let at = numbers.position(position, counted).wrapping_mul(self.block);
+                            *slot = at.wrapping_add(inside).wrapping_add(place.of(coordinate));
+                        }
+                        chunk.len += part.len();
+                        if chunk.room() == 0 {
+                            chunk.empty();
+                        }
+                    }
+                }
+            }
+        }
+        chunk.empty();
+    }
+
+    /// Calls `each` with the coordinates on the counted level under rows.
+    #[inline(always)]
+    fn counted<C: Coordinate>(&self, rows: &Range<usize>, crd: &[C], mut each: impl FnMut(u64)) {
+        let number = self.numbers.innermost();
+        for parent in self.source.parents(rows) {
+            let under = self.numbers.at(parent);
+            let run = self.source.pos.get(parent) as usize..self.source.pos.get(parent + 1) as usize;
+            crd[run].iter().for_each(|coordinate| each(under.wrapping_add(number.of(coordinate.get()))));
+        }
+    }
+
+    /// The coordinates of the counted level under each bin, ascending; all are below `size`, which fits 32 bits.
+    pub fn distinct<C: Coordinate>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
+        let found = parallel::map(self.tasks(), |_, rows| -> Result<_, AllocError> {
+            let bins = self.bins_of(&rows);
+            let mut last_bin = Array::<u32>::zeroed(size)?;
+            let (mut coordinates, mut lengths) = (Vec::<u32>::new(), reserved(bins.len())?);
+            for (number, bin) in (1u32..).zip(bins) {
+                let start = coordinates.len();
+                self.counted(&self.rows(bin), crd, |counted| {
+                    if let Some(last) = last_bin.get_mut(counted as usize).filter(|last| **last != number) {
+                        *last = number;
+                        coordinates.push(counted as u32);
+                    }
+                });
+                let own = &mut coordinates[start..];
+                if !own.is_sorted() {
+                    own.sort_unstable();
+                }
+                lengths.push((coordinates.len() - start) as u64);
+            }
+            Ok((coordinates, lengths))
+        });
+        let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let total = found.iter().map(|(coordinates, _)| coordinates.len()).sum();
+        let mut edges = Array::<u64>::zeroed(self.bins() + 1)?;
+        for (bin, length) in found.iter().flat_map(|(_, lengths)| lengths).enumerate() {
+            edges[bin + 1] = edges[bin] + length;
+        }
+        let mut coordinates = Array::<u32>::zeroed(total)?;
+        let mut rest = &mut coordinates[..];
+        let mut parts = Vec::with_capacity(found.len());
+        for (from, _) in found {
+            let (to, others) = rest.split_at_mut(from.len());
+            parts.push((from, to));
+            rest = others;
+        }
+        parallel::each(parts, |_, (from, to)| to.copy_from_slice(&from));
+        Ok(Distinct { edges, coordinates })
+    }
+
+    /// The same where there is one bin.
+    pub fn marked<C: Coordinate>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
+        let marks = parallel::map(self.tasks(), |_, rows| -> Result<_, AllocError> {
+            let mut marks = Array::<bool>::zeroed(size)?;
+            self.counted(&rows, crd, |counted| {
+                if let Some(mark) = marks.get_mut(counted as usize) {
+                    *mark = true;
+                }
+            });
+            Ok(marks)
+        });
+        let marks = marks.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let is_marked = |c: &usize| marks.iter().any(|marks| marks[*c]);
+        let total = (0..size).filter(is_marked).count();
+        let (mut edges, mut coordinates) = (Array::<u64>::zeroed(2)?, Array::<u32>::zeroed(total)?);
+        edges[1] = total as u64;
+        coordinates.iter_mut().zip((0..size).filter(is_marked)).for_each(|(slot, c)| *slot = c as u32);
+        Ok(Distinct { edges, coordinates })
+    }
+
+    /// How many entries the longest row of each bin has.
+    pub fn slots(&self) -> Vec<Range<u64>> {
+        let length = |row: usize| (self.source.entry(row + 1) - self.source.entry(row)) as u64;
+        (0..self.bins()).map(|bin| 0..self.rows(bin).map(length).max().unwrap_or(0)).collect()
+    }
+
+    /// The least coordinate of the counted level under each bin, and the greatest plus 1.
+    pub fn bounds<C: Coordinate>(&self, crd: &[C]) -> Vec<Range<u64>> {
+        let found = parallel::map(self.tasks(), |_, rows| {
+            let bounds = |bin: usize| {
+                let own = self.rows(bin);
+                let own = own.start.max(rows.start)..own.end.min(rows.end);
+                let mut bounds = NO_COORDINATE;
+                self.counted(&own, crd, |counted| {
+                    bounds = bounds.start.min(counted)..bounds.end.max(counted.saturating_add(1));
+                });
+                bounds
+            };
+            self.bins_of(&rows).map(bounds).collect::<Vec<_>>()
+        });
+        if self.has_bins() {
+            return found.into_iter().flatten().collect();
+        }
+        let all = found.into_iter().flatten();
+        vec![all.fold(NO_COORDINATE, |all, own| all.start.min(own.start)..all.end.max(own.end))]
+    }
+}
+
+fn reserved<T>(len: usize) -> Result<Vec<T>, AllocError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| AllocError { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
+    Ok(vec)
+}
