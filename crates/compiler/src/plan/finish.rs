@@ -127,7 +127,9 @@ fn check_fill(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     });
     let Some(Tensor { name, .. }) = added else { return Ok(()) };
     let message = format!("sums are added to `{name}`, whose elements are not 0 where nothing is stored");
-    let hint = format!("parallelize without `atomics`, or declare the fill value 0 for `{name}`");
+    let hint = format!(
+        "leave the summed loops inside of those over the blocks of `{name}`, or declare the fill value 0 for it"
+    );
     Err(Diagnostic::error("E1217", message).label(place(schedule), "after this").hint(hint))
 }
 
