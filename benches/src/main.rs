@@ -15,6 +15,7 @@ mod compile_times;
 mod data;
 mod definition;
 mod engine;
+mod fill;
 mod lacunar_engine;
 mod machine;
 mod measure;
