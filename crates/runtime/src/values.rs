@@ -3,10 +3,12 @@
 use lacunar_formats::DType;
 use num_complex::Complex;
 
+use crate::array::Plain;
+
 /// A Rust type that is an element type of tensors.
 ///
 /// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex forms.
-pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + sealed::Sealed {
     /// The element type's name at run time.
     const DTYPE: DType;
     /// Wraps a vector.
