@@ -14,8 +14,10 @@ mod charts;
 mod compile_times;
 mod data;
 mod definition;
+mod densities;
 mod engine;
 mod fill;
+mod insertion;
 mod lacunar_engine;
 mod machine;
 mod measure;
@@ -76,6 +78,12 @@ struct Arguments {
     /// Measure compilation instead: every program of the corpus, or those with the filter's text in their names
     #[arg(long)]
     compile_times: bool,
+    /// Measure instead how long it takes to put random entries into hashed levels, beside a hash map
+    #[arg(long)]
+    insertion: bool,
+    /// Measure instead bitmaps beside compressed levels, by density
+    #[arg(long)]
+    densities: bool,
     /// Measure our kernels through the C compiler as well (with one number of threads)
     #[arg(long)]
     with_c: bool,
@@ -116,6 +124,12 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     if arguments.draw {
         return draw_again(&arguments.out());
+    }
+    if arguments.insertion {
+        return insertion::measure(arguments.rounds(), arguments.quick);
+    }
+    if arguments.densities {
+        return densities::measure(10 * arguments.rounds(), arguments.quick);
     }
     if arguments.compile_times {
         let rounds = if arguments.quick { 1 } else { arguments.rounds.max(3) };

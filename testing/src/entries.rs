@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format, Level, LevelKind};
+use half::{bf16, f16};
+use lacunar_formats::{DType, Format, Level, LevelKind, One};
 use lacunar_notation::BinaryFn;
 use lacunar_runtime::Tensor;
 use lacunar_runtime::coo::{Coo, Coordinates};
@@ -188,6 +189,7 @@ pub fn scalars(values: &Values) -> Vec<Scalar> {
     }
     match values {
         Values::Bool(v) => v.iter().map(|&x| Scalar::Bool(x)).collect(),
+        Values::Pattern(v) => vec![Scalar::Bool(true); v.len()],
         Values::I8(v) => integers(v),
         Values::I16(v) => integers(v),
         Values::I32(v) => integers(v),
@@ -196,6 +198,8 @@ pub fn scalars(values: &Values) -> Vec<Scalar> {
         Values::U16(v) => integers(v),
         Values::U32(v) => integers(v),
         Values::U64(v) => integers(v),
+        Values::F16(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
+        Values::BF16(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
         Values::F32(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
         Values::F64(v) => v.iter().map(|&x| Scalar::Real(x)).collect(),
         Values::C64(v) => v.iter().map(|&x| Scalar::Complex(Complex::new(f64::from(x.re), f64::from(x.im)))).collect(),
@@ -211,6 +215,7 @@ pub fn push(values: &mut Values, value: Scalar) {
     let complex = if let Scalar::Complex(value) = cast { value } else { Complex::new(0.0, 0.0) };
     match values {
         Values::Bool(v) => v.push(cast == Scalar::Bool(true)),
+        Values::Pattern(v) => v.push(One),
         Values::I8(v) => v.push(integer as i8),
         Values::I16(v) => v.push(integer as i16),
         Values::I32(v) => v.push(integer as i32),
@@ -219,6 +224,8 @@ pub fn push(values: &mut Values, value: Scalar) {
         Values::U16(v) => v.push(integer as u16),
         Values::U32(v) => v.push(integer as u32),
         Values::U64(v) => v.push(integer as u64),
+        Values::F16(v) => v.push(f16::from_f32(real as f32)),
+        Values::BF16(v) => v.push(bf16::from_f32(real as f32)),
         Values::F32(v) => v.push(real as f32),
         Values::F64(v) => v.push(real),
         Values::C64(v) => v.push(Complex::new(complex.re as f32, complex.im as f32)),

@@ -14,6 +14,7 @@ pub mod instance;
 pub mod oracle;
 #[cfg(test)]
 mod oracle_tests;
+pub mod pairs;
 pub mod runner;
 pub mod scalar;
 pub mod schedules;

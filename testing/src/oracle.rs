@@ -193,8 +193,8 @@ fn run(
     };
     let mut state = Run { sizes, stored, at: vec![0; sizes.len()], peak: 0.0, exceptional: false };
     let movable = has_movable_sum(&rhs);
-    // What is computed in `f32` stays as inexact in a result of a wider type.
-    let rounding = if in_single(&rhs) { tolerance(DType::F32) / tolerance(tensor.dtype) } else { 1.0 };
+    // What is computed in a shorter type stays as inexact in a result of a wider one.
+    let rounding = (inexactness(program, &rhs) / tolerance(tensor.dtype)).max(1.0);
     for coordinate in coordinates(&space) {
         for (var, &c) in statement.lhs.vars.iter().zip(&coordinate) {
             state.at[var.index()] = c;
@@ -240,9 +240,13 @@ fn has_movable_sum(term: &Term) -> bool {
     }
 }
 
-/// Whether a part of the term is computed in single precision.
-fn in_single(term: &Term) -> bool {
-    term.dtype.part() == DType::F32 || children(term).into_iter().any(in_single)
+/// How far a part of the term may be from the true value. Inputs are what they are.
+fn inexactness(program: &Program, term: &Term) -> f64 {
+    let own = match term.node {
+        Node::Element(tensor, _) if program.tensors[tensor].role == Role::Input => 0.0,
+        _ => tolerance(term.dtype),
+    };
+    children(term).into_iter().map(|child| inexactness(program, child)).fold(own, f64::max)
 }
 
 fn children(term: &Term) -> Vec<&Term> {

@@ -13,9 +13,10 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use half::{bf16, f16};
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, One};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
 use lacunar_runtime::coo::Coo;
@@ -324,12 +325,15 @@ fn buffer(dtype: DType, hex: &str) -> Result<Buffer, String> {
             match dtype {
                 $(DType::$variant => Buffer::from_vec(numbers(&bytes, <$ty>::from_ne_bytes)),)*
                 DType::Bool => Buffer::from_vec(bytes.iter().map(|&byte| byte != 0).collect::<Vec<bool>>()),
+                DType::Pattern => Buffer::from_vec(vec![One; bytes.len()]),
                 DType::C64 => Buffer::from_vec(pairs(&numbers(&bytes, f32::from_ne_bytes))),
                 DType::C128 => Buffer::from_vec(pairs(&numbers(&bytes, f64::from_ne_bytes))),
             }
         };
     }
-    Ok(read!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64))
+    Ok(read!(
+        I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F16 f16, BF16 bf16, F32 f32, F64 f64
+    ))
 }
 
 fn numbers<T, const N: usize>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<T> {

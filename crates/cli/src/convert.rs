@@ -17,11 +17,10 @@ use crate::output::data_of;
 /// # Errors
 /// A file can't be read or written, the format does not fit.
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let spec = args.format.as_deref().map(format).transpose()?;
     let data = read(&args.input)?;
-    let data = match spec {
+    let data = match &args.format {
         None => data,
-        Some(spec) => sorted(data, &spec, args.format.as_deref().unwrap_or_default())?,
+        Some(format) => data_of(&stored(data, format)?)?,
     };
     Ok(io::write(&args.output, &data, &WriteOptions::default())?)
 }
@@ -43,16 +42,18 @@ fn format(text: &str) -> Result<FormatSpec, Failure> {
     Ok(spec)
 }
 
-/// The entries in the order in which a format stores them.
-fn sorted(data: Data, spec: &FormatSpec, text: &str) -> Result<Data, Failure> {
-    let format: Format = spec.resolve(dims_of(&data).len()).map_err(|error| {
+/// The tensor as the value of `-f` says.
+///
+/// # Errors
+/// The text names no format that the tensor can have, or memory is refused.
+pub fn stored(data: Data, text: &str) -> Result<DynTensor, Failure> {
+    let format: Format = format(text)?.resolve(dims_of(&data).len()).map_err(|error| {
         let diagnostic = Diagnostic::error("E0401", error.to_string());
         let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
         Failure::text(text, "-f", diagnostic.hint(hint))
     })?;
-    let tensor = match data {
+    Ok(match data {
         Data::Coordinate(coo) => DynTensor::from_coo(coo, &format)?,
         Data::Dense(dense) => DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?,
-    };
-    data_of(&tensor)
+    })
 }

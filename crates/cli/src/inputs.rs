@@ -11,7 +11,7 @@ use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
 use lacunar_notation as notation;
 use lacunar_runtime::Buffer;
-use lacunar_runtime::io::{self, Data, ReadOptions};
+use lacunar_runtime::io::{self, Data, PatternValues, ReadOptions};
 use lacunar_runtime::random::{Generator, generate};
 use num_complex::Complex;
 
@@ -141,6 +141,10 @@ impl Wanted<'_> {
         let options = ReadOptions {
             dims: declared.clone().filter(|dims| dims.len() == self.order),
             progress,
+            pattern: match self.request.declarations.dtypes.get(self.name) {
+                Some(DType::Pattern) => PatternValues::Places,
+                _ => PatternValues::Ones,
+            },
             ..ReadOptions::default()
         };
         let start = Instant::now();
@@ -203,7 +207,7 @@ impl Wanted<'_> {
             Some(&dtype) if dtype != tensor.dtype() => dtype,
             _ => return Ok(tensor),
         };
-        if tensor.dtype().is_complex() && !dtype.is_complex() {
+        if tensor.dtype().is_complex() && !dtype.is_complex() && dtype != DType::Pattern {
             let message = format!("the complex numbers of {source} cannot be converted to {dtype}");
             let diagnostic = Diagnostic::error("E0506", message).hint(format!(
                 "declare `-t {}:c128` and take a part in the program, with `real(x)` or `abs(x)`",

@@ -1,4 +1,4 @@
-//! `lacunar plot`: a picture of where the entries of the tensor in a file are.
+//! `lacunar plot`: a picture of where the entries of the tensor in a file are, and of what a format stores besides.
 
 use lacunar::{Category, Diagnostic, DynTensor, Format};
 use lacunar_base::Span;
@@ -7,7 +7,7 @@ use lacunar_runtime::io::Data;
 
 use crate::args::PlotArgs;
 use crate::failure::Failure;
-use crate::plot::{PlotOptions, Slices, spy};
+use crate::plot::{PlotOptions, Slices, Stored, spy};
 use crate::{convert, output};
 
 /// Draws a file. Of an array, the places that are not zero are drawn.
@@ -33,6 +33,10 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
             DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?.to_coo()?
         }
     };
+    let stored = match &args.format {
+        Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?)?),
+        None => None,
+    };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
     let options = PlotOptions {
         title: args.title.clone().unwrap_or_else(|| name.into_owned()),
@@ -41,7 +45,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         slices: if args.at.is_empty() { Slices::Runs(args.runs) } else { Slices::At(args.at.clone()) },
     };
     let wrong = |message: String| Failure::plain(Diagnostic::error("E1016", message));
-    let drawing = spy(&coo, &options).map_err(|error| wrong(error.to_string()))?;
+    let drawing = spy(&coo, stored.as_ref(), &options).map_err(|error| wrong(error.to_string()))?;
     let picture = match vector {
         true => drawing.to_svg().into_bytes(),
         false => drawing.to_png().map_err(|error| wrong(error.to_string()))?,

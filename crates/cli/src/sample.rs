@@ -354,7 +354,7 @@ fn picked(values: &Values, places: &[usize]) -> Values {
             }
         };
     }
-    pick!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
+    pick!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F16 BF16 F32 F64 C64 C128 Pattern)
 }
 
 fn internal(message: String) -> Failure {

@@ -188,7 +188,7 @@ impl Writer<'_> {
 /// Whether an array over variables is known to be so small that it can be kept in registers while a sum is formed in it.
 pub(crate) fn fits_registers(kernel: &Kernel, vars: &[VarId], dtype: DType) -> bool {
     let elements = vars.iter().try_fold(1u64, |product, var| product.checked_mul(kernel.vars[*var].size?));
-    elements.is_some_and(|elements| (2..=REGISTER_BYTES / dtype.size() as u64).contains(&elements))
+    elements.is_some_and(|elements| (2..=REGISTER_BYTES / dtype.arithmetic().size() as u64).contains(&elements))
 }
 
 /// Half of what 32 vector registers of 64 bytes hold.

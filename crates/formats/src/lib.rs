@@ -12,7 +12,7 @@ mod level;
 mod map;
 mod width;
 
-pub use dtype::{DType, Kind};
+pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec};
 pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Recovery, Term};

@@ -16,6 +16,7 @@
 //! assert_eq!(f.params.len(), 2);
 //! ```
 
+use half::{bf16, f16};
 use lacunar_formats::DType;
 use rustc_hash::FxHashMap;
 
@@ -59,25 +60,31 @@ impl Const {
 
     /// The real part (or the value, of a real) as a double.
     pub fn re(self) -> f64 {
-        if self.ty.part() == DType::F32 {
-            f64::from(f32::from_bits(self.bits as u32))
-        } else {
-            f64::from_bits(self.bits)
-        }
+        real_value(self.ty.part(), self.bits)
     }
 
     /// The imaginary part of a complex number as a double.
     pub fn im(self) -> f64 {
-        if self.ty.part() == DType::F32 {
-            f64::from(f32::from_bits(self.imag as u32))
-        } else {
-            f64::from_bits(self.imag)
-        }
+        real_value(self.ty.part(), self.imag)
     }
 }
 
 fn real_bits(part: DType, value: f64) -> u64 {
-    if part == DType::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
+    match part {
+        DType::F16 => u64::from(f16::from_f32(value as f32).to_bits()),
+        DType::BF16 => u64::from(bf16::from_f32(value as f32).to_bits()),
+        DType::F32 => u64::from((value as f32).to_bits()),
+        _ => value.to_bits(),
+    }
+}
+
+fn real_value(part: DType, bits: u64) -> f64 {
+    match part {
+        DType::F16 => f64::from(f16::from_bits(bits as u16)),
+        DType::BF16 => f64::from(bf16::from_bits(bits as u16)),
+        DType::F32 => f64::from(f32::from_bits(bits as u32)),
+        _ => f64::from_bits(bits),
+    }
 }
 
 impl Function {

@@ -53,11 +53,11 @@ impl Display for Function {
 impl Display for Const {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ty {
-            DType::Bool => f.write_str(if self.bits == 0 { "false" } else { "true" }),
+            DType::Bool | DType::Pattern => f.write_str(if self.bits == 0 { "false" } else { "true" }),
             DType::I64 => write!(f, "{}", self.bits as i64),
             DType::I8 | DType::I16 | DType::I32 => write!(f, "{}{}", self.bits as i64, self.ty),
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => write!(f, "{}{}", self.bits, self.ty),
-            DType::F32 | DType::F64 => f.write_str(&real_text(self.ty, self.bits)),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => f.write_str(&real_text(self.ty, self.bits)),
             DType::C64 | DType::C128 => {
                 let part = self.ty.part();
                 write!(f, "{}({}, {})", self.ty, real_text(part, self.bits), real_text(part, self.imag))
@@ -68,12 +68,12 @@ impl Display for Const {
 
 /// A real constant; `{:?}` of a float is the shortest text that reads back to it.
 fn real_text(ty: DType, bits: u64) -> String {
-    let (value, finite, quiet_nan) = if ty == DType::F32 {
-        let value = f32::from_bits(bits as u32);
-        (f64::from(value), format!("{value:?}f32"), u64::from(f32::NAN.to_bits()))
-    } else {
-        let value = f64::from_bits(bits);
-        (value, format!("{value:?}"), f64::NAN.to_bits())
+    let value = Const { ty, bits, imag: 0 }.re();
+    let quiet_nan = Const::real(ty, f64::NAN).bits;
+    let finite = match ty {
+        DType::F64 => format!("{value:?}"),
+        // The shortest text of an `f32`; of shorter types, too.
+        _ => format!("{:?}{ty}", value as f32),
     };
     if value.is_finite() {
         finite

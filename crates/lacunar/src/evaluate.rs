@@ -98,7 +98,7 @@ fn run_step(
     }
     let converted = match made.take() {
         Some(made) => made,
-        None => conversions(program, step, &sizes, slots)?,
+        None => conversions(step, &sizes, slots)?,
     };
     times.convert += start.elapsed();
     // The result before: kept where something is made of it, else its memory is used again.
@@ -150,11 +150,13 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     let plan = &step.plan;
     let (wanted, view) = (&program.tensors[plan.result].format, &plan.kernel.tensors[plan.result].view);
     let mapped = view.as_ref().is_some_and(|view| view.format.map().is_some());
+    let dtype = program.tensors[plan.result].dtype;
     let result = match &plan.convert_result {
         Some(_) if mapped => result.convert(&wanted.stored())?,
         Some(_) => result.convert(wanted)?,
         None => result,
     };
+    let result = if result.dtype() == dtype { result } else { result.cast(dtype)? };
     let dims = || plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
     // A pattern that was given has the user's dimensions.
     Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
@@ -187,12 +189,7 @@ fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error>
 }
 
 /// The inputs of a kernel that are made of other tensors.
-fn conversions(
-    program: &Program,
-    step: &Step,
-    sizes: &[u64],
-    slots: &[Slot<'_>],
-) -> Result<Vec<(TensorId, Tensor)>, Error> {
+fn conversions(step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
@@ -201,12 +198,14 @@ fn conversions(
         if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
             continue;
         }
+        let dtype = step.plan.kernel.tensors[conversion.tensor].dtype;
         let tensor = match made_of {
+            Some(tensor) if tensor.dtype() != dtype => tensor.cast(dtype)?.convert(format)?,
             Some(tensor) => tensor.convert(format)?,
             // A result that is added to before it has any value.
             None => {
                 let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-                Tensor::zeros(dims, format, program.tensors[conversion.source].dtype)?
+                Tensor::zeros(dims, format, dtype)?
             }
         };
         let name = &program.tensors[conversion.source].name;

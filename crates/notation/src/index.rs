@@ -210,6 +210,19 @@ impl Expr {
         Expr { kind: ExprKind::Binary(function, Box::new(a), Box::new(b)), dtype, span }
     }
 
+    /// The expression converted to another type.
+    pub fn cast(self, dtype: DType) -> Expr {
+        let span = self.span;
+        if self.dtype == dtype { self } else { Expr { kind: ExprKind::Cast(Box::new(self)), dtype, span } }
+    }
+
+    /// The sum of a term over variables. What is only stored is added up in the type that it is computed in.
+    pub fn sum(vars: Vec<VarId>, term: Expr) -> Expr {
+        let (stored, dtype, span) = (term.dtype, term.dtype.arithmetic(), term.span);
+        let kind = ExprKind::Reduce(ReduceOp::Add, vars, Box::new(term.cast(dtype)));
+        Expr { kind, dtype, span }.cast(stored)
+    }
+
     /// The operands.
     pub fn children(&self) -> Vec<&Expr> {
         match &self.kind {

@@ -21,12 +21,13 @@ pub unsafe trait Plain: Copy + Send + Sync + 'static {}
 
 macro_rules! plain {
     ($($ty:ty),*) => { $(
-        // SAFETY: zero bytes are a value of every primitive number and of `bool`; alignments are at most 16.
+        // SAFETY: zero bytes are a value of every primitive number and of `bool`, and no bytes of `One`; alignments are at most
+        // 16.
         unsafe impl Plain for $ty {}
     )* };
 }
 plain!(bool, i8, i16, i32, i64, u8, u16, u32, u64, u128, usize, f32, f64, [u32; 2], [u64; 2]);
-plain!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+plain!(lacunar_formats::One, half::f16, half::bf16, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 // SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
 unsafe impl<T: Plain> Plain for MaybeUninit<T> {}

@@ -167,7 +167,7 @@ impl Buffer {
     pub fn capacity(&self) -> usize {
         match self.owner {
             // SAFETY: the block is ours and not released.
-            Owner::Block => unsafe { alloc::capacity(self.data) / self.dtype.size() },
+            Owner::Block if self.dtype.size() > 0 => unsafe { alloc::capacity(self.data) / self.dtype.size() },
             _ => self.len,
         }
     }

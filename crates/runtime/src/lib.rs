@@ -16,6 +16,7 @@ mod dispatch;
 pub mod error;
 mod forms;
 mod import;
+mod insert;
 pub mod io;
 mod kernel_fill;
 mod kernel_parts;

@@ -6,7 +6,8 @@
 //!    ([`crate::sort`]), and values of equal coordinates are added up, in the order of the list.
 //! 3. Level after level takes its coordinates from the entries ([`crate::storage`]).
 //!
-//! A format of dense levels only needs no order: each value is added at its place.
+//! A format of dense levels only needs no order: each value is added at its place. Nor does one level below dense ones that takes
+//! coordinates as they come ([`crate::insert`]). Other levels that are not plain are made of plain ones.
 //!
 //! Memory, in bytes per entry of a matrix of doubles (coordinates 4 + 4, value 8; the input is 16): with keys 24; then
 //! coordinates are freed: 16; with the target of the sort 32; the source's keys are freed: 24, its values: 16; and
@@ -26,9 +27,11 @@ use rayon::slice::ParallelSliceMut;
 use crate::accumulate::Accumulate;
 use crate::array::Array;
 use crate::buffer::Buffer;
+use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::{with_element, with_word};
 use crate::error::StorageError;
+use crate::insert;
 use crate::keys::{Access, Column, Columns, Entries, Keyed, Layout, with_access};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
@@ -47,7 +50,11 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
         return pack(coo, &plain)?.convert(format);
     }
     if !format.is_plain() {
-        return pack(coo, &format.plain())?.spread(format);
+        let wide = widen(format, &coo.dims, coo.len() as u64);
+        return match insert::pack(coo, &wide)? {
+            Ok(tensor) => Ok(tensor),
+            Err(coo) => pack(coo, &format.plain())?.spread(format),
+        };
     }
     let format = widen(format, &coo.dims, coo.len() as u64);
     if format.is_dense() {
@@ -126,6 +133,7 @@ fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
         true => Ok(()),
         false => Err(StorageError::Length { what, found: found as u64, expected: expected as u64 }),
     };
+    check_type(coo.values.dtype(), format)?;
     length("the list of coordinate arrays".into(), coo.coords.len(), order)?;
     for (dimension, (column, &size)) in coo.coords.iter().zip(&coo.dims).enumerate() {
         length(format!("the coordinates of dimension {dimension}"), column.len(), coo.len())?;

@@ -54,6 +54,13 @@ pub fn fill<T: Send>(to: &mut [T], value: impl Fn(usize) -> T + Sync) {
     });
 }
 
+/// Calls `work` for each element of `to` and the one of `from` at the same place.
+pub fn zip<T: Send, U: Sync>(to: &mut [T], from: &[U], work: impl Fn(&mut T, &U) + Sync) {
+    fill_chunks(to, GRAIN, |start, chunk| {
+        chunk.iter_mut().zip(&from[start..]).for_each(|(to, from)| work(to, from));
+    });
+}
+
 /// Calls `work(start, chunk)` for consecutive chunks of `grain` elements of `to`.
 pub fn fill_chunks<T: Send>(to: &mut [T], grain: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     if to.len() <= grain {

@@ -19,10 +19,11 @@
 //! assert_eq!(csr.values().as_slice::<f64>(), Some(&[6.0, 12.0][..]));
 //! ```
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, One};
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
+use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates, retain};
 use crate::dispatch::{with_element, with_values};
 use crate::error::{AllocError, StorageError};
@@ -73,6 +74,7 @@ impl Tensor {
             let (levels, order) = (format.order(), dims.len());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
+        check_type(values.dtype(), &Format::dense(dims.len()))?;
         let expected = crate::pack::positions(1, &dims)?;
         if values.len() as u64 != expected {
             let (what, found) = ("the array of values".into(), values.len() as u64);
@@ -83,6 +85,28 @@ impl Tensor {
         let is_natural = natural == *format;
         let dense = Tensor::assemble(dims, natural, levels, values);
         if is_natural { Ok(dense) } else { dense.convert(format) }
+    }
+
+    /// The places of the tensor's values, without the values: each is one.
+    ///
+    /// # Errors
+    /// Some places of the format only fill up, which without values nothing tells.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Format};
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 2.0, 3.0, 0.0]);
+    /// let matrix = Tensor::from_dense(vec![2, 2], entries, &Format::csr()).unwrap();
+    /// let pattern = matrix.into_pattern().unwrap();
+    /// assert_eq!((pattern.dtype(), pattern.nnz(), pattern.values().bytes()), (DType::Pattern, 2, 0));
+    /// let ones = pattern.cast(DType::F64).unwrap();
+    /// assert_eq!(ones.values().as_slice::<f64>(), Some(&[1.0, 1.0][..]));
+    /// assert!(pattern.convert(&Format::dense(2)).is_err());
+    /// ```
+    pub fn into_pattern(self) -> Result<Tensor, StorageError> {
+        check_type(DType::Pattern, &self.format)?;
+        let values = Buffer::from_vec(vec![One; self.values.len()]);
+        Ok(Tensor { values, ..self })
     }
 
     /// Puts together what has been checked or built to fit.

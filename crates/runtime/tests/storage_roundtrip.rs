@@ -231,6 +231,28 @@ fn every_kind_stores_what_its_file_says() {
 }
 
 #[test]
+fn tables_do_not_depend_on_the_order_of_a_list() {
+    let format = |letters: &str, order| letters.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(order).unwrap();
+    // Coordinates that share slots of a table, some of them twice, in an order of their own.
+    let scrambled = |k: u64| (k * 37) % 101;
+    for (dims, letters) in
+        [(vec![101u64], "h"), (vec![3, 101], "dh"), (vec![2, 101, 2], "ddh:2,0,1"), (vec![1 << 40], "h")]
+    {
+        for count in [0u64, 1, 5, 60, 101, 150] {
+            let entries: Vec<(Vec<u64>, i64)> = (0..count)
+                .map(|k| (dims.iter().map(|size| scrambled(k) * (size / 101).max(1) % size).collect(), 1 + k as i64))
+                .collect();
+            let (list, sorted) = (coo(&dims, &entries), format("csf", dims.len()));
+            let hashed = format(letters, dims.len());
+            let inserted = Tensor::from_coo(list.clone(), &hashed).unwrap();
+            let spread = Tensor::from_coo(list, &sorted).unwrap().convert(&hashed).unwrap();
+            assert_eq!(inserted, spread, "{letters} of {dims:?}, {count}");
+            assert_eq!(reimport(&inserted), inserted);
+        }
+    }
+}
+
+#[test]
 fn a_singleton_refuses_two_coordinates_and_says_which() {
     let format: lacunar_formats::FormatSpec = "dq".parse().unwrap();
     let format = format.resolve(2).unwrap();

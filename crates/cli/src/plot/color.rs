@@ -18,6 +18,8 @@ impl Color {
     pub const INK: Color = Color { rgb: [0x22, 0x22, 0x22] };
     /// Text of second importance.
     pub const FAINT: Color = Color { rgb: [0x66, 0x66, 0x66] };
+    /// What is stored without being an entry.
+    pub const FILLED: Color = Color { rgb: [0xe2, 0xe2, 0xe6] };
     /// Paper.
     pub const WHITE: Color = Color { rgb: [0xff, 0xff, 0xff] };
 

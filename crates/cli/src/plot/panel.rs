@@ -9,6 +9,7 @@ use super::color::{Color, ramp};
 use super::drawing::{Anchor, Cells, Drawing, Path, Segment, Stroke, Text};
 use super::font::{self, Weight};
 use super::raster::SCALE;
+use super::stored::Region;
 use super::ticks::{self, Tick};
 use super::words::grouped;
 
@@ -25,6 +26,9 @@ const SMALLEST_LONE_CELL: f32 = 6.0;
 const FEW: usize = 300;
 /// From how many pixels on cells have a gap between them, and the part of a cell it takes.
 const GAP: (f32, f32) = (8.0, 0.1);
+
+/// The side of the smallest block, or place of a diagonal, that gets an outline, in pixels.
+const SMALLEST_REGION: f32 = 6.0;
 
 const LABEL_SIZE: f32 = 9.0;
 const NAME_SIZE: f32 = 10.0;
@@ -190,6 +194,56 @@ pub fn paint_cells(
     drawing.add(Cells { at, cell: geometry.cell, gap, columns, levels, palette: Shades::palette() });
     let frame = frame(at, [geometry.width, geometry.height]);
     drawing.add(Path::stroked(frame, ink(0.8)));
+}
+
+/// Paints places that are stored, whether entries or not, lighter than any entry.
+pub fn paint_places(drawing: &mut Drawing, at: [f32; 2], geometry: &Geometry, columns: usize, counts: &[u64]) {
+    let levels = counts.iter().map(|&count| u8::from(count > 0)).collect();
+    drawing.add(Cells { at, cell: geometry.cell, gap: 0.0, columns, levels, palette: vec![Color::FILLED] });
+}
+
+/// Paints the outlines of blocks and diagonals, as long as they are large enough to be seen.
+pub fn paint_regions(
+    drawing: &mut Drawing,
+    [x, y]: [f32; 2],
+    geometry: &Geometry,
+    axes: [&Axis; 2],
+    regions: &[Region],
+) {
+    let units = [geometry.cell[1] / axes[0].block as f32, geometry.cell[0] / axes[1].block as f32];
+    let point = |[row, column]: [u64; 2]| [x + column as f32 * units[1], y + row as f32 * units[0]];
+    let mut outlines = Vec::new();
+    for region in regions {
+        let (corners, smallest) = match *region {
+            Region::Block { first, end } => {
+                let side = |d: usize| (end[d] - first[d]) as f32 * units[d];
+                (vec![first, [first[0], end[1]], end, [end[0], first[1]]], side(0).min(side(1)))
+            }
+            Region::Diagonal { first: [row, column], len } => {
+                let (last_row, last_column) = (row + len, column + len);
+                let corners = vec![
+                    [row, column],
+                    [row, column + 1],
+                    [last_row - 1, last_column],
+                    [last_row, last_column],
+                    [last_row, last_column - 1],
+                    [row + 1, column],
+                ];
+                (corners, units[0].min(units[1]))
+            }
+        };
+        if smallest * SCALE < SMALLEST_REGION {
+            continue;
+        }
+        let segment = |(k, corner): (usize, [u64; 2])| match k {
+            0 => Segment::Move(point(corner)),
+            _ => Segment::Line(point(corner)),
+        };
+        outlines.extend(corners.into_iter().enumerate().map(segment).chain([Segment::Close]));
+    }
+    if !outlines.is_empty() {
+        drawing.add(Path::stroked(outlines, Stroke::solid(Color::FAINT, 0.6)));
+    }
 }
 
 /// A rectangle whose pen runs outside of it.

@@ -25,6 +25,7 @@ use super::drawing::{Anchor, Drawing, Text};
 use super::font::{self, Weight};
 use super::panel::{self, Geometry, Shades};
 use super::raster::SCALE;
+use super::stored::Stored;
 use super::words::{density, grouped, sizes};
 
 /// Which slices of a tensor of order 3 or more are drawn.
@@ -88,13 +89,14 @@ const SURROUNDINGS: f32 = 120.0;
 /// The space between panels of a grid, beside that for their labels.
 const BETWEEN: f32 = 12.0;
 
-/// Draws where the entries of a tensor are.
-pub fn spy(coo: &Coo, options: &PlotOptions) -> Result<Drawing, PlotError> {
+/// Draws where the entries of a tensor are, on top of what else is stored.
+pub fn spy(coo: &Coo, stored: Option<&Stored>, options: &PlotOptions) -> Result<Drawing, PlotError> {
     let modes = Modes::of(coo, options)?;
     let room = options.max_pixels.clamp(600, 8000) as f32 / SCALE - SURROUNDINGS;
     let grid = Grid::of(modes.panels(), room, modes.rows.1, modes.columns.1);
     let [rows, columns] = grid.geometry.axes([modes.rows, modes.columns], coo.len());
     let counts = bins::count(coo, &modes.choice, rows, columns);
+    let places = stored.map(|stored| bins::count(&stored.places, &modes.choice, rows, columns));
     let geometry = grid.geometry.fitted(&rows, &columns);
     let largest = counts.iter().flatten().copied().max().unwrap_or(0);
     let shades = Shades::of(largest);
@@ -112,12 +114,12 @@ pub fn spy(coo: &Coo, options: &PlotOptions) -> Result<Drawing, PlotError> {
         lines as f32 * pitch[1] - BETWEEN + panel::below_room(&columns, &names[1]),
     ];
     let bar = if shades.shown() { panel::bar_room(&shades) } else { 0.0 };
-    let heading = Heading::of(coo, options, &modes, &rows, &columns, &geometry);
+    let heading = Heading::of(coo, options, &modes, [&rows, &columns], &geometry, stored);
     let inner = (left + body[0] + bar).max(heading.needed(room));
     let mut drawing = Drawing::new(
         inner + 2.0 * MARGIN,
         heading.height() + body[1] + 2.0 * MARGIN,
-        format!("{} {}", options.title, heading.facts),
+        [&options.title, &heading.facts, &heading.stored].map(String::as_str).join(" ").trim_end(),
     );
     let start = [MARGIN + (inner - left - body[0] - bar) / 2.0 + left, MARGIN + heading.height()].map(whole_pixel);
     heading.paint(&mut drawing, start[0] + body[0] / 2.0, inner);
@@ -127,6 +129,10 @@ pub fn spy(coo: &Coo, options: &PlotOptions) -> Result<Drawing, PlotError> {
             [start[0] + column as f32 * pitch[0], start[1] + line as f32 * pitch[1] + head_room].map(whole_pixel);
         if several {
             panel::paint_head(&mut drawing, corner, &geometry, head);
+        }
+        if let (Some(places), Some(stored)) = (&places, stored) {
+            panel::paint_places(&mut drawing, corner, &geometry, columns.cells(), &places[k]);
+            panel::paint_regions(&mut drawing, corner, &geometry, [&rows, &columns], &stored.regions);
         }
         panel::paint_cells(&mut drawing, corner, &geometry, columns.cells(), counts, &shades);
         if column == 0 {
@@ -260,6 +266,8 @@ impl Grid {
 struct Heading {
     title: String,
     facts: String,
+    /// What the format stores.
+    stored: String,
     notes: String,
 }
 
@@ -272,9 +280,9 @@ impl Heading {
         coo: &Coo,
         options: &PlotOptions,
         modes: &Modes,
-        rows: &Axis,
-        columns: &Axis,
+        [rows, columns]: [&Axis; 2],
         geometry: &Geometry,
+        stored: Option<&Stored>,
     ) -> Heading {
         let entries = coo.len() as u64;
         let places: f64 = coo.dims.iter().map(|&size| size as f64).product();
@@ -297,13 +305,14 @@ impl Heading {
             let hidden: Vec<String> = modes.hidden.iter().map(|mode| format!("mode {mode}")).collect();
             notes.push(format!("projected along {}", hidden.join(", ")));
         }
-        Heading { title: options.title.clone(), facts, notes: notes.join("; ") }
+        let stored = stored.map(|stored| stored.caption.clone()).unwrap_or_default();
+        Heading { title: options.title.clone(), facts, stored, notes: notes.join("; ") }
     }
 
     fn height(&self) -> f32 {
         let title = if self.title.is_empty() { 0.0 } else { TITLE_SIZE + 5.0 };
-        let notes = if self.notes.is_empty() { 0.0 } else { NOTES_SIZE + 5.0 };
-        title + FACTS_SIZE + 5.0 + notes + 5.0
+        let small = |line: &str| if line.is_empty() { 0.0 } else { NOTES_SIZE + 5.0 };
+        title + FACTS_SIZE + 5.0 + small(&self.stored) + small(&self.notes) + 5.0
     }
 
     /// The width of the longest line, up to `room`.
@@ -311,6 +320,7 @@ impl Heading {
         let lines = [
             font::width(&self.title, TITLE_SIZE, Weight::Bold),
             font::width(&self.facts, FACTS_SIZE, Weight::Regular),
+            font::width(&self.stored, NOTES_SIZE, Weight::Regular),
             font::width(&self.notes, NOTES_SIZE, Weight::Regular),
         ];
         lines.into_iter().fold(0.0, f32::max).min(room)
@@ -331,6 +341,7 @@ impl Heading {
         };
         line(&self.title, TITLE_SIZE, Weight::Bold, Color::INK);
         line(&self.facts, FACTS_SIZE, Weight::Regular, Color::INK);
+        line(&self.stored, NOTES_SIZE, Weight::Regular, Color::INK);
         line(&self.notes, NOTES_SIZE, Weight::Regular, Color::FAINT);
     }
 }
@@ -350,7 +361,7 @@ mod tests {
     }
 
     fn drawn(coo: &Coo, options: &PlotOptions) -> Drawing {
-        let drawing = spy(coo, options).expect("a picture");
+        let drawing = spy(coo, None, options).expect("a picture");
         let svg = drawing.to_svg();
         let document = roxmltree::Document::parse(&svg).expect("well-formed");
         assert!(document.root_element().has_tag_name("svg"));
@@ -428,9 +439,23 @@ mod tests {
     }
 
     #[test]
+    fn what_fills_up_is_lighter_and_blocks_have_outlines() {
+        let coo = tensor(&[4, 5], &[&[0, 0], &[1, 4], &[3, 2]]);
+        let format = "bcsr(2,2)".parse::<lacunar::FormatSpec>().expect("a format").resolve(2).expect("of a matrix");
+        let stored = Stored::of(lacunar::DynTensor::from_coo(coo.clone(), &format).expect("stored")).expect("memory");
+        let drawing = spy(&coo, Some(&stored), &PlotOptions::default()).expect("a picture");
+        // Two blocks of four places, and one that is cut in half by the edge of the matrix.
+        assert_eq!(painted(&drawing), [10, 3]);
+        let outlines = |item: &&Item| matches!(item, Item::Path(path) if path.segments.len() == 3 * 5);
+        assert_eq!(drawing.items.iter().filter(outlines).count(), 1);
+        assert!(texts(&drawing).iter().any(|text| text.starts_with("bcsr(2,2): 3 blocks, 25.0% of 12")));
+        assert!(drawing.to_svg().contains("bcsr(2,2)"));
+    }
+
+    #[test]
     fn impossible_slices_are_errors() {
         let coo = tensor(&[4, 5, 6], &[]);
-        let plot = |mode, slices| spy(&coo, &PlotOptions { mode, slices, ..PlotOptions::default() }).err();
+        let plot = |mode, slices| spy(&coo, None, &PlotOptions { mode, slices, ..PlotOptions::default() }).err();
         assert_eq!(plot(3, Slices::Runs(9)), Some(PlotError::Mode { mode: 3, order: 3 }));
         assert_eq!(plot(0, Slices::At(vec![4])), Some(PlotError::Slice { slice: 4, size: 4 }));
         assert_eq!(plot(0, Slices::At(Vec::new())), Some(PlotError::Panels(0)));

@@ -89,6 +89,9 @@ fn pictures_are_drawn() {
     folder.succeed("plot t.tns -o t.png --pixels 600 --mode 1 --at 0,2");
     assert!(std::fs::read(folder.path("t.png")).unwrap().starts_with(b"\x89PNG"));
     folder.succeed("plot x.mtx -o x.png");
+    folder.succeed("plot a.mtx -o blocks.svg -f 'bcsr(2,2)'");
+    assert!(folder.read("blocks.svg").contains("stored places are entries"));
+    folder.succeed("plot t.tns -o t.png -f 'hicoo(2)'");
 }
 
 #[test]

@@ -68,8 +68,17 @@ impl Lowerer<'_> {
     /// Evaluates an expression where `scope` holds.
     pub(super) fn expr(&mut self, expr: &Expr, scope: &Scope) -> Result<ExprId, Diagnostic> {
         match &expr.kind {
-            ExprKind::Literal(literal) => Ok(self.b.constant(constant(*literal, expr.dtype))),
+            ExprKind::Literal(literal) => Ok(self.b.constant(constant(*literal, value_type(expr.dtype)))),
             ExprKind::Access(access) => self.read(access, scope),
+            // What a pattern has at a place is whether there is something.
+            ExprKind::Cast(a) if expr.dtype == DType::Pattern => {
+                let present = self.presence(a, scope);
+                Ok(match present {
+                    Presence::If(condition) => condition,
+                    Presence::Always => self.b.bool(true),
+                    Presence::Never => self.b.bool(false),
+                })
+            }
             ExprKind::Cast(a) => {
                 let a = self.expr(a, scope)?;
                 Ok(self.b.cast(expr.dtype, a))
@@ -101,6 +110,10 @@ impl Lowerer<'_> {
             return Ok(value);
         }
         let key = AccessKey::from(access);
+        if self.kernel.tensors[access.tensor].dtype == DType::Pattern {
+            let present = scope.uncertain.get(&key).map(|uncertain| uncertain.present);
+            return Ok(present.unwrap_or_else(|| self.b.bool(true)));
+        }
         let at = self.value_position(&key, scope)?;
         let name = format!("{}_v", self.name(access.tensor));
         let values = self.values_of(access.tensor)?;
@@ -255,6 +268,11 @@ impl Lowerer<'_> {
             (Presence::If(a), Presence::If(b)) => Presence::If(self.b.or(a, b)),
         }
     }
+}
+
+/// The type of the values of an expression: those of a pattern are truth values.
+fn value_type(dtype: DType) -> DType {
+    if dtype == DType::Pattern { DType::Bool } else { dtype }
 }
 
 /// A literal as a constant of a type.

@@ -65,10 +65,11 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     }
     let workspace = workspace(kernel, &scattered, &assign.rhs);
     let access = Access { tensor: workspace, vars: scattered, span: assign.rhs.span };
-    let (dtype, span) = (assign.rhs.dtype, assign.rhs.span);
-    let read = Expr { kind: ExprKind::Access(access.clone()), dtype, span };
+    let (stored, span) = (assign.rhs.dtype, assign.rhs.span);
+    let dtype = stored.arithmetic();
+    let read = Expr { kind: ExprKind::Access(access.clone()), dtype, span }.cast(stored);
     let op = if kernel.updates || partial { assign.op } else { AssignOp::Set };
-    let producer = Assign { lhs: access, op: assign.op, rhs: assign.rhs };
+    let producer = Assign { lhs: access, op: assign.op, rhs: assign.rhs.cast(dtype) };
     let made = Stmt::Where {
         consumer: Box::new(Stmt::foralls(&consumer, Stmt::Assign(Assign { lhs: assign.lhs, op, rhs: read }))),
         producer: Box::new(Stmt::foralls(inside, Stmt::Assign(producer))),
@@ -302,7 +303,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
     kernel.tensors.push(Tensor {
         name,
         format,
-        dtype: value.dtype,
+        dtype: value.dtype.arithmetic(),
         dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
         role: Role::Workspace(kind),
         nnz: None,

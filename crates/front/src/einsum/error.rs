@@ -44,6 +44,7 @@ pub(crate) enum Error {
 
     // Formats.
     FormatOrder { name: String, span: Span, message: String, order: usize },
+    PaddedPattern { name: String, span: Span, format: String },
 
     // Types.
     Assignable { name: String, span: Span, from: DType, to: DType },
@@ -225,6 +226,15 @@ impl Error {
                 .hint(
                     "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
                 ),
+            Error::PaddedPattern { name, span, format } => Diagnostic::error(
+                "E0406",
+                format!("`{name}` is a pattern and cannot be stored as {format}"),
+            )
+            .label(span, "some of its places only fill up, and without values nothing tells which")
+            .hint(format!(
+                "choose a format that stores entries only, such as `-f {name}:csf`, or declare \
+                         `-t {name}:bool`"
+            )),
             Error::Assignable { name, span, from, to } => {
                 let hint = if from.is_complex() {
                     format!("take a part, for example `real(...)`, or declare `-t {name}:{from}`")

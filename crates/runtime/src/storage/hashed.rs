@@ -10,7 +10,11 @@
 //! [ . 7 . ]                  values . 6 . 5     7 .
 //! ```
 //!
-//! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing).
+//! Where coordinates meet, the smallest stands first: a table depends on what is in it, not on the order in which that came
+//! (ordered hash tables). So coordinates are put in as they come, without being sorted.
+//!
+//! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing); Amble and Knuth,
+//! *Ordered Hash Tables* (The Computer Journal 17, 1974).
 
 use std::collections::HashSet;
 
@@ -18,11 +22,14 @@ use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properti
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_size, checked_indices, last, numbers,
+    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, Unsorted, check_edges, check_size,
+    checked_indices, last, numbers,
 };
-use crate::array::Array;
-use crate::buffer::Indices;
+use crate::array::{Array, Plain};
+use crate::buffer::{Buffer, Indices};
+use crate::coo::Coordinates;
 use crate::error::StorageError;
+use crate::keys::index_array;
 use crate::parallel;
 
 #[distributed_slice(LEVELS)]
@@ -41,6 +48,11 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Where a coordinate stands in a table of `capacity` places, if that is free.
 fn slot(coordinate: u64, capacity: u64) -> u64 {
     (coordinate.wrapping_mul(FACTOR) >> 32) & (capacity - 1)
+}
+
+/// The length of a table of so many coordinates; `None` if it overflows.
+fn capacity(count: u64) -> Option<u64> {
+    if count == 0 { Some(0) } else { count.checked_mul(2).and_then(u64::checked_next_power_of_two) }
 }
 
 /// Hashed levels.
@@ -78,10 +90,7 @@ impl LevelArrays for Hashed {
         let mut edges = Array::<u64>::zeroed(parents + 1)?;
         for parent in 0..parents {
             let range = segments.range(parent);
-            let capacity = match range.end - range.start {
-                0 => 0,
-                count => count.checked_mul(2).and_then(u64::checked_next_power_of_two).ok_or_else(overflow)?,
-            };
+            let capacity = capacity(range.end - range.start).ok_or_else(overflow)?;
             edges[parent + 1] = edges[parent].checked_add(capacity).ok_or_else(overflow)?;
         }
         let total = usize::try_from(edges[parents]).map_err(|_| overflow())?;
@@ -102,6 +111,10 @@ impl LevelArrays for Hashed {
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 
+    fn inserter(&self) -> Option<Inserter> {
+        Some(insert)
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         let (pos, crd) = (level.numbers(0), level.numbers(1));
         let table = pos.get(parent as usize)..pos.get(parent as usize + 1);
@@ -110,6 +123,148 @@ impl LevelArrays for Hashed {
         stored.sort_unstable();
         stored.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
     }
+}
+
+/// A number in a table that is filled.
+trait Stored: Plain + Ord {
+    /// That of a free place.
+    const FREE: Self;
+
+    fn number(self) -> u64;
+}
+
+impl Stored for u32 {
+    const FREE: u32 = u32::MAX;
+
+    fn number(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Stored for u64 {
+    const FREE: u64 = u64::MAX;
+
+    fn number(self) -> u64 {
+        self
+    }
+}
+
+/// Tables of all parent positions, one behind the other.
+struct Tables<C: Plain> {
+    /// Where each begins.
+    edges: Array<u64>,
+    crd: Array<C>,
+}
+
+impl<C: Stored> Tables<C> {
+    /// Empty tables, each for so many coordinates.
+    fn empty(counts: &[u64], place: Place) -> Result<Tables<C>, StorageError> {
+        let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
+        let mut edges = Array::<u64>::zeroed(counts.len() + 1)?;
+        for (parent, &count) in counts.iter().enumerate() {
+            let next = capacity(count).and_then(|capacity| edges[parent].checked_add(capacity));
+            edges[parent + 1] = next.ok_or_else(overflow)?;
+        }
+        let mut crd = Array::<C>::zeroed(usize::try_from(edges[counts.len()]).map_err(|_| overflow())?)?;
+        parallel::fill(&mut crd, |_| C::FREE);
+        Ok(Tables { edges, crd })
+    }
+
+    /// The table of a parent position, and where it begins.
+    fn table(&mut self, parent: usize) -> (&mut [C], u64) {
+        let (first, end) = (self.edges[parent], self.edges[parent + 1]);
+        (&mut self.crd[first as usize..end as usize], first)
+    }
+
+    /// Puts a coordinate in, before larger ones; whether it was not there yet. Some place of the table is free.
+    fn put(&mut self, parent: usize, mut coordinate: C) -> bool {
+        let (table, _) = self.table(parent);
+        let mask = table.len() - 1;
+        let mut at = slot(coordinate.number(), table.len() as u64) as usize;
+        loop {
+            let there = table[at];
+            if there == C::FREE {
+                table[at] = coordinate;
+                return true;
+            }
+            if there == coordinate {
+                return false;
+            }
+            if there > coordinate {
+                // It was not there, or it would stand before this one.
+                table[at] = coordinate;
+                coordinate = there;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The position of a coordinate that was put in.
+    fn position(&mut self, parent: usize, coordinate: C) -> u64 {
+        let (table, first) = self.table(parent);
+        let mask = table.len() - 1;
+        let mut at = slot(coordinate.number(), table.len() as u64) as usize;
+        while table[at] != coordinate {
+            at = (at + 1) & mask;
+        }
+        first + at as u64
+    }
+}
+
+/// Puts coordinates into tables.
+fn insert(list: &Unsorted, place: Place) -> Result<Inserted, StorageError> {
+    match (list.coordinates, place.size() <= u32::FREE.number()) {
+        (Coordinates::U32(crd), true) => insert_as::<u32>(list, place, |k| crd[k]),
+        (Coordinates::U32(crd), false) => insert_as::<u64>(list, place, |k| u64::from(crd[k])),
+        (Coordinates::U64(crd), true) => insert_as::<u32>(list, place, |k| crd[k] as u32),
+        (Coordinates::U64(crd), false) => insert_as::<u64>(list, place, |k| crd[k]),
+    }
+}
+
+fn insert_as<C: Stored>(list: &Unsorted, place: Place, at: impl Fn(usize) -> C) -> Result<Inserted, StorageError> {
+    match list.of {
+        None => insert_under::<C>(list, place, at, |_| 0),
+        Some(of) => insert_under::<C>(list, place, at, |k| of[k] as usize),
+    }
+}
+
+/// The same, where `at` gives the coordinate of an entry, and `parent` the parent position.
+fn insert_under<C: Stored>(
+    list: &Unsorted,
+    place: Place,
+    at: impl Fn(usize) -> C,
+    parent: impl Fn(usize) -> usize,
+) -> Result<Inserted, StorageError> {
+    check_size(place)?;
+    let len = list.coordinates.len();
+    let mut counts = Array::<u64>::zeroed(list.parents)?;
+    (0..len).for_each(|k| counts[parent(k)] += 1);
+    let mut tables = Tables::<C>::empty(&counts, place)?;
+    let mut distinct = Array::<u64>::zeroed(list.parents)?;
+    for k in 0..len {
+        distinct[parent(k)] += u64::from(tables.put(parent(k), at(k)));
+    }
+    // Repeated coordinates need no room.
+    if counts.iter().zip(distinct.iter()).any(|(&count, &distinct)| capacity(count) != capacity(distinct)) {
+        let larger = std::mem::replace(&mut tables, Tables::empty(&distinct, place)?);
+        for parent in 0..list.parents {
+            let own = &larger.crd[larger.edges[parent] as usize..larger.edges[parent + 1] as usize];
+            own.iter().filter(|there| **there != C::FREE).for_each(|there| {
+                tables.put(parent, *there);
+            });
+        }
+    }
+    let mut positions = Array::<u64>::zeroed(len)?;
+    for (k, position) in positions.iter_mut().enumerate() {
+        *position = tables.position(parent(k), at(k));
+    }
+    let none = place.coordinates().max();
+    let number = |crd: C| if crd == C::FREE { none } else { crd.number() };
+    let Tables { edges, crd } = tables;
+    let crd = index_array(crd.len(), place.coordinates(), |k| number(crd[k]))?;
+    let arrays: Vec<Buffer> = vec![numbers(&edges, place.positions())?, crd];
+    let level = LevelStorage::new(LevelKind::new(&HASHED), place.size(), arrays);
+    Ok(Inserted { level, positions, repeats: distinct.iter().sum::<u64>() < len as u64 })
 }
 
 /// What is wrong with a table: every coordinate has to be found from its slot on, and only once; some place is free.

@@ -36,6 +36,7 @@ use crate::parallel;
 
 pub use bounds::{Bounds, Offsets};
 
+pub use crate::insert::{Inserted, Inserter, Unsorted};
 pub use crate::spread::{NOWHERE, Segments, Spread, numbers};
 
 /// Where a level stands, for packing, checking and messages.
@@ -117,6 +118,11 @@ pub trait LevelArrays: Sync {
     /// # Errors
     /// The level cannot hold the coordinates, or memory is refused.
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError>;
+
+    /// What stores coordinates that come in any order and may repeat; `None` for kinds that need them sorted.
+    fn inserter(&self) -> Option<Inserter> {
+        None
+    }
 
     /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
     /// coordinates. The arrays have been checked.
@@ -344,6 +350,11 @@ impl LevelStorage {
     pub(crate) fn spread(segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let kind = place.format.levels()[place.level].kind;
         LevelStorage::new(kind, 0, Vec::new()).operations()?.spread(segments, place)
+    }
+
+    /// What stores coordinates in any order; see [`LevelArrays::inserter`].
+    pub(crate) fn inserter(kind: LevelKind) -> Option<Inserter> {
+        operations(kind)?.inserter()
     }
 
     fn unknown(&self) -> StorageError {

@@ -8,7 +8,7 @@
 
 use indexmap::IndexSet;
 use lacunar_base::Span;
-use lacunar_formats::{Format, FormatError};
+use lacunar_formats::{DType, Format, FormatError};
 use lacunar_notation::{Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
 use super::super::declarations::Declarations;
@@ -32,6 +32,12 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
     }
     // The open results are taken as sparse; each that turns out dense can make others dense.
     while settle_dense(program, &mut open) {}
+    for (_, tensor) in program.tensors.iter() {
+        if tensor.dtype == DType::Pattern && tensor.format.is_padded() {
+            let (name, format) = (tensor.name.clone(), tensor.format.to_string());
+            errors.push(Error::PaddedPattern { name, span: tensor.span, format });
+        }
+    }
 }
 
 /// Makes those of the open results dense that some statement does not leave sparse; they are open no more. Whether

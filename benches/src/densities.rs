@@ -1,0 +1,99 @@
+//! Bitmaps beside compressed levels, by how many places of a matrix hold entries: from which density on the first are faster.
+//!
+//! ```text
+//! kernel        density   csr ms   bitmap ms   ratio      below 1: bitmaps are faster
+//! spmv             20 %    0.110       0.082    0.75
+//! ```
+//!
+//! Both formats take turns, on one thread; medians are compared.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use lacunar::{Coo, DType, DynTensor, Format, FormatSpec, Kernel, Options, median};
+use lacunar_runtime::pool::with_threads;
+use lacunar_runtime::{Coordinates, Values};
+
+/// Rows and columns of the matrices: small enough that what a kernel computes counts, and not what it reads.
+const SIZE: u64 = 512;
+/// Shares of places that hold entries, in percent.
+const DENSITIES: [u32; 7] = [5, 10, 20, 30, 40, 50, 60];
+/// Kernels, with the format of the result.
+const KERNELS: [(&str, &str, &str); 4] = [
+    ("spmv", "y(i) = A(i,j) * x(j)", "d"),
+    ("multiply", "y(i,j) = A(i,j) * B(i,j)", "same"),
+    ("add", "y(i,j) = A(i,j) + B(i,j)", "same"),
+    ("add dense", "y(i,j) = A(i,j) + B(i,j)", "dd"),
+];
+
+/// Measures and prints the ratios.
+///
+/// # Errors
+/// A kernel is not compiled, or memory is refused.
+pub fn measure(rounds: usize, quick: bool) -> Result<()> {
+    println!("{:12} {:>7} {:>9} {:>9} {:>6}", "kernel", "density", "csr ms", "bitmap ms", "ratio");
+    for (name, text, result) in KERNELS {
+        for density in DENSITIES.into_iter().filter(|density| !quick || density % 20 == 0) {
+            let mut runs = ["ds", "db"].map(|letters| Prepared::new(text, letters, result, density));
+            let mut times = [Vec::new(), Vec::new()];
+            for _ in 0..rounds {
+                for (prepared, times) in runs.iter_mut().zip(&mut times) {
+                    let Prepared { kernel, operands } =
+                        prepared.as_mut().map_err(|error| anyhow::anyhow!("{error:#}"))?;
+                    let given: Vec<(&str, &DynTensor)> =
+                        operands.iter().map(|(name, tensor)| (*name, tensor)).collect();
+                    let start = Instant::now();
+                    with_threads(1, || kernel.run_named(&given))?;
+                    times.push(start.elapsed().as_secs_f64() * 1e3);
+                }
+            }
+            let [csr, bitmap] = times.map(|times| median(&times));
+            println!("{name:12} {density:>5} % {csr:9.4} {bitmap:9.4} {:6.2}", bitmap / csr);
+        }
+    }
+    Ok(())
+}
+
+/// A kernel and what it reads.
+struct Prepared {
+    kernel: Kernel,
+    operands: Vec<(&'static str, DynTensor)>,
+}
+
+impl Prepared {
+    fn new(text: &str, letters: &str, result: &str, density: u32) -> Result<Prepared> {
+        let format = |letters: &str, order| -> Result<Format> { Ok(letters.parse::<FormatSpec>()?.resolve(order)?) };
+        let mut operands = vec![("A", DynTensor::from_coo(matrix(density, 1), &format(letters, 2)?)?)];
+        operands.push(match text.contains("x(j)") {
+            true => ("x", DynTensor::from_coo(vector(), &Format::dense(1))?),
+            false => ("B", DynTensor::from_coo(matrix(density, 2), &format(letters, 2)?)?),
+        });
+        let mut options = Options::new().tuned(false);
+        for (name, tensor) in &operands {
+            options = options.tensor(name, tensor);
+        }
+        let result = if result == "same" { letters } else { result };
+        options.declarations = options.declarations.format("y", result.parse::<FormatSpec>()?);
+        Ok(Prepared { kernel: Kernel::compile(text, &options)?, operands })
+    }
+}
+
+/// A matrix with random entries.
+fn matrix(density: u32, seed: u64) -> Coo {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut coo = Coo::empty(vec![SIZE, SIZE], DType::F64);
+    let mut values = Vec::new();
+    for (row, column) in (0..SIZE).flat_map(|row| (0..SIZE).map(move |column| (row, column))) {
+        if rng.u32(..100) < density {
+            coo.coords[0].push(row);
+            coo.coords[1].push(column);
+            values.push(rng.f64());
+        }
+    }
+    Coo { values: Values::F64(values), ..coo }
+}
+
+fn vector() -> Coo {
+    let coords = Coordinates::U32((0..SIZE as u32).collect());
+    Coo { dims: vec![SIZE], coords: vec![coords], values: Values::F64(vec![0.5; SIZE as usize]) }
+}

@@ -1,0 +1,149 @@
+//! Pairs of formats: every named format against every other, in conversions and as operands.
+//!
+//! [`matrices`], [`vectors`] and [`tensors`] name the formats; [`table`] counts what was done with each pair;
+//! [`conversions`] converts a tensor through pairs, [`operands`] runs the corpus' expressions of two operands on them.
+
+pub mod conversions;
+pub mod operands;
+pub mod table;
+
+use std::path::PathBuf;
+
+use lacunar_formats::{Format, FormatSpec};
+
+/// A format under the name it has in tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// The format as `-f` takes it.
+    pub text: String,
+}
+
+/// Formats of matrices. Sizes of blocks are such that they divide few sizes of matrices.
+const MATRICES: [(&str, &str); 21] = [
+    ("dense", "dense"),
+    ("coo", "coo"),
+    ("csr", "csr"),
+    ("csc", "csc"),
+    ("dcsr", "dcsr"),
+    ("dcsc", "dcsc"),
+    ("bcsr", "bcsr(3,2)"),
+    ("csb", "csb(4)"),
+    ("ell", "ell"),
+    ("sell", "sell(4)"),
+    ("dia", "dia"),
+    ("mode-gen", "uqdd:0/3,1/2,0%3,1%2"),
+    ("hicoo", "hicoo(2)"),
+    ("bitmap", "db"),
+    ("row-hash", "dh"),
+    ("row-block", "dssd:0/4,1/3,0%4,1%3"),
+    ("banded", "dk"),
+    ("runs", "dr"),
+    ("loose", "dl"),
+    ("delta", "dt"),
+    ("hash-hash", "hh"),
+];
+
+/// Formats of vectors.
+const VECTORS: [(&str, &str); 9] = [
+    ("dense", "dense"),
+    ("sparse", "sv"),
+    ("bitmap", "b"),
+    ("hashed", "h"),
+    ("banded", "k"),
+    ("runs", "r"),
+    ("loose", "l"),
+    ("delta", "t"),
+    ("blocks", "sd:0/3,0%3"),
+];
+
+/// The formats of matrices, by name.
+pub fn matrices() -> Vec<Named> {
+    MATRICES.map(|(name, text)| Named { name: name.to_string(), text: text.to_string() }).to_vec()
+}
+
+/// The formats of vectors, by name.
+pub fn vectors() -> Vec<Named> {
+    VECTORS.map(|(name, text)| Named { name: name.to_string(), text: text.to_string() }).to_vec()
+}
+
+/// The formats of tensors of an order from 3 on, by name.
+pub fn tensors(order: usize) -> Vec<Named> {
+    let reversed: Vec<String> = (0..order).rev().map(|mode| mode.to_string()).collect();
+    let list = |order: usize| format!("u{}q", "c".repeat(order.saturating_sub(2)));
+    let numbers = |sign: &str| (0..order).map(|d| format!("{d}{sign}2")).collect::<Vec<_>>().join(",");
+    let above = |last: &str| format!("{}{last}", "s".repeat(order - 1));
+    let all = [
+        ("dense", "dense".to_string()),
+        ("coo", "coo".to_string()),
+        ("csf", "csf".to_string()),
+        ("csf-back", format!("{}:{}", "s".repeat(order), reversed.join(","))),
+        ("dense-csf", format!("d{}", "s".repeat(order - 1))),
+        ("mode-gen", format!("{}d", list(order - 1))),
+        ("blocks", format!("{}{}:{},{}", list(order), "d".repeat(order), numbers("/"), numbers("%"))),
+        ("hicoo", "hicoo(2)".to_string()),
+        ("bitmap", above("b")),
+        ("hashed", above("h")),
+        ("all-hashed", "h".repeat(order)),
+        ("banded", above("k")),
+        ("runs", above("r")),
+        ("loose", above("l")),
+        ("delta", above("t")),
+    ];
+    all.map(|(name, text)| Named { name: name.to_string(), text }).to_vec()
+}
+
+/// The formats of an order.
+pub fn of_order(order: usize) -> Vec<Named> {
+    match order {
+        0 => vec![Named { name: "scalar".to_string(), text: "scalar".to_string() }],
+        1 => vectors(),
+        2 => matrices(),
+        _ => tensors(order),
+    }
+}
+
+impl Named {
+    /// The format itself, of an order.
+    ///
+    /// # Errors
+    /// It is none of that order.
+    pub fn format(&self, order: usize) -> Result<Format, String> {
+        let spec: FormatSpec = self.text.parse().map_err(|fault| format!("{}: {fault}", self.text))?;
+        spec.resolve(order).map_err(|fault| format!("{}: {fault}", self.text))
+    }
+}
+
+/// Whether `LACUNAR_PAIRS=all` asks for every pair there is, and not for as many as take little time.
+pub fn all_wanted() -> bool {
+    std::env::var("LACUNAR_PAIRS").is_ok_and(|wanted| wanted == "all")
+}
+
+/// Prints a report, and keeps it in a file of a folder.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn keep(report: &str, folder: &str, name: &str) -> std::io::Result<()> {
+    println!("{report}");
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(PathBuf::from(folder).join(name), report)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_for_a_format_of_its_own() {
+        for order in 1..=5 {
+            let named = of_order(order);
+            let mut formats: Vec<Format> = named.iter().map(|named| named.format(order).unwrap()).collect();
+            assert!(formats.iter().all(|format| format.order() == order));
+            formats.sort();
+            formats.dedup();
+            assert_eq!(formats.len(), named.len(), "order {order}");
+        }
+    }
+}

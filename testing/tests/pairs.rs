@@ -1,0 +1,77 @@
+//! The corpus' expressions of two operands, for every pair of operand formats: each kind of expression with each pair once, and
+//! the formats of results in turn; with `LACUNAR_PAIRS=all`, every expression with every pair and every result's format.
+//! Tables of the report say how many were right.
+
+mod engines;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use lacunar_testing::pairs::operands::{Kind, kinds};
+use lacunar_testing::pairs::table::{Outcome, Table};
+use lacunar_testing::pairs::{all_wanted, keep};
+use lacunar_testing::runner::{Reference, arguments, corpus, verify};
+use libtest_mimic::{Failed, Trial};
+
+/// How many instances a trial runs.
+const SHARE: usize = 64;
+/// How many failing ones it shows.
+const SHOWN: usize = 3;
+
+fn main() -> ExitCode {
+    let arguments = arguments();
+    let files = corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}"));
+    let kinds = kinds(&files).unwrap_or_else(|fault| panic!("{fault}"));
+    let mut tables: BTreeMap<[usize; 2], Arc<Table>> = BTreeMap::new();
+    let (mut trials, mut lines) = (Vec::new(), vec!["Kinds of expressions".to_string()]);
+    for kind in kinds {
+        let [first, second, _] = kind.formats.each_ref().map(|formats| {
+            let names: Vec<String> = formats.iter().map(|named| named.name.clone()).collect();
+            names
+        });
+        let table = tables.entry([first.len(), second.len()]).or_insert_with(|| {
+            let title = "Operands in the row's format and in the column's";
+            Arc::new(Table::new(title, first, second))
+        });
+        let jobs = kind.jobs(all_wanted()).len();
+        lines.push(format!("{jobs:>6} of {:<2} expressions: {}", kind.expressions(), kind.name));
+        trials.extend(shares(Arc::new(kind), table));
+    }
+    let whole = arguments.filter.is_none() && !arguments.list;
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if whole {
+        let tables = tables.values().map(|table| format!("{table}\n"));
+        let report: String = tables.chain([lines.join("\n")]).collect();
+        if let Err(error) = keep(&report, env!("CARGO_TARGET_TMPDIR"), "pairs.txt") {
+            println!("the table cannot be kept: {error}");
+        }
+    }
+    conclusion.exit_code()
+}
+
+/// The trials of a kind.
+fn shares(kind: Arc<Kind>, table: &Arc<Table>) -> Vec<Trial> {
+    let count = kind.jobs(all_wanted()).len().div_ceil(SHARE);
+    let trial = |share: usize| {
+        let (kind, table) = (kind.clone(), table.clone());
+        Trial::test(format!("{}/{share}", kind.name), move || {
+            let engines = engines::all();
+            let mut faults = Vec::new();
+            let jobs = kind.jobs(all_wanted());
+            for job in jobs.iter().skip(share * SHARE).take(SHARE) {
+                let verdict = kind.instance(job).and_then(|instance| verify(&instance, &engines, Reference::Oracle));
+                match verdict {
+                    Ok(()) => table.count(job.pair, Outcome::Right),
+                    Err(fault) => faults.push(fault),
+                }
+            }
+            let shown: Vec<&str> = faults.iter().take(SHOWN).map(String::as_str).collect();
+            match faults.len() {
+                0 => Ok(()),
+                many => Err(Failed::from(format!("{many} fail; the first:\n{}", shown.join("\n\n")))),
+            }
+        })
+    };
+    (0..count).map(trial).collect()
+}
