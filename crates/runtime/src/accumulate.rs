@@ -6,11 +6,10 @@
 use lacunar_formats::One;
 use num_complex::Complex;
 
-use crate::array::Plain;
 use crate::values::Element;
 
 /// An element type with the addition of its tensors.
-pub trait Accumulate: Element + Plain {
+pub trait Accumulate: Element {
     /// The sum.
     #[must_use]
     fn accumulate(self, other: Self) -> Self;

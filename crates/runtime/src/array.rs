@@ -68,7 +68,12 @@ impl<T: Plain> Array<T> {
     /// # Errors
     /// The system refused the memory.
     pub fn copy_of(slice: &[T]) -> Result<Array<T>, AllocError> {
-        Array::of(slice.len(), |k| slice[k])
+        let mut array = Array::uninitialized(slice.len())?;
+        // SAFETY: what is initialized can be seen as what may be.
+        let from = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<MaybeUninit<T>>(), slice.len()) };
+        crate::parallel::copy(from, &mut array);
+        // SAFETY: every element has been written.
+        Ok(unsafe { array.assume_init() })
     }
 
     /// `len` elements, each of which `element` gives. Memory that was used before will do, which [`Array::zeroed`] cannot take.

@@ -94,15 +94,11 @@ impl Buffer {
     /// # Errors
     /// The system refused the memory.
     pub fn copy_of<T: Element>(slice: &[T]) -> Result<Buffer, AllocError> {
-        let mut buffer = Buffer::zeroed(T::DTYPE, slice.len() as u64)?;
-        if let Some(to) = buffer.as_mut_slice::<T>() {
-            crate::parallel::copy(slice, to);
-        }
-        Ok(buffer)
+        Ok(Buffer::from_array(Array::copy_of(slice)?))
     }
 
     /// Takes an array's memory, without a copy.
-    pub fn from_array<T: Element + Plain>(array: Array<T>) -> Buffer {
+    pub fn from_array<T: Element>(array: Array<T>) -> Buffer {
         let (data, len) = array.into_raw();
         Buffer { data, len, dtype: T::DTYPE, owner: Owner::Block }
     }

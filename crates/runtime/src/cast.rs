@@ -6,7 +6,7 @@
 use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
-use crate::array::{Array, Plain};
+use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::dispatch::with_element;
 use crate::error::AllocError;
@@ -26,7 +26,7 @@ pub enum Number {
 }
 
 /// An element type that converts to and from every other.
-pub trait Convert: Element + Plain {
+pub trait Convert: Element {
     /// The value by kind.
     fn number(self) -> Number;
     /// The value nearest to `number` in the sense of `as`.

@@ -4,11 +4,13 @@ use half::{bf16, f16};
 use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
+use crate::array::Plain;
+
 /// A Rust type that is an element type of tensors.
 ///
 /// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64` the complex forms of the last two, and
 /// [`One`], of which a tensor stores the places only.
-pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + sealed::Sealed {
     /// The element type's name at run time.
     const DTYPE: DType;
     /// Wraps a vector.
