@@ -303,6 +303,14 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.len) }
     }
 
+    /// The same for writing; `None` if the elements are borrowed for reading. The words have to be moved about only: whatever is
+    /// written has to be an element's.
+    pub(crate) fn as_words_mut<V: Plain>(&mut self) -> Option<&mut [V]> {
+        let (len, writable) = (self.as_words::<V>().len(), !self.is_borrowed());
+        // SAFETY: `as_words` has checked size and alignment; the buffer is the only user of memory that is not shared.
+        writable.then(|| unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr().cast(), len) })
+    }
+
     /// Takes an array of words that are elements of `dtype`, moved there from such a buffer, or zeros.
     pub(crate) fn from_words<V: Plain>(array: Array<V>, dtype: DType) -> Buffer {
         assert_eq!(size_of::<V>(), dtype.size(), "words for elements of type {dtype}");
