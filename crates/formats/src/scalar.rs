@@ -92,6 +92,10 @@ impl Scalar {
         if self.ty.is_complex() && !ty.is_complex() && self.im() != 0.0 {
             return None;
         }
+        // A pattern stores ones; what it does not store is something else.
+        if ty == DType::Pattern {
+            return self.is_zero().then_some(Scalar::zero(ty));
+        }
         if ty.is_float() {
             let (re, im) = match self.ty.kind() {
                 Kind::Real => (self.re(), 0.0),
