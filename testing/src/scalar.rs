@@ -115,6 +115,18 @@ fn sign(value: f64) -> f64 {
     if value.is_nan() || value == 0.0 { value } else { value.signum() }
 }
 
+impl From<lacunar_formats::Scalar> for Scalar {
+    fn from(value: lacunar_formats::Scalar) -> Scalar {
+        match value.ty.kind() {
+            Kind::Bool => Scalar::Bool(value.bits != 0),
+            Kind::Unsigned => Scalar::Int(i128::from(value.bits)),
+            Kind::Signed => Scalar::Int(i128::from(value.bits as i64)),
+            Kind::Real => Scalar::Real(value.re()),
+            Kind::Complex => Scalar::Complex(Complex::new(value.re(), value.im())),
+        }
+    }
+}
+
 impl Scalar {
     /// Zero of a type.
     pub fn zero(dtype: DType) -> Scalar {
@@ -154,6 +166,18 @@ impl Scalar {
             Literal::Int(value) => Some(Scalar::Real(value as f64).cast(dtype)),
             Literal::Float(value) => Some(Scalar::Real(value).cast(dtype)),
             Literal::Absent => None,
+            Literal::Fill(value) => Some(Scalar::from(value)),
+        }
+    }
+
+    /// As a fill value of a type.
+    pub fn fill(self, dtype: DType) -> lacunar_formats::Scalar {
+        use lacunar_formats::Scalar as Fill;
+        match self.cast(dtype) {
+            Scalar::Bool(value) => Fill::bool(value),
+            Scalar::Int(value) => Fill { ty: dtype, bits: value as u64, imag: 0 },
+            Scalar::Real(value) => Fill::real(dtype, value),
+            Scalar::Complex(value) => Fill::complex(dtype, value.re, value.im),
         }
     }
 

@@ -111,6 +111,10 @@ pub struct ProgramArgs {
     #[arg(short = 't', value_name = "NAME:TYPE")]
     pub types: Vec<String>,
 
+    /// Fill value: what the elements are that are not stored (A:inf); 0 unless given
+    #[arg(long = "fill", value_name = "NAME:VALUE", allow_hyphen_values = true)]
+    pub fills: Vec<String>,
+
     /// Sizes, of a tensor (A:5,10) or of an index variable (i:5)
     #[arg(short = 'd', value_name = "NAME:SIZES")]
     pub sizes: Vec<String>,

@@ -136,6 +136,7 @@ impl Writer<'_> {
             nnz: None,
             heaviest: None,
             view: None,
+            fill: None,
             span: expr.span,
         })
     }
@@ -178,7 +179,10 @@ impl Writer<'_> {
         if fits_registers(self.kernel, &inner, term.dtype) {
             return false;
         }
-        term.dtype == self.kernel.tensors[lhs.tensor].dtype
+        let result = &self.kernel.tensors[lhs.tensor];
+        // Where nothing is added, the result is 0.
+        term.dtype == result.dtype
+            && result.fill().is_zero()
             && lhs.vars.iter().all(|var| free.contains(var))
             && lhs.vars.iter().any(|var| self.rank(*var) > first)
             && lhs.vars.iter().all(|var| self.rank(*var) < first || is_in_block(self.kernel, lhs, *var))

@@ -94,6 +94,7 @@
 
 use lacunar_base::{Arena, Handle, UniqueArena};
 use lacunar_formats::DType;
+pub use lacunar_formats::Scalar as Const;
 
 /// Names a pure expression of a function.
 pub type ExprId = Handle<Expr>;
@@ -173,18 +174,6 @@ pub struct Var {
 
 /// Statements in order.
 pub type Block = Vec<Stmt>;
-
-/// A constant of any element type, as bits so that equal constants are equal values (and `-0.0` is not `0.0`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Const {
-    /// Its type.
-    pub ty: DType,
-    /// Integers: the value in 64 bits, two's complement (so signed types are sign-extended, unsigned ones
-    /// zero-extended). Bool: 0 or 1. `F16` and `BF16`: their 16 bits. `F32`: the bits of the `f32`. `F64`: of the `f64`. Complex: of the real part.
-    pub bits: u64,
-    /// Complex: the bits of the imaginary part. Otherwise 0.
-    pub imag: u64,
-}
 
 /// A pure expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

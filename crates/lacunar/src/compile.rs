@@ -6,6 +6,7 @@
 
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
+use lacunar_compiler::algebra::infer_fills;
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
@@ -131,6 +132,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
     let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
+    infer_fills(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
     let mut steps = Vec::new();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
 use lacunar_formats::Format;
-use lacunar_notation::{Program, Role, TensorId};
+use lacunar_notation::{AssignOp, Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
 use crate::bind::{Slot, check_tensor, own_format, result_dims, sizes, source};
@@ -32,7 +32,7 @@ pub(crate) fn evaluate(
     let mut times = Times::default();
     for (id, declared) in program.tensors.iter() {
         match slots.get(id.index()).and_then(Slot::get) {
-            Some(tensor) => check_tensor(declared, tensor)?,
+            Some(tensor) => check_tensor(declared, tensor, is_read(program, id))?,
             None if declared.role == Role::Input => {
                 return Err(not_given(program, id));
             }
@@ -58,7 +58,14 @@ fn check_earlier(program: &Program, tensor: TensorId, slots: &[Slot<'_>]) -> Res
     let Some(declared) = program.tensors.get(tensor).filter(|declared| declared.role == Role::Result) else {
         return Ok(());
     };
-    slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found))
+    slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found, true))
+}
+
+/// Whether a tensor's values are read before any is assigned.
+fn is_read(program: &Program, tensor: TensorId) -> bool {
+    let adds = |op: AssignOp| op != AssignOp::Set;
+    let first = program.statements.iter().find(|statement| statement.lhs.tensor == tensor);
+    first.is_none_or(|statement| adds(statement.op))
 }
 
 fn not_given(program: &Program, tensor: TensorId) -> Error {
@@ -98,7 +105,7 @@ fn run_step(
     }
     let converted = match made.take() {
         Some(made) => made,
-        None => conversions(step, &sizes, slots)?,
+        None => conversions(program, step, &sizes, slots)?,
     };
     times.convert += start.elapsed();
     // The result before: kept where something is made of it, else its memory is used again.
@@ -135,7 +142,8 @@ fn run_step(
     };
     times.kernel += start.elapsed();
     let start = Instant::now();
-    let result = if first_pass { result? } else { finished(program, step, &sizes, result?)? };
+    let result = result?.with_fill(program.tensors[plan.result].fill())?;
+    let result = if first_pass { result } else { finished(program, step, &sizes, result)? };
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
@@ -189,7 +197,12 @@ fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error>
 }
 
 /// The inputs of a kernel that are made of other tensors.
-fn conversions(step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<Vec<(TensorId, Tensor)>, Error> {
+fn conversions(
+    program: &Program,
+    step: &Step,
+    sizes: &[u64],
+    slots: &[Slot<'_>],
+) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
@@ -205,7 +218,7 @@ fn conversions(step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<Vec<(Te
             // A result that is added to before it has any value.
             None => {
                 let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-                Tensor::zeros(dims, format, dtype)?
+                Tensor::empty(dims, format, step.plan.kernel.tensors[conversion.tensor].fill())?
             }
         };
         let name = &program.tensors[conversion.source].name;

@@ -76,9 +76,10 @@ impl Call<'_> {
                         (Some(before), false) => before.nnz(),
                         (None, false) => return Err(missing_pattern()),
                     };
-                    let old = before.as_ref().filter(|old| self.step.plan.kernel.updates && old.nnz() == len);
-                    match old {
+                    let updates = self.step.plan.kernel.updates;
+                    match before.as_ref().filter(|old| updates && old.nnz() == len) {
                         Some(old) => array(old.values()),
+                        None if updates => array(&self.unfilled(len)?),
                         None => ArrayData::zeros(dtype, len as usize)
                             .map_err(|_| StorageError::overflow("the memory of the interpreter"))?,
                     }

@@ -14,17 +14,19 @@
 //! Then the levels are built as in packing. A target of dense levels needs no sort: each value goes to its place.
 //!
 //! Zeros with which dense levels of the source filled up (all bytes zero) are left out, unless the target is dense
-//! throughout. Zeros that a compressed format stores are entries, and stay.
+//! throughout. Zeros that a compressed format stores are entries, and stay. A tensor with another fill value than 0 is
+//! masked on the way ([`crate::fill`]).
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{DType, Format, Map, Recovery, Term};
+use lacunar_formats::{DType, Format, Map, Recovery, Scalar, Term};
 
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::cast;
 use crate::dispatch::with_word;
 use crate::error::StorageError;
+use crate::fill::cast_scalar;
 use crate::forms::Form;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
@@ -50,6 +52,9 @@ impl Tensor {
             return Ok(self.try_clone()?);
         }
         check_type(self.dtype(), format)?;
+        if !self.fill().is_zero() {
+            return self.convert_filled(format);
+        }
         let padded = self.format().is_padded();
         let made = if self.format().is_plain() { None } else { Some(self.to_plain()?) };
         let source = made.as_ref().unwrap_or(self);
@@ -147,9 +152,10 @@ impl Tensor {
     /// A pattern cannot be stored in the format, or the system refused the memory.
     pub fn cast(&self, dtype: DType) -> Result<Tensor, StorageError> {
         check_type(dtype, self.format())?;
-        let levels = self.levels().iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
-        let values = cast::cast(self.values(), dtype)?;
-        Ok(Tensor::assemble(self.dims().to_vec(), self.format().clone(), levels, values))
+        let zero = Scalar::zero(dtype);
+        let fill = if self.fill().is_zero() { zero } else { cast_scalar(self.fill(), dtype)? };
+        let fill = if fill.is_zero() { zero } else { fill };
+        Ok(self.with_values(cast::cast(self.values(), dtype)?, fill)?)
     }
 }
 

@@ -19,7 +19,7 @@
 //! assert_eq!(csr.values().as_slice::<f64>(), Some(&[6.0, 12.0][..]));
 //! ```
 
-use lacunar_formats::{DType, Format, One};
+use lacunar_formats::{DType, Format, One, Scalar};
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
@@ -38,6 +38,7 @@ pub struct Tensor {
     format: Format,
     levels: Vec<LevelStorage>,
     values: Buffer,
+    fill: Scalar,
 }
 
 impl Tensor {
@@ -111,7 +112,13 @@ impl Tensor {
 
     /// Puts together what has been checked or built to fit.
     pub(crate) fn assemble(dims: Vec<u64>, format: Format, levels: Vec<LevelStorage>, values: Buffer) -> Tensor {
-        Tensor { dims, format, levels, values }
+        let fill = Scalar::zero(values.dtype());
+        Tensor { dims, format, levels, values, fill }
+    }
+
+    /// The same tensor with a fill value of its type.
+    pub(crate) fn filled(self, fill: Scalar) -> Tensor {
+        Tensor { fill, ..self }
     }
 
     /// The size of each dimension.
@@ -142,6 +149,11 @@ impl Tensor {
     /// The values, one for each position of the innermost level.
     pub fn values(&self) -> &Buffer {
         &self.values
+    }
+
+    /// The value of every element that is not stored; 0 unless said otherwise ([`Tensor::with_fill`]).
+    pub fn fill(&self) -> Scalar {
+        self.fill
     }
 
     /// The values, for writing. Their number is fixed.
@@ -235,11 +247,10 @@ impl Tensor {
     /// # Errors
     /// The system refused the memory.
     pub fn try_clone(&self) -> Result<Tensor, AllocError> {
-        let levels = self.levels.iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
-        Ok(Tensor::assemble(self.dims.clone(), self.format.clone(), levels, self.values.try_clone()?))
+        self.with_values(self.values.try_clone()?, self.fill)
     }
 
-    /// All elements in row-major order, zeros where nothing is stored.
+    /// All elements in row-major order, the fill value where nothing is stored.
     ///
     /// # Errors
     /// `T` is not the element type, or the system refused the memory.
@@ -249,7 +260,7 @@ impl Tensor {
         dense.values().as_slice::<T>().map(<[T]>::to_vec).ok_or(StorageError::Type { what, found, expected })
     }
 
-    /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The zeros that
+    /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The fill values that
     /// dense levels store are entries like others.
     ///
     /// # Errors
@@ -258,7 +269,8 @@ impl Tensor {
         self.entries(false)
     }
 
-    /// The stored entries; without those all bytes of whose value are zero, if it is `padded` with them.
+    /// The stored entries; without those all bytes of whose value are zero, if it is `padded` with them (and the fill value
+    /// is zero).
     pub(crate) fn entries(&self, padded: bool) -> Result<Coo, StorageError> {
         if !self.format.is_plain() {
             return self.to_plain()?.entries(padded);

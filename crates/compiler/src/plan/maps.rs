@@ -135,7 +135,9 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
         let Some(map) = program.tensors[access.tensor].format.map() else { continue };
         let distinct = key.vars.iter().enumerate().all(|(k, var)| !key.vars[..k].contains(var));
         let other_result = access.tensor != statement.lhs.tensor;
-        let slots = map.ordinal().is_none() || is_linear(&statement.rhs, access);
+        // What fills up slots is added to nothing only if it is 0.
+        let unfilled = program.tensors[key.tensor].fill().is_zero();
+        let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
         if distinct && other_result && slots && !found.contains(&key) {
             found.push(key);
         }

@@ -393,6 +393,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         nnz: None,
         heaviest: None,
         view: None,
+        fill: None,
         span: part.span,
     })
 }

@@ -8,8 +8,8 @@
 //! `f16` is `f32(A(i)) * f32(x(i))` and makes an `f16` of an open result. It is rounded where it is assigned, once.
 
 use lacunar_base::Span;
-use lacunar_formats::{DType, Kind};
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, ReduceOp, TensorId, UnaryFn};
+use lacunar_formats::{DType, Kind, Scalar};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, Program, ReduceOp, TensorId, UnaryFn};
 
 use super::super::ast::{self, BinaryOp, Number, Statement};
 use super::super::declarations::Declarations;
@@ -19,6 +19,20 @@ use super::names::{Meaning, Names, meaning};
 /// The declared type of a tensor, or the one that inputs have by default.
 pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
     declarations.dtypes.get(name).copied().unwrap_or(DType::F64)
+}
+
+/// Sets the fill values that are declared. They are converted to the types of their tensors, which are known.
+pub(super) fn fill(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
+    for id in program.tensors.handles() {
+        let tensor = &mut program.tensors[id];
+        let (name, span, dtype) = (&tensor.name, tensor.span, tensor.dtype);
+        let Some(declared) = declarations.fills.get(name) else { continue };
+        match declared.to(dtype) {
+            // Zeros of either sign are 0.
+            Some(fill) => tensor.fill = Some(if fill.is_zero() { Scalar::zero(dtype) } else { fill }),
+            None => errors.push(Error::Fill { name: name.clone(), span, value: declared.to_string(), dtype }),
+        }
+    }
 }
 
 /// Gives types to the statements of a program, in order.
