@@ -120,7 +120,7 @@ static void prepare(peer_tensor *t, int count, const char *wanted) {
             x = full_vector(&t[k]);
             continue;
         }
-        inputs[k] = t[k].levels[1].compressed ? sparse(&t[k]) : full(&t[k]);
+        inputs[k] = t[k].levels[1].kind == LEVEL_COMPRESSED ? sparse(&t[k]) : full(&t[k]);
         must(GrB_Matrix_wait(inputs[k], GrB_MATERIALIZE));
     }
     int transposes = is_kernel(kernel, "csr-csc");

@@ -42,7 +42,7 @@ static void prepare(peer_tensor *tensors, int count, const char *wanted) {
     must(rsb_lib_init(RSB_NULL_INIT_OPTIONS));
     double start = now_ms();
     for (int k = 1; k < count; k++)
-        if (t[k].order == 2 && t[k].levels[1].compressed) inputs[k] = blocks(&t[k]);
+        if (t[k].order == 2 && t[k].levels[1].kind == LEVEL_COMPRESSED) inputs[k] = blocks(&t[k]);
     if (is_variant(kernel, "tuned")) {
         rsb_coo_idx_t stride_b = layout() == RSB_FLAG_WANT_ROW_MAJOR_ORDER ? width() : t[2].dims[0];
         rsb_coo_idx_t stride_c = layout() == RSB_FLAG_WANT_ROW_MAJOR_ORDER ? width() : t[0].dims[0];

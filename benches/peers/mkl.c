@@ -5,6 +5,8 @@
  *   spgemm     C = A A             its rows not sorted; :sorted with mkl_sparse_order; :sp2m by the two-stage function
  *   add, add3  C = A + B, D = A + B + C (two additions)
  *   csr-csc    A by columns, by mkl_sparse_convert_csr of the transpose
+ *   coo-csr    A by rows, of a list, by mkl_sparse_convert_csr
+ *   csr-bcsr   A in blocks of the size that the result says, by mkl_sparse_convert_bsr
  */
 #include <mkl.h>
 
@@ -37,10 +39,14 @@ static void prepare(peer_tensor *tensors, int count, const char *wanted) {
     t = tensors;
     kernel = wanted;
     for (int k = 1; k < count; k++) {
-        if (t[k].order != 2 || !t[k].levels[1].compressed) continue;
-        int32_t *pos = t[k].levels[1].pos;
-        must(mkl_sparse_d_create_csr(&inputs[k], SPARSE_INDEX_BASE_ZERO, t[k].dims[0], t[k].dims[1], pos, pos + 1,
-                                     t[k].levels[1].crd, t[k].vals));
+        if (t[k].order != 2 || t[k].levels[1].kind == LEVEL_DENSE) continue;
+        int32_t *pos = t[k].levels[1].pos, *crd = t[k].levels[1].crd;
+        if (t[k].levels[1].kind == LEVEL_SINGLETON)
+            must(mkl_sparse_d_create_coo(&inputs[k], SPARSE_INDEX_BASE_ZERO, t[k].dims[0], t[k].dims[1], t[k].values,
+                                         t[k].levels[0].crd, crd, t[k].vals));
+        else
+            must(mkl_sparse_d_create_csr(&inputs[k], SPARSE_INDEX_BASE_ZERO, t[k].dims[0], t[k].dims[1], pos, pos + 1,
+                                         crd, t[k].vals));
     }
     if (is_variant(kernel, "inspected")) inspect();
 }
@@ -72,6 +78,10 @@ static void compute(void) {
         must(mkl_sparse_d_add(plain, inputs[1], 1.0, inputs[2], &made));
     } else if (is_kernel(kernel, "add3")) {
         add_three();
+    } else if (is_kernel(kernel, "coo-csr")) {
+        must(mkl_sparse_convert_csr(inputs[1], plain, &made));
+    } else if (is_kernel(kernel, "csr-bcsr")) {
+        must(mkl_sparse_convert_bsr(inputs[1], t[0].levels[0].block, SPARSE_LAYOUT_ROW_MAJOR, plain, &made));
     } else if (is_kernel(kernel, "csr-csc")) {
         must(mkl_sparse_convert_csr(inputs[1], SPARSE_OPERATION_TRANSPOSE, &made));
     } else {
@@ -85,8 +95,14 @@ static void report(void) {
         return;
     }
     sparse_index_base_t base;
-    MKL_INT rows, columns, *begin, *end, *crd;
+    MKL_INT rows, columns, size, *begin, *end, *crd;
     double *vals;
+    if (is_kernel(kernel, "csr-bcsr")) {
+        sparse_layout_t layout;
+        must(mkl_sparse_d_export_bsr(made, &base, &layout, &rows, &columns, &size, &begin, &end, &crd, &vals));
+        report_blocks(rows, size, begin, end, crd, vals);
+        return;
+    }
     must(mkl_sparse_d_export_csr(made, &base, &rows, &columns, &begin, &end, &crd, &vals));
     report_rows(rows, begin, end, crd, vals, is_kernel(kernel, "csr-csc"));
 }

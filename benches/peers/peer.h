@@ -14,10 +14,14 @@
  * The number of threads is in the environment (OMP_NUM_THREADS and the like). All numbers in the file are in the
  * machine's byte order:
  *
- *   "LACUNAR2", u64 number of tensors; of each tensor:
- *     u64 order, u64 sizes[order], u64 mode order[order]
- *     of each level: u64 kind (0 dense, 1 compressed); if compressed: u64 n, i32 pos[n], u64 m, i32 crd[m]
+ *   "LACUNAR3", u64 number of tensors; of each tensor:
+ *     u64 order, u64 sizes[order], u64 number of levels
+ *     of each level: u64 kind (0 dense, 1 compressed, 2 singleton), u64 dimension,
+ *       u64 block: the size of the blocks, where the level stores a block's number or the place inside; else 0
+ *       if compressed: u64 n, i32 pos[n]; if compressed or singleton: u64 m, i32 crd[m]
  *     u64 n, f64 values[n]; of the result only n, which is 0 where it is to be assembled
+ *
+ * A level that stores a diagonal's number has the dimension that the number is of; only results have such levels.
  */
 #ifndef LACUNAR_PEER_H
 #define LACUNAR_PEER_H
@@ -30,18 +34,22 @@
 #include <time.h>
 
 #define MAX_ORDER 8
+#define MAX_LEVELS 16
 #define MAX_TENSORS 8
 
+enum { LEVEL_DENSE, LEVEL_COMPRESSED, LEVEL_SINGLETON };
+
 typedef struct {
-    int compressed;
+    int kind;
+    int32_t block;
     int64_t positions, coordinates;
     int32_t *pos, *crd;
 } peer_level;
 
 typedef struct {
-    int order;
-    int32_t dims[MAX_ORDER], mode_order[MAX_ORDER];
-    peer_level levels[MAX_ORDER];
+    int order, depth;
+    int32_t dims[MAX_ORDER], mode_order[MAX_LEVELS];
+    peer_level levels[MAX_LEVELS];
     int64_t values;
     double *vals;
 } peer_tensor;
@@ -108,14 +116,17 @@ static void read_tensor(FILE *file, peer_tensor *tensor, int is_result) {
     tensor->order = (int)read_number(file);
     if (tensor->order > MAX_ORDER) fail("a tensor of too many dimensions");
     for (int d = 0; d < tensor->order; d++) tensor->dims[d] = (int32_t)read_number(file);
-    for (int l = 0; l < tensor->order; l++) tensor->mode_order[l] = (int32_t)read_number(file);
-    for (int l = 0; l < tensor->order; l++) {
+    tensor->depth = (int)read_number(file);
+    if (tensor->depth > MAX_LEVELS) fail("a tensor of too many levels");
+    for (int l = 0; l < tensor->depth; l++) {
         peer_level *level = &tensor->levels[l];
-        level->compressed = (int)read_number(file);
-        if (level->compressed) {
+        level->kind = (int)read_number(file);
+        tensor->mode_order[l] = (int32_t)read_number(file);
+        level->block = (int32_t)read_number(file);
+        if (level->kind == LEVEL_COMPRESSED)
             level->pos = (int32_t *)read_array(file, sizeof(int32_t), &level->positions);
+        if (level->kind != LEVEL_DENSE)
             level->crd = (int32_t *)read_array(file, sizeof(int32_t), &level->coordinates);
-        }
     }
     if (!is_result) {
         tensor->vals = (double *)read_array(file, sizeof(double), &tensor->values);
@@ -149,19 +160,20 @@ static void stored(double value, const int64_t *coordinates, int order) {
     seen.placed += value * weight(coordinates, order);
 }
 
-/* Reports a tensor: the part below a position of a level. */
+/* Reports a tensor of dense and compressed levels, each of a dimension: the part below a position of a level. */
 static inline void report_level(const peer_tensor *tensor, int level, int64_t position, int64_t *coordinates) {
-    if (level == tensor->order) {
+    if (level == tensor->depth) {
         stored(tensor->vals[position], coordinates, tensor->order);
         return;
     }
     int dimension = tensor->mode_order[level];
     const peer_level *arrays = &tensor->levels[level];
-    int64_t begin = arrays->compressed ? arrays->pos[position] : 0;
-    int64_t end = arrays->compressed ? arrays->pos[position + 1] : tensor->dims[dimension];
+    int compressed = arrays->kind == LEVEL_COMPRESSED;
+    int64_t begin = compressed ? arrays->pos[position] : 0;
+    int64_t end = compressed ? arrays->pos[position + 1] : tensor->dims[dimension];
     for (int64_t p = begin; p < end; p++) {
-        coordinates[dimension] = arrays->compressed ? arrays->crd[p] : p;
-        report_level(tensor, level + 1, arrays->compressed ? p : position * end + p, coordinates);
+        coordinates[dimension] = compressed ? arrays->crd[p] : p;
+        report_level(tensor, level + 1, compressed ? p : position * end + p, coordinates);
     }
 }
 
@@ -182,6 +194,18 @@ static inline void report_rows(int64_t rows, const int32_t *begin, const int32_t
         }
 }
 
+/* Reports a matrix of square blocks of `size` rows, stored by rows; those of a row of blocks begin at `begin[row]` and end
+ * before `end[row]`. */
+static inline void report_blocks(int64_t rows, int64_t size, const int32_t *begin, const int32_t *end, const int32_t *crd,
+                                 const double *vals) {
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t p = begin[row]; p < end[row]; p++)
+            for (int64_t inside = 0; inside < size * size; inside++) {
+                int64_t coordinates[2] = {row * size + inside / size, crd[p] * size + inside % size};
+                stored(vals[p * size * size + inside], coordinates, 2);
+            }
+}
+
 /* ---- requests ---- */
 
 static void answer_check(void) {
@@ -199,7 +223,7 @@ int main(int argc, char **argv) {
     FILE *file = fopen(argv[1], "rb");
     if (!file) fail("the file of tensors can't be opened");
     read_bytes(file, magic, sizeof magic);
-    if (memcmp(magic, "LACUNAR2", sizeof magic) != 0) fail("this is no file of tensors");
+    if (memcmp(magic, "LACUNAR3", sizeof magic) != 0) fail("this is no file of tensors");
     uint64_t count = read_number(file);
     if (count > MAX_TENSORS) fail("too many tensors");
     for (uint64_t t = 0; t < count; t++) read_tensor(file, &tensors[t], t == 0);

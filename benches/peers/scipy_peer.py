@@ -2,11 +2,12 @@
 
     spmv       y = A x            spmm   C = A B, B and C dense by rows     spgemm     C = A A
     add, add3  A + B, A + B + C   sddmm  A .* (D E') at A's places          triangles  the sum of (L L) .* L
-    csr-csc    A by columns
+    csr-csc    A by columns       coo-csr, csr-bcsr, csr-dia   A by rows, of a list; in blocks; along diagonals
 
 SciPy runs these on one thread, however many there are.
 """
 
+import functools
 import struct
 import sys
 import time
@@ -15,19 +16,22 @@ import numpy as np
 import scipy.sparse as sp
 
 FACTORS = np.array([1, 31, 577, 97, 211, 401, 13, 7], dtype=np.int64)
+# Kinds of levels.
+DENSE, COMPRESSED, SINGLETON = range(3)
 # Entries that are weighed at once, so that checks take little memory.
 CHUNK = 1 << 22
 
 
 class Tensors:
-    """Reads a file of tensors: `shapes[0]` and `mode_orders[0]` are the result's, `arrays[k]` an input."""
+    """Reads a file of tensors: `inputs` are the operands, `blocks` the sizes of the result's blocks if it has any."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
-            assert file.read(8) == b"LACUNAR2", "this is no file of tensors"
+            assert file.read(8) == b"LACUNAR3", "this is no file of tensors"
             self.file = file
             count = self.number()
-            self.arrays = [self.tensor(is_result=k == 0) for k in range(count)]
+            self.blocks = self.result()
+            self.inputs = [self.operand() for _ in range(count - 1)]
 
     def number(self):
         return struct.unpack("=Q", self.file.read(8))[0]
@@ -35,19 +39,36 @@ class Tensors:
     def array(self, dtype):
         return np.fromfile(self.file, dtype=dtype, count=self.number())
 
-    def tensor(self, is_result):
-        order = self.number()
-        sizes = [self.number() for _ in range(order)]
-        modes = [self.number() for _ in range(order)]
-        levels = [(self.array(np.int32), self.array(np.int32)) if self.number() else None for _ in range(order)]
-        if is_result:
-            self.number()
-            return None
+    def shape(self):
+        """The sizes of a tensor, and of each level its kind, its dimension, its block and its arrays."""
+        sizes = [self.number() for _ in range(self.number())]
+        return sizes, [self.level() for _ in range(self.number())]
+
+    def level(self):
+        kind, dimension, block = (self.number() for _ in range(3))
+        pos = self.array(np.int32) if kind == COMPRESSED else None
+        crd = self.array(np.int32) if kind != DENSE else None
+        return kind, dimension, block, pos, crd
+
+    def result(self):
+        _, levels = self.shape()
+        self.number()
+        sizes = [block for _, _, block, _, _ in levels if block]
+        return sizes[: len(sizes) // 2]
+
+    def operand(self):
+        sizes, levels = self.shape()
         values = self.array(np.float64)
-        if all(level is None for level in levels):
+        kinds = [kind for kind, *_ in levels]
+        if all(kind == DENSE for kind in kinds):
             return values.reshape(sizes)
-        assert order == 2 and modes == [0, 1] and levels[0] is None, "not a matrix by rows"
-        pos, crd = levels[1]
+        assert [dimension for _, dimension, *_ in levels] == [0, 1], "not a matrix by rows"
+        pos, crd = levels[1][3:]
+        if kinds == [COMPRESSED, SINGLETON]:
+            listed = sp.coo_array((values, (levels[0][4], crd)), shape=sizes)
+            listed.has_canonical_format = True
+            return listed
+        assert kinds == [DENSE, COMPRESSED], "neither a list nor compressed rows"
         matrix = sp.csr_array((values, crd, pos), shape=sizes)
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
@@ -71,6 +92,9 @@ KERNELS = {
     "add": lambda a, b: a + b,
     "add3": lambda a, b, c: a + b + c,
     "csr-csc": lambda a: a.tocsc(),
+    "coo-csr": lambda a: a.tocsr(),
+    "csr-bcsr": lambda a, blocks: a.tobsr(blocks),
+    "csr-dia": lambda a: a.todia(),
     "triangles": lambda low: np.float64((low @ low).multiply(low).sum()),
     "sddmm": sampled,
 }
@@ -91,17 +115,18 @@ def weighed(values, *coordinates):
 
 def described(result):
     if sp.issparse(result):
-        outer = np.repeat(np.arange(len(result.indptr) - 1, dtype=np.int32), np.diff(result.indptr))
-        places = (outer, result.indices) if result.format == "csr" else (result.indices, outer)
-        return weighed(result.data, *places)
+        listed = result.tocoo(copy=False)
+        return weighed(listed.data, *listed.coords)
     result = np.asarray(result)
     return weighed(result.ravel(), *(place.ravel() for place in np.indices(result.shape, dtype=np.int32)))
 
 
 def main():
     path, kernel = sys.argv[1:]
-    compute = KERNELS[kernel]
-    inputs = Tensors(path).arrays[1:]
+    tensors = Tensors(path)
+    compute, inputs = KERNELS[kernel], tensors.inputs
+    if tensors.blocks:
+        compute = functools.partial(compute, blocks=tuple(tensors.blocks))
     print("ready 0", flush=True)
     for line in sys.stdin:
         request, *count = line.split()

@@ -25,7 +25,7 @@ static void fill(taco_tensor_t *to, peer_tensor *from) {
     to->mode_types = (taco_mode_t *)calloc(MAX_ORDER, sizeof(taco_mode_t));
     to->indices = (uint8_t ***)calloc(MAX_ORDER, sizeof(uint8_t **));
     for (int l = 0; l < from->order; l++) {
-        to->mode_types[l] = from->levels[l].compressed ? taco_mode_sparse : taco_mode_dense;
+        to->mode_types[l] = from->levels[l].kind == LEVEL_COMPRESSED ? taco_mode_sparse : taco_mode_dense;
         to->indices[l] = (uint8_t **)calloc(2, sizeof(uint8_t *));
         to->indices[l][0] = (uint8_t *)from->levels[l].pos;
         to->indices[l][1] = (uint8_t *)from->levels[l].crd;

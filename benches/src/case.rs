@@ -1,11 +1,12 @@
 //! A kernel on an input: its tensors, packed.
 
-use anyhow::{Context, Result, bail, ensure};
-use lacunar::{DType, DynTensor, Format, FormatSpec};
+use anyhow::{Context, Result, bail};
+use lacunar::{DType, DynTensor, Format};
 use lacunar_runtime::random::{Generator, generate};
 
 use crate::data::{Entries, Source};
-use crate::definition::{Definition, Origin, Per, Size, TensorDefinition};
+use crate::definition::{Definition, Origin, Per, Size};
+use crate::fill;
 
 /// A kernel with its operands.
 pub struct Case<'a> {
@@ -19,6 +20,8 @@ pub struct Case<'a> {
     pub result_format: Format,
     /// The sizes of the result.
     pub result_dims: Vec<u64>,
+    /// The number of values that the result stores, zeros included, where its format has a map.
+    filled: Option<u64>,
     /// The operands, in order of their first occurrence in the expression.
     pub inputs: Vec<(&'a str, DynTensor)>,
 }
@@ -32,7 +35,7 @@ impl<'a> Case<'a> {
         }
         let mut packed: Vec<(&str, DynTensor)> = Vec::new();
         for name in definition.inputs() {
-            let tensor = make(&definition.tensors[name], entries, &packed)
+            let tensor = make(definition, name, entries, &packed)
                 .with_context(|| format!("the tensor `{name}` can't be made"))?;
             packed.push((name, tensor));
         }
@@ -40,14 +43,24 @@ impl<'a> Case<'a> {
             return Ok(None);
         }
         let result_dims = result_dims(definition, &packed)?;
-        let result_format = format(&definition.tensors[definition.result()])?;
+        let result_format = definition.format(definition.result())?;
         let size = result_dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
         let too_large = |largest| size.is_none_or(|size| size > largest);
         if result_format.is_dense() && definition.largest_result.is_some_and(too_large) {
             return Ok(None);
         }
+        if definition.whole_blocks && !fill::has_whole_blocks(&result_format, &result_dims) {
+            return Ok(None);
+        }
+        let filled = result_format.map().map(|_| fill::stored_values(&result_format, &entries.coo)).transpose()?;
+        let of_each = filled.map(|values| values as f64 / entries.coo.len().max(1) as f64);
+        if let (Some(largest), Some(of_each)) = (definition.largest_fill, of_each)
+            && of_each > largest
+        {
+            return Ok(None);
+        }
         let (input, series) = (source.name(), source.series());
-        Ok(Some(Case { definition, input, series, result_format, result_dims, inputs: packed }))
+        Ok(Some(Case { definition, input, series, result_format, result_dims, filled, inputs: packed }))
     }
 
     /// The number of stored values of the first operand, which comes from the file.
@@ -55,11 +68,12 @@ impl<'a> Case<'a> {
         self.inputs.first().map_or(0, |(_, tensor)| tensor.nnz())
     }
 
-    /// Bytes of all operands, and of a result of `values` values: what has to be read and written at least.
+    /// Bytes of all operands, and of a result of `values` values, or of those that fill it up: what has to be read and written
+    /// at least.
     pub fn bytes(&self, values: u64) -> u64 {
         let compressed = self.result_format.levels().last().is_some_and(|level| level.letter() == 's');
         let each = if compressed { 12 } else { 8 };
-        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + each * values
+        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + each * self.filled.unwrap_or(values)
     }
 
     /// The operations that the kernel takes by its definition.
@@ -74,19 +88,14 @@ impl<'a> Case<'a> {
     }
 }
 
-fn format(definition: &TensorDefinition) -> Result<Format> {
-    let spec: FormatSpec = definition.format.parse()?;
-    Ok(spec.resolve(definition.order())?)
-}
-
-fn make(definition: &TensorDefinition, entries: &Entries, before: &[(&str, DynTensor)]) -> Result<DynTensor> {
-    let format = format(definition)?;
-    match definition.from {
+fn make(definition: &Definition, name: &str, entries: &Entries, before: &[(&str, DynTensor)]) -> Result<DynTensor> {
+    let (format, tensor) = (definition.format(name)?, &definition.tensors[name]);
+    match tensor.from {
         Some(Origin::File) => entries.pack(&format),
-        Some(Origin::Shifted) => entries.pack_shifted(&format, definition.by),
+        Some(Origin::Shifted) => entries.pack_shifted(&format, tensor.by),
         Some(Origin::Lower) => entries.pack_lower(&format),
         Some(Origin::Random) => {
-            let dims = definition.dims.iter().map(|size| resolve(size, before)).collect::<Result<Vec<u64>>>()?;
+            let dims = tensor.dims.iter().map(|size| resolve(size, before)).collect::<Result<Vec<u64>>>()?;
             Ok(generate(&Generator::Rand, dims, DType::F64, &format, 42)?)
         }
         None => bail!("an operand needs `from`"),
@@ -109,23 +118,16 @@ fn resolve(size: &Size, tensors: &[(&str, DynTensor)]) -> Result<u64> {
 
 /// The sizes of the result: those of its index variables in the operands.
 fn result_dims(definition: &Definition, inputs: &[(&str, DynTensor)]) -> Result<Vec<u64>> {
-    let variables = |name: &str| -> Option<Vec<&str>> {
-        let (_, rest) = definition.expression.split_once(&format!("{name}("))?;
-        let (inside, _) = rest.split_once(')')?;
-        Some(inside.split(',').map(str::trim).collect())
-    };
     let mut dims = Vec::new();
-    for variable in variables(definition.result()).unwrap_or_default() {
+    for variable in definition.variables(definition.result()) {
         let size = inputs.iter().find_map(|(name, tensor)| {
-            let place = variables(name)?.iter().position(|other| *other == variable)?;
+            let place = definition.variables(name).iter().position(|other| *other == variable)?;
             tensor.dims().get(place).copied()
         });
         // An operand that occurs twice, as in `A(i,k) * A(k,j)`, is square: any of its dimensions will do.
         let size = size.or_else(|| inputs.first().and_then(|(_, tensor)| tensor.dims().last().copied()));
         dims.push(size.with_context(|| format!("the size of `{variable}` is unknown"))?);
     }
-    let order = definition.tensors[definition.result()].order();
-    ensure!(dims.len() == order, "the result's format has another order");
     Ok(dims)
 }
 
@@ -137,4 +139,38 @@ fn products_of_square(matrix: &DynTensor) -> u64 {
     let (Some((pos, crd)), true) = (arrays, square) else { return u64::MAX };
     let length = |row: u32| u64::from(pos[row as usize + 1] - pos[row as usize]);
     crd.iter().map(|&row| length(row)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lacunar_runtime::Values;
+
+    /// A conversion to a format, under conditions, of a matrix of one diagonal.
+    fn bytes(format: &str, conditions: &str, size: u64) -> Option<u64> {
+        let text = format!(
+            "name = 'a'\nexpression = 'B(i,j) = A(i,j)'\nwork = {{ per = 'entry', flops = 0 }}\n{conditions}\n\
+             [tensors]\nA = {{ format = 'coo', from = 'file' }}\nB = {{ format = '{format}' }}"
+        );
+        let definition: Definition = toml::from_str(&text).expect("well-formed");
+        let mut coo = lacunar::Coo::empty(vec![size, size], DType::F64);
+        for place in 0..size {
+            coo.coords.iter_mut().for_each(|column| column.push(place));
+        }
+        coo.values = Values::F64(vec![1.0; size as usize]);
+        let source = Source::Tensor("diagonal", [0; 3], 0);
+        let case = Case::new(&definition, &source, &Entries { coo }).expect("it can be packed");
+        case.map(|case| case.bytes(case.nnz()))
+    }
+
+    #[test]
+    fn inputs_that_blocks_and_diagonals_do_not_suit_are_left_out() {
+        let operand = |size: u64| 16 * size + 8;
+        assert_eq!(bytes("csr", "largest_fill = 0.5", 9), Some(operand(9) + 9 * 12));
+        assert_eq!(bytes("bcsr(3,3)", "largest_fill = 3.0", 9), Some(operand(9) + 27 * 8));
+        assert_eq!(bytes("bcsr(3,3)", "largest_fill = 2.9", 9), None);
+        assert_eq!(bytes("bcsr(3,3)", "whole_blocks = true", 9), Some(operand(9) + 27 * 8));
+        assert_eq!(bytes("bcsr(3,3)", "whole_blocks = true", 10), None);
+        assert_eq!(bytes("dia", "largest_fill = 1.0", 10), Some(operand(10) + 10 * 8));
+    }
 }

@@ -4,9 +4,14 @@
 //! name = "spmv"
 //! expression = "y(i) = A(i,j) * x(j)"
 //! work = { per = "entry", flops = 2 }    # how many operations it takes, by its definition
+//! # Inputs that are not for the kernel:
+//! largest_result = 1_000_000             # a dense result of more values
+//! largest_square = 1_000_000             # no square matrix, or more products in its square
+//! largest_fill = 3.0                     # in blocks, along diagonals: more stored values for each entry, zeros included
+//! whole_blocks = true                    # a size that is no multiple of the result's blocks
 //!
 //! [tensors.y]                # the result: a tensor that comes from nowhere
-//! format = "d"               # level letters, as `-f` takes them
+//! format = "d"               # as `-f` takes it: level letters, `csr`, `bcsr(3,3)`
 //! [tensors.A]
 //! format = "ds"
 //! from = "file"              # the input; inputs of another order are left out
@@ -27,6 +32,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use lacunar::{Format, FormatSpec};
 use serde::Deserialize;
 
 /// A kernel to be measured.
@@ -43,6 +49,11 @@ pub struct Definition {
     pub largest_result: Option<u64>,
     /// Leave out matrices that are not square, or whose square takes more products than this.
     pub largest_square: Option<u64>,
+    /// Leave out inputs of which the result, in a format with a map, stores more values than so many for each entry.
+    pub largest_fill: Option<f64>,
+    /// Leave out inputs whose sizes are not multiples of the sizes of the result's blocks.
+    #[serde(default)]
+    pub whole_blocks: bool,
     /// By peer: the variants of the kernel that its program has.
     #[serde(default)]
     pub peers: BTreeMap<String, Vec<String>>,
@@ -95,7 +106,7 @@ pub struct Taco {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TensorDefinition {
-    /// Level letters, with an order of the modes if it is not that of the dimensions: `ds:1,0`.
+    /// Level letters, with an order of the modes if it is not that of the dimensions, or a name: `ds:1,0`, `bcsr(3,3)`.
     pub format: String,
     /// Where it comes from; the result comes from nowhere.
     pub from: Option<Origin>,
@@ -109,13 +120,6 @@ pub struct TensorDefinition {
 
 fn one() -> u64 {
     1
-}
-
-impl TensorDefinition {
-    /// The number of dimensions.
-    pub fn order(&self) -> usize {
-        self.format.split(':').next().unwrap_or_default().len()
-    }
 }
 
 /// Where an input comes from.
@@ -190,10 +194,27 @@ impl Definition {
         inputs
     }
 
+    /// The index variables of the first access to a tensor; none of a scalar.
+    pub fn variables(&self, name: &str) -> Vec<&str> {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let after = |(at, _): (usize, &str)| {
+            let whole = !self.expression[..at].ends_with(is_word);
+            self.expression[at + name.len()..].strip_prefix('(').filter(|_| whole)
+        };
+        let inside = self.expression.match_indices(name).find_map(after).and_then(|rest| rest.split_once(')'));
+        inside.map(|(inside, _)| inside.split(',').map(str::trim).collect()).unwrap_or_default()
+    }
+
+    /// How a tensor is stored.
+    pub fn format(&self, name: &str) -> Result<Format> {
+        let tensor = self.tensors.get(name).with_context(|| format!("there is no tensor `{name}`"))?;
+        Ok(tensor.format.parse::<FormatSpec>()?.resolve(self.variables(name).len())?)
+    }
+
     /// The order of the tensors that come from the file.
     pub fn file_order(&self) -> usize {
-        let of_file = self.tensors.values().filter(|tensor| tensor.from.is_some_and(|from| from != Origin::Random));
-        of_file.map(TensorDefinition::order).max().unwrap_or(0)
+        let of_file = self.tensors.iter().filter(|(_, tensor)| tensor.from.is_some_and(|from| from != Origin::Random));
+        of_file.map(|(name, _)| self.variables(name).len()).max().unwrap_or(0)
     }
 }
 
@@ -208,8 +229,21 @@ mod tests {
         for definition in &definitions {
             assert_eq!(definition.inputs().len() + 1, definition.tensors.len(), "{}", definition.name);
             assert!(definition.file_order() > 0, "{}", definition.name);
+            for name in definition.tensors.keys() {
+                definition.format(name).unwrap_or_else(|error| panic!("{} {name}: {error}", definition.name));
+            }
             let other = definition.taco.as_ref().and_then(|taco| taco.expression.as_deref());
             assert!(other.is_none_or(|other| definition.inputs_of(other).len() == definition.inputs().len()));
         }
+    }
+
+    #[test]
+    fn variables_are_those_of_whole_names() {
+        let text =
+            "name = 'a'\nexpression = 'a = BA(i) * A(k, j, l)'\nwork = { per = 'entry', flops = 1 }\n[tensors]\n";
+        let definition: Definition = toml::from_str(text).expect("well-formed");
+        assert_eq!(definition.variables("A"), ["k", "j", "l"]);
+        assert_eq!(definition.variables("BA"), ["i"]);
+        assert!(definition.variables("a").is_empty());
     }
 }

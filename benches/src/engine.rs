@@ -1,7 +1,7 @@
 //! What computes a kernel, of ours or of others.
 
 use anyhow::{Context, Result};
-use lacunar::DynTensor;
+use lacunar::{DynTensor, Element};
 
 /// What came out, in numbers that can be compared: they do not depend on the order of storage, nor on stored zeros.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,15 +30,16 @@ impl Check {
 
     /// Of a tensor.
     pub fn of(tensor: &DynTensor) -> Result<Check> {
-        let values = tensor.values().as_slice::<f64>().context("the result is not of type f64")?;
+        let other_type = "the result is not of type f64";
         let mut check = Check::default();
         if tensor.format().is_dense() {
+            let values = tensor.values().as_slice::<f64>().context(other_type)?;
             let modes = tensor.format().mode_order();
             let steps: Vec<(u64, u64)> = modes.iter().map(|&mode| (tensor.dims()[mode], FACTORS[mode % 8])).collect();
             check.add_dense(&mut values.iter(), &steps, 0);
         } else {
             let coo = tensor.to_coo()?;
-            for (k, &value) in values.iter().enumerate() {
+            for (k, &value) in f64::unwrap(&coo.values).context(other_type)?.iter().enumerate() {
                 let terms = coo.coords.iter().zip(FACTORS.iter().cycle());
                 check.add(value, terms.map(|(column, factor)| (column.get(k).unwrap_or(0) + 1) * factor).sum());
             }
@@ -99,7 +100,8 @@ mod tests {
         let check = matrix(&entries, Format::csr());
         assert_eq!(check.values, 3);
         let csc = Format::csr().with_mode_order(vec![1, 0]).expect("two modes");
-        for format in [Format::dense(2), csc, Format::csf(2)] {
+        let blocks = Format::bcsr(2, 2).expect("two sizes");
+        for format in [Format::dense(2), csc, Format::csf(2), Format::coo(2), blocks, Format::dia()] {
             assert!(check.agrees(&matrix(&entries, format)));
         }
         assert!(!check.agrees(&matrix(&[(&[0, 1], 1.0), (&[1, 0], 2.0), (&[1, 2], 3.1)], Format::csr())));

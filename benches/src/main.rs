@@ -16,6 +16,7 @@ mod data;
 mod definition;
 mod densities;
 mod engine;
+mod fill;
 mod insertion;
 mod lacunar_engine;
 mod machine;

@@ -2,14 +2,15 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result, ensure};
-use lacunar::{DynTensor, Level};
+use anyhow::{Context, Result, bail, ensure};
+use lacunar::{DynTensor, Format};
+use lacunar_formats::{Level, LevelKind, Term};
 
 use crate::case::Case;
 
 /// Writes the result's shape and all operands.
 pub fn write(out: &mut impl Write, case: &Case) -> Result<()> {
-    out.write_all(b"LACUNAR2")?;
+    out.write_all(b"LACUNAR3")?;
     number(out, 1 + case.inputs.len() as u64)?;
     write_result(out, case)?;
     for (name, tensor) in &case.inputs {
@@ -21,23 +22,20 @@ pub fn write(out: &mut impl Write, case: &Case) -> Result<()> {
 /// A result: its shape alone, with the number of its values where it is dense.
 fn write_result(out: &mut impl Write, case: &Case) -> Result<()> {
     let format = &case.result_format;
-    write_shape(out, &case.result_dims, format.mode_order())?;
-    for &level in format.levels() {
-        number(out, u64::from(level != Level::DENSE))?;
-        if level != Level::DENSE {
-            number(out, 0)?;
-            number(out, 0)?;
-        }
+    write_shape(out, &case.result_dims, format)?;
+    for (&level, term) in format.levels().iter().zip(terms(format)) {
+        let arrays = write_level(out, level, term)?;
+        (0..arrays).try_for_each(|_| number(out, 0))?;
     }
     let values = if format.is_dense() { case.result_dims.iter().product() } else { 0 };
     number(out, values)
 }
 
 fn write_tensor(out: &mut impl Write, tensor: &DynTensor) -> Result<()> {
-    write_shape(out, tensor.dims(), tensor.format().mode_order())?;
-    for (level, arrays) in tensor.format().levels().iter().zip(tensor.levels()) {
-        ensure!([Level::DENSE, Level::COMPRESSED].contains(level), "its levels are neither dense nor compressed");
-        number(out, u64::from(*level == Level::COMPRESSED))?;
+    let format = tensor.format();
+    write_shape(out, tensor.dims(), format)?;
+    for ((&level, term), arrays) in format.levels().iter().zip(terms(format)).zip(tensor.levels()) {
+        write_level(out, level, term)?;
         for (_, array) in arrays.arrays() {
             let numbers = array.as_slice::<u32>().context("its indices are not of 32 bits")?;
             ensure!(numbers.iter().all(|&n| n <= i32::MAX as u32), "its indices are beyond 31 bits");
@@ -50,16 +48,37 @@ fn write_tensor(out: &mut impl Write, tensor: &DynTensor) -> Result<()> {
     Ok(())
 }
 
-fn write_shape(out: &mut impl Write, dims: &[u64], mode_order: &[usize]) -> Result<()> {
+/// What each level stores of the coordinates.
+fn terms(format: &Format) -> Vec<Term> {
+    match format.map() {
+        Some(map) => map.terms().to_vec(),
+        None => format.mode_order().iter().map(|&dimension| Term::Whole(dimension)).collect(),
+    }
+}
+
+/// What a level is. The number of its arrays, which follow.
+fn write_level(out: &mut impl Write, level: Level, term: Term) -> Result<usize> {
+    const KINDS: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
+    let kind = KINDS.iter().position(|kind| *kind == level.kind);
+    let kind = kind.context("its levels are other than dense, compressed and singleton")?;
+    let block = match term {
+        Term::Quotient(_, size) | Term::Remainder(_, size) => size,
+        Term::Whole(_) | Term::Difference(..) => 0,
+        Term::Ordinal(_) => bail!("it has slots"),
+    };
+    number(out, kind as u64)?;
+    number(out, term.dimension() as u64)?;
+    number(out, u64::from(block))?;
+    Ok(level.kind.info().parts.len())
+}
+
+fn write_shape(out: &mut impl Write, dims: &[u64], format: &Format) -> Result<()> {
     ensure!(dims.iter().all(|&size| size <= i32::MAX as u64), "a dimension is beyond 31 bits");
     number(out, dims.len() as u64)?;
     for &size in dims {
         number(out, size)?;
     }
-    for &dimension in mode_order {
-        number(out, dimension as u64)?;
-    }
-    Ok(())
+    number(out, format.levels().len() as u64)
 }
 
 fn number(out: &mut impl Write, number: u64) -> Result<()> {

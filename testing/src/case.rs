@@ -10,6 +10,7 @@
 //! formats = { A = "@matrix", x = ["dense", "sv"], y = "dense" }
 //!                                               # `*` in a format: each kind of level besides dense, compressed and singleton;
 //!                                               # `+`: those that hold any entries
+//! fill = { A = inf }                            # values of elements that are not stored; 0 where nothing is said
 //! dtypes = { A = "f32" }                        # `f64` where nothing is said; a list is a choice
 //! sizes = { i = 3, j = 4 }                      # of index variables
 //! inputs.x = [[0, 1.5], [3, -2]]                # coordinates, then the value
@@ -66,6 +67,9 @@ pub struct Case {
     /// Types of elements.
     #[serde(default)]
     pub dtypes: BTreeMap<String, Choice>,
+    /// Fill values.
+    #[serde(default)]
+    pub fill: BTreeMap<String, Value>,
     /// Sizes of index variables.
     #[serde(default)]
     pub sizes: BTreeMap<String, u64>,
@@ -237,6 +241,10 @@ impl Case {
             }
         }
         declarations = self.sizes.iter().fold(declarations, |all, (name, &size)| all.size(name, size));
+        for (name, value) in &self.fill {
+            let fill = fill(value).ok_or_else(|| format!("{value:?} is no fill value"))?;
+            declarations = declarations.fill(name, fill);
+        }
         let program = check(&self.expr, &declarations)?;
         for name in &self.wide {
             let tensor = program.tensors.iter().find(|(_, tensor)| tensor.name == *name);
@@ -289,6 +297,19 @@ impl Case {
             None => Ok(made(default, 0.4, false)),
         }
     }
+}
+
+/// A fill value, of whatever type it is written in.
+fn fill(value: &Value) -> Option<lacunar_formats::Scalar> {
+    let dtype = match value {
+        Value::Boolean(_) => DType::Bool,
+        Value::Integer(_) => DType::I64,
+        Value::String(_) => DType::U64,
+        Value::Float(_) => DType::F64,
+        Value::Array(_) => DType::C128,
+        Value::Datetime(_) | Value::Table(_) => return None,
+    };
+    Some(read_value(value, dtype)?.fill(dtype))
 }
 
 /// The sizes of a tensor, from its own dimensions or those of the variables it is used with.

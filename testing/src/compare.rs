@@ -1,13 +1,14 @@
 //! Comparing what an engine produced with what the oracle says: values, then storage.
 //!
-//! *Values* (where they are not moot): an entry that is absent equals a stored zero; NaN equals NaN; integers and truth values are exact; reals
+//! *Values* (where they are not moot): an entry that is absent equals a stored fill value; NaN equals NaN; integers and truth values are exact; reals
 //! may differ by rounding, judged by the largest number that occurred on the way to the value, because sums may be
 //! taken in any order.
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every
-//! coordinate whose value is not zero is stored, and none is stored that is not structurally present, except where the
+//! coordinate whose value is not the fill value is stored, and none is stored that is not structurally present, except where the
 //! format stores whole blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels,
-//! and a singleton below a level with unique coordinates).
+//! and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as well:
+//! workspaces are 0 where they hold nothing, which is then a value like others.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,8 @@ use crate::scalar::Scalar;
 /// How far a value of a type may be from the true one, relative to the numbers it was computed from.
 pub fn tolerance(dtype: DType) -> f64 {
     match dtype.part() {
+        DType::BF16 => 2e-2,
+        DType::F16 => 2e-3,
         DType::F32 => 1e-4,
         _ => 1e-9,
     }
@@ -58,13 +61,13 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
     if expected.dtype != actual.dtype {
         return Err(format!(" should have type {} and has {}", expected.dtype, actual.dtype));
     }
-    let zero = Scalar::zero(expected.dtype);
+    let fill = expected.fill;
     let both: BTreeMap<&Vec<u64>, ()> =
         expected.values.keys().chain(actual.values.keys()).map(|coordinate| (coordinate, ())).collect();
     for coordinate in both.into_keys().filter(|coordinate| !outcome.moot.contains(*coordinate)) {
         let scale = outcome.scale.get(coordinate).copied().unwrap_or(0.0);
-        let want = expected.values.get(coordinate).copied().unwrap_or(zero);
-        let have = actual.values.get(coordinate).copied().unwrap_or(zero);
+        let want = expected.values.get(coordinate).copied().unwrap_or(fill);
+        let have = actual.values.get(coordinate).copied().unwrap_or(fill);
         if !close(want, have, scale, expected.dtype) {
             return Err(format!("{coordinate:?} should be {want:?} and is {have:?}"));
         }
@@ -72,15 +75,22 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the stored coordinates of a result, given in the order they are stored in. `filled` says that zeros fill up the storage
-/// of an operand, which a kernel computes with: then zeros may be stored where the result has no entry.
+/// Checks the stored coordinates of a result, given in the order they are stored in. `filled` says that fill values fill up the
+/// storage of an operand, which a kernel computes with: then they may be stored where the result has no entry; `scheduled` that a
+/// schedule was given.
 ///
 /// # Errors
 /// The first fault, in words.
-pub fn storage(expected: &Outcome, format: &Format, actual: &Coo, filled: bool) -> Result<(), String> {
+pub fn storage(
+    expected: &Outcome,
+    format: &Format,
+    actual: &Coo,
+    (filled, scheduled): (bool, bool),
+) -> Result<(), String> {
     let mapped = format.map().is_some();
-    let allowed =
-        if mapped || pads(format) || has_blocks(format) { None } else { Some(expected.entries.stored_in(format)?) };
+    let fills = scheduled && !expected.entries.fill.is_zero();
+    let free = mapped || pads(format) || has_blocks(format) || fills;
+    let allowed = if free { None } else { Some(expected.entries.stored_in(format)?) };
     let mut before: Option<Vec<u64>> = None;
     let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();
     for (place, value) in scalars(&actual.values).into_iter().enumerate() {
@@ -101,7 +111,8 @@ pub fn storage(expected: &Outcome, format: &Format, actual: &Coo, filled: bool) 
         stored.insert(at, ());
     }
     let stray = |at: &&Vec<u64>| !stored.contains_key(*at) && !expected.moot.contains(*at);
-    let missing = expected.entries.values.iter().find(|(at, value)| !value.is_zero() && stray(at));
+    let filled = |value: &Scalar| close(*value, expected.entries.fill, 0.0, expected.entries.dtype);
+    let missing = expected.entries.values.iter().find(|(at, value)| !filled(value) && stray(at));
     match missing {
         Some((at, value)) => Err(format!("`{}` does not store {at:?}, which is {value:?}", expected.name)),
         None => Ok(()),
@@ -141,7 +152,7 @@ mod tests {
 
     fn check(expected: &[(u64, f64)], actual: &[(u64, f64)]) -> (bool, bool) {
         let (expected, actual) = (outcome(expected), outcome(actual).entries.to_coo());
-        (values(&expected, &actual).is_ok(), storage(&expected, &Format::sv(), &actual, false).is_ok())
+        (values(&expected, &actual).is_ok(), storage(&expected, &Format::sv(), &actual, (false, false)).is_ok())
     }
 
     #[test]
@@ -168,10 +179,10 @@ mod tests {
         let expected = outcome(&[(0, 1.0), (1, 1.0)]);
         let mut list = expected.entries.to_coo();
         list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 0]);
-        assert!(storage(&expected, &Format::sv(), &list, false).unwrap_err().contains("after"));
+        assert!(storage(&expected, &Format::sv(), &list, (false, false)).unwrap_err().contains("after"));
         list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 1]);
-        assert!(storage(&expected, &Format::sv(), &list, false).unwrap_err().contains("after"));
+        assert!(storage(&expected, &Format::sv(), &list, (false, false)).unwrap_err().contains("after"));
         list.coords[0] = lacunar_runtime::coo::Coordinates::U32(vec![1, 4]);
-        assert!(storage(&expected, &Format::sv(), &list, false).unwrap_err().contains("not below"));
+        assert!(storage(&expected, &Format::sv(), &list, (false, false)).unwrap_err().contains("not below"));
     }
 }

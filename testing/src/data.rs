@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 
 /// One value of a type; zero now and then if `zeros` says so.
 pub fn value(rng: &mut Rng, dtype: DType, zeros: bool) -> Scalar {
-    if zeros && rng.u8(..8) == 0 {
+    if zeros && rng.u8(..8) == 0 && dtype != DType::Pattern {
         return Scalar::zero(dtype);
     }
     let quarters = |rng: &mut Rng| {

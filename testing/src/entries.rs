@@ -1,10 +1,12 @@
 //! A tensor as its stored entries: a map from coordinates to values. What the oracle reads and writes.
 //!
-//! An entry that is in the map is *present*, also if its value is zero; any other is a structural zero.
+//! An entry that is in the map is *present*, also if its value is the fill value; any other is absent, and has the fill
+//! value.
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format, Level, LevelKind};
+use half::{bf16, f16};
+use lacunar_formats::{DType, Format, Level, LevelKind, One};
 use lacunar_notation::BinaryFn;
 use lacunar_runtime::Tensor;
 use lacunar_runtime::coo::{Coo, Coordinates};
@@ -22,6 +24,8 @@ pub struct Entries {
     pub dtype: DType,
     /// Coordinates and values.
     pub values: BTreeMap<Vec<u64>, Scalar>,
+    /// The value of all other elements.
+    pub fill: Scalar,
 }
 
 /// The largest number of entries that is made where every coordinate of a tensor has one.
@@ -30,7 +34,20 @@ pub const MAX_DENSE: u64 = 1 << 24;
 impl Entries {
     /// No entries.
     pub fn empty(dims: Vec<u64>, dtype: DType) -> Entries {
-        Entries { dims, dtype, values: BTreeMap::new() }
+        Entries { dims, dtype, values: BTreeMap::new(), fill: Scalar::zero(dtype) }
+    }
+
+    /// The same entries with another fill value.
+    pub fn with_fill(self, fill: Scalar) -> Entries {
+        Entries { fill, ..self }
+    }
+
+    /// The entries as a tensor.
+    ///
+    /// # Errors
+    /// The format cannot hold them.
+    pub fn packed(&self, format: &Format) -> Result<Tensor, lacunar_runtime::StorageError> {
+        Tensor::from_coo_filled(self.to_coo(), format, self.fill.fill(self.dtype))
     }
 
     /// The entries of a coordinate list; values of one coordinate are added up, as packing does.
@@ -78,8 +95,9 @@ impl Entries {
         }
         let padded = |level: &Level| level.kind != LevelKind::DENSE && level.properties().padded;
         if format.levels().iter().any(padded) {
-            let packed = Tensor::from_coo(self.to_coo(), format).and_then(|tensor| tensor.to_coo());
-            return Entries::from_coo(&packed.map_err(|error| error.to_string())?);
+            let packed = self.packed(format).and_then(|tensor| tensor.to_coo());
+            let stored = Entries::from_coo(&packed.map_err(|error| error.to_string())?)?;
+            return Ok(stored.with_fill(self.fill));
         }
         let sparse = format.levels().iter().rposition(|level| level.kind != LevelKind::DENSE);
         let kept = sparse.map_or(0, |level| level + 1);
@@ -107,7 +125,7 @@ impl Entries {
                 for (&dimension, c) in filled.iter().zip(inner) {
                     coordinate[dimension] = c;
                 }
-                stored.values.entry(coordinate).or_insert(Scalar::zero(self.dtype));
+                stored.values.entry(coordinate).or_insert(self.fill);
             }
         }
         Ok(stored)
@@ -123,7 +141,7 @@ pub fn fitting(entries: Entries, format: &Format) -> Entries {
         return entries;
     }
     let mut first: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-    let mut kept = Entries::empty(entries.dims.clone(), entries.dtype);
+    let mut kept = Entries::empty(entries.dims.clone(), entries.dtype).with_fill(entries.fill);
     for (coordinate, value) in entries.values {
         let fits = singles.iter().all(|&level| {
             let parent = modes[..level].iter().map(|&mode| coordinate[mode]).collect::<Vec<u64>>();
@@ -188,6 +206,7 @@ pub fn scalars(values: &Values) -> Vec<Scalar> {
     }
     match values {
         Values::Bool(v) => v.iter().map(|&x| Scalar::Bool(x)).collect(),
+        Values::Pattern(v) => vec![Scalar::Bool(true); v.len()],
         Values::I8(v) => integers(v),
         Values::I16(v) => integers(v),
         Values::I32(v) => integers(v),
@@ -196,6 +215,8 @@ pub fn scalars(values: &Values) -> Vec<Scalar> {
         Values::U16(v) => integers(v),
         Values::U32(v) => integers(v),
         Values::U64(v) => integers(v),
+        Values::F16(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
+        Values::BF16(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
         Values::F32(v) => v.iter().map(|&x| Scalar::Real(f64::from(x))).collect(),
         Values::F64(v) => v.iter().map(|&x| Scalar::Real(x)).collect(),
         Values::C64(v) => v.iter().map(|&x| Scalar::Complex(Complex::new(f64::from(x.re), f64::from(x.im)))).collect(),
@@ -211,6 +232,7 @@ pub fn push(values: &mut Values, value: Scalar) {
     let complex = if let Scalar::Complex(value) = cast { value } else { Complex::new(0.0, 0.0) };
     match values {
         Values::Bool(v) => v.push(cast == Scalar::Bool(true)),
+        Values::Pattern(v) => v.push(One),
         Values::I8(v) => v.push(integer as i8),
         Values::I16(v) => v.push(integer as i16),
         Values::I32(v) => v.push(integer as i32),
@@ -219,6 +241,8 @@ pub fn push(values: &mut Values, value: Scalar) {
         Values::U16(v) => v.push(integer as u16),
         Values::U32(v) => v.push(integer as u32),
         Values::U64(v) => v.push(integer as u64),
+        Values::F16(v) => v.push(f16::from_f32(real as f32)),
+        Values::BF16(v) => v.push(bf16::from_f32(real as f32)),
         Values::F32(v) => v.push(real as f32),
         Values::F64(v) => v.push(real),
         Values::C64(v) => v.push(Complex::new(complex.re as f32, complex.im as f32)),

@@ -4,14 +4,14 @@
 //! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
 //! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
 //! and coordinate-list groups (`u`, `c`..., `q`), and of every other kind there is, in any order of modes, some with index arrays
-//! of 64 bits. Most programs get a
+//! of 64 bits; fill values other than 0. Most programs get a
 //! schedule ([`crate::schedules`]); some are compiled strictly, without a search, or in two phases.
 //!
 //! Functions that jump (comparisons, `floor`, `mod`, ...) or amplify errors are only applied to inputs and their sums,
 //! which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind, Term};
+use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, LevelKind, Scalar, Term};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
@@ -147,6 +147,8 @@ struct Generator<'a> {
     vars: usize,
     /// The type of tensors, unless they are mixed.
     dtype: Option<DType>,
+    /// Whether tensors have fill values other than 0.
+    filled: bool,
 }
 
 impl Generator<'_> {
@@ -173,8 +175,9 @@ impl Generator<'_> {
             _ => None,
         };
         let vars = rng.usize(1..=5);
+        let filled = rng.u8(..4) == 0;
         let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), setup: Setup::default() };
-        Generator { rng, sketch, vars, dtype }
+        Generator { rng, sketch, vars, dtype, filled }
     }
 
     fn chance(&mut self, percent: u8) -> bool {
@@ -226,6 +229,8 @@ impl Generator<'_> {
 
     fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool, input: bool) -> usize {
         let mut format = format(self.rng, vars.len(), !input);
+        let unpadded = |dtype: DType| if format.is_padded() && dtype == DType::Pattern { DType::Bool } else { dtype };
+        let dtype = dtype.map(unpadded);
         if self.chance(12) {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
         } else if self.chance(20) {
@@ -239,8 +244,23 @@ impl Generator<'_> {
         // What is stored as zero and what only fills up storage cannot be told apart behind a map.
         let zeros = self.chance(30) && format.map().is_none();
         let dims = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
-        self.sketch.tensors.push(Operand { name, format, dtype, dims, density, zeros, given });
+        let fill = if self.filled && self.chance(40) { Some(self.fill(dtype)) } else { None };
+        self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given });
         self.sketch.tensors.len() - 1
+    }
+
+    /// A fill value of a type, or one that every type has. Infinite ones of a program have one sign.
+    fn fill(&mut self, dtype: Option<DType>) -> Scalar {
+        let infinite = if self.sketch.seed.is_multiple_of(2) { f64::INFINITY } else { f64::NEG_INFINITY };
+        let ty = dtype.unwrap_or(DType::Bool);
+        let fill = match ty.kind() {
+            Kind::Bool => None,
+            Kind::Unsigned => [Some(Scalar::int(ty, 2)), Scalar::highest(ty)][self.rng.usize(..2)],
+            Kind::Signed => [Some(Scalar::int(ty, -1)), Scalar::highest(ty), Scalar::lowest(ty)][self.rng.usize(..3)],
+            Kind::Real => Some(Scalar::real(ty, self.pick(&[2.0, -0.5, infinite]))),
+            Kind::Complex => Some(Scalar::complex(ty, -0.5, 1.0)),
+        };
+        fill.filter(|_| !self.chance(30)).unwrap_or(Scalar::one(ty))
     }
 
     /// An expression with this many operands.

@@ -49,6 +49,14 @@ impl Instance {
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
         let program = check(&source, &declarations)?;
+        let fill = |name: &str| {
+            program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(_, tensor)| tensor.fill())
+        };
+        let given = given.into_iter().map(|(name, entries)| {
+            let fill = fill(&name).map_or(entries.fill, Scalar::from);
+            (name, entries.with_fill(fill))
+        });
+        let given = given.collect();
         Ok(Instance {
             id,
             source,
@@ -70,9 +78,15 @@ impl Instance {
         let tensors = || self.program.tensors.iter().map(|(_, tensor)| tensor);
         let formats = tensors().map(|t| format!("{} = {:?}", t.name, format_text(&t.format))).collect();
         let dtypes = tensors().map(|t| format!("{} = {:?}", t.name, t.dtype.name())).collect();
+        let filled = self.declarations.fills.iter();
+        let fills: Vec<String> =
+            filled.map(|(name, fill)| format!("{name} = {}", value_text((*fill).into()))).collect();
         let sized = self.program.vars.iter().filter_map(|(_, v)| v.size.map(|size| format!("{} = {size}", v.name)));
         let _ = writeln!(text, "formats = {{ {} }}\ndtypes = {{ {} }}", table(formats), table(dtypes));
         let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));
+        if !fills.is_empty() {
+            let _ = writeln!(text, "fill = {{ {} }}", table(fills));
+        }
         text += &self.setup.to_case_text();
         for (name, entries) in &self.given {
             let rows = entries.values.iter().map(|(coordinate, value)| {

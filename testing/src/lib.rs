@@ -4,6 +4,7 @@
 //! C, LLVM) run it and are compared with the oracle ([`runner`], [`compare`]). Cases come from the corpus in
 //! `tests/kernels`, from [`generate`], and, where they are at hand, from other systems' tests ([`conformance`]).
 
+pub mod absence;
 pub mod case;
 pub mod compare;
 pub mod conformance;

@@ -1,16 +1,20 @@
 //! The dense oracle: what a program means, evaluated by definition on coordinate lists.
 //!
-//! It visits every point of the iteration space and shares no code with the compiler. Its meaning of a missing entry:
+//! It visits every point of the iteration space and shares no code with the compiler. A value is *stored* (computed of some
+//! entry that is present), *written* (a constant of the program, or computed of such and of absent zeros), or *absent*: an
+//! entry that is not present, which has the fill value of its tensor, and what follows from it ([`crate::absence`]):
 //!
-//! - an entry that is not present is a structural zero: times anything it is absent, divided by anything (`/`, `idiv`,
-//!   `mod`) it is absent, and anything divided by it is divided by 0;
-//! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`;
-//! - a function of absent operands only is absent if it gives 0 at 0; else it, and a function with one present operand,
-//!   takes 0 for what is absent;
-//! - a sum passes over absent terms, and is absent if it has no other.
+//! - an absent operand that annihilates makes the result absent: 0 in a product, and as a dividend; an infinity in a sum; the
+//!   least value of a minimum, the greatest of a maximum;
+//! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`, where the fill value is 0;
+//! - other functions take the fill value for what is absent; they are absent if no operand is stored, and 0 if all absent
+//!   operands are 0 (then none may be written);
+//! - a sum passes over absent zeros, and is absent if it has no other terms.
 //!
-//! Where the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them
-//! as present zeros.
+//! A result has an entry unless it is absent and 0, or, where its fill value is another, unless it is not stored and that.
+//! Unless declared, the fill value of a sparse result is its value where no operand has entries, if an operand has a fill
+//! value that is not 0. Where the result's format stores more entries than are present ([`Entries::stored_in`]), later
+//! statements read them as present fill values.
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. Where
 //! a sum is a factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities,
@@ -18,10 +22,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, Assignment, BinaryFn, Program, Role, TensorId, VarId};
+use lacunar_notation::{AssignOp, Assignment, BinaryFn, Program, Role, Tensor, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
+use crate::absence::{Value, binary, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
@@ -64,10 +68,11 @@ pub fn evaluate(
     dims: &BTreeMap<String, Vec<u64>>,
 ) -> Result<Vec<Outcome>, String> {
     let sizes = sizes(program, given, dims)?;
+    let mut fills: Vec<Scalar> = program.tensors.iter().map(|(_, tensor)| Scalar::from(tensor.fill())).collect();
     let mut stored = Vec::new();
     for (id, tensor) in program.tensors.iter() {
         stored.push(match given.get(&tensor.name) {
-            Some(entries) => Some(Lookup::new(&entries.stored_in(&tensor.format)?)?),
+            Some(entries) => Some(Lookup::new(&filled(entries, tensor).stored_in(&tensor.format)?)?),
             None if tensor.role == Role::Input && is_read(program, id) => {
                 return Err(format!("input `{}` has no values", tensor.name));
             }
@@ -79,14 +84,55 @@ pub fn evaluate(
         let tensor = &program.tensors[statement.lhs.tensor];
         let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
             Some(place) => Some(outcomes.remove(place)),
-            None => given.get(&tensor.name).map(|entries| Outcome::known(&tensor.name, entries.clone())),
+            None => given.get(&tensor.name).map(|entries| Outcome::known(&tensor.name, filled(entries, tensor))),
         };
-        let outcome = run(program, statement, &sizes, &stored, before)?;
+        infer_fill(program, statement, &mut fills);
+        let outcome = run(program, statement, &sizes, (&stored, &fills), before)?;
         let lookup = Lookup::new(&outcome.entries.stored_in(&tensor.format)?)?;
         stored[statement.lhs.tensor.index()] = Some(lookup);
         outcomes.push(outcome);
     }
     Ok(outcomes)
+}
+
+/// The entries of a tensor with the fill value that is declared for it.
+fn filled(entries: &Entries, tensor: &Tensor) -> Entries {
+    entries.clone().with_fill(Scalar::from(tensor.fill()))
+}
+
+/// Sets the fill value of a sparse result that has none declared: the value of what is assigned, where nothing is stored.
+fn infer_fill(program: &Program, statement: &Assignment, fills: &mut [Scalar]) {
+    let target = statement.lhs.tensor;
+    let tensor = &program.tensors[target];
+    let reads_filled = statement.rhs.accesses().iter().any(|access| !fills[access.tensor.index()].is_zero());
+    if statement.op != AssignOp::Set || tensor.fill.is_some() || tensor.format.is_dense() || !reads_filled {
+        return;
+    }
+    let value = blank(program, &with_sums(statement), fills);
+    if let Value::Written(value) | Value::Absent(value) = value
+        && !value.is_zero()
+    {
+        fills[target.index()] = value;
+    }
+}
+
+/// The value of a term where no tensor has an entry; those without gaps have entries everywhere, of whatever value.
+fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
+    match &term.node {
+        Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
+        Node::Element(tensor, _) if program.tensors[*tensor].format.is_dense() => {
+            Value::Stored(Scalar::zero(term.dtype))
+        }
+        Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
+        Node::Cast(a) => unary(blank(program, a, fills), |value| value.cast(term.dtype)),
+        Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
+        Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
+        // How many terms there are is not known.
+        Node::Sum { body, .. } => match blank(program, body, fills) {
+            Value::Absent(zero) if zero.is_zero() => Value::Absent(zero),
+            other => Value::Stored(other.scalar()),
+        },
+    }
 }
 
 /// Whether every statement's iteration space is small enough to enumerate.
@@ -162,6 +208,8 @@ impl Lookup {
 struct Run<'a> {
     sizes: &'a [u64],
     stored: &'a [Option<Lookup>],
+    /// The fill value of each tensor.
+    fills: &'a [Scalar],
     /// The value of each variable.
     at: Vec<u64>,
     /// The largest finite magnitude since it was last reset.
@@ -174,7 +222,7 @@ fn run(
     program: &Program,
     statement: &Assignment,
     sizes: &[u64],
-    stored: &[Option<Lookup>],
+    (stored, fills): (&[Option<Lookup>], &[Scalar]),
     before: Option<Outcome>,
 ) -> Result<Outcome, String> {
     let tensor = &program.tensors[statement.lhs.tensor];
@@ -186,15 +234,16 @@ fn run(
             program.statement_text(statement)
         ));
     }
-    let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype));
+    let fill = fills[statement.lhs.tensor.index()];
+    let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
     let mut outcome = match statement.op {
         AssignOp::Set => fresh(),
         AssignOp::Reduce(_) => before.unwrap_or_else(fresh),
     };
-    let mut state = Run { sizes, stored, at: vec![0; sizes.len()], peak: 0.0, exceptional: false };
+    let mut state = Run { sizes, stored, fills, at: vec![0; sizes.len()], peak: 0.0, exceptional: false };
     let movable = has_movable_sum(&rhs);
-    // What is computed in `f32` stays as inexact in a result of a wider type.
-    let rounding = if in_single(&rhs) { tolerance(DType::F32) / tolerance(tensor.dtype) } else { 1.0 };
+    // What is computed in a shorter type stays as inexact in a result of a wider one.
+    let rounding = (inexactness(program, &rhs) / tolerance(tensor.dtype)).max(1.0);
     for coordinate in coordinates(&space) {
         for (var, &c) in statement.lhs.vars.iter().zip(&coordinate) {
             state.at[var.index()] = c;
@@ -204,14 +253,21 @@ fn run(
         if movable && state.exceptional {
             outcome.moot.insert(coordinate.clone());
         }
-        let Some(value) = value else { continue };
-        let value = value.cast(tensor.dtype);
+        let value = unary(value, |value| value.cast(tensor.dtype));
+        let old = outcome.entries.values.get(&coordinate).copied();
+        let new = match statement.op {
+            AssignOp::Set => value,
+            AssignOp::Reduce(_) => {
+                binary(BinaryFn::Add, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype)
+            }
+        };
+        if new.rests_at(fill) {
+            continue;
+        }
         let scale = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
         *scale = scale.max(state.peak * rounding);
-        let old = outcome.entries.values.get(&coordinate).copied();
-        let new = old.map_or(value, |old| old.binary(BinaryFn::Add, value, tensor.dtype));
-        *scale = scale.max(finite(old)).max(finite(Some(new)));
-        outcome.entries.values.insert(coordinate, new);
+        *scale = scale.max(finite(old)).max(finite(Some(new.scalar())));
+        outcome.entries.values.insert(coordinate, new.scalar());
     }
     Ok(outcome)
 }
@@ -240,9 +296,13 @@ fn has_movable_sum(term: &Term) -> bool {
     }
 }
 
-/// Whether a part of the term is computed in single precision.
-fn in_single(term: &Term) -> bool {
-    term.dtype.part() == DType::F32 || children(term).into_iter().any(in_single)
+/// How far a part of the term may be from the true value. Inputs are what they are.
+fn inexactness(program: &Program, term: &Term) -> f64 {
+    let own = match term.node {
+        Node::Element(tensor, _) if program.tensors[tensor].role == Role::Input => 0.0,
+        _ => tolerance(term.dtype),
+    };
+    children(term).into_iter().map(|child| inexactness(program, child)).fold(own, f64::max)
 }
 
 fn children(term: &Term) -> Vec<&Term> {
@@ -258,60 +318,49 @@ fn finite(value: Option<Scalar>) -> f64 {
 }
 
 impl Run<'_> {
-    /// The value of a term at the current point; `None` if it is absent.
-    fn value(&mut self, term: &Term) -> Option<Scalar> {
+    /// The value of a term at the current point.
+    fn value(&mut self, term: &Term) -> Value {
         let value = match &term.node {
-            Node::Constant(value) => *value,
+            Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
             Node::Element(tensor, vars) => self.element(*tensor, vars),
-            Node::Cast(a) => self.value(a).map(|value| value.cast(term.dtype)),
-            Node::Unary(function, a) => match self.value(a) {
-                Some(value) => Some(value.unary(*function, a.dtype)),
-                None => Some(Scalar::zero(a.dtype).unary(*function, a.dtype)).filter(|value| !value.is_zero()),
-            },
+            Node::Cast(a) => unary(self.value(a), |value| value.cast(term.dtype)),
+            Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
             Node::Binary(function, a, b) => {
                 let (left, right) = (self.value(a), self.value(b));
                 let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
-                self.exceptional |= divides && right.is_none_or(Scalar::is_zero);
+                self.exceptional |= divides && right.scalar().is_zero();
                 binary(*function, left, right, a.dtype)
             }
             Node::Sum { var, body, .. } => self.sum(*var, body),
         };
-        self.peak = self.peak.max(finite(value));
-        self.exceptional |= value.is_some_and(|value| !value.magnitude().is_finite());
+        self.peak = self.peak.max(finite(Some(value.scalar())));
+        self.exceptional |= !value.scalar().magnitude().is_finite();
         value
     }
 
-    fn element(&self, tensor: TensorId, vars: &[VarId]) -> Option<Scalar> {
-        let lookup = self.stored[tensor.index()].as_ref()?;
-        let number = vars.iter().zip(&lookup.dims).fold(0, |n, (var, &size)| n * size + self.at[var.index()]);
-        lookup.values.get(&number).copied()
+    fn element(&self, tensor: TensorId, vars: &[VarId]) -> Value {
+        let found = self.stored[tensor.index()].as_ref().and_then(|lookup| {
+            let number = vars.iter().zip(&lookup.dims).fold(0, |n, (var, &size)| n * size + self.at[var.index()]);
+            lookup.values.get(&number).copied()
+        });
+        found.map_or(Value::Absent(self.fills[tensor.index()]), Value::Stored)
     }
 
-    fn sum(&mut self, var: VarId, body: &Term) -> Option<Scalar> {
+    fn sum(&mut self, var: VarId, body: &Term) -> Value {
         let outer = self.at[var.index()];
         let mut total: Option<Scalar> = None;
         for c in 0..self.sizes[var.index()] {
             self.at[var.index()] = c;
-            let Some(value) = self.value(body) else { continue };
+            let value = self.value(body);
+            if value.rests_at(Scalar::zero(body.dtype)) {
+                continue;
+            }
+            let value = value.scalar();
             let sum = total.map_or(value, |total| total.binary(BinaryFn::Add, value, body.dtype));
             self.peak = self.peak.max(finite(Some(sum)));
             total = Some(sum);
         }
         self.at[var.index()] = outer;
-        total
-    }
-}
-
-/// A function of two operands of type `dtype`, either of which may be absent.
-fn binary(function: BinaryFn, left: Option<Scalar>, right: Option<Scalar>, dtype: DType) -> Option<Scalar> {
-    let zero = Scalar::zero(dtype);
-    match (function, left, right) {
-        (_, Some(a), Some(b)) => Some(a.binary(function, b, dtype)),
-        (BinaryFn::Mul | BinaryFn::And, ..) => None,
-        (BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem, None, _) => None,
-        (BinaryFn::Add, None, present) | (BinaryFn::Add | BinaryFn::Sub, present, None) => present,
-        (_, None, None) => Some(zero.binary(function, zero, dtype)).filter(|value| !value.is_zero()),
-        (BinaryFn::Sub, None, Some(b)) => Some(b.unary(lacunar_notation::UnaryFn::Neg, dtype)),
-        (_, a, b) => Some(a.unwrap_or(zero).binary(function, b.unwrap_or(zero), dtype)),
+        total.map_or(Value::Absent(Scalar::zero(body.dtype)), Value::Stored)
     }
 }

@@ -21,6 +21,7 @@ use crate::entries::Entries;
 use crate::generate::generate;
 use crate::instance::Instance;
 use crate::oracle::{self, Outcome};
+use crate::scalar::Scalar;
 use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::shrink::{shrink, shrink_schedule};
@@ -33,6 +34,15 @@ pub struct Failure {
     pub stage: String,
     /// The message.
     pub message: String,
+}
+
+/// A result as an engine stores it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The stored entries, in the order they are stored in.
+    pub coo: Coo,
+    /// The value of all other elements.
+    pub fill: Scalar,
 }
 
 /// One way to run a program.
@@ -55,7 +65,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// What the engine reports; no program that checks should be refused.
-    fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure>;
+    fn run(&self, instance: &Instance) -> Result<Vec<(String, Found)>, Failure>;
 }
 
 /// What the engines are compared with.
@@ -93,7 +103,7 @@ pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Refer
             faults.extend(same.err().map(|fault| format!("oracle, against the result known from elsewhere: {fault}")));
         }
     }
-    let mut first: Option<(&str, Vec<(String, Coo)>)> = None;
+    let mut first: Option<(&str, Vec<(String, Found)>)> = None;
     for engine in engines.iter().filter(|engine| engine.takes(instance)) {
         match run(engine.as_ref(), instance) {
             Err(failure) => faults.push(format!("{}: {}: {}", engine.name(), failure.stage, failure.message)),
@@ -119,7 +129,7 @@ fn report(instance: &Instance, faults: &[String]) -> String {
 }
 
 /// Runs an instance on an engine; a panic is a failure.
-fn run(engine: &dyn Engine, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+fn run(engine: &dyn Engine, instance: &Instance) -> Result<Vec<(String, Found)>, Failure> {
     catch_unwind(AssertUnwindSafe(|| engine.run(instance))).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let message = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("(no message)").to_string();
@@ -128,32 +138,37 @@ fn run(engine: &dyn Engine, instance: &Instance) -> Result<Vec<(String, Coo)>, F
 }
 
 /// Compares an engine's results with the oracle's and with those known from elsewhere.
-fn check(instance: &Instance, outcomes: &[Outcome], results: &[(String, Coo)]) -> Result<(), String> {
+fn check(instance: &Instance, outcomes: &[Outcome], results: &[(String, Found)]) -> Result<(), String> {
     let find = |name: &str| {
         let found = results.iter().find(|(result, _)| result == name);
-        found.map(|(_, coo)| coo).ok_or_else(|| format!("no result `{name}`"))
+        found.map(|(_, found)| found).ok_or_else(|| format!("no result `{name}`"))
     };
     let mut inputs = instance.program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Input);
     let filled = inputs.any(|(_, tensor)| compare::fills_up(&tensor.format));
     for outcome in outcomes {
-        let coo = find(&outcome.name)?;
+        let Found { coo, fill } = find(&outcome.name)?;
         compare::values(outcome, coo)?;
         let tensor = instance.program.tensors.iter().find(|(_, tensor)| tensor.name == outcome.name);
         if let Some((_, tensor)) = tensor {
-            compare::storage(outcome, &tensor.format, coo, filled)?;
+            compare::storage(outcome, &tensor.format, coo, (filled, !instance.setup.schedule.is_empty()))?;
+            let wanted = outcome.entries.fill;
+            if !tensor.format.is_dense() && !compare::close(wanted, *fill, 0.0, tensor.dtype) {
+                return Err(format!("`{}` should have the fill value {wanted:?} and has {fill:?}", outcome.name));
+            }
         }
     }
     for (name, expected) in &instance.expected {
         let outcome = outcomes.iter().find(|outcome| outcome.name == *name);
         let expected = known(instance, name, expected, outcome);
-        compare::values(&expected, find(name)?).map_err(|fault| format!("known from elsewhere: {fault}"))?;
+        compare::values(&expected, &find(name)?.coo).map_err(|fault| format!("known from elsewhere: {fault}"))?;
     }
     Ok(())
 }
 
 /// A result known from elsewhere, to be compared as the oracle's own outcome is.
 fn known(instance: &Instance, name: &str, expected: &Entries, outcome: Option<&Outcome>) -> Outcome {
-    let mut known = Outcome::known(name, expected.clone());
+    let fill = outcome.map_or(expected.fill, |outcome| outcome.entries.fill);
+    let mut known = Outcome::known(name, expected.clone().with_fill(fill));
     known.scale = outcome.map(|outcome| outcome.scale.clone()).unwrap_or_default();
     let widened = instance.known_to / compare::tolerance(expected.dtype);
     for (at, value) in &expected.values {
@@ -163,10 +178,10 @@ fn known(instance: &Instance, name: &str, expected: &Entries, outcome: Option<&O
     known
 }
 
-fn same_storage(a: &[(String, Coo)], b: &[(String, Coo)]) -> Result<(), String> {
+fn same_storage(a: &[(String, Found)], b: &[(String, Found)]) -> Result<(), String> {
     for (name, left) in a {
-        let right = b.iter().find(|(other, _)| other == name).map(|(_, coo)| coo);
-        if right.is_some_and(|right| right.coords != left.coords) {
+        let right = b.iter().find(|(other, _)| other == name).map(|(_, found)| found);
+        if right.is_some_and(|right| right.coo.coords != left.coo.coords) {
             return Err(format!("`{name}` is not stored at the same coordinates"));
         }
     }
@@ -334,7 +349,6 @@ pub fn conclude(arguments: &Arguments, trials: Vec<Trial>, tally: &Tally) -> Exi
 #[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
-    use crate::scalar::Scalar;
 
     /// The oracle as an engine, with a fault if one is named.
     struct Echo(&'static str);
@@ -344,7 +358,7 @@ mod tests {
             "echo"
         }
 
-        fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+        fn run(&self, instance: &Instance) -> Result<Vec<(String, Found)>, Failure> {
             let outcomes = oracle::evaluate(&instance.program, &instance.given, &BTreeMap::new());
             let outcomes = outcomes.map_err(|message| Failure { stage: "run".into(), message })?;
             assert!(self.0 != "panic", "on purpose");
@@ -356,7 +370,7 @@ mod tests {
                 if self.0 == "hole" {
                     outcome.entries.values.pop_first();
                 }
-                (outcome.name, outcome.entries.to_coo())
+                (outcome.name, Found { coo: outcome.entries.to_coo(), fill: outcome.entries.fill })
             });
             Ok(results.collect())
         }

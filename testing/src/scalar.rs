@@ -2,7 +2,7 @@
 //!
 //! Integers are kept in 128 bits and wrapped to their type after every operation; reals are kept as `f64` and rounded
 //! to `f32` where the type says so, which for `+ - * /` and `sqrt` is the correctly rounded `f32` result. So one
-//! definition serves all thirteen types. The rules (division by zero, casts, NaN in `min`) are those of the head
+//! definition serves all types; `f16` and `bf16` are rounded to from `f32`. The rules (division by zero, casts, NaN in `min`) are those of the head
 //! comment of `imp/ir.rs`, written down a second time on purpose.
 //!
 //! ```
@@ -24,7 +24,7 @@ pub enum Scalar {
     Bool(bool),
     /// Of an integer type, within its range.
     Int(i128),
-    /// Of type `f32` (a number that `f32` has) or `f64`.
+    /// Of a real type, a number that the type has.
     Real(f64),
     /// Of a complex type.
     Complex(Complex<f64>),
@@ -59,7 +59,25 @@ fn saturate(value: f64, dtype: DType) -> Scalar {
 }
 
 fn round(value: f64, dtype: DType) -> f64 {
-    if dtype.part() == DType::F32 { f64::from(value as f32) } else { value }
+    match dtype.part() {
+        DType::F16 => rounded_to(value as f32, 11, -14, 15),
+        DType::BF16 => rounded_to(value as f32, 8, -126, 127),
+        DType::F32 => f64::from(value as f32),
+        _ => value,
+    }
+}
+
+/// A number with so many bits between it and the nearest others, ties to even; numbers below two to the `least` are as far apart
+/// as those above it, and what is beyond two to the `greatest` is infinite.
+fn rounded_to(value: f32, bits: i32, least: i32, greatest: i32) -> f64 {
+    let value = f64::from(value);
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let exponent = (((value.to_bits() >> 52) & 0x7ff) as i32 - 1023).max(least);
+    let unit = 2f64.powi(exponent + 1 - bits);
+    let rounded = (value / unit).round_ties_even() * unit;
+    if rounded.abs() >= 2f64.powi(greatest + 1) { f64::INFINITY.copysign(value) } else { rounded }
 }
 
 fn real(value: f64, dtype: DType) -> Scalar {
@@ -95,6 +113,18 @@ fn integer_power(base: i128, exponent: i128, dtype: DType) -> Scalar {
 
 fn sign(value: f64) -> f64 {
     if value.is_nan() || value == 0.0 { value } else { value.signum() }
+}
+
+impl From<lacunar_formats::Scalar> for Scalar {
+    fn from(value: lacunar_formats::Scalar) -> Scalar {
+        match value.ty.kind() {
+            Kind::Bool => Scalar::Bool(value.bits != 0),
+            Kind::Unsigned => Scalar::Int(i128::from(value.bits)),
+            Kind::Signed => Scalar::Int(i128::from(value.bits as i64)),
+            Kind::Real => Scalar::Real(value.re()),
+            Kind::Complex => Scalar::Complex(Complex::new(value.re(), value.im())),
+        }
+    }
 }
 
 impl Scalar {
@@ -136,12 +166,26 @@ impl Scalar {
             Literal::Int(value) => Some(Scalar::Real(value as f64).cast(dtype)),
             Literal::Float(value) => Some(Scalar::Real(value).cast(dtype)),
             Literal::Absent => None,
+            Literal::Fill(value) => Some(Scalar::from(value)),
+        }
+    }
+
+    /// As a fill value of a type.
+    pub fn fill(self, dtype: DType) -> lacunar_formats::Scalar {
+        use lacunar_formats::Scalar as Fill;
+        match self.cast(dtype) {
+            Scalar::Bool(value) => Fill::bool(value),
+            Scalar::Int(value) => Fill { ty: dtype, bits: value as u64, imag: 0 },
+            Scalar::Real(value) => Fill::real(dtype, value),
+            Scalar::Complex(value) => Fill::complex(dtype, value.re, value.im),
         }
     }
 
     /// The value converted to another type.
     pub fn cast(self, to: DType) -> Scalar {
         match to.kind() {
+            // What a pattern stores is one, whatever it is.
+            _ if to == DType::Pattern => Scalar::Bool(true),
             Kind::Bool => Scalar::Bool(!self.is_zero()),
             Kind::Unsigned | Kind::Signed => match self {
                 Scalar::Bool(value) => Scalar::Int(i128::from(value)),
@@ -151,7 +195,7 @@ impl Scalar {
             },
             Kind::Real => match self {
                 // Straight to the type: by way of `f64` it would be rounded twice.
-                Scalar::Int(value) if to == DType::F32 => Scalar::Real(f64::from(value as f32)),
+                Scalar::Int(value) if to != DType::F64 => real(f64::from(value as f32), to),
                 Scalar::Int(value) => Scalar::Real(value as f64),
                 Scalar::Bool(value) => Scalar::Real(f64::from(u8::from(value))),
                 Scalar::Real(value) => real(value, to),

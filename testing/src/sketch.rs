@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, Scalar};
 use lacunar_front::Declarations;
 use lacunar_notation::{BinaryFn, Function, UnaryFn};
 
@@ -39,6 +39,8 @@ pub struct Operand {
     pub format: Format,
     /// Its type; of a result, if it is declared.
     pub dtype: Option<DType>,
+    /// The value of its elements that are not stored, if it is declared.
+    pub fill: Option<Scalar>,
     /// Its sizes.
     pub dims: Vec<u64>,
     /// How many of its coordinates have entries.
@@ -149,6 +151,9 @@ impl Sketch {
             declarations = declarations.dims(&tensor.name, tensor.dims.iter().copied());
             if let Some(dtype) = tensor.dtype {
                 declarations = declarations.dtype(&tensor.name, dtype);
+            }
+            if let Some(fill) = tensor.fill {
+                declarations = declarations.fill(&tensor.name, fill);
             }
             if tensor.given {
                 let seed = self.seed.wrapping_add(place as u64);

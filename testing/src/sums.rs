@@ -2,8 +2,8 @@
 //!
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
 //! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the
-//! way down it passes negations, products where only one factor uses `v`, and quotients where only the dividend does.
-//! It stops at function calls and conversions (the sum is around them) and at explicit sums. It passes the sums that
+//! way down it passes negations, conversions to types that are only stored, products where only one factor uses `v`, and quotients where only the dividend does.
+//! It stops at function calls and other conversions (the sum is around them) and at explicit sums. It passes the sums that
 //! this rule has placed for other variables, so the order of the variables does not matter.
 //!
 //! ```text
@@ -72,9 +72,22 @@ fn term(expr: &Expr) -> Term {
     Term { node, dtype: expr.dtype }
 }
 
+/// The type in which values are added up.
+fn computed_in(stored: DType) -> DType {
+    match stored {
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::Pattern => DType::Bool,
+        other => other,
+    }
+}
+
 fn sum(body: Term, var: VarId, written: bool) -> Term {
-    let dtype = body.dtype;
-    Term { node: Node::Sum { var, written, body: Box::new(body) }, dtype }
+    let stored = body.dtype;
+    let dtype = computed_in(stored);
+    let cast = |term: Term, dtype| Term { node: Node::Cast(Box::new(term)), dtype };
+    let body = Box::new(if dtype == stored { body } else { cast(body, dtype) });
+    let total = Term { node: Node::Sum { var, written, body }, dtype };
+    if dtype == stored { total } else { cast(total, stored) }
 }
 
 /// The term with a sum over `var` around each part that needs one.
@@ -87,6 +100,7 @@ fn place(whole: Term, var: VarId) -> Term {
     let node = match node {
         Node::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => Node::Binary(function, inside(a), inside(b)),
         Node::Unary(UnaryFn::Neg, a) => Node::Unary(UnaryFn::Neg, inside(a)),
+        Node::Cast(a) if computed_in(dtype) != dtype => Node::Cast(inside(a)),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Mul, inside(a), b),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&a, var) => Node::Binary(BinaryFn::Mul, a, inside(b)),
         Node::Binary(BinaryFn::Div, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Div, inside(a), b),

@@ -13,18 +13,18 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use half::{bf16, f16};
 use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, One};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
-use lacunar_runtime::coo::Coo;
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError};
 use lacunar_testing::case::CaseFile;
 use lacunar_testing::data;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::{Engine, Failure, Reference, arguments, corpus, verify};
+use lacunar_testing::runner::{Engine, Failure, Found, Reference, arguments, corpus, verify};
 use libtest_mimic::{Failed, Trial};
 use num_complex::Complex;
 
@@ -241,7 +241,7 @@ impl Program {
         let source = source.map_or(tensor, |conversion| conversion.source);
         let given = instance.given.get(&self.kernel.program().tensors[source].name);
         let given = given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?;
-        DynTensor::from_coo(given.to_coo(), &declared.format).map_err(fault)
+        given.packed(&declared.format).map_err(fault)
     }
 
     /// The bytes of a dense result before: what is given, or some that are nobody's result.
@@ -249,7 +249,7 @@ impl Program {
         let declared = &step.plan.kernel.tensors[step.plan.result];
         let entries = instance.given.get(&self.kernel.program().tensors[step.plan.result].name);
         if let Some(entries) = entries {
-            let tensor = DynTensor::from_coo(entries.to_coo(), &declared.format).map_err(fault)?;
+            let tensor = entries.packed(&declared.format).map_err(fault)?;
             return Ok(tensor.values().as_bytes().to_vec());
         }
         let len: u64 = self.dims(step).iter().product();
@@ -324,12 +324,15 @@ fn buffer(dtype: DType, hex: &str) -> Result<Buffer, String> {
             match dtype {
                 $(DType::$variant => Buffer::from_vec(numbers(&bytes, <$ty>::from_ne_bytes)),)*
                 DType::Bool => Buffer::from_vec(bytes.iter().map(|&byte| byte != 0).collect::<Vec<bool>>()),
+                DType::Pattern => Buffer::from_vec(vec![One; bytes.len()]),
                 DType::C64 => Buffer::from_vec(pairs(&numbers(&bytes, f32::from_ne_bytes))),
                 DType::C128 => Buffer::from_vec(pairs(&numbers(&bytes, f64::from_ne_bytes))),
             }
         };
     }
-    Ok(read!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64))
+    Ok(read!(
+        I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F16 f16, BF16 bf16, F32 f32, F64 f64
+    ))
 }
 
 fn numbers<T, const N: usize>(bytes: &[u8], read: fn([u8; N]) -> T) -> Vec<T> {
@@ -351,7 +354,7 @@ impl Engine for Called {
         &self.symbol
     }
 
-    fn run(&self, _: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+    fn run(&self, _: &Instance) -> Result<Vec<(String, Found)>, Failure> {
         let failure = |message: String| Failure { stage: "run".to_string(), message };
         let path = self.program.folder.path().join("main");
         let output = Command::new(&path).arg(&self.symbol).output().map_err(|error| failure(error.to_string()))?;
@@ -361,7 +364,8 @@ impl Engine for Called {
         let text = String::from_utf8_lossy(&output.stdout);
         let step = &self.program.kernel.steps()[0];
         let tensor = self.program.read(step, &text).map_err(failure)?;
-        let name = self.program.kernel.program().tensors[step.plan.result].name.clone();
-        Ok(vec![(name, tensor.to_coo().map_err(|error| failure(error.to_string()))?)])
+        let result = &self.program.kernel.program().tensors[step.plan.result];
+        let coo = tensor.to_coo().map_err(|error| failure(error.to_string()))?;
+        Ok(vec![(result.name.clone(), Found { coo, fill: result.fill().into() })])
     }
 }

@@ -265,6 +265,14 @@ impl KernelPrinter<'_> {
 
     /// A value of type `from` converted to type `to`.
     fn conversion(&mut self, to: DType, from: DType, a: &Text) -> Text {
+        if from.is_storage() {
+            let wide = call(&self.helpers.name(Helper::Widen(from)), &[a]);
+            return if to == DType::F32 { wide } else { self.conversion(to, DType::F32, &wide) };
+        }
+        if to.is_storage() {
+            let single = if from == DType::F32 { a.clone() } else { self.conversion(DType::F32, from, a) };
+            return call(&self.helpers.name(Helper::Narrow(to)), &[&single]);
+        }
         match (from.kind(), to.kind()) {
             (_, Kind::Bool) => infix_alone("!=", Binding::Comparison, a, &Text::primary("0")),
             (Kind::Complex, Kind::Real | Kind::Signed | Kind::Unsigned) => {

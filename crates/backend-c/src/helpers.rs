@@ -20,10 +20,10 @@ use crate::types::{c_type, integer_range, wrapping_type};
 mod text;
 
 use text::{
-    ABS, ALLOCATE, ATOMIC, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, GNU, GROW, JOIN_PARTS, JOIN_SHIFTED,
-    LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS, POW,
-    POW_NEGATIVE, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE,
-    SORT_MARKED, SORT_ORDER, TO_INTEGER, TRAILING_ZEROS, VERSIONS, WRAPPING,
+    ABS, ALLOCATE, ATOMIC, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW, JOIN_PARTS,
+    JOIN_SHIFTED, LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS,
+    POW, POW_NEGATIVE, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE,
+    SORT_MARKED, SORT_ORDER, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -71,6 +71,10 @@ pub enum Helper {
     Atomic(BinaryOp, DType),
     /// A real number to an integer, saturating.
     ToInteger(DType),
+    /// `F16` or `BF16` as a `float`.
+    Widen(DType),
+    /// A `float` as `F16` or `BF16`.
+    Narrow(DType),
     /// The first element not below a key.
     LowerBound(DType),
     /// The description of an array's memory.
@@ -126,6 +130,8 @@ impl Helper {
             Helper::TrailingZeros(ty) => format!("lac_trailing_zeros_{ty}"),
             Helper::Atomic(op, ty) => format!("lac_atomic_{}_{ty}", word(op)),
             Helper::ToInteger(ty) => format!("lac_to_{ty}"),
+            Helper::Widen(ty) => format!("lac_from_{ty}"),
+            Helper::Narrow(ty) => format!("lac_to_{ty}"),
             Helper::LowerBound(ty) => format!("lac_lower_bound_{ty}"),
             Helper::Memory => "lac_memory".to_string(),
             Helper::Release => "lac_release".to_string(),
@@ -196,6 +202,10 @@ impl Helper {
             Helper::TrailingZeros(ty) => bitwise(TRAILING_ZEROS, ty),
             Helper::Atomic(op, ty) => typed(ATOMIC, ty).replace("{combined}", &combined(op, ty)),
             Helper::ToInteger(ty) => to_integer(ty),
+            Helper::Widen(DType::BF16) => FROM_BF16.to_string(),
+            Helper::Widen(_) => FROM_F16.to_string(),
+            Helper::Narrow(DType::BF16) => TO_BF16.to_string(),
+            Helper::Narrow(_) => TO_F16.to_string(),
             Helper::LowerBound(ty) => typed(LOWER_BOUND, ty),
             Helper::Memory => MEMORY.to_string(),
             Helper::Release => RELEASE.to_string(),
@@ -227,7 +237,7 @@ impl Helper {
     /// The header of C's library that the function needs.
     fn includes(self) -> &'static [&'static str] {
         match self {
-            Helper::Make(_) => &["string.h"],
+            Helper::Make(_) | Helper::Widen(_) | Helper::Narrow(_) => &["string.h"],
             Helper::Release | Helper::SortMarked => &["stdlib.h"],
             Helper::Allocate => &["stdlib.h"],
             Helper::Grow => &["stdlib.h", "string.h"],

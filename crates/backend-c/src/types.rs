@@ -1,6 +1,7 @@
 //! Element types and constants as C writes them.
 //!
-//! `DType::C128` is `double complex`; the constant 0.1 of type `F32` is `0.1f`; the smallest `I64` is `INT64_MIN`.
+//! `DType::C128` is `double complex`; the constant 0.1 of type `F32` is `0.1f`; the smallest `I64` is `INT64_MIN`. `F16`
+//! and `BF16`, which are only stored, are their bits: `uint16_t`.
 
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::Const;
@@ -8,7 +9,8 @@ use lacunar_imp::Const;
 /// The type in C.
 pub fn c_type(ty: DType) -> &'static str {
     match ty {
-        DType::Bool => "bool",
+        // There are no arrays or variables of the latter.
+        DType::Bool | DType::Pattern => "bool",
         DType::I8 => "int8_t",
         DType::I16 => "int16_t",
         DType::I32 => "int32_t",
@@ -17,6 +19,7 @@ pub fn c_type(ty: DType) -> &'static str {
         DType::U16 => "uint16_t",
         DType::U32 => "uint32_t",
         DType::U64 => "uint64_t",
+        DType::F16 | DType::BF16 => "uint16_t",
         DType::F32 => "float",
         DType::F64 => "double",
         DType::C64 => "float complex",
@@ -54,6 +57,7 @@ pub fn integer_value(constant: Const) -> i128 {
 /// A constant as a literal, and whether that is a single token (`-5` is two).
 pub fn literal(constant: Const) -> (String, bool) {
     match constant.ty.kind() {
+        _ if constant.ty.is_storage() => (format!("0x{:04x}", constant.bits), true),
         Kind::Bool => ((if constant.bits != 0 { "true" } else { "false" }).to_string(), true),
         Kind::Real => real_literal(constant.ty, constant.bits),
         Kind::Complex => {

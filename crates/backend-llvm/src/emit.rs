@@ -26,6 +26,7 @@ mod expr;
 mod fill;
 mod frame;
 mod grow;
+mod half;
 mod hints;
 pub(crate) use hints::silence;
 mod math;

@@ -27,7 +27,7 @@ line come after those in the file. Names of files are relative to the current fo
 
 An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file
 lists entries, and dense if it is an array or of order 1; its element type is the file's unless -t says otherwise: f64
-(also for a pattern, as ones), i64 or c128. A matrix of one row or column serves as a vector.
+(also for a pattern, as ones; -t A:pattern keeps no values), i64 or c128. A matrix of one row or column serves as a vector.
 
 flops counts, for each term of a sum, the points at which its sparse factors are all stored (counted for one sparse factor
 and for two that share one variable, else estimated as for independent uniform coordinates), times the operators between
@@ -107,9 +107,13 @@ pub struct ProgramArgs {
     #[arg(short = 'f', value_name = "NAME:LEVELS[:ORDER]", help = formats())]
     pub formats: Vec<String>,
 
-    /// Element type: bool, i8 to i64, u8 to u64, f32, f64, c64, c128, or C's names (float, double, ...)
+    /// Element type: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128, pattern (no values: ones), or C's names (float, double, ...)
     #[arg(short = 't', value_name = "NAME:TYPE")]
     pub types: Vec<String>,
+
+    /// Fill value: what the elements are that are not stored (A:inf); 0 unless given
+    #[arg(long = "fill", value_name = "NAME:VALUE", allow_hyphen_values = true)]
+    pub fills: Vec<String>,
 
     /// Sizes, of a tensor (A:5,10) or of an index variable (i:5)
     #[arg(short = 'd', value_name = "NAME:SIZES")]

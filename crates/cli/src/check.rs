@@ -7,7 +7,7 @@
 //!
 //! Values may differ by rounding, because sums may be taken in any order: relative to the largest number that occurred
 //! on the way (which the oracle knows), or to the value that the statement has for the absolute values of its inputs
-//! with `+` for `-`, which bounds all that occurs on the way. A missing entry equals a zero.
+//! with `+` for `-`, which bounds all that occurs on the way. A missing entry equals the fill value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +134,8 @@ fn by_oracle(kernel: &Kernel, given: &[(&str, &DynTensor)]) -> Result<Option<Vec
 /// Memory is refused.
 pub fn entries_of(tensor: &DynTensor) -> Result<Entries, Failure> {
     let coo = tensor.to_coo()?;
-    Entries::from_coo(&coo).map_err(|fault| {
+    let entries = Entries::from_coo(&coo).map(|entries| entries.with_fill(Scalar::from(tensor.fill())));
+    entries.map_err(|fault| {
         Failure::plain(lacunar::Diagnostic::internal(format!("a tensor's entries are not well-formed: {fault}")))
     })
 }
@@ -142,7 +143,6 @@ pub fn entries_of(tensor: &DynTensor) -> Result<Entries, Failure> {
 /// Compares the values of one result; `origin` gives the coordinates in the whole result, for people.
 fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<u64>, verdict: &mut Verdict) {
     let dtype = expected.entries.dtype;
-    let zero = Scalar::zero(dtype);
     if expected.entries.dims != found.dims || dtype != found.dtype {
         let (dims, there) = (&expected.entries.dims, &found.dims);
         verdict.different += 1;
@@ -154,8 +154,8 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
     let places: BTreeSet<&Vec<u64>> = expected.entries.values.keys().chain(found.values.keys()).collect();
     for at in places {
         verdict.compared += 1;
-        let want = expected.entries.values.get(at).copied().unwrap_or(zero);
-        let have = found.values.get(at).copied().unwrap_or(zero);
+        let want = expected.entries.values.get(at).copied().unwrap_or(expected.entries.fill);
+        let have = found.values.get(at).copied().unwrap_or(found.fill);
         let scale = expected.scale.get(at).copied().unwrap_or(0.0);
         if close(want, have, scale, dtype) {
             continue;

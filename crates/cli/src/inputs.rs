@@ -11,7 +11,7 @@ use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
 use lacunar_notation as notation;
 use lacunar_runtime::Buffer;
-use lacunar_runtime::io::{self, Data, ReadOptions};
+use lacunar_runtime::io::{self, Data, PatternValues, ReadOptions};
 use lacunar_runtime::random::{Generator, generate};
 use num_complex::Complex;
 
@@ -84,8 +84,14 @@ pub fn make(
         };
         let start = Instant::now();
         // Two inputs of one kind and size differ, as do those of two seeds.
-        let tensor =
-            generate(kind, dims, declared.dtype, &format, seed.wrapping_mul(1 << 16).wrapping_add(place as u64))?;
+        let seed = seed.wrapping_mul(1 << 16).wrapping_add(place as u64);
+        let tensor = match declared.fill.filter(|_| declared.order() > 0) {
+            Some(fill) => {
+                let listed = generate(kind, dims, declared.dtype, &Format::coo(declared.order()), seed)?;
+                listed.with_fill(fill)?.convert(&format)?
+            }
+            None => generate(kind, dims, declared.dtype, &format, seed)?,
+        };
         times.pack += start.elapsed();
         inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string() });
     }
@@ -141,6 +147,10 @@ impl Wanted<'_> {
         let options = ReadOptions {
             dims: declared.clone().filter(|dims| dims.len() == self.order),
             progress,
+            pattern: match self.request.declarations.dtypes.get(self.name) {
+                Some(DType::Pattern) => PatternValues::Places,
+                _ => PatternValues::Ones,
+            },
             ..ReadOptions::default()
         };
         let start = Instant::now();
@@ -155,16 +165,39 @@ impl Wanted<'_> {
             return Err(self.wrong_sizes(file, sizes, &declared));
         }
         let start = Instant::now();
+        let natural = match data {
+            Data::Coordinate(_) => listed_format(self.order),
+            Data::Dense(_) => Format::dense(self.order),
+        };
+        let format = self.format(natural)?;
+        // What fills up storage is known when the fill value is.
+        let filled = self.request.declarations.fills.contains_key(self.name) && self.order > 0;
         let tensor = match data {
-            Data::Coordinate(coo) => DynTensor::from_coo(coo, &self.format(listed_format(self.order))?)?,
+            Data::Coordinate(coo) if filled => DynTensor::from_coo(coo, &Format::coo(self.order))?,
+            Data::Coordinate(coo) => DynTensor::from_coo(coo, &format)?,
             Data::Dense(dense) => {
-                let format = self.format(Format::dense(self.order))?;
-                DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?
+                let array = if filled { Format::dense(self.order) } else { format.clone() };
+                DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &array)?
             }
         };
-        let tensor = self.typed(tensor, file);
+        let tensor = self.typed(tensor, file)?;
+        let tensor = if filled { self.filled(tensor)?.convert(&format)? } else { tensor };
         times.pack += start.elapsed();
-        tensor
+        Ok(tensor)
+    }
+
+    /// The tensor with its declared fill value.
+    fn filled(&self, tensor: DynTensor) -> Result<DynTensor, Failure> {
+        let Some(declared) = self.request.declarations.fills.get(self.name) else { return Ok(tensor) };
+        let (name, dtype) = (self.name, tensor.dtype());
+        match declared.to(dtype) {
+            Some(fill) => Ok(tensor.with_fill(fill)?),
+            None => {
+                let message = format!("the fill value {declared} of `{name}` is no value of type {dtype}");
+                let hint = format!("declare another type, for example `-t {name}:f64`");
+                Err(self.given.mistake(format!("of type {dtype}"), Diagnostic::error("E0507", message).hint(hint)))
+            }
+        }
     }
 
     fn scalar(&self, value: Scalar) -> Result<DynTensor, Failure> {
@@ -203,7 +236,7 @@ impl Wanted<'_> {
             Some(&dtype) if dtype != tensor.dtype() => dtype,
             _ => return Ok(tensor),
         };
-        if tensor.dtype().is_complex() && !dtype.is_complex() {
+        if tensor.dtype().is_complex() && !dtype.is_complex() && dtype != DType::Pattern {
             let message = format!("the complex numbers of {source} cannot be converted to {dtype}");
             let diagnostic = Diagnostic::error("E0506", message).hint(format!(
                 "declare `-t {}:c128` and take a part in the program, with `real(x)` or `abs(x)`",

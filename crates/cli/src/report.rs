@@ -70,6 +70,8 @@ struct JsonTensor<'a> {
     dims: &'a [u64],
     nnz: u64,
     bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fill: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,6 +81,8 @@ struct JsonResult<'a> {
     nnz: u64,
     sum: Sum,
     norm: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fill: Option<String>,
 }
 
 impl Outcome<'_> {
@@ -93,13 +97,14 @@ impl Outcome<'_> {
             dims: input.tensor.dims(),
             nnz: input.tensor.nnz(),
             bytes: input.tensor.bytes(),
+            fill: fill_text(&input.tensor),
         });
         let last = self.kernel.program().statements.last().map(|s| &self.kernel.program().tensors[s.lhs.tensor].name);
         let result = match self.results.iter().find(|(name, _)| Some(name) == last) {
             None => None,
             Some((name, tensor)) => {
                 let (sum, norm) = sum_and_norm(tensor)?;
-                Some(JsonResult { name, dims: tensor.dims(), nnz: tensor.nnz(), sum, norm })
+                Some(JsonResult { name, dims: tensor.dims(), nnz: tensor.nnz(), sum, norm, fill: fill_text(tensor) })
             }
         };
         let object = Json {
@@ -285,13 +290,20 @@ fn per_second(amount: f64, times: &[f64]) -> f64 {
     if seconds > 0.0 { amount / seconds / 1e9 } else { 0.0 }
 }
 
+/// The fill value of a tensor, where it has elements that are not stored and these are not 0.
+fn fill_text(tensor: &DynTensor) -> Option<String> {
+    let filled = !tensor.fill().is_zero() && !tensor.format().is_dense();
+    filled.then(|| tensor.fill().to_string())
+}
+
 fn described(name: &str, tensor: &DynTensor) -> Vec<String> {
+    let fill = fill_text(tensor).map_or(String::new(), |fill| format!(", else {fill}"));
     vec![
         name.to_string(),
         tensor.dtype().to_string(),
         tensor.format().to_string(),
         sizes_text(tensor.dims()),
-        format!("nnz {}", tensor.nnz()),
+        format!("nnz {}{fill}", tensor.nnz()),
         bytes_text(tensor.bytes()),
     ]
 }

@@ -43,7 +43,7 @@ impl Given {
 /// What the flags ask for.
 #[derive(Debug)]
 pub struct Request {
-    /// Formats, types and sizes; every size stands under `dims`, whatever it is of.
+    /// Formats, types, fill values and sizes; every size stands under `dims`, whatever it is of.
     pub declarations: Declarations,
     /// Every input, in order of the flags.
     pub givens: IndexMap<String, Given>,
@@ -82,6 +82,10 @@ impl Request {
         for value in &args.types {
             let (name, dtype) = options::dtype(value).map_err(in_flag("-t", value))?;
             request.declarations.dtypes.insert(name, dtype);
+        }
+        for value in &args.fills {
+            let (name, fill) = options::fill(value).map_err(in_flag("--fill", value))?;
+            request.declarations.fills.insert(name, fill);
         }
         for value in &args.sizes {
             let (name, sizes) = options::sizes(value).map_err(in_flag("-d", value))?;

@@ -221,6 +221,8 @@ fn interpreted(
     let entries = run(program, operands, sizes, result, None)?;
     let mut scale = BTreeMap::new();
     if entries.dtype.is_float()
+        // What is not stored may be larger than any stored value.
+        && operands.iter().all(|(_, tensor)| tensor.fill().is_zero())
         && let Some(bound) = bounding(program)
     {
         let sized = operands.iter().map(|(name, tensor)| Ok((name.clone(), magnitudes(tensor)?)));
@@ -250,6 +252,7 @@ fn run(
     for statement in &program.statements {
         let declared = &program.tensors[statement.lhs.tensor];
         options = options.format(&declared.name, declared.format.clone());
+        options.declarations.fills.insert(declared.name.clone(), declared.fill());
         options = options.dtype(&declared.name, dtype.unwrap_or(declared.dtype));
     }
     let text: Vec<String> = program.statements.iter().map(|s| program.statement_text(s)).collect();
@@ -337,7 +340,7 @@ fn restricted(tensor: &DynTensor, access: &Access, sample: &Sample) -> Result<Dy
         }
     }
     let values = picked(&coo.values, &places);
-    Ok(DynTensor::from_coo(Coo { dims, coords, values }, &sampled(tensor.format()))?)
+    Ok(DynTensor::from_coo_filled(Coo { dims, coords, values }, &sampled(tensor.format()), tensor.fill())?)
 }
 
 /// How a part of a tensor is stored: as the whole, unless a map says how, which need not suit a part.
@@ -354,7 +357,7 @@ fn picked(values: &Values, places: &[usize]) -> Values {
             }
         };
     }
-    pick!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
+    pick!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F16 BF16 F32 F64 C64 C128 Pattern)
 }
 
 fn internal(message: String) -> Failure {

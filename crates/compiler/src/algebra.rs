@@ -1,8 +1,25 @@
 //! What expressions do to absent entries: the algebra that decides between intersection and union.
 //!
-//! An entry that is not stored is *absent*: a structural zero ([`Literal::Absent`](lacunar_notation::Literal::Absent)).
-//! [`without`] is the residual of an expression when some of its accesses are known to be absent; where the residual is
-//! absent itself, nothing needs to be visited.
+//! An entry that is not stored is *absent*: it is read as the fill value of its tensor, 0 unless said otherwise
+//! ([`Literal::Absent`], [`Literal::Fill`]). The *background* of an expression is its value where all its operands are
+//! absent, and the *meet* of a function's operands says where it differs from that:
+//!
+//! ```text
+//! A * B            fill values 0, 0         background 0     where both are stored: 0 annihilates the product
+//! A + B            fill values 0, 0         background 0     where either is stored
+//! A + B            fill values inf, inf     background inf   where both are stored: inf annihilates the sum
+//! min(A, B)        fill values inf, inf     background inf   where either is stored
+//! A * B            fill values 0, 2         background 0     where A is stored
+//! A + B            fill values 1, 2         background 3     where either is stored
+//! A + x, x dense   fill value 1             none             everywhere
+//! ```
+//!
+//! An assignment *rests* where its value is what its target has anyway: the fill value of a tensor, nothing added to a sum.
+//! If it rests on its background, only coordinates where it differs are visited; else all are.
+//!
+//! What is computed of absent operands is absent, and annihilates what it meets further out, unless it is computed of zeros
+//! and not zero itself, or of zeros and constants that are written. [`without`] is the residual of an expression when some
+//! of its accesses are known to be absent:
 //!
 //! ```text
 //! (A + B) * C  without A  =  B * C
@@ -11,41 +28,189 @@
 //! ```
 //!
 //! Paper: Kjolstad et al. 2017, §5.1 (rules for `+` and `*`); Henry et al. 2021, §4 (any operator, by annihilators and
-//! identities).
+//! identities, and any fill values).
 
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, UnaryFn};
+use lacunar_base::Arena;
+use lacunar_formats::Scalar;
+use lacunar_imp::arith;
+use lacunar_notation::concrete::Assign;
+use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn};
 
-/// The expression with every access that `absent` names replaced by a structural zero, simplified.
-pub fn without(expr: &Expr, absent: &impl Fn(&Access) -> bool) -> Expr {
-    let gone = || Expr { span: expr.span, ..Expr::absent(expr.dtype) };
-    let rebuild = |kind| Expr { kind, dtype: expr.dtype, span: expr.span };
+use crate::functions::{self, Constants};
+use crate::reduction::make_explicit;
+
+/// The value of an expression where all its operands are absent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Background {
+    /// The value.
+    pub value: Scalar,
+    /// Whether the expression is absent there, and not a constant like one that is written.
+    pub absent: bool,
+}
+
+/// Where a function of two operands differs from its background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meet {
+    /// Where both operands do.
+    Both,
+    /// Where the left one does.
+    Left,
+    /// Where the right one does.
+    Right,
+    /// Where one of them does, or both.
+    Either,
+}
+
+/// The background of an expression; `None` if its value is not the same everywhere its operands are absent, or some never is.
+pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
     match &expr.kind {
-        ExprKind::Access(access) if absent(access) => gone(),
-        ExprKind::Literal(_) | ExprKind::Access(_) => expr.clone(),
-        ExprKind::Cast(a) => match without(a, absent) {
-            a if a.is_absent() => gone(),
-            a => rebuild(ExprKind::Cast(Box::new(a))),
-        },
-        ExprKind::Unary(function, a) => match without(a, absent) {
-            a if a.is_absent() && function.keeps_zero() => gone(),
-            a => rebuild(ExprKind::Unary(*function, Box::new(a))),
-        },
-        ExprKind::Reduce(op, vars, a) => match without(a, absent) {
-            a if a.is_absent() => gone(),
-            a => rebuild(ExprKind::Reduce(*op, vars.clone(), Box::new(a))),
-        },
-        ExprKind::Binary(function, left, right) => {
-            let (a, b) = (without(left, absent), without(right, absent));
-            let (no_a, no_b) = (a.is_absent(), b.is_absent());
-            let (kills_a, kills_b) = function.annihilates();
-            match function {
-                _ if (no_a && kills_a) || (no_b && kills_b) => gone(),
-                _ if no_a && no_b && function.keeps_zero() => gone(),
-                BinaryFn::Add if no_a => b,
-                BinaryFn::Add | BinaryFn::Sub if no_b => a,
-                BinaryFn::Sub if no_a => rebuild(ExprKind::Unary(UnaryFn::Neg, Box::new(b))),
-                _ => rebuild(ExprKind::Binary(*function, Box::new(a), Box::new(b))),
-            }
+        ExprKind::Literal(literal) => {
+            let absent = matches!(literal, Literal::Absent | Literal::Fill(_));
+            Some(Background { value: functions::constant(*literal, expr.dtype), absent })
         }
+        ExprKind::Access(access) => {
+            let tensor = &tensors[access.tensor];
+            let gaps = matches!(tensor.role, Role::Workspace(_)) || !tensor.format.is_dense();
+            gaps.then(|| Background { value: tensor.fill(), absent: true })
+        }
+        ExprKind::Cast(a) => Some(of_one(background(tensors, a)?, |a| arith::cast(expr.dtype, a))),
+        ExprKind::Unary(function, a) => {
+            Some(of_one(background(tensors, a)?, |a| functions::unary(&mut Constants, *function, a)))
+        }
+        // A sum over nothing is absent; of other values it depends on how many there are.
+        ExprKind::Reduce(ReduceOp::Add, _, a) => background(tensors, a).filter(|a| a.absent && a.value.is_zero()),
+        ExprKind::Binary(function, left, right) => {
+            let (a, b) = (background(tensors, left), background(tensors, right));
+            if let (_, Some(value)) = meet_of(*function, a, b) {
+                return Some(Background { value, absent: true });
+            }
+            let (a, b) = (a?, b?);
+            let value = functions::binary(&mut Constants, *function, a.value, b.value);
+            let from_fill = |a: Background| a.absent && !a.value.is_zero();
+            let absent = from_fill(a) || from_fill(b) || (a.absent && b.absent && value.is_zero());
+            Some(Background { value, absent })
+        }
+    }
+}
+
+fn of_one(a: Background, function: impl FnOnce(Scalar) -> Scalar) -> Background {
+    let value = function(a.value);
+    Background { value, absent: a.absent && (!a.value.is_zero() || value.is_zero()) }
+}
+
+/// Where a function of two operands differs from its background.
+pub fn meet(tensors: &Arena<Tensor>, function: BinaryFn, left: &Expr, right: &Expr) -> Meet {
+    meet_of(function, background(tensors, left), background(tensors, right)).0
+}
+
+/// The same with the operands' backgrounds, and the value where an operand annihilates the other.
+fn meet_of(function: BinaryFn, left: Option<Background>, right: Option<Background>) -> (Meet, Option<Scalar>) {
+    let absent = |background: Option<Background>| background.filter(|background| background.absent);
+    let by_left = absent(left).and_then(|left| function.annihilated_by(left.value).0);
+    let by_right = absent(right).and_then(|right| function.annihilated_by(right.value).1);
+    match (by_left, by_right) {
+        (Some(a), Some(b)) if a == b => (Meet::Both, by_left),
+        (Some(_), _) => (Meet::Left, by_left),
+        (None, Some(_)) => (Meet::Right, by_right),
+        (None, None) => (Meet::Either, None),
+    }
+}
+
+/// Whether an assignment need not be carried out where all its operands are absent: its target has that value anyway.
+pub fn rests(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
+    let target = match assign.op {
+        AssignOp::Set => tensors[assign.lhs.tensor].fill(),
+        AssignOp::Reduce(ReduceOp::Add) => Scalar::zero(assign.rhs.dtype),
+    };
+    background(tensors, &assign.rhs).is_some_and(|background| match target.is_zero() {
+        // A zero that is written is a value, not an absence.
+        true => background.absent && background.value.is_zero(),
+        false => background.value == target,
+    })
+}
+
+/// The expression with every access that `absent` names replaced by the fill value of its tensor, simplified.
+pub fn without(tensors: &Arena<Tensor>, expr: &Expr, absent: &impl Fn(&Access) -> bool) -> Expr {
+    let rebuild = |kind| Expr { kind, dtype: expr.dtype, span: expr.span };
+    let rest = match &expr.kind {
+        ExprKind::Access(access) if absent(access) => {
+            return Expr { span: expr.span, ..Expr::fill(tensors[access.tensor].fill()) };
+        }
+        ExprKind::Literal(_) | ExprKind::Access(_) => return expr.clone(),
+        ExprKind::Cast(a) => rebuild(ExprKind::Cast(Box::new(without(tensors, a, absent)))),
+        ExprKind::Unary(function, a) => rebuild(ExprKind::Unary(*function, Box::new(without(tensors, a, absent)))),
+        ExprKind::Reduce(op, vars, a) => {
+            rebuild(ExprKind::Reduce(*op, vars.clone(), Box::new(without(tensors, a, absent))))
+        }
+        ExprKind::Binary(function, left, right) => {
+            let (a, b) = (without(tensors, left, absent), without(tensors, right, absent));
+            let annihilated = match meet(tensors, *function, &a, &b) {
+                Meet::Both => a.is_absent() || b.is_absent(),
+                Meet::Left => a.is_absent(),
+                Meet::Right => b.is_absent(),
+                Meet::Either => false,
+            };
+            let rest = rebuild(ExprKind::Binary(*function, Box::new(a), Box::new(b)));
+            if annihilated { gone(tensors, &rest).unwrap_or(rest) } else { rest }
+        }
+    };
+    if rest.accesses().is_empty()
+        && let Some(gone) = gone(tensors, &rest)
+    {
+        return gone;
+    }
+    match rest.kind {
+        ExprKind::Binary(function, a, b) => simplified(function, *a, *b, rebuild),
+        _ => rest,
+    }
+}
+
+/// The background of an expression as a literal, if the expression is absent there.
+fn gone(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Expr> {
+    let background = background(tensors, expr).filter(|background| background.absent)?;
+    Some(Expr { span: expr.span, ..Expr::fill(background.value) })
+}
+
+/// A function of two operands, of which one that is absent may leave the other as it is.
+fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKind) -> Expr) -> Expr {
+    let value = |expr: &Expr| match expr.kind {
+        ExprKind::Literal(literal) if expr.is_absent() => Some(functions::constant(literal, expr.dtype)),
+        _ => None,
+    };
+    let (of_a, of_b) = (value(&a), value(&b));
+    let is_identity = |value: Option<Scalar>, place: usize| {
+        value.is_some_and(|value| function.identities(value.ty)[place].is_some_and(|identity| identity == value))
+    };
+    if is_identity(of_a, 0) {
+        return b;
+    }
+    if is_identity(of_b, 1) {
+        return a;
+    }
+    match (function, of_a) {
+        (BinaryFn::Sub, Some(zero)) if zero.is_zero() => rebuild(ExprKind::Unary(UnaryFn::Neg, Box::new(b))),
+        _ => rebuild(ExprKind::Binary(function, Box::new(a), Box::new(b))),
+    }
+}
+
+/// Gives those results fill values that have none declared: of the statement that sets them, the background, where fill
+/// values other than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0.
+///
+/// ```text
+/// C(i,j) = A(i,j) + B(i,j)    fill values 1 and 2    C is stored where A or B is, with fill value 3
+/// ```
+pub fn infer_fills(program: &mut Program) {
+    for place in 0..program.statements.len() {
+        let statement = &program.statements[place];
+        let result = &program.tensors[statement.lhs.tensor];
+        let filled = |access: &&Access| !program.tensors[access.tensor].fill().is_zero();
+        let open = statement.op == AssignOp::Set && result.fill.is_none() && !result.format.is_dense();
+        if !open || !statement.rhs.accesses().iter().any(filled) {
+            continue;
+        }
+        let explicit = make_explicit(statement, &mut program.vars.clone());
+        let found = background(&program.tensors, &explicit.rhs).filter(|background| !background.value.is_zero());
+        let target = statement.lhs.tensor;
+        program.tensors[target].fill = found.map(|background| background.value);
     }
 }

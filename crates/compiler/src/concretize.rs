@@ -136,6 +136,7 @@ impl Writer<'_> {
             nnz: None,
             heaviest: None,
             view: None,
+            fill: None,
             span: expr.span,
         })
     }
@@ -178,7 +179,10 @@ impl Writer<'_> {
         if fits_registers(self.kernel, &inner, term.dtype) {
             return false;
         }
-        term.dtype == self.kernel.tensors[lhs.tensor].dtype
+        let result = &self.kernel.tensors[lhs.tensor];
+        // Where nothing is added, the result is 0.
+        term.dtype == result.dtype
+            && result.fill().is_zero()
             && lhs.vars.iter().all(|var| free.contains(var))
             && lhs.vars.iter().any(|var| self.rank(*var) > first)
             && lhs.vars.iter().all(|var| self.rank(*var) < first || is_in_block(self.kernel, lhs, *var))
@@ -188,7 +192,7 @@ impl Writer<'_> {
 /// Whether an array over variables is known to be so small that it can be kept in registers while a sum is formed in it.
 pub(crate) fn fits_registers(kernel: &Kernel, vars: &[VarId], dtype: DType) -> bool {
     let elements = vars.iter().try_fold(1u64, |product, var| product.checked_mul(kernel.vars[*var].size?));
-    elements.is_some_and(|elements| (2..=REGISTER_BYTES / dtype.size() as u64).contains(&elements))
+    elements.is_some_and(|elements| (2..=REGISTER_BYTES / dtype.arithmetic().size() as u64).contains(&elements))
 }
 
 /// Half of what 32 vector registers of 64 bytes hold.

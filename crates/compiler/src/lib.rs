@@ -6,6 +6,7 @@
 
 pub mod algebra;
 pub mod concretize;
+pub mod functions;
 pub mod iterate;
 pub mod levels;
 pub mod lower;

@@ -6,7 +6,7 @@
 //! The rule is per additive term. A variable `v` that does not occur on the left is summed over the smallest
 //! subexpression that contains all its uses: the search starts at the whole right-hand side and goes
 //! - into *each* operand of `+` and `-` that uses `v` (every term gets its own sum),
-//! - through negation,
+//! - through negation, and through a conversion to a type that values are only stored in: a sum is rounded once,
 //! - into the one factor of a product, or the numerator of a quotient, that alone uses `v`,
 //!
 //! and stops at anything else: a product of which both sides use `v`, a function call, an explicit sum.
@@ -20,7 +20,7 @@
 //! count `b(i)` once for every `j`.
 
 use lacunar_base::Arena;
-use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, ReduceOp, UnaryFn, VarId};
+use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, UnaryFn, VarId};
 
 /// Inserts the sums that a statement implies. Fresh variables go into `vars` where a sum reuses a bound name.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
@@ -39,6 +39,7 @@ fn uses(expr: &Expr, var: VarId) -> bool {
 fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
     let goes_inside = |var: VarId| match &expr.kind {
         ExprKind::Unary(UnaryFn::Neg, _) => true,
+        ExprKind::Cast(_) => expr.dtype.is_storage(),
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => true,
         ExprKind::Binary(BinaryFn::Mul, a, b) => uses(a, var) != uses(b, var),
         ExprKind::Binary(BinaryFn::Div, _, b) => !uses(b, var),
@@ -50,8 +51,7 @@ fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
     if here.is_empty() {
         return expr;
     }
-    let (dtype, span) = (expr.dtype, expr.span);
-    Expr { kind: ExprKind::Reduce(ReduceOp::Add, here, Box::new(expr)), dtype, span }
+    Expr::sum(here, expr)
 }
 
 /// Gives a summed variable a fresh name where an outer binder has the same one.

@@ -5,11 +5,20 @@
 //! unsigned takes the smallest signed type that holds both (`u64` with a signed type gives `f64`);
 //! integers of more than 16 bits with `f32` give `f64`, and so on.
 //!
+//! Some types are for *storage*: `f16` and `bf16` are read as `f32`, which arithmetic is done in, and written rounded to the
+//! nearest, ties to even ([`DType::arithmetic`]). They mix as NumPy's `float16` does (and `bfloat16` likewise); with each
+//! other they give `f32`. Elements of type `pattern` take no memory: what is stored is one, as in a Matrix Market file of that
+//! field, and read as the `bool` that it is. They mix as `bool` does.
+//!
 //! ```
 //! use lacunar_formats::DType;
 //! assert_eq!(DType::promote(DType::I32, DType::F32), DType::F64);
 //! assert_eq!(DType::promote(DType::U8, DType::I8), DType::I16);
 //! assert_eq!(DType::parse("double"), Some(DType::F64));
+//! assert_eq!(DType::promote(DType::F16, DType::I8), DType::F16);
+//! assert_eq!(DType::promote(DType::F16, DType::BF16), DType::F32);
+//! assert_eq!(DType::F16.arithmetic(), DType::F32);
+//! assert_eq!((DType::Pattern.size(), DType::Pattern.arithmetic()), (0, DType::Bool));
 //! ```
 
 use std::fmt;
@@ -35,6 +44,10 @@ pub enum DType {
     U32,
     /// Unsigned 64-bit integer.
     U64,
+    /// IEEE 754 binary16, for storage.
+    F16,
+    /// The upper half of a binary32, for storage.
+    BF16,
     /// IEEE 754 binary32.
     F32,
     /// IEEE 754 binary64.
@@ -43,18 +56,24 @@ pub enum DType {
     C64,
     /// Two `f64`: real, imaginary.
     C128,
+    /// Nothing: that an element is stored says that it is one. For storage.
+    Pattern,
 }
+
+/// An element of type [`DType::Pattern`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct One;
 
 /// The kind of an element type, in promotion order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// `bool`
+    /// `bool`, `pattern`
     Bool,
     /// `u8` to `u64`
     Unsigned,
     /// `i8` to `i64`
     Signed,
-    /// `f32`, `f64`
+    /// `f16` to `f64`
     Real,
     /// `c64`, `c128`
     Complex,
@@ -62,7 +81,7 @@ pub enum Kind {
 
 impl DType {
     /// Every element type, in declaration order.
-    pub const ALL: [DType; 13] = [
+    pub const ALL: [DType; 16] = [
         DType::Bool,
         DType::I8,
         DType::I16,
@@ -72,30 +91,34 @@ impl DType {
         DType::U16,
         DType::U32,
         DType::U64,
+        DType::F16,
+        DType::BF16,
         DType::F32,
         DType::F64,
         DType::C64,
         DType::C128,
+        DType::Pattern,
     ];
 
     /// The size of one element in bytes.
     pub const fn size(self) -> usize {
         match self {
             DType::Bool | DType::I8 | DType::U8 => 1,
-            DType::I16 | DType::U16 => 2,
+            DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
             DType::I32 | DType::U32 | DType::F32 => 4,
             DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
             DType::C128 => 16,
+            DType::Pattern => 0,
         }
     }
 
     /// The kind of the type.
     pub const fn kind(self) -> Kind {
         match self {
-            DType::Bool => Kind::Bool,
+            DType::Bool | DType::Pattern => Kind::Bool,
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
-            DType::F32 | DType::F64 => Kind::Real,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Real,
             DType::C64 | DType::C128 => Kind::Complex,
         }
     }
@@ -105,7 +128,7 @@ impl DType {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
-    /// Whether the type is `f32` or `f64`.
+    /// Whether the type is real: `f16`, `bf16`, `f32` or `f64`.
     pub const fn is_real(self) -> bool {
         matches!(self.kind(), Kind::Real)
     }
@@ -129,6 +152,21 @@ impl DType {
         }
     }
 
+    /// The type that operations on elements of this type are done in: `f32` for `f16` and `bf16`, `bool` for
+    /// `pattern`, the type itself otherwise.
+    pub const fn arithmetic(self) -> DType {
+        match self {
+            DType::F16 | DType::BF16 => DType::F32,
+            DType::Pattern => DType::Bool,
+            other => other,
+        }
+    }
+
+    /// Whether elements of the type are only stored, and converted for every operation.
+    pub const fn is_storage(self) -> bool {
+        matches!(self, DType::F16 | DType::BF16 | DType::Pattern)
+    }
+
     /// The name in the command line, in printed notation and in the imperative IR.
     pub const fn name(self) -> &'static str {
         match self {
@@ -141,10 +179,13 @@ impl DType {
             DType::U16 => "u16",
             DType::U32 => "u32",
             DType::U64 => "u64",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
             DType::F32 => "f32",
             DType::F64 => "f64",
             DType::C64 => "c64",
             DType::C128 => "c128",
+            DType::Pattern => "pattern",
         }
     }
 
@@ -160,22 +201,29 @@ impl DType {
             "u16" | "uint16" | "uint16_t" | "unsigned short" | "ushort" => DType::U16,
             "u32" | "uint32" | "uint32_t" | "unsigned int" | "unsigned" | "uint" => DType::U32,
             "u64" | "uint64" | "uint64_t" | "unsigned long" | "ulong" | "unsigned long long" => DType::U64,
+            "f16" | "float16" | "_Float16" => DType::F16,
+            "bf16" | "bfloat16" | "__bf16" => DType::BF16,
             "f32" | "float32" | "float" | "single" => DType::F32,
             "f64" | "float64" | "double" => DType::F64,
             "c64" | "complex64" | "complex-float" | "float complex" | "complex-single" => DType::C64,
             "c128" | "complex128" | "complex-double" | "double complex" | "complex" => DType::C128,
+            "pattern" => DType::Pattern,
             _ => return None,
         })
     }
 
     /// The type that holds both, as `numpy.result_type` answers for two array types.
     pub fn promote(a: DType, b: DType) -> DType {
+        let of_value = |dtype| if dtype == DType::Pattern { DType::Bool } else { dtype };
+        let (a, b) = (of_value(a), of_value(b));
         if a == b {
             return a;
         }
         let (low, high) = if a.kind() <= b.kind() { (a, b) } else { (b, a) };
         match (low.kind(), high.kind()) {
             (Kind::Bool, _) => high,
+            // Neither holds the other.
+            (Kind::Real, Kind::Real) if a.is_storage() && b.is_storage() => DType::F32,
             (Kind::Unsigned, Kind::Unsigned)
             | (Kind::Signed, Kind::Signed)
             | (Kind::Real, Kind::Real)
@@ -192,13 +240,11 @@ impl DType {
                 DType::U32 => DType::I64,
                 _ => DType::F64,
             },
-            (Kind::Unsigned | Kind::Signed, Kind::Real) => {
-                if low.size() <= 2 {
-                    high
-                } else {
-                    DType::F64
-                }
-            }
+            (Kind::Unsigned | Kind::Signed, Kind::Real) => match low.size() {
+                1 => high,
+                2 => DType::promote(high, DType::F32),
+                _ => DType::F64,
+            },
             (Kind::Unsigned | Kind::Signed, Kind::Complex) => {
                 if low.size() <= 2 {
                     high
@@ -207,7 +253,7 @@ impl DType {
                 }
             }
             (Kind::Real, Kind::Complex) => {
-                if low == DType::F32 {
+                if low.size() <= DType::F32.size() {
                     high
                 } else {
                     DType::C128
@@ -219,9 +265,9 @@ impl DType {
 
     /// Whether a value of type `self` may be assigned to a tensor of type `to`: any widening, and any narrowing
     /// inside or up the kind order; a complex value does not go into a real tensor, nor a real one into an integer
-    /// tensor (NumPy's `same_kind`), and integers of either sign mix.
+    /// tensor (NumPy's `same_kind`), and integers of either sign mix. A pattern takes the places of values of any type.
     pub fn can_assign_to(self, to: DType) -> bool {
-        self.kind() <= to.kind() || (self.is_integer() && to.is_integer())
+        to == DType::Pattern || self.kind() <= to.kind() || (self.is_integer() && to.is_integer())
     }
 }
 

@@ -316,6 +316,16 @@ impl Format {
         self.levels.iter().all(|level| level.kind.is_plain())
     }
 
+    /// Whether some stored values only fill up, and only their zeros tell them from entries: below dense levels, and others that
+    /// are padded, positions exist whether or not there are entries.
+    pub fn is_padded(&self) -> bool {
+        let exact = |level: &Level| !level.properties().padded && !level.properties().branchless;
+        match self.levels.iter().rposition(exact) {
+            Some(exact) => self.levels[exact + 1..].iter().any(|level| level.properties().padded),
+            None => self.order() > 0,
+        }
+    }
+
     /// The same with a compressed level in the place of each that is not plain.
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });

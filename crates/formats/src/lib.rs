@@ -10,10 +10,12 @@ mod dtype;
 mod format;
 mod level;
 mod map;
+mod scalar;
 mod width;
 
-pub use dtype::{DType, Kind};
+pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec};
 pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Recovery, Term};
+pub use scalar::Scalar;
 pub use width::IndexWidth;

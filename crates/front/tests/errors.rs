@@ -127,6 +127,7 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
     let done: Result<Declarations, Diagnostic> = match flag {
         "-f" => options::format(value).map(|(name, format)| declarations.format(name, format)),
         "-t" => options::dtype(value).map(|(name, dtype)| declarations.dtype(name, dtype)),
+        "--fill" => options::fill(value).map(|(name, fill)| declarations.fill(name, fill)),
         "-d" => options::sizes(value).map(|(name, dims)| declarations.dims(name, dims)),
         "-i" => options::input(value).map(|(name, _)| declarations.input(name)),
         "-g" => options::generator(value).map(|(name, _)| declarations.input(name)),

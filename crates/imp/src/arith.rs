@@ -56,7 +56,7 @@ fn complex_of<R: Real>(value: Const) -> Complex<R> {
 /// An integer or `Bool` of type `ty` from 64 bits, of which it keeps as many as it has.
 pub fn wrap(ty: DType, bits: u64) -> Const {
     let bits = match ty {
-        DType::Bool => bits & 1,
+        DType::Bool | DType::Pattern => bits & 1,
         DType::I8 => bits as i8 as u64,
         DType::I16 => bits as i16 as u64,
         DType::I32 => bits as i32 as u64,
@@ -81,6 +81,7 @@ pub fn unary(op: UnaryOp, a: Const) -> Const {
         DType::F64 => real_unary(op, a.ty, f64::load(a.bits)),
         DType::C64 => complex_unary::<f32>(op, a),
         DType::C128 => complex_unary::<f64>(op, a),
+        DType::F16 | DType::BF16 => Const::zero(a.ty),
         _ => integer_unary(op, a),
     }
 }
@@ -163,13 +164,14 @@ pub fn binary(op: BinaryOp, a: Const, b: Const) -> Const {
         DType::F64 => real(a.ty, real_binary(op, f64::load(a.bits), f64::load(b.bits))),
         DType::C64 => complex(a.ty, complex_binary::<f32>(op, complex_of(a), complex_of(b))),
         DType::C128 => complex(a.ty, complex_binary::<f64>(op, complex_of(a), complex_of(b))),
-        DType::Bool => wrap(a.ty, bool_binary(op, a.bits, b.bits)),
+        DType::Bool | DType::Pattern => wrap(a.ty, bool_binary(op, a.bits, b.bits)),
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
             wrap(a.ty, signed_binary(op, a.bits as i64, b.bits as i64) as u64)
         }
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
             wrap(a.ty, unsigned_binary(op, width(a.ty), a.bits, b.bits))
         }
+        DType::F16 | DType::BF16 => Const::zero(a.ty),
     }
 }
 
@@ -303,6 +305,9 @@ pub fn cast(ty: DType, a: Const) -> Const {
         (Kind::Bool | Kind::Signed | Kind::Unsigned, Kind::Signed | Kind::Unsigned) => wrap(ty, a.bits),
         (Kind::Real | Kind::Complex, Kind::Signed | Kind::Unsigned) => saturate(ty, a.re()),
         // Rounded once, so not by way of `f64` for an `f32`.
+        (Kind::Bool | Kind::Signed | Kind::Unsigned, Kind::Real) if ty.is_storage() => {
+            cast(ty, cast(ty.arithmetic(), a))
+        }
         (Kind::Signed, Kind::Real | Kind::Complex) if ty.part() == DType::F32 => real(ty, a.bits as i64 as f32),
         (Kind::Signed, Kind::Real | Kind::Complex) => real(ty, a.bits as i64 as f64),
         (Kind::Bool | Kind::Unsigned, Kind::Real | Kind::Complex) if ty.part() == DType::F32 => real(ty, a.bits as f32),

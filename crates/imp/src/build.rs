@@ -26,60 +26,6 @@ use crate::ir::{
 use crate::loops::may_be_vector;
 use crate::verify::is_c_keyword;
 
-impl Const {
-    /// An integer or `Bool` of type `ty` from its value.
-    pub fn int(ty: DType, value: i64) -> Const {
-        Const { ty, bits: value as u64, imag: 0 }
-    }
-
-    /// A `Bool`.
-    pub fn bool(value: bool) -> Const {
-        Const::int(DType::Bool, i64::from(value))
-    }
-
-    /// A real or complex number (imaginary part 0) of type `ty` from a double.
-    pub fn real(ty: DType, value: f64) -> Const {
-        Const { ty, bits: real_bits(ty.part(), value), imag: 0 }
-    }
-
-    /// A complex number of type `ty`.
-    pub fn complex(ty: DType, re: f64, im: f64) -> Const {
-        Const { ty, bits: real_bits(ty.part(), re), imag: real_bits(ty.part(), im) }
-    }
-
-    /// Zero of any type.
-    pub fn zero(ty: DType) -> Const {
-        Const { ty, bits: 0, imag: 0 }
-    }
-
-    /// One of any type.
-    pub fn one(ty: DType) -> Const {
-        if ty.is_float() { Const::real(ty, 1.0) } else { Const::int(ty, 1) }
-    }
-
-    /// The real part (or the value, of a real) as a double.
-    pub fn re(self) -> f64 {
-        if self.ty.part() == DType::F32 {
-            f64::from(f32::from_bits(self.bits as u32))
-        } else {
-            f64::from_bits(self.bits)
-        }
-    }
-
-    /// The imaginary part of a complex number as a double.
-    pub fn im(self) -> f64 {
-        if self.ty.part() == DType::F32 {
-            f64::from(f32::from_bits(self.imag as u32))
-        } else {
-            f64::from_bits(self.imag)
-        }
-    }
-}
-
-fn real_bits(part: DType, value: f64) -> u64 {
-    if part == DType::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
-}
-
 impl Function {
     /// The type of an expression.
     pub fn type_of(&self, expr: ExprId) -> DType {

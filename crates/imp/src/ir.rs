@@ -24,7 +24,9 @@
 //! contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
 //! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to
 //! an integer truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero;
-//! real to complex has imaginary part 0; complex to real takes the real part.
+//! real to complex has imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may
+//! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
+//! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
 //!
 //! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold
 //! unsigned numbers of any width; a load gives the array's element type, to be cast.
@@ -92,6 +94,7 @@
 
 use lacunar_base::{Arena, Handle, UniqueArena};
 use lacunar_formats::DType;
+pub use lacunar_formats::Scalar as Const;
 
 /// Names a pure expression of a function.
 pub type ExprId = Handle<Expr>;
@@ -171,18 +174,6 @@ pub struct Var {
 
 /// Statements in order.
 pub type Block = Vec<Stmt>;
-
-/// A constant of any element type, as bits so that equal constants are equal values (and `-0.0` is not `0.0`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Const {
-    /// Its type.
-    pub ty: DType,
-    /// Integers: the value in 64 bits, two's complement (so signed types are sign-extended, unsigned ones
-    /// zero-extended). Bool: 0 or 1. `F32`: the bits of the `f32`. `F64`: of the `f64`. Complex: of the real part.
-    pub bits: u64,
-    /// Complex: the bits of the imaginary part. Otherwise 0.
-    pub imag: u64,
-}
 
 /// A pure expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

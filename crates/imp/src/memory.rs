@@ -9,7 +9,8 @@
 
 use std::collections::TryReserveError;
 
-use lacunar_formats::DType;
+use half::{bf16, f16};
+use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
 use crate::ir::Const;
@@ -49,6 +50,30 @@ impl Element for bool {
     }
     fn from_const(value: Const) -> Self {
         value.bits != 0
+    }
+}
+
+macro_rules! half_element {
+    ($($ty:ty),*) => { $(
+        impl Element for $ty {
+            fn to_const(self, ty: DType) -> Const {
+                Const { ty, bits: u64::from(self.to_bits()), imag: 0 }
+            }
+            fn from_const(value: Const) -> Self {
+                <$ty>::from_bits(value.bits as u16)
+            }
+        }
+    )* };
+}
+half_element!(f16, bf16);
+
+/// No array has such elements; the verifier refuses them.
+impl Element for One {
+    fn to_const(self, _: DType) -> Const {
+        Const::bool(true)
+    }
+    fn from_const(_: Const) -> Self {
+        One
     }
 }
 
@@ -156,7 +181,7 @@ macro_rules! array_data {
 
 array_data! {
     Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-    F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+    F16 f16, BF16 bf16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>, Pattern One,
 }
 
 impl ArrayData {

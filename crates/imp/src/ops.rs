@@ -115,6 +115,7 @@ impl UnaryOp {
     /// Whether an operand may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         match self {
+            _ if ty.is_storage() => false,
             UnaryOp::Neg | UnaryOp::Abs => !matches!(ty, DType::Bool),
             UnaryOp::Not => matches!(ty, DType::Bool),
             UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => ty.is_complex(),
@@ -202,6 +203,7 @@ impl BinaryOp {
     /// Whether the operands may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         match self {
+            _ if ty.is_storage() => false,
             BinaryOp::Add | BinaryOp::Mul => true,
             BinaryOp::Sub | BinaryOp::Div | BinaryOp::Pow => !matches!(ty, DType::Bool),
             BinaryOp::Rem => ty.is_integer() || ty.is_real(),
@@ -250,7 +252,7 @@ impl CompareOp {
 
     /// Whether the operands may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
-        matches!(self, CompareOp::Eq | CompareOp::Ne) || !ty.is_complex()
+        !ty.is_storage() && (matches!(self, CompareOp::Eq | CompareOp::Ne) || !ty.is_complex())
     }
 }
 

@@ -50,30 +50,26 @@ impl Display for Function {
     }
 }
 
-impl Display for Const {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ty {
-            DType::Bool => f.write_str(if self.bits == 0 { "false" } else { "true" }),
-            DType::I64 => write!(f, "{}", self.bits as i64),
-            DType::I8 | DType::I16 | DType::I32 => write!(f, "{}{}", self.bits as i64, self.ty),
-            DType::U8 | DType::U16 | DType::U32 | DType::U64 => write!(f, "{}{}", self.bits, self.ty),
-            DType::F32 | DType::F64 => f.write_str(&real_text(self.ty, self.bits)),
-            DType::C64 | DType::C128 => {
-                let part = self.ty.part();
-                write!(f, "{}({}, {})", self.ty, real_text(part, self.bits), real_text(part, self.imag))
-            }
-        }
+/// A constant with its type.
+fn constant_text(Const { ty, bits, imag }: Const) -> String {
+    match ty {
+        DType::Bool | DType::Pattern => (bits != 0).to_string(),
+        DType::I64 => (bits as i64).to_string(),
+        DType::I8 | DType::I16 | DType::I32 => format!("{}{ty}", bits as i64),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => format!("{bits}{ty}"),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => real_text(ty, bits),
+        DType::C64 | DType::C128 => format!("{ty}({}, {})", real_text(ty.part(), bits), real_text(ty.part(), imag)),
     }
 }
 
 /// A real constant; `{:?}` of a float is the shortest text that reads back to it.
 fn real_text(ty: DType, bits: u64) -> String {
-    let (value, finite, quiet_nan) = if ty == DType::F32 {
-        let value = f32::from_bits(bits as u32);
-        (f64::from(value), format!("{value:?}f32"), u64::from(f32::NAN.to_bits()))
-    } else {
-        let value = f64::from_bits(bits);
-        (value, format!("{value:?}"), f64::NAN.to_bits())
+    let value = Const { ty, bits, imag: 0 }.re();
+    let quiet_nan = Const::real(ty, f64::NAN).bits;
+    let finite = match ty {
+        DType::F64 => format!("{value:?}"),
+        // The shortest text of an `f32`; of shorter types, too.
+        _ => format!("{:?}{ty}", value as f32),
     };
     if value.is_finite() {
         finite
@@ -337,7 +333,7 @@ impl Printer<'_> {
             return self.text.write_str(")");
         }
         match expr {
-            Expr::Const(constant) => write!(self.text, "{constant}"),
+            Expr::Const(constant) => self.text.write_str(&constant_text(constant)),
             Expr::Var(var) => self.text.write_str(self.function.var_name(var)),
             Expr::Unary(op @ (UnaryOp::Neg | UnaryOp::Not), a) => {
                 self.text.write_str(op.name())?;

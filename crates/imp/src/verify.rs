@@ -92,6 +92,8 @@ pub enum Rule {
     NotAnIdentifier,
     #[error("the name is a keyword of C")]
     Keyword,
+    #[error("it has a type without values")]
+    NoValues,
     #[error("two arrays or variables have the same name")]
     DuplicateName,
     #[error("the handle leads to nothing")]
@@ -166,6 +168,7 @@ pub fn verify(function: Function) -> Result<Verified<Function>, VerifyError> {
 
 fn check(function: &Function) -> Result<(), VerifyError> {
     names::check(function)?;
+    check_types(function)?;
     check_expressions(function)?;
     let mut verifier = Verifier {
         function,
@@ -186,6 +189,15 @@ fn check(function: &Function) -> Result<(), VerifyError> {
 
 fn error(rule: Rule, entity: impl Into<String>) -> VerifyError {
     VerifyError { rule, entity: entity.into() }
+}
+
+fn check_types(function: &Function) -> Result<(), VerifyError> {
+    let arrays = function.arrays.iter().map(|(_, array)| (array.elem, &array.name));
+    let vars = function.vars.iter().map(|(_, var)| (var.ty, &var.name));
+    match arrays.chain(vars).find(|(ty, _)| ty.size() == 0) {
+        Some((_, name)) => Err(error(Rule::NoValues, name)),
+        None => Ok(()),
+    }
 }
 
 // Expressions.
@@ -218,8 +230,8 @@ fn check_expressions(function: &Function) -> Result<(), VerifyError> {
             Expr::Binary(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => ty(a),
             Expr::Compare(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => DType::Bool,
             Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
-            Expr::Cast(to, _) => to,
-            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) => {
+            Expr::Cast(to, _) if to.size() > 0 => to,
+            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) | Expr::Cast(..) => {
                 return Err(error(Rule::OperandTypes, function.expr_text(id)));
             }
         };
@@ -239,7 +251,10 @@ pub(crate) fn expr_depths(function: &Function) -> Vec<u32> {
 }
 
 fn in_range(constant: Const) -> bool {
-    let fits = |bits: u64| constant.ty.part() != DType::F32 || u32::try_from(bits).is_ok();
+    if constant.ty.size() == 0 {
+        return false;
+    }
+    let fits = |bits: u64| bits.checked_shr(8 * constant.ty.part().size() as u32).unwrap_or(0) == 0;
     match constant.ty.kind() {
         Kind::Real => fits(constant.bits) && constant.imag == 0,
         Kind::Complex => fits(constant.bits) && fits(constant.imag),
@@ -437,7 +452,8 @@ impl Verifier<'_> {
                 let is_key = |&key: &Arg| elem(key) == Some(DType::I64) && written(key);
                 let distinct = |k: usize| keys[k] != values && !keys[..k].contains(&keys[k]);
                 let keys_fit = !keys.is_empty() && keys.iter().all(is_key) && (0..keys.len()).all(distinct);
-                index(n) && written(values) && keys_fit
+                let summed = elem(values).is_some_and(|ty| BinaryOp::Add.accepts(ty));
+                index(n) && written(values) && summed && keys_fit
             }
             _ => false,
         };

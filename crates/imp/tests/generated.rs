@@ -40,8 +40,8 @@ fn everything_occurs() {
         }
         statements(&function.body, &mut seen);
     }
-    for ty in DType::ALL {
-        for kind in ["constant", "variable", "==", "!="] {
+    for ty in DType::ALL.into_iter().filter(|ty| ty.size() > 0) {
+        for kind in ["constant", "variable", "select"] {
             assert!(seen.contains(&format!("{kind} {ty}")), "{kind} {ty}");
         }
         for op in lacunar_imp::UnaryOp::ALL.into_iter().filter(|op| op.accepts(ty)) {

@@ -32,8 +32,8 @@ impl Slot<'_> {
     }
 }
 
-/// Checks that a tensor is what a kernel was compiled for.
-pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor) -> Result<(), Error> {
+/// Checks that a tensor is what a kernel was compiled for. `is_read` says that its values are.
+pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) -> Result<(), Error> {
     let name = &declared.name;
     if tensor.format() != &declared.format {
         return Err(Error::Argument(format!(
@@ -46,6 +46,14 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor) -> Result<(), E
         let (found, expected) = (tensor.dtype(), declared.dtype);
         return Err(Error::Argument(format!(
             "`{name}` has elements of type {found}, but the kernel expects {expected}"
+        )));
+    }
+    // A dense tensor has no elements that are not stored.
+    if is_read && !declared.format.is_dense() && tensor.fill() != declared.fill() {
+        let (found, expected) = (tensor.fill(), declared.fill());
+        return Err(Error::Argument(format!(
+            "`{name}` has the fill value {found}, but the kernel was compiled for {expected}; declare it, or give a \
+             tensor `with_fill` {expected}"
         )));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Kernels that were compiled before, by program, schedule, formats, types, sizes and back end.
+//! Kernels that were compiled before, by program, schedule, formats, types, fill values, sizes and back end.
 //!
 //! Finding one costs a hash and a comparison of the key. The number of values of a tensor takes part by its magnitude
 //! only (a power of 4): it guides the plan and does not change what is right.
@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, Scalar};
 use lacunar_runtime::Tensor;
 use rustc_hash::FxHashMap;
 
@@ -32,6 +32,7 @@ struct Given {
     name: String,
     format: Format,
     dtype: DType,
+    fill: Scalar,
     dims: Vec<u64>,
     magnitude: u32,
 }
@@ -88,6 +89,7 @@ fn describe(name: &str, tensor: &Tensor) -> Given {
         name: name.to_string(),
         format: tensor.format().clone(),
         dtype: tensor.dtype(),
+        fill: tensor.fill(),
         dims: tensor.dims().to_vec(),
         magnitude: tensor.nnz().checked_ilog2().map_or(0, |log| log / 2 + 1),
     }

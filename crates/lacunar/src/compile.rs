@@ -6,9 +6,10 @@
 
 use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
 use lacunar_base::{Category, Diagnostic, Trace};
+use lacunar_compiler::algebra::infer_fills;
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
-use lacunar_formats::IndexWidth;
+use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::passes::optimize;
 use lacunar_imp::{Function, Verified, verify};
 use lacunar_notation::schedule::{Assembly, Schedule};
@@ -131,6 +132,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
     let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
+    infer_fills(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
     let mut steps = Vec::new();
@@ -195,6 +197,8 @@ pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedu
 /// The phases that a statement is compiled in, where the user asks for `phase`.
 fn passes_of(plan: &Plan, phase: Phase) -> &'static [Phase] {
     match phase {
+        // There are no values to be computed behind it.
+        Phase::Fused | Phase::Compute if plan.kernel.tensors[plan.result].dtype == DType::Pattern => &[Phase::Fused],
         Phase::Fused if plan.kernel.assembly == Assembly::Insert => &[Phase::Assemble, Phase::Compute],
         // A result that is stored otherwise than it is assembled does not tell the pattern that the kernel would walk.
         Phase::Compute if plan.convert_result.is_some() => &[Phase::Fused],

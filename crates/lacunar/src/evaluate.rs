@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
 use lacunar_formats::Format;
-use lacunar_notation::{Program, Role, TensorId};
+use lacunar_notation::{AssignOp, Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
 use crate::bind::{Slot, check_tensor, own_format, result_dims, sizes, source};
@@ -32,7 +32,7 @@ pub(crate) fn evaluate(
     let mut times = Times::default();
     for (id, declared) in program.tensors.iter() {
         match slots.get(id.index()).and_then(Slot::get) {
-            Some(tensor) => check_tensor(declared, tensor)?,
+            Some(tensor) => check_tensor(declared, tensor, is_read(program, id))?,
             None if declared.role == Role::Input => {
                 return Err(not_given(program, id));
             }
@@ -58,7 +58,14 @@ fn check_earlier(program: &Program, tensor: TensorId, slots: &[Slot<'_>]) -> Res
     let Some(declared) = program.tensors.get(tensor).filter(|declared| declared.role == Role::Result) else {
         return Ok(());
     };
-    slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found))
+    slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found, true))
+}
+
+/// Whether a tensor's values are read before any is assigned.
+fn is_read(program: &Program, tensor: TensorId) -> bool {
+    let adds = |op: AssignOp| op != AssignOp::Set;
+    let first = program.statements.iter().find(|statement| statement.lhs.tensor == tensor);
+    first.is_none_or(|statement| adds(statement.op))
 }
 
 fn not_given(program: &Program, tensor: TensorId) -> Error {
@@ -135,7 +142,8 @@ fn run_step(
     };
     times.kernel += start.elapsed();
     let start = Instant::now();
-    let result = if first_pass { result? } else { finished(program, step, &sizes, result?)? };
+    let result = result?.with_fill(program.tensors[plan.result].fill())?;
+    let result = if first_pass { result } else { finished(program, step, &sizes, result)? };
     times.convert += start.elapsed();
     if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
         return Err(wrong_pattern());
@@ -150,11 +158,13 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     let plan = &step.plan;
     let (wanted, view) = (&program.tensors[plan.result].format, &plan.kernel.tensors[plan.result].view);
     let mapped = view.as_ref().is_some_and(|view| view.format.map().is_some());
+    let dtype = program.tensors[plan.result].dtype;
     let result = match &plan.convert_result {
         Some(_) if mapped => result.convert(&wanted.stored())?,
         Some(_) => result.convert(wanted)?,
         None => result,
     };
+    let result = if result.dtype() == dtype { result } else { result.cast(dtype)? };
     let dims = || plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
     // A pattern that was given has the user's dimensions.
     Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
@@ -196,17 +206,24 @@ fn conversions(
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
-        let format = &own_format(&step.plan.kernel.tensors[conversion.tensor]);
+        let declared = &step.plan.kernel.tensors[conversion.tensor];
+        let (format, dtype, fill) = (&own_format(declared), declared.dtype, declared.fill());
         // What is only seen otherwise is the caller's.
         if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
             continue;
         }
         let tensor = match made_of {
-            Some(tensor) => tensor.convert(format)?,
+            Some(tensor) if tensor.dtype() != dtype => tensor.cast(dtype)?.convert(format)?,
+            Some(tensor) if tensor.fill() == fill => tensor.convert(format)?,
+            // Dense, and compiled for another fill value, which it had no use for.
+            Some(tensor) => {
+                let refilled = tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?.with_fill(fill)?;
+                refilled.convert(format)?
+            }
             // A result that is added to before it has any value.
             None => {
                 let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-                Tensor::zeros(dims, format, program.tensors[conversion.source].dtype)?
+                Tensor::empty(dims, format, fill)?
             }
         };
         let name = &program.tensors[conversion.source].name;

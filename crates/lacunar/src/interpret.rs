@@ -33,8 +33,10 @@ macro_rules! copies {
 }
 
 copies! {
-    Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64,
+    Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F16 half::f16,
+    BF16 half::bf16, F32 f32, F64 f64,
     C64 num_complex::Complex<f32>, C128 num_complex::Complex<f64>,
+    Pattern lacunar_formats::One,
 }
 
 impl Call<'_> {
@@ -74,9 +76,10 @@ impl Call<'_> {
                         (Some(before), false) => before.nnz(),
                         (None, false) => return Err(missing_pattern()),
                     };
-                    let old = before.as_ref().filter(|old| self.step.plan.kernel.updates && old.nnz() == len);
-                    match old {
+                    let updates = self.step.plan.kernel.updates;
+                    match before.as_ref().filter(|old| updates && old.nnz() == len) {
                         Some(old) => array(old.values()),
+                        None if updates => array(&self.unfilled(len)?),
                         None => ArrayData::zeros(dtype, len as usize)
                             .map_err(|_| StorageError::overflow("the memory of the interpreter"))?,
                     }

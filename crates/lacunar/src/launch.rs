@@ -64,11 +64,18 @@ impl Call<'_> {
             }
         }
         if self.step.plan.kernel.updates {
-            return Ok(Buffer::zeroed(dtype, len).map_err(StorageError::from)?);
+            return self.unfilled(len);
         }
         // SAFETY: the kernel writes every element before any is read (coverage or clearing, see `lower/coverage.rs`);
         // if it fails, the buffer is dropped.
         Ok(unsafe { Buffer::uninitialized(dtype, len) }.map_err(StorageError::from)?)
+    }
+
+    /// The values of a dense result before anything is assigned.
+    pub fn unfilled(&self, len: u64) -> Result<Buffer, Error> {
+        let fill = self.step.plan.kernel.tensors[self.step.plan.result].fill();
+        let (_, _, _, values) = Tensor::empty(vec![len], &Format::dense(1), fill)?.into_parts();
+        Ok(values)
     }
 
     /// Runs the statement's machine code.

@@ -50,7 +50,7 @@ pub use kernel::{Kernel, Run};
 pub use lacunar_base::{Category, Diagnostic};
 pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
-pub use lacunar_formats::{DType, Format, FormatSpec, IndexWidth, Level};
+pub use lacunar_formats::{DType, Format, FormatSpec, IndexWidth, Level, Scalar};
 pub use lacunar_macros::einsum;
 pub use lacunar_runtime::io;
 pub use lacunar_runtime::{Coo, Element, StorageError, Tensor as DynTensor};

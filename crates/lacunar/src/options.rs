@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use lacunar_compiler::lower::Phase;
 use lacunar_compiler::plan::Search;
-use lacunar_formats::{DType, FormatSpec};
+use lacunar_formats::{DType, FormatSpec, Scalar};
 use lacunar_front::Declarations;
-use lacunar_runtime::Tensor;
+use lacunar_runtime::{Element, Tensor, scalar_of};
 
 use crate::compile::Backend;
 use crate::schedule::Schedule;
@@ -86,6 +86,22 @@ impl Options {
         self
     }
 
+    /// Declares the value of a tensor's elements that are not stored, in its type or one that converts to it.
+    ///
+    /// ```
+    /// use lacunar::{DType, Options};
+    /// let options = Options::new().dtype("A", DType::F32).fill("A", f64::INFINITY);
+    /// assert_eq!(options.declarations.fills["A"].to_string(), "inf");
+    /// ```
+    pub fn fill<T: Element>(self, tensor: &str, fill: T) -> Options {
+        self.filled(tensor, scalar_of(fill))
+    }
+
+    fn filled(mut self, tensor: &str, fill: Scalar) -> Options {
+        self.declarations.fills.insert(tensor.to_string(), fill);
+        self
+    }
+
     /// Declares a tensor's sizes.
     pub fn dims(mut self, tensor: &str, dims: &[u64]) -> Options {
         self.declarations.dims.insert(tensor.to_string(), dims.to_vec());
@@ -98,14 +114,16 @@ impl Options {
         self
     }
 
-    /// Declares everything that a tensor says of itself: format, type, sizes, number of values; and that it is given.
+    /// Declares everything that a tensor says of itself: format, type, fill value, sizes, number of values; and that it is
+    /// given.
     pub fn tensor(mut self, name: &str, tensor: &Tensor) -> Options {
         self.declarations.nnz.insert(name.to_string(), tensor.nnz());
         if let Some(heaviest) = tensor.heaviest() {
             self.declarations.heaviest.insert(name.to_string(), heaviest);
         }
         self.declarations.inputs.get_or_insert_default().insert(name.to_string());
-        self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims())
+        let declared = self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims());
+        declared.filled(name, tensor.fill())
     }
 
     /// Chooses the back end.

@@ -73,6 +73,7 @@ struct Class {
     name: String,
     format: String,
     dtype: String,
+    fill: String,
     sizes: Vec<Option<u64>>,
     values: Option<u64>,
     /// How many times the heaviest row fits into all values, as a power of 4, at most the third.
@@ -153,6 +154,7 @@ fn class(tensor: &Tensor) -> Class {
         name: tensor.name.clone(),
         format: tensor.format.to_string(),
         dtype: tensor.dtype.to_string(),
+        fill: tensor.fill().to_string(),
         sizes: tensor.dims.iter().map(|size| size.map(|size| if size > SMALL { decade(size) } else { size })).collect(),
         values: tensor.nnz.map(decade),
         balance: tensor.nnz.zip(tensor.heaviest).map(|pair| balance(pair).min(3)),

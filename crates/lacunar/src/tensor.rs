@@ -16,7 +16,7 @@ use std::path::Path;
 use lacunar_formats::{Format, FormatSpec};
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
-use lacunar_runtime::{Buffer, Element, StorageError, Tensor as DynTensor};
+use lacunar_runtime::{Buffer, Element, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
 use crate::error::Error;
 
@@ -119,6 +119,29 @@ impl<T: Element> Tensor<T> {
         Ok(())
     }
 
+    /// The value of every element that is not stored; 0 unless said otherwise.
+    ///
+    /// ```
+    /// use lacunar::{Format, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let lengths = Tensor::from_slice(&[2], &[f64::INFINITY, 3.0])?.with_fill(f64::INFINITY)?;
+    /// let lengths = lengths.convert(&Format::sv())?;
+    /// assert_eq!((lengths.fill(), lengths.values()), (f64::INFINITY, &[3.0][..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn fill(&self) -> T {
+        element_of(self.inner.fill())
+    }
+
+    /// The same stored values with another value for every element that is not stored.
+    ///
+    /// # Errors
+    /// None that can occur: the fill value is of the type of the elements.
+    pub fn with_fill(self, fill: T) -> Result<Tensor<T>, Error> {
+        Ok(Tensor::of(self.inner.with_fill(scalar_of(fill))?))
+    }
+
     /// The tensor without its element type in its type.
     pub fn as_dyn(&self) -> &DynTensor {
         &self.inner
@@ -142,7 +165,7 @@ impl<T: Element> Tensor<T> {
         self.inner.values_mut().into_slice::<T>().unwrap_or_default()
     }
 
-    /// All elements in row-major order, zeros where nothing is stored.
+    /// All elements in row-major order, the fill value where nothing is stored.
     ///
     /// # Errors
     /// Memory for that many is refused.

@@ -10,7 +10,7 @@
 //! side occurs on the right or has a known size.
 
 use lacunar_base::{Arena, Handle, Span};
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, Scalar};
 
 use crate::ops::{BinaryFn, UnaryFn};
 use crate::stored::View;
@@ -40,6 +40,8 @@ pub struct Tensor {
     pub format: Format,
     /// The type of its elements.
     pub dtype: DType,
+    /// The value of every element that is not stored, where it is declared or inferred; else 0 ([`Tensor::fill`]).
+    pub fill: Option<Scalar>,
     /// The size of each dimension, where known at compile time. Kernels take sizes as parameters; these serve checks
     /// and the planner.
     pub dims: Vec<Option<u64>>,
@@ -169,12 +171,20 @@ pub enum Literal {
     Float(f64),
     /// A structural zero: what an access reads where nothing is stored. Made by the compiler, never by a user.
     Absent,
+    /// What an access reads where nothing is stored and the fill value is not 0, or what follows from such. Made by the
+    /// compiler, never by a user.
+    Fill(Scalar),
 }
 
 impl Tensor {
     /// The number of dimensions.
     pub fn order(&self) -> usize {
         self.format.order()
+    }
+
+    /// The value of every element that is not stored.
+    pub fn fill(&self) -> Scalar {
+        self.fill.unwrap_or(Scalar::zero(self.dtype))
     }
 }
 
@@ -194,20 +204,39 @@ impl Expr {
         Expr::new(ExprKind::Literal(literal), dtype)
     }
 
+    /// What is not stored, where the fill value is this.
+    pub fn fill(value: Scalar) -> Expr {
+        let literal = if value.is_zero() { Literal::Absent } else { Literal::Fill(value) };
+        Expr::new(ExprKind::Literal(literal), value.ty)
+    }
+
     /// A structural zero of a type.
     pub fn absent(dtype: DType) -> Expr {
         Expr::new(ExprKind::Literal(Literal::Absent), dtype)
     }
 
-    /// Whether it is a structural zero.
+    /// Whether it stands for what is not stored: a structural zero, or another fill value.
     pub fn is_absent(&self) -> bool {
-        matches!(self.kind, ExprKind::Literal(Literal::Absent))
+        matches!(self.kind, ExprKind::Literal(Literal::Absent | Literal::Fill(_)))
     }
 
     /// A function of two operands, whose result has type `dtype`.
     pub fn binary(function: BinaryFn, a: Expr, b: Expr, dtype: DType) -> Expr {
         let span = a.span.to(b.span);
         Expr { kind: ExprKind::Binary(function, Box::new(a), Box::new(b)), dtype, span }
+    }
+
+    /// The expression converted to another type.
+    pub fn cast(self, dtype: DType) -> Expr {
+        let span = self.span;
+        if self.dtype == dtype { self } else { Expr { kind: ExprKind::Cast(Box::new(self)), dtype, span } }
+    }
+
+    /// The sum of a term over variables. What is only stored is added up in the type that it is computed in.
+    pub fn sum(vars: Vec<VarId>, term: Expr) -> Expr {
+        let (stored, dtype, span) = (term.dtype, term.dtype.arithmetic(), term.span);
+        let kind = ExprKind::Reduce(ReduceOp::Add, vars, Box::new(term.cast(dtype)));
+        Expr { kind, dtype, span }.cast(stored)
     }
 
     /// The operands.

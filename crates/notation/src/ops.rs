@@ -1,9 +1,9 @@
 //! The functions of index notation: their names, and the types they give.
 //!
-//! What an operator does to *absent* entries (values equal to the fill value 0) decides how a kernel may iterate:
-//! where an absent operand makes the result absent, stored coordinates are intersected; where it does not, united
-//! (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021). [`BinaryFn::annihilates`] and
-//! [`Function`]'s value at zero say it.
+//! What an operator does to *absent* entries (which have the fill value of their tensor, 0 unless said otherwise) decides
+//! how a kernel may iterate: where an absent operand makes the result absent, stored coordinates are intersected; where it
+//! does not, united (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021).
+//! [`BinaryFn::annihilated_by`] and [`Function`]'s value at the fill values say it.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -12,7 +12,7 @@
 //! assert_eq!(BinaryFn::Div.result_type(DType::I32), Some(DType::F64));
 //! ```
 
-use lacunar_formats::{DType, Kind};
+use lacunar_formats::{DType, Kind, Scalar};
 
 /// A function that an expression can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -319,6 +319,51 @@ impl BinaryFn {
         }
     }
 
+    /// What the function gives whatever the other operand is, where the left, and where the right operand is absent with this
+    /// fill value.
+    ///
+    /// Besides 0 ([`BinaryFn::annihilates`]) that are infinities in sums, the least value of a minimum and the greatest of a
+    /// maximum, and the bits of all ones in `or`; as with 0, also where the other operand is NaN, or the opposite infinity.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Scalar};
+    /// use lacunar_notation::BinaryFn;
+    /// let infinite = Scalar::real(DType::F64, f64::INFINITY);
+    /// assert_eq!(BinaryFn::Add.annihilated_by(infinite), (Some(infinite), Some(infinite)));
+    /// assert_eq!(BinaryFn::Min.annihilated_by(infinite), (None, None));
+    /// ```
+    pub fn annihilated_by(self, fill: Scalar) -> (Option<Scalar>, Option<Scalar>) {
+        let ty = fill.ty;
+        if fill.is_zero() {
+            let (left, right) = self.annihilates();
+            return (left.then_some(Scalar::zero(ty)), right.then_some(Scalar::zero(ty)));
+        }
+        let either = match self {
+            BinaryFn::Add => fill.is_infinite() || ty == DType::Bool,
+            BinaryFn::Min => Scalar::lowest(ty) == Some(fill),
+            BinaryFn::Max => Scalar::highest(ty) == Some(fill),
+            BinaryFn::Or => is_all_ones(fill),
+            _ => false,
+        };
+        // What is subtracted does not annihilate: of infinity less infinity, the left one decides.
+        let left = either || (self == BinaryFn::Sub && fill.is_infinite());
+        (left.then_some(fill), either.then_some(fill))
+    }
+
+    /// The values of a type that leave the other operand as it is, as the left, and as the right operand.
+    pub fn identities(self, ty: DType) -> [Option<Scalar>; 2] {
+        let zero = Some(Scalar::zero(ty));
+        match self {
+            BinaryFn::Add | BinaryFn::Or | BinaryFn::Xor => [zero, zero],
+            BinaryFn::Sub => [None, zero],
+            BinaryFn::Mul => [Some(Scalar::one(ty)); 2],
+            BinaryFn::Div => [None, Some(Scalar::one(ty))],
+            BinaryFn::Min => [Scalar::highest(ty); 2],
+            BinaryFn::Max => [Scalar::lowest(ty); 2],
+            _ => [None, None],
+        }
+    }
+
     /// Whether the function gives 0 where both operands are absent.
     pub fn keeps_zero(self) -> bool {
         match self {
@@ -338,4 +383,15 @@ impl BinaryFn {
             _ => return None,
         })
     }
+}
+
+/// Whether all bits of an integer are 1.
+fn is_all_ones(value: Scalar) -> bool {
+    let ones = match value.ty.kind() {
+        Kind::Bool => Some(Scalar::bool(true)),
+        Kind::Signed => Some(Scalar::int(value.ty, -1)),
+        Kind::Unsigned => Scalar::highest(value.ty),
+        Kind::Real | Kind::Complex => None,
+    };
+    ones == Some(value)
 }

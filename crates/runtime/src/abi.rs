@@ -256,7 +256,7 @@ impl<'a> Args<'a> {
             return if len == 0 { Ok(Buffer::zeroed(grown.dtype, 0)?) } else { Err(length(0)) };
         };
         // SAFETY: by the caller's promise.
-        let capacity = unsafe { alloc::capacity(block) } / grown.dtype.size();
+        let capacity = unsafe { alloc::capacity(block) }.checked_div(grown.dtype.size()).unwrap_or(0);
         let elements = usize::try_from(len).ok().filter(|&len| len <= capacity);
         let elements = elements.ok_or_else(|| length(capacity as u64))?;
         self.grown.swap_remove(index);

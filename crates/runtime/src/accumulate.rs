@@ -1,14 +1,15 @@
 //! How values of equal coordinates are added up, in packing and when files list an entry twice.
 //!
-//! Booleans: or. Integers wrap, as in NumPy. Real and complex numbers add.
+//! Booleans: or. What a pattern stores is one. Integers wrap, as in NumPy. Real and complex numbers add; `f16` and `bf16` as `f32`,
+//! rounded.
 
+use lacunar_formats::One;
 use num_complex::Complex;
 
-use crate::array::Plain;
 use crate::values::Element;
 
 /// An element type with the addition of its tensors.
-pub trait Accumulate: Element + Plain {
+pub trait Accumulate: Element {
     /// The sum.
     #[must_use]
     fn accumulate(self, other: Self) -> Self;
@@ -17,6 +18,12 @@ pub trait Accumulate: Element + Plain {
 impl Accumulate for bool {
     fn accumulate(self, other: bool) -> bool {
         self | other
+    }
+}
+
+impl Accumulate for One {
+    fn accumulate(self, _: One) -> One {
+        One
     }
 }
 
@@ -40,4 +47,4 @@ macro_rules! floats {
         }
     )* };
 }
-floats!(f32, f64, Complex<f32>, Complex<f64>);
+floats!(half::f16, half::bf16, f32, f64, Complex<f32>, Complex<f64>);

@@ -21,12 +21,13 @@ pub unsafe trait Plain: Copy + Send + Sync + 'static {}
 
 macro_rules! plain {
     ($($ty:ty),*) => { $(
-        // SAFETY: zero bytes are a value of every primitive number and of `bool`; alignments are at most 16.
+        // SAFETY: zero bytes are a value of every primitive number and of `bool`, and no bytes of `One`; alignments are at most
+        // 16.
         unsafe impl Plain for $ty {}
     )* };
 }
 plain!(bool, i8, i16, i32, i64, u8, u16, u32, u64, u128, usize, f32, f64, [u32; 2], [u64; 2]);
-plain!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+plain!(lacunar_formats::One, half::f16, half::bf16, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 // SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
 unsafe impl<T: Plain> Plain for MaybeUninit<T> {}
@@ -67,7 +68,12 @@ impl<T: Plain> Array<T> {
     /// # Errors
     /// The system refused the memory.
     pub fn copy_of(slice: &[T]) -> Result<Array<T>, AllocError> {
-        Array::of(slice.len(), |k| slice[k])
+        let mut array = Array::uninitialized(slice.len())?;
+        // SAFETY: what is initialized can be seen as what may be.
+        let from = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<MaybeUninit<T>>(), slice.len()) };
+        crate::parallel::copy(from, &mut array);
+        // SAFETY: every element has been written.
+        Ok(unsafe { array.assume_init() })
     }
 
     /// `len` elements, each of which `element` gives. Memory that was used before will do, which [`Array::zeroed`] cannot take.

@@ -94,15 +94,11 @@ impl Buffer {
     /// # Errors
     /// The system refused the memory.
     pub fn copy_of<T: Element>(slice: &[T]) -> Result<Buffer, AllocError> {
-        let mut buffer = Buffer::zeroed(T::DTYPE, slice.len() as u64)?;
-        if let Some(to) = buffer.as_mut_slice::<T>() {
-            crate::parallel::copy(slice, to);
-        }
-        Ok(buffer)
+        Ok(Buffer::from_array(Array::copy_of(slice)?))
     }
 
     /// Takes an array's memory, without a copy.
-    pub fn from_array<T: Element + Plain>(array: Array<T>) -> Buffer {
+    pub fn from_array<T: Element>(array: Array<T>) -> Buffer {
         let (data, len) = array.into_raw();
         Buffer { data, len, dtype: T::DTYPE, owner: Owner::Block }
     }
@@ -171,7 +167,7 @@ impl Buffer {
     pub fn capacity(&self) -> usize {
         match self.owner {
             // SAFETY: the block is ours and not released.
-            Owner::Block => unsafe { alloc::capacity(self.data) / self.dtype.size() },
+            Owner::Block if self.dtype.size() > 0 => unsafe { alloc::capacity(self.data) / self.dtype.size() },
             _ => self.len,
         }
     }
@@ -305,6 +301,14 @@ impl Buffer {
         assert!(fits, "words of {} bytes for elements of type {}", size_of::<V>(), self.dtype);
         // SAFETY: every initialised memory of fitting size and alignment is a sequence of words.
         unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.len) }
+    }
+
+    /// The same for writing; `None` if the elements are borrowed for reading. The words have to be moved about only: whatever is
+    /// written has to be an element's.
+    pub(crate) fn as_words_mut<V: Plain>(&mut self) -> Option<&mut [V]> {
+        let (len, writable) = (self.as_words::<V>().len(), !self.is_borrowed());
+        // SAFETY: `as_words` has checked size and alignment; the buffer is the only user of memory that is not shared.
+        writable.then(|| unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr().cast(), len) })
     }
 
     /// Takes an array of words that are elements of `dtype`, moved there from such a buffer, or zeros.

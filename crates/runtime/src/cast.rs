@@ -1,12 +1,12 @@
 //! Conversion of values between element types.
 //!
 //! As Rust's `as`: integers wrap, real numbers are truncated towards zero and saturate as integers. A complex number
-//! gives its real part. What is not zero is true, and true is 1.
+//! gives its real part. Numbers become `f16` and `bf16` by way of `f32`, rounded to the nearest. What is not zero is true, and true is 1.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
-use crate::array::{Array, Plain};
+use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::dispatch::with_element;
 use crate::error::AllocError;
@@ -26,7 +26,7 @@ pub enum Number {
 }
 
 /// An element type that converts to and from every other.
-pub trait Convert: Element + Plain {
+pub trait Convert: Element {
     /// The value by kind.
     fn number(self) -> Number;
     /// The value nearest to `number` in the sense of `as`.
@@ -55,6 +55,31 @@ reals! {
     Unsigned u64: u8, u16, u32, u64;
     Signed i64: i8, i16, i32, i64;
     Real f64: f32, f64;
+}
+
+macro_rules! halves {
+    ($($ty:ty),*) => { $(
+        impl Convert for $ty {
+            #[inline(always)]
+            fn number(self) -> Number {
+                Number::Real(f64::from(self))
+            }
+            #[inline(always)]
+            fn from_number(number: Number) -> Self {
+                <$ty>::from_f32(f32::from_number(number))
+            }
+        }
+    )* };
+}
+halves!(half::f16, half::bf16);
+
+impl Convert for One {
+    fn number(self) -> Number {
+        Number::Unsigned(1)
+    }
+    fn from_number(_: Number) -> One {
+        One
+    }
 }
 
 impl Convert for bool {

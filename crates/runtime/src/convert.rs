@@ -14,17 +14,19 @@
 //! Then the levels are built as in packing. A target of dense levels needs no sort: each value goes to its place.
 //!
 //! Zeros with which dense levels of the source filled up (all bytes zero) are left out, unless the target is dense
-//! throughout. Zeros that a compressed format stores are entries, and stay.
+//! throughout. Zeros that a compressed format stores are entries, and stay. A tensor with another fill value than 0 is
+//! masked on the way ([`crate::fill`]).
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{DType, Format, Level, Map, Recovery, Term};
+use lacunar_formats::{DType, Format, Map, Recovery, Scalar, Term};
 
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::cast;
 use crate::dispatch::with_word;
 use crate::error::StorageError;
+use crate::fill::cast_scalar;
 use crate::forms::Form;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
@@ -49,7 +51,11 @@ impl Tensor {
         if wide == *self.format() {
             return Ok(self.try_clone()?);
         }
-        let padded = is_padded(self.format());
+        check_type(self.dtype(), format)?;
+        if !self.fill().is_zero() {
+            return self.convert_filled(format);
+        }
+        let padded = self.format().is_padded();
         let made = if self.format().is_plain() { None } else { Some(self.to_plain()?) };
         let source = made.as_ref().unwrap_or(self);
         if format.map().is_none() && format.is_plain() {
@@ -73,7 +79,7 @@ impl Tensor {
     /// up.
     pub(crate) fn convert_plain(&self, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
         let format = widen(format, self.dims(), self.nnz());
-        if format == *self.format() && padded == is_padded(&format) {
+        if format == *self.format() && padded == format.is_padded() {
             return Ok(self.try_clone()?);
         }
         if format.is_dense() {
@@ -139,24 +145,28 @@ impl Tensor {
     }
 
     /// The same tensor with values of another type, converted as `as` does: real numbers are truncated and saturate
-    /// as integers, integers wrap; a complex number gives its real part; what is not zero is true.
+    /// as integers, integers wrap; a complex number gives its real part; what is not zero is true. What a pattern stores is
+    /// one, and becomes one where a pattern is made, whatever it is.
     ///
     /// # Errors
-    /// The system refused the memory.
+    /// A pattern cannot be stored in the format, or the system refused the memory.
     pub fn cast(&self, dtype: DType) -> Result<Tensor, StorageError> {
-        let levels = self.levels().iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
-        let values = cast::cast(self.values(), dtype)?;
-        Ok(Tensor::assemble(self.dims().to_vec(), self.format().clone(), levels, values))
+        check_type(dtype, self.format())?;
+        let zero = Scalar::zero(dtype);
+        let fill = if self.fill().is_zero() { zero } else { cast_scalar(self.fill(), dtype)? };
+        let fill = if fill.is_zero() { zero } else { fill };
+        Ok(self.with_values(cast::cast(self.values(), dtype)?, fill)?)
     }
 }
 
-/// Whether some stored zeros only fill up: below dense levels, and others that are padded, positions exist whether or not
-/// there are entries.
-fn is_padded(format: &Format) -> bool {
-    let exact = |level: &Level| !level.properties().padded && !level.properties().branchless;
-    match format.levels().iter().rposition(exact) {
-        Some(exact) => format.levels()[exact + 1..].iter().any(|level| level.properties().padded),
-        None => format.order() > 0,
+/// Checks that elements of a type can be stored in a format: without values nothing tells what only fills up.
+///
+/// # Errors
+/// They cannot.
+pub(crate) fn check_type(dtype: DType, format: &Format) -> Result<(), StorageError> {
+    match dtype == DType::Pattern && format.is_padded() {
+        true => Err(StorageError::PaddedPattern { format: Box::new(format.clone()) }),
+        false => Ok(()),
     }
 }
 

@@ -41,6 +41,14 @@ macro_rules! with_element {
                 type $T = u64;
                 $body
             }
+            D::F16 => {
+                type $T = ::half::f16;
+                $body
+            }
+            D::BF16 => {
+                type $T = ::half::bf16;
+                $body
+            }
             D::F32 => {
                 type $T = f32;
                 $body
@@ -55,6 +63,10 @@ macro_rules! with_element {
             }
             D::C128 => {
                 type $T = ::num_complex::Complex<f64>;
+                $body
+            }
+            D::Pattern => {
+                type $T = ::lacunar_formats::One;
                 $body
             }
         }
@@ -75,10 +87,13 @@ macro_rules! with_values {
             V::U16($vec) => $body,
             V::U32($vec) => $body,
             V::U64($vec) => $body,
+            V::F16($vec) => $body,
+            V::BF16($vec) => $body,
             V::F32($vec) => $body,
             V::F64($vec) => $body,
             V::C64($vec) => $body,
             V::C128($vec) => $body,
+            V::Pattern($vec) => $body,
         }
     }};
 }
@@ -93,7 +108,7 @@ macro_rules! with_word {
                 type $V = u8;
                 $body
             }
-            D::I16 | D::U16 => {
+            D::I16 | D::U16 | D::F16 | D::BF16 => {
                 type $V = u16;
                 $body
             }
@@ -111,6 +126,10 @@ macro_rules! with_word {
             }
             D::C128 => {
                 type $V = [u64; 2];
+                $body
+            }
+            D::Pattern => {
+                type $V = ::lacunar_formats::One;
                 $body
             }
         }

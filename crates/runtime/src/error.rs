@@ -140,6 +140,14 @@ pub enum StorageError {
         /// What does not fit, and what would.
         reason: String,
     },
+    /// A pattern in a format that stores more than entries.
+    #[error(
+        "format `{format}` cannot store a pattern: some of its places only fill up, and without values nothing tells which; use `bool`, or a format whose innermost level is not padded, such as `csr`"
+    )]
+    PaddedPattern {
+        /// The format.
+        format: Box<Format>,
+    },
     /// An array is borrowed for reading and cannot be written to.
     #[error("{what} is borrowed for reading only")]
     ReadOnly {

@@ -20,9 +20,10 @@
 
 #![allow(unsafe_code)]
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, One};
 
 use crate::buffer::{Buffer, Indices};
+use crate::convert::check_type;
 use crate::error::StorageError;
 use crate::parallel;
 use crate::remap;
@@ -56,6 +57,7 @@ impl Tensor {
             .collect::<Result<Vec<_>, StorageError>>()?;
         let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, &dims, &levels)?);
         let place = |level| Place { format: &stored, dims: &stored_dims, level };
+        check_type(values.dtype(), format)?;
         let mut positions = 1;
         for (level, storage) in levels.iter().enumerate() {
             if storage.kind() != format.levels()[level].kind {
@@ -79,6 +81,27 @@ impl Tensor {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// A pattern of the given arrays, checked, which has no values: everything that the arrays store is one.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the arrays; some places of the format only fill up.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{buffer::Buffer, storage::LevelStorage, tensor::Tensor};
+    /// let rows = LevelStorage::compressed(Buffer::from_vec(vec![0i32, 2, 3]), Buffer::from_vec(vec![0i32, 2, 1]));
+    /// let matrix = Tensor::pattern(vec![2, 3], &Format::csr(), vec![LevelStorage::dense(2), rows]).unwrap();
+    /// assert_eq!((matrix.nnz(), matrix.bytes()), (3, 24));
+    /// ```
+    pub fn pattern(dims: Vec<u64>, format: &Format, levels: Vec<LevelStorage>) -> Result<Tensor, StorageError> {
+        let levels = levels.into_iter().enumerate().map(|(level, storage)| unsigned(storage, level));
+        let levels = levels.collect::<Result<Vec<_>, StorageError>>()?;
+        let places = levels.iter().try_fold(1, |parents, level| level.positions(parents));
+        let places = places.and_then(|places| usize::try_from(places).ok());
+        let places = places.ok_or_else(|| StorageError::overflow("the number of positions"))?;
+        Tensor::from_parts(dims, format, levels, Buffer::from_vec(vec![One; places]))
     }
 
     /// A tensor of the given arrays, not checked.

@@ -90,7 +90,8 @@ unsafe fn append(
     bias: Option<&[Header]>,
     dtype: u32,
 ) -> Result<i64, Refusal> {
-    let dtype = *DType::ALL.get(dtype as usize).ok_or(Refusal::SizeOverflow)?;
+    let dtype =
+        DType::ALL.get(dtype as usize).copied().filter(|dtype| dtype.size() > 0).ok_or(Refusal::SizeOverflow)?;
     let size = dtype.size();
     let end = parts.iter().try_fold(at.cast_unsigned(), |end, part| end.checked_add(part.len));
     let end = end.filter(|&end| end <= (isize::MAX as usize / size) as u64).ok_or(Refusal::SizeOverflow)? as usize;
@@ -238,7 +239,14 @@ impl Copies<'_> {
                         !over
                     })*
                     // The verifier admits a bias on integers only.
-                    DType::Bool | DType::F32 | DType::F64 | DType::C64 | DType::C128 => false,
+                    DType::Bool
+                    | DType::F16
+                    | DType::BF16
+                    | DType::F32
+                    | DType::F64
+                    | DType::C64
+                    | DType::C128
+                    | DType::Pattern => false,
                 }
             };
         }

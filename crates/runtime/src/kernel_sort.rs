@@ -323,7 +323,8 @@ pub(crate) unsafe extern "C" fn sort_combine_raw(
     dtype: u32,
     n: i64,
 ) -> i64 {
-    let (Ok(len), Some(&dtype)) = (usize::try_from(n), DType::ALL.get(dtype as usize)) else { return -1 };
+    let known = DType::ALL.get(dtype as usize).filter(|dtype| dtype.size() > 0);
+    let (Ok(len), Some(&dtype)) = (usize::try_from(n), known) else { return -1 };
     let Some(data) = NonNull::new(values).filter(|_| len > 1) else { return n };
     // SAFETY: by the caller's promise; the slices are used in this call only, and so is the buffer, which the kernel's
     // memory outlives.

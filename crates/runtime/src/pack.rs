@@ -27,6 +27,7 @@ use rayon::slice::ParallelSliceMut;
 use crate::accumulate::Accumulate;
 use crate::array::Array;
 use crate::buffer::Buffer;
+use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::{with_element, with_word};
 use crate::error::StorageError;
@@ -132,6 +133,7 @@ fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
         true => Ok(()),
         false => Err(StorageError::Length { what, found: found as u64, expected: expected as u64 }),
     };
+    check_type(coo.values.dtype(), format)?;
     length("the list of coordinate arrays".into(), coo.coords.len(), order)?;
     for (dimension, (column, &size)) in coo.coords.iter().zip(&coo.dims).enumerate() {
         length(format!("the coordinates of dimension {dimension}"), column.len(), coo.len())?;

@@ -63,6 +63,11 @@ pub fn zip<T: Send, U: Sync>(to: &mut [T], from: &[U], work: impl Fn(&mut T, &U)
 
 /// Calls `work(start, chunk)` for consecutive chunks of `grain` elements of `to`.
 pub fn fill_chunks<T: Send>(to: &mut [T], grain: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    // Handing out chunks is compiled once for each type, not for each use.
+    fill_chunks_by(to, grain, &work);
+}
+
+fn fill_chunks_by<T: Send>(to: &mut [T], grain: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if to.len() <= grain {
         if !to.is_empty() {
             work(0, to);

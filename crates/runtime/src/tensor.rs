@@ -19,10 +19,11 @@
 //! assert_eq!(csr.values().as_slice::<f64>(), Some(&[6.0, 12.0][..]));
 //! ```
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, One, Scalar};
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
+use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates, retain};
 use crate::dispatch::{with_element, with_values};
 use crate::error::{AllocError, StorageError};
@@ -37,6 +38,7 @@ pub struct Tensor {
     format: Format,
     levels: Vec<LevelStorage>,
     values: Buffer,
+    fill: Scalar,
 }
 
 impl Tensor {
@@ -73,6 +75,7 @@ impl Tensor {
             let (levels, order) = (format.order(), dims.len());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
+        check_type(values.dtype(), &Format::dense(dims.len()))?;
         let expected = crate::pack::positions(1, &dims)?;
         if values.len() as u64 != expected {
             let (what, found) = ("the array of values".into(), values.len() as u64);
@@ -85,9 +88,37 @@ impl Tensor {
         if is_natural { Ok(dense) } else { dense.convert(format) }
     }
 
+    /// The places of the tensor's values, without the values: each is one.
+    ///
+    /// # Errors
+    /// Some places of the format only fill up, which without values nothing tells.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Format};
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 2.0, 3.0, 0.0]);
+    /// let matrix = Tensor::from_dense(vec![2, 2], entries, &Format::csr()).unwrap();
+    /// let pattern = matrix.into_pattern().unwrap();
+    /// assert_eq!((pattern.dtype(), pattern.nnz(), pattern.values().bytes()), (DType::Pattern, 2, 0));
+    /// let ones = pattern.cast(DType::F64).unwrap();
+    /// assert_eq!(ones.values().as_slice::<f64>(), Some(&[1.0, 1.0][..]));
+    /// assert!(pattern.convert(&Format::dense(2)).is_err());
+    /// ```
+    pub fn into_pattern(self) -> Result<Tensor, StorageError> {
+        check_type(DType::Pattern, &self.format)?;
+        let values = Buffer::from_vec(vec![One; self.values.len()]);
+        Ok(Tensor { values, ..self })
+    }
+
     /// Puts together what has been checked or built to fit.
     pub(crate) fn assemble(dims: Vec<u64>, format: Format, levels: Vec<LevelStorage>, values: Buffer) -> Tensor {
-        Tensor { dims, format, levels, values }
+        let fill = Scalar::zero(values.dtype());
+        Tensor { dims, format, levels, values, fill }
+    }
+
+    /// The same tensor with a fill value of its type.
+    pub(crate) fn filled(self, fill: Scalar) -> Tensor {
+        Tensor { fill, ..self }
     }
 
     /// The size of each dimension.
@@ -118,6 +149,11 @@ impl Tensor {
     /// The values, one for each position of the innermost level.
     pub fn values(&self) -> &Buffer {
         &self.values
+    }
+
+    /// The value of every element that is not stored; 0 unless said otherwise ([`Tensor::with_fill`]).
+    pub fn fill(&self) -> Scalar {
+        self.fill
     }
 
     /// The values, for writing. Their number is fixed.
@@ -211,11 +247,10 @@ impl Tensor {
     /// # Errors
     /// The system refused the memory.
     pub fn try_clone(&self) -> Result<Tensor, AllocError> {
-        let levels = self.levels.iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
-        Ok(Tensor::assemble(self.dims.clone(), self.format.clone(), levels, self.values.try_clone()?))
+        self.with_values(self.values.try_clone()?, self.fill)
     }
 
-    /// All elements in row-major order, zeros where nothing is stored.
+    /// All elements in row-major order, the fill value where nothing is stored.
     ///
     /// # Errors
     /// `T` is not the element type, or the system refused the memory.
@@ -225,7 +260,7 @@ impl Tensor {
         dense.values().as_slice::<T>().map(<[T]>::to_vec).ok_or(StorageError::Type { what, found, expected })
     }
 
-    /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The zeros that
+    /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The fill values that
     /// dense levels store are entries like others.
     ///
     /// # Errors
@@ -234,7 +269,8 @@ impl Tensor {
         self.entries(false)
     }
 
-    /// The stored entries; without those all bytes of whose value are zero, if it is `padded` with them.
+    /// The stored entries; without those all bytes of whose value are zero, if it is `padded` with them (and the fill value
+    /// is zero).
     pub(crate) fn entries(&self, padded: bool) -> Result<Coo, StorageError> {
         if !self.format.is_plain() {
             return self.to_plain()?.entries(padded);

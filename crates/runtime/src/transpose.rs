@@ -23,7 +23,7 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
 use crate::counting::{self, Parents, Share};
-use crate::dispatch::{with_element, with_word};
+use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
 use crate::forms::Form;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout, of_width};
@@ -126,8 +126,8 @@ impl Order<'_> {
             // Slots may have been filled in any order.
             let size = self.source.dims()[self.format.mode_order()[last]];
             let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
-            with_element!(values.dtype(), T => {
-                sort::sort_bins(&mut keys, values.as_mut_slice::<T>().unwrap_or_default(), &offsets, bits)?;
+            with_word!(values.dtype(), V => {
+                sort::sort_bins(&mut keys, values.as_words_mut::<V>().unwrap_or_default(), &offsets, bits)?;
             });
         }
         let arrays = (Buffer::from_array(keys), values);

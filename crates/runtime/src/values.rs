@@ -1,12 +1,16 @@
 //! Values of any element type, owned: the typed vectors behind coordinate lists and files.
 
-use lacunar_formats::DType;
+use half::{bf16, f16};
+use lacunar_formats::{DType, One};
 use num_complex::Complex;
+
+use crate::array::Plain;
 
 /// A Rust type that is an element type of tensors.
 ///
-/// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex forms.
-pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static + sealed::Sealed {
+/// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64` the complex forms of the last two, and
+/// [`One`], of which a tensor stores the places only.
+pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + sealed::Sealed {
     /// The element type's name at run time.
     const DTYPE: DType;
     /// Wraps a vector.
@@ -38,7 +42,7 @@ macro_rules! values {
                 match dtype { $(DType::$variant => Values::$variant(Vec::new()),)* }
             }
 
-            /// `len` zeros.
+            /// `len` zeros; ones, of a pattern.
             pub fn zeros(dtype: DType, len: usize) -> Values {
                 match dtype { $(DType::$variant => Values::$variant(vec![<$ty>::default(); len]),)* }
             }
@@ -79,5 +83,5 @@ macro_rules! values {
 
 values! {
     Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-    F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+    F16 f16, BF16 bf16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>, Pattern One,
 }

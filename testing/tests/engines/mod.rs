@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use lacunar::{Backend, DynTensor, Error, Kernel, Options, Phase, Search};
 use lacunar_notation::Tensor;
-use lacunar_runtime::coo::Coo;
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::{Engine, Failure};
+use lacunar_testing::runner::{Engine, Failure, Found};
 
 /// Threads of every run: chunks are as many as that times a few, whatever the machine.
 const THREADS: usize = 3;
@@ -76,7 +75,7 @@ impl Engine for BackEnd {
         }
     }
 
-    fn run(&self, instance: &Instance) -> Result<Vec<(String, Coo)>, Failure> {
+    fn run(&self, instance: &Instance) -> Result<Vec<(String, Found)>, Failure> {
         let phase = if instance.setup.phases { Phase::Assemble } else { Phase::Fused };
         let kernel = self.compile(instance, phase).map_err(|error| failure("compile", error))?;
         let declared: BTreeMap<&str, &Tensor> =
@@ -84,7 +83,7 @@ impl Engine for BackEnd {
         let mut given = Vec::new();
         for (name, entries) in &instance.given {
             let format = &declared.get(name.as_str()).ok_or_else(|| failure("pack", format!("no `{name}`")))?.format;
-            let tensor = DynTensor::from_coo(entries.to_coo(), format).map_err(|error| failure("pack", error))?;
+            let tensor = entries.packed(format).map_err(|error| failure("pack", error))?;
             given.push((name.as_str(), tensor));
         }
         let given: Vec<(&str, &DynTensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();
@@ -104,10 +103,12 @@ impl Engine for BackEnd {
 }
 
 /// The stored entries of a result, after its arrays have been checked as those of a stranger are.
-fn validated(tensor: DynTensor) -> Result<Coo, Failure> {
+fn validated(tensor: DynTensor) -> Result<Found, Failure> {
+    let fill = tensor.fill().into();
     let (dims, format, levels, values) = tensor.into_parts();
     let tensor = DynTensor::from_parts(dims, &format, levels, values).map_err(|error| failure("validate", error))?;
-    tensor.to_coo().map_err(|error| failure("enumerate", error))
+    let coo = tensor.to_coo().map_err(|error| failure("enumerate", error))?;
+    Ok(Found { coo, fill })
 }
 
 fn failure(stage: &str, message: impl ToString) -> Failure {

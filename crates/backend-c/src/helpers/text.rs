@@ -156,6 +156,64 @@ static inline {T} {name}(double a)
 }
 ";
 
+pub(super) const FROM_F16: &str = "\
+/* The value of a binary16: exponent and fraction in their places, times 2^112, as the biases differ. */
+static inline float {name}(uint16_t a)
+{
+    const uint32_t magnitude = a & 0x7fffu;
+    uint32_t bits = magnitude << 13;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    value *= 0x1p112f;
+    memcpy(&bits, &value, sizeof bits);
+    bits |= magnitude < 0x7c00u ? 0u : 0x7f800000u;
+    bits |= (uint32_t)(a & 0x8000u) << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+";
+
+pub(super) const TO_F16: &str = "\
+/* The binary16 next to a number; ties to even. Below 2^-14 by adding 0.5, whose last bit is 2^-24. */
+static inline uint16_t {name}(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    const uint32_t sign = bits >> 16 & 0x8000u;
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    const uint32_t kept = (magnitude < 0x47800000u ? magnitude : 0x47800000u) - 0x38000000u;
+    const uint32_t normal = (kept + 0xfffu + (kept >> 13 & 1u)) >> 13;
+    float sum;
+    memcpy(&sum, &magnitude, sizeof sum);
+    sum += 0.5f;
+    memcpy(&bits, &sum, sizeof bits);
+    const uint32_t finite = magnitude < 0x38800000u ? bits - 0x3f000000u : normal;
+    return (uint16_t)((magnitude > 0x7f800000u ? 0x7e00u : finite) | sign);
+}
+";
+
+pub(super) const FROM_BF16: &str = "\
+/* The value of a bfloat16: the upper half of a float. */
+static inline float {name}(uint16_t a)
+{
+    const uint32_t bits = (uint32_t)a << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+";
+
+pub(super) const TO_BF16: &str = "\
+/* The bfloat16 next to a number; ties to even. */
+static inline uint16_t {name}(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    const uint32_t finite = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40u : finite);
+}
+";
+
 pub(super) const LOWER_BOUND: &str = "\
 /* The first p of begin .. end with a[p] >= key, or end; a ascends. */
 static inline int64_t {name}(const {T} *a, int64_t begin, int64_t end, int64_t key)

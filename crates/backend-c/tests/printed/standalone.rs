@@ -71,7 +71,7 @@ fn entries_are_sorted_and_combined() {
 
 #[test]
 fn every_type_combines() {
-    for ty in DType::ALL {
+    for ty in DType::ALL.into_iter().filter(|&ty| lacunar_imp::BinaryOp::Add.accepts(ty)) {
         let zeros = |ty| ArrayData::zeros(ty, 3).expect("three elements");
         let arrays = vec![zeros(DType::I64), zeros(DType::I64), zeros(ty), zeros(DType::I64)];
         let (status, left) = call(&common::combine(ty), arrays, vec![3]);

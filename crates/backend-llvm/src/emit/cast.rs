@@ -15,6 +15,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         if from == to {
             return Ok(a);
         }
+        if from.is_storage() {
+            let wide = Value::Real(self.widen(from, a.int()?)?);
+            return self.cast(from.arithmetic(), to, wide);
+        }
+        if to.is_storage() {
+            let single = self.cast(from, to.arithmetic(), a)?.real()?;
+            return Ok(Value::Int(self.narrow(to, single)?));
+        }
         match to.kind() {
             Kind::Bool => self.nonzero(a),
             Kind::Unsigned | Kind::Signed => self.cast_to_int(from, to, a),

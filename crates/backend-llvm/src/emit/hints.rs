@@ -39,6 +39,8 @@ pub(super) struct Vectors {
     pub(super) bytes: usize,
     /// Whether there are loads, gathers and arithmetic under a mask.
     pub(super) masked: bool,
+    /// Whether there are conversions between `f16` and `f32`.
+    pub(super) halves: bool,
 }
 
 impl Vectors {
@@ -57,6 +59,9 @@ impl Vectors {
                 16
             },
             masked,
+            halves: features.contains("+f16c")
+                || ["x86-64-v3", "x86-64-v4"].contains(&cpu.as_str())
+                || cfg!(target_arch = "aarch64"),
         }
     }
 }
@@ -89,7 +94,7 @@ impl LoopHint {
         for stmt in body {
             if let Stmt::Load { var, array, index } = stmt {
                 if reads(function, *index, &loaded) {
-                    widest = widest.max(function.arrays[*array].elem.size());
+                    widest = widest.max(function.arrays[*array].elem.arithmetic().size());
                 }
                 loaded.push(*var);
             }
@@ -106,7 +111,9 @@ impl LoopHint {
     /// vectorizer may be able to treat.
     pub(super) fn vector(function: &Function, body: &Block, width: u32, vectors: Vectors) -> LoopHint {
         let sizes = body.iter().filter_map(|stmt| match stmt {
-            Stmt::Load { array, .. } | Stmt::Store { array, .. } => Some(function.arrays[*array].elem.size()),
+            Stmt::Load { array, .. } | Stmt::Store { array, .. } => {
+                Some(function.arrays[*array].elem.arithmetic().size())
+            }
             _ => None,
         });
         let widest = sizes.max().unwrap_or(8);

@@ -1,6 +1,7 @@
 //! Values and types of LLVM for the element types of the IR.
 //!
-//! In registers a `Bool` is an `i1`, an integer the integer of its width, a real `float` or `double`, and a complex number
+//! In registers a `Bool` is an `i1`, an integer the integer of its width, a real `float` or `double` (one that is
+//! only stored an integer of 16 bits), and a complex number
 //! *two* reals ([`Value::Complex`]), which lets LLVM optimize the parts apart. In memory a `Bool` is a byte (0 or 1) and a
 //! complex number two reals in a row.
 
@@ -15,7 +16,7 @@ use crate::LlvmError;
 /// A value of the IR in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'ctx> {
-    /// An integer or a `Bool`.
+    /// An integer or a `Bool`, or the bits of what is only stored.
     Int(IntValue<'ctx>),
     /// A real.
     Real(FloatValue<'ctx>),
@@ -89,7 +90,8 @@ pub(super) fn real_type(context: &Context, ty: DType) -> FloatType<'_> {
 
 /// The LLVM type of a value in a register; of one part, if complex.
 pub(super) fn register_type(context: &Context, ty: DType) -> BasicTypeEnum<'_> {
-    if ty.is_float() { real_type(context, ty).as_basic_type_enum() } else { int_type(context, ty).as_basic_type_enum() }
+    let real = ty.is_float() && !ty.is_storage();
+    if real { real_type(context, ty).as_basic_type_enum() } else { int_type(context, ty).as_basic_type_enum() }
 }
 
 /// The LLVM type of a value in memory; of one part, if complex.
@@ -111,7 +113,7 @@ pub(super) fn constant<'ctx>(context: &'ctx Context, constant: Const) -> Value<'
     if ty.is_complex() {
         let part = real_type(context, ty);
         Value::Complex(part.const_float(constant.re()), part.const_float(constant.im()))
-    } else if ty.is_real() {
+    } else if ty.is_real() && !ty.is_storage() {
         Value::Real(real_type(context, ty).const_float(constant.re()))
     } else {
         Value::Int(int_type(context, ty).const_int(constant.bits, false))

@@ -19,7 +19,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.umin.i64(i64, i64)
 
 ; By element type, in the order of `DType::ALL`: the bytes of an element.
-@lac.sizes = internal constant [13 x i64] [i64 1, i64 1, i64 2, i64 4, i64 8, i64 1, i64 2, i64 4, i64 8, i64 4, i64 8, i64 8, i64 16]
+@lac.sizes = internal constant [16 x i64] [i64 1, i64 1, i64 2, i64 4, i64 8, i64 1, i64 2, i64 4, i64 8, i64 2, i64 2, i64 4, i64 8, i64 8, i64 16, i64 0]
 
 ; The table of a call: the caller's, or else `own`, which is filled: the functions, how many threads may share a loop (0: as
 ; many as there are processors), and whether they do.

@@ -259,7 +259,7 @@ macro_rules! by_type {
 
 by_type! {
     Bool bool, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
-    F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>,
+    F16 half::f16, BF16 half::bf16, F32 f32, F64 f64, C64 Complex<f32>, C128 Complex<f64>, Pattern lacunar_formats::One,
 }
 
 /// Runs a kernel; gives its status. Grown arrays come out with the capacity that they ended with.

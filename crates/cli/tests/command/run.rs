@@ -173,3 +173,28 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
         assert!(json["check"]["compared"].as_u64().unwrap() > 0, "{line}: {}", json["check"]);
     }
 }
+
+#[test]
+fn fill_values_are_those_of_what_a_file_does_not_list() {
+    let folder = Folder::new();
+    folder.write("p.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 4\n1 3 1\n2 2 7\n");
+    folder.write("q.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 2\n2 3 5\n");
+    let given = "-i P:p.mtx -i Q:q.mtx --fill P:inf --fill=Q:inf -f C:csr --check -o C:-";
+    let both = folder.succeed(&format!("run 'C(i,j) = P(i,j) + Q(i,j)' {given}"));
+    assert_eq!(both, "1 1 6.0\n");
+    let either = folder.succeed(&format!("run 'C(i,j) = min(P(i,j), Q(i,j))' {given}"));
+    assert_eq!(either, "1 1 2.0\n1 3 1.0\n2 2 7.0\n2 3 5.0\n");
+    for format in ["csr", "csc", "bcsr(2,2)", "dense"] {
+        let sums =
+            folder.succeed(&format!("run 'y(i) = P(i,j)' -i P:p.mtx --fill P:-1 -f 'P:{format}' --check -o y:-"));
+        assert_eq!(sums, "1 4.0\n2 5.0\n", "{format}");
+    }
+    let json: Value = serde_json::from_str(
+        &folder.succeed(&format!("run 'C(i,j) = P(i,j) + Q(i,j)' {} --json", &given[..given.len() - 5])),
+    )
+    .unwrap();
+    assert_eq!((json["inputs"][0]["fill"].as_str(), json["result"]["fill"].as_str()), (Some("inf"), Some("inf")));
+    let text = folder
+        .succeed("compile 'C(i,j) = P(i,j) + Q(i,j)' -f P:csr -f Q:csr -f C:csr --fill P:1 --fill Q:2 --emit notation");
+    assert!(text.contains("C: f64 csr result fill 3") && text.contains("P: f64 csr input fill 1"), "{text}");
+}

@@ -187,7 +187,7 @@ fn point_text(kernel: &Kernel, lattice: &Lattice, body: &Stmt, point: Point) -> 
             format!("{}{}{mark}", kernel.tensors[iterator.access.tensor].name, iterator.level + 1)
         })
         .collect();
-    let rest = lattice.residual(body, point);
+    let rest = lattice.residual(kernel, body, point);
     let rest = rest.map(|stmt| Kernel { stmt, ..kernel.clone() }.stmt_text()).unwrap_or_default();
     let members = if members.is_empty() { "every coordinate".to_string() } else { members.join(", ") };
     format!("{{ {members} }}  {rest}")

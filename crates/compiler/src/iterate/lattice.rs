@@ -22,19 +22,22 @@
 //! access whose levels at the variable are iterated       {those}          located, or of other variables: {}
 //! f(a, b), absent if either is (a * b)                   p + q for p of a, q of b
 //! f(a, b), absent if a is (a / b)                        p + q, and p
-//! f(a, b) otherwise (a + b, min)                         p + q, and p, and q;  with {} where f(0, 0) is not 0
+//! f(a, b) otherwise (a + b, min)                         p + q, and p, and q
+//! assignment                                             those of its right-hand side;  with {} unless it rests where
+//!                                                        nothing is stored (exp(b), sums of other fill values than 0)
 //! ```
 //!
 //! Papers: Kjolstad et al. 2017, §4 and §5.1; the rule for other operators from Henry et al. 2021, §4.2. The
 //! simplifications of §5.2 fall out: full levels are located and never in a point, so that dense with dense is the one
 //! point `{}`, and a dense operand never adds an iterator to a product.
 
-use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Access, Expr, ExprKind, Literal, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
 use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
 use super::residual::residual;
 use super::space::replaced_by;
+use crate::algebra::{Meet, meet, rests};
 use crate::levels::has_code;
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
@@ -134,10 +137,10 @@ impl Lattice {
     }
 
     /// What is left of `body` at a point: every iterator that is not in it is absent.
-    pub fn residual(&self, body: &Stmt, point: Point) -> Option<Stmt> {
+    pub fn residual(&self, kernel: &Kernel, body: &Stmt, point: Point) -> Option<Stmt> {
         let absent: Vec<&AccessKey> =
             self.iterators.iter().enumerate().filter(|(k, _)| !point.has(*k)).map(|(_, it)| &it.access).collect();
-        residual(body, &|access: &Access| absent.iter().any(|key| **key == AccessKey::from(access)))
+        residual(&kernel.tensors, body, &|access: &Access| absent.iter().any(|key| **key == AccessKey::from(access)))
     }
 }
 
@@ -169,7 +172,7 @@ type Producers<'s> = Vec<(TensorId, &'s Stmt)>;
 impl Points<'_> {
     fn of_stmt<'s>(&self, stmt: &'s Stmt, producers: &mut Producers<'s>) -> Vec<Point> {
         match stmt {
-            Stmt::Assign(assign) => self.of_expr(&assign.rhs, producers),
+            Stmt::Assign(assign) => self.of_assign(assign, producers),
             Stmt::Forall(_, body) => self.of_stmt(body, producers),
             Stmt::Sequence(stmts) => {
                 stmts.iter().map(|stmt| self.of_stmt(stmt, producers)).fold(Vec::new(), |a, b| either(&a, &b))
@@ -184,24 +187,24 @@ impl Points<'_> {
         }
     }
 
+    fn of_assign(&self, assign: &Assign, producers: &mut Producers<'_>) -> Vec<Point> {
+        let points = self.of_expr(&assign.rhs, producers);
+        if rests(&self.kernel.tensors, assign) { points } else { either(&points, &[Point::ALL]) }
+    }
+
+    /// The points at which an expression may differ from its background.
     fn of_expr(&self, expr: &Expr, producers: &mut Producers<'_>) -> Vec<Point> {
         match &expr.kind {
-            ExprKind::Literal(Literal::Absent) => Vec::new(),
-            ExprKind::Literal(_) => vec![Point::ALL],
+            ExprKind::Literal(_) => Vec::new(),
             ExprKind::Access(access) => self.of_access(access, producers),
-            ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.of_expr(a, producers),
-            ExprKind::Unary(function, a) => {
-                let points = self.of_expr(a, producers);
-                if function.keeps_zero() { points } else { either(&points, &[Point::ALL]) }
-            }
-            ExprKind::Binary(function, a, b) => {
-                let (a, b) = (self.of_expr(a, producers), self.of_expr(b, producers));
-                match function.annihilates() {
-                    (true, true) => both(&a, &b),
-                    (true, false) => unite(both(&a, &b), &a),
-                    (false, true) => unite(both(&a, &b), &b),
-                    (false, false) if function.keeps_zero() => either(&a, &b),
-                    (false, false) => either(&either(&a, &b), &[Point::ALL]),
+            ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => self.of_expr(a, producers),
+            ExprKind::Binary(function, left, right) => {
+                let (a, b) = (self.of_expr(left, producers), self.of_expr(right, producers));
+                match meet(&self.kernel.tensors, *function, left, right) {
+                    Meet::Both => both(&a, &b),
+                    Meet::Left => unite(both(&a, &b), &a),
+                    Meet::Right => unite(both(&a, &b), &b),
+                    Meet::Either => either(&a, &b),
                 }
             }
         }
@@ -232,7 +235,7 @@ impl Points<'_> {
     /// The points of those assignments in a producer that fill `tensor`.
     fn of_writes<'s>(&self, stmt: &'s Stmt, tensor: TensorId, producers: &mut Producers<'s>) -> Vec<Point> {
         match stmt {
-            Stmt::Assign(assign) if assign.lhs.tensor == tensor => self.of_expr(&assign.rhs, producers),
+            Stmt::Assign(assign) if assign.lhs.tensor == tensor => self.of_assign(assign, producers),
             Stmt::Assign(_) => Vec::new(),
             Stmt::Forall(_, body) => self.of_writes(body, tensor, producers),
             Stmt::Sequence(stmts) => {

@@ -5,21 +5,24 @@
 //! where(y(i) = t + b(i), t += A(i,j)*x(j)) without A  ->  y(i) = b(i)
 //! ```
 
-use lacunar_notation::Access;
+use lacunar_base::Arena;
 use lacunar_notation::concrete::{Assign, Stmt};
+use lacunar_notation::{Access, Tensor};
 
-use crate::algebra::without;
+use crate::algebra::{rests, without};
 
 /// The statement with what `absent` names taken away; `None` where nothing is left to do.
-pub fn residual(stmt: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
+pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
     match stmt {
         Stmt::Assign(assign) => {
-            let rhs = without(&assign.rhs, &|access: &Access| absent(access));
-            (!rhs.is_absent()).then(|| Stmt::Assign(Assign { rhs, ..assign.clone() }))
+            let rhs = without(tensors, &assign.rhs, &|access: &Access| absent(access));
+            let left = Assign { rhs, ..assign.clone() };
+            let nothing = left.rhs.accesses().is_empty() && rests(tensors, &left);
+            (!nothing).then_some(Stmt::Assign(left))
         }
-        Stmt::Forall(var, body) => Some(Stmt::Forall(*var, Box::new(residual(body, absent)?))),
+        Stmt::Forall(var, body) => Some(Stmt::Forall(*var, Box::new(residual(tensors, body, absent)?))),
         Stmt::Sequence(stmts) => {
-            let mut left: Vec<Stmt> = stmts.iter().filter_map(|stmt| residual(stmt, absent)).collect();
+            let mut left: Vec<Stmt> = stmts.iter().filter_map(|stmt| residual(tensors, stmt, absent)).collect();
             match left.len() {
                 0 => None,
                 1 => left.pop(),
@@ -28,10 +31,10 @@ pub fn residual(stmt: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
         }
         Stmt::Where { consumer, producer } => {
             let filled = producer.writes();
-            let producer = residual(producer, absent);
+            let producer = residual(tensors, producer, absent);
             let left = producer.as_ref().map(Stmt::writes).unwrap_or_default();
             let empty = |access: &Access| filled.contains(&access.tensor) && !left.contains(&access.tensor);
-            let consumer = residual(consumer, &|access| absent(access) || empty(access))?;
+            let consumer = residual(tensors, consumer, &|access| absent(access) || empty(access))?;
             let read = consumer.reads();
             match producer.and_then(|producer| keep_writes(producer, &|tensor| read.contains(&tensor))) {
                 Some(producer) => Some(Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }),

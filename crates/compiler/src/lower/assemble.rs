@@ -15,14 +15,16 @@
 //! coordinates without values. Paper: Chou et al. 2018, §5.3 (append).
 
 use lacunar_base::Diagnostic;
+use lacunar_formats::Scalar;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, Status};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::stored::ViewStep;
-use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
+use lacunar_notation::{AssignOp, Expr, ExprKind, Role, TensorId, VarId};
 
 use super::coverage::{reaches_all, writes_all};
 use super::{Counter, Lowerer, Phase, Scope, Written};
+use crate::algebra::{Meet, meet, rests};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::space::{original_loops, replaced_by};
@@ -141,47 +143,40 @@ impl Lowerer<'_> {
         let appended = self.appended.as_ref()?;
         let (result, last) = (appended.access.clone(), appended.groups.last()?.last);
         let vars: Vec<VarId> = (0..=last).map(|level| self.level_var(&result, level)).collect();
-        let mut rhs = None;
-        self.kernel.stmt.visit_assigns(&mut |assign| {
-            if assign.lhs.tensor == result.tensor {
-                rhs = Some(&assign.rhs);
-            }
-        });
-        self.most_of(rhs?, &vars)
+        self.most_assigned(result.tensor, &vars)
     }
 
-    /// How many combinations of `vars` an expression can have values at, if it is restricted to stored ones.
+    /// How many combinations of `vars` a tensor can be given values at.
+    fn most_assigned(&mut self, tensor: TensorId, vars: &[VarId]) -> Option<ExprId> {
+        let mut filled = None;
+        self.kernel.stmt.visit_assigns(&mut |assign| {
+            if assign.lhs.tensor == tensor {
+                filled = Some(assign);
+            }
+        });
+        let filled = filled.filter(|assign| rests(&self.kernel.tensors, assign))?;
+        self.most_of(&filled.rhs, vars)
+    }
+
+    /// How many combinations of `vars` an expression can differ from its background at, if these are restricted to stored ones.
     fn most_of(&mut self, expr: &'_ Expr, vars: &[VarId]) -> Option<ExprId> {
         match &expr.kind {
             ExprKind::Literal(_) => None,
-            ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.most_of(a, vars),
-            ExprKind::Unary(function, a) => {
-                if function.keeps_zero() {
-                    self.most_of(a, vars)
-                } else {
-                    None
-                }
-            }
+            ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => self.most_of(a, vars),
             ExprKind::Binary(function, a, b) => {
                 let (most_a, most_b) = (self.most_of(a, vars), self.most_of(b, vars));
-                match (function.annihilates(), most_a, most_b) {
-                    ((true, true), Some(a), Some(b)) => Some(self.b.binary(BinaryOp::Min, a, b)),
-                    ((true, true), one, other) => one.or(other),
-                    ((true, false), one, _) => one,
-                    (_, Some(a), Some(b)) if function.keeps_zero() => Some(self.b.add(a, b)),
-                    _ => None,
+                match (meet(&self.kernel.tensors, *function, a, b), most_a, most_b) {
+                    (Meet::Both, Some(a), Some(b)) => Some(self.b.binary(BinaryOp::Min, a, b)),
+                    (Meet::Both, one, other) => one.or(other),
+                    (Meet::Left, one, _) | (Meet::Right, _, one) => one,
+                    (Meet::Either, Some(a), Some(b)) => Some(self.b.add(a, b)),
+                    (Meet::Either, ..) => None,
                 }
             }
             ExprKind::Access(access) => {
                 let key = AccessKey::from(access);
                 if matches!(self.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
-                    let mut filled = None;
-                    self.kernel.stmt.visit_assigns(&mut |assign| {
-                        if assign.lhs.tensor == access.tensor {
-                            filled = Some(&assign.rhs);
-                        }
-                    });
-                    return self.most_of(filled?, vars);
+                    return self.most_assigned(access.tensor, vars);
                 }
                 let levels = 0..key.vars.len();
                 let at = |var: &VarId| levels.clone().find(|level| self.level_var(&key, *level) == *var);
@@ -222,7 +217,7 @@ impl Lowerer<'_> {
         Some(code.count_positions(&mut self.b, parents, size))
     }
 
-    /// Decides where a dense result is set to zero: nowhere if every place is written, else as far inside as the loops
+    /// Decides where a dense result is set to its fill value: nowhere if every place is written, else as far inside as the loops
     /// walk through it in storage order.
     fn plan_clearing(&mut self, access: &AccessKey) -> Result<(), Diagnostic> {
         if !self.phase.computes()
@@ -278,7 +273,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Sets what lies under a strip to zero, if it is one whose loop does so: what is added to it is in the cache then.
+    /// Sets what lies under a strip to the fill value, if it is one whose loop does so: what is added to it is in the cache then.
     pub(super) fn clear_strip(&mut self, leaf: VarId, number: ExprId, scope: &Scope) -> Result<(), Diagnostic> {
         let Some(strip) = self.clear_strip.filter(|strip| strip.leaf == leaf) else { return Ok(()) };
         let Some(access) = self.result() else { return Ok(()) };
@@ -295,7 +290,7 @@ impl Lowerer<'_> {
         let block = self.extent(&access, scope.depth + 1, access.vars.len());
         let (begin, end) = (self.b.add(first, low), self.b.add(first, high));
         let (begin, end) = (self.b.mul(begin, block), self.b.mul(end, block));
-        let value = self.b.constant(lacunar_imp::Const::zero(self.kernel.tensors[access.tensor].dtype));
+        let value = self.cleared_value(access.tensor);
         self.b.push(lacunar_imp::Stmt::Fill { array: values, begin, end, value });
         Ok(())
     }
@@ -306,7 +301,7 @@ impl Lowerer<'_> {
         view.and_then(|view| view.steps.get(level)).is_some_and(|step| *step != ViewStep::Whole)
     }
 
-    /// Sets the part of the dense result that lies under the current coordinates to zero, if this is the place to.
+    /// Sets the part of the dense result that lies under the current coordinates to its fill value, if this is the place to.
     pub(super) fn clear_result(&mut self, scope: &Scope) -> Result<(), Diagnostic> {
         if self.clear_at != Some(scope.depth) {
             return Ok(());
@@ -322,15 +317,23 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Sets block number `number` of the values to zero.
+    /// What the elements of a result are before any is assigned: the fill value, or nothing added up.
+    fn cleared_value(&mut self, tensor: TensorId) -> ExprId {
+        let info = &self.kernel.tensors[tensor];
+        let mut set = false;
+        self.kernel.stmt.visit_assigns(&mut |assign| set |= assign.lhs.tensor == tensor && assign.op == AssignOp::Set);
+        self.b.constant(if set { info.fill() } else { Scalar::zero(info.dtype) })
+    }
+
+    /// Sets block number `number` of the values to the fill value.
     fn fill_block(&mut self, tensor: TensorId, values: lacunar_imp::ArrayId, number: ExprId, block: ExprId) {
         let begin = self.b.mul(number, block);
-        let zero = self.b.constant(lacunar_imp::Const::zero(self.kernel.tensors[tensor].dtype));
+        let value = self.cleared_value(tensor);
         match self.b.as_const(block) {
-            Some(one) if one.bits == 1 => self.b.store(values, begin, zero),
+            Some(one) if one.bits == 1 => self.b.store(values, begin, value),
             _ => {
                 let end = self.b.add(begin, block);
-                self.b.push(lacunar_imp::Stmt::Fill { array: values, begin, end, value: zero });
+                self.b.push(lacunar_imp::Stmt::Fill { array: values, begin, end, value });
             }
         }
     }

@@ -45,7 +45,7 @@ fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> b
     // A loop over positions passes over what has none.
     replaced_by(kernel, var).is_none()
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {
-            lattice.is_full() && lattice.residual(body, Point::ALL).is_some_and(|residual| check(&residual))
+            lattice.is_full() && lattice.residual(kernel, body, Point::ALL).is_some_and(|residual| check(&residual))
         })
 }
 

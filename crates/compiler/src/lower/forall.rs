@@ -173,7 +173,7 @@ impl Lowerer<'_> {
             }
             let certain = !open.is_empty() && open.iter().all(taken);
             open.retain(|set| !taken(set));
-            let residual = lattice.residual(body, point);
+            let residual = lattice.residual(self.kernel, body, point);
             let mut outcome = Ok(());
             self.b.begin_block();
             if let Some(residual) = &residual {

@@ -124,6 +124,12 @@ pub struct Lowered {
 /// # Errors
 /// An internal error if an invariant of the entry does not hold.
 pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> {
+    let results = || kernel.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Result);
+    if options.phase != Phase::Assemble && results().any(|(_, tensor)| tensor.dtype == DType::Pattern) {
+        // The pattern is all there is.
+        let lowered = lower(kernel, &Options { phase: Phase::Assemble, ..options.clone() })?;
+        return Ok(Lowered { phase: Phase::Fused, ..lowered });
+    }
     let mut lowerer = Lowerer::new(kernel, options)?;
     lowerer.serial = lowerer.must_be_serial();
     lowerer.estimate_work();
@@ -305,7 +311,7 @@ impl<'k> Lowerer<'k> {
                         code.levels.push(level_code(&tensor.name, &tensor.format, level, size, true, &mut array)?);
                     }
                 }
-                if role == ArrayRole::Input || options.phase.computes() {
+                if tensor.dtype != DType::Pattern && (role == ArrayRole::Input || options.phase.computes()) {
                     let role = if options.phase == Phase::Compute && role == ArrayRole::Grown {
                         ArrayRole::Output
                     } else {

@@ -1,4 +1,4 @@
-//! Unions without a case for every combination: what is absent counts as zero.
+//! Unions without a case for every combination: what is absent counts as its fill value, in these examples zero.
 //!
 //! Two situations. At the innermost level, a merge that has a value at every coordinate it meets needs no branches: each
 //! operand is read where its cursor stands and dropped unless the cursor has the coordinate,
@@ -84,7 +84,7 @@ impl Lowerer<'_> {
         let mut inside = scope.clone();
         inside.depth += 1;
         let one = self.b.int(1);
-        let outcome = match lattice.residual(body, point) {
+        let outcome = match lattice.residual(self.kernel, body, point) {
             Some(residual) => self.at_coordinate(var, &residual, &inside),
             None => Ok(()),
         };
@@ -119,7 +119,7 @@ impl Lowerer<'_> {
             let uncertain = Uncertain { present, readable: true };
             scope.uncertain.insert(lattice.iterators[k].access.clone(), uncertain);
         }
-        let Some(residual) = lattice.residual(body, Point(members)) else { return Ok(()) };
+        let Some(residual) = lattice.residual(self.kernel, body, Point(members)) else { return Ok(()) };
         self.clear_result(&scope)?;
         let mark = self.before_append(var, &residual, &scope)?;
         self.stmt(&residual, &scope)?;

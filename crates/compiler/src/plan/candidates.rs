@@ -184,7 +184,7 @@ impl Pool<'_> {
     fn tiles(&mut self, kernel: &Kernel, lhs: &Access, rhs: &Expr, ordinary: &Plan) {
         let Some([outer @ .., before, last]) = order_of(&ordinary.schedule) else { return };
         let Some(var) = lhs.vars.iter().copied().find(|var| kernel.vars[*var].name == last.text) else { return };
-        let size = REGISTER_BYTES / rhs.dtype.size() as u64;
+        let size = REGISTER_BYTES / rhs.dtype.arithmetic().size() as u64;
         let sparse = |key: &AccessKey| key.vars.contains(&var) && is_sparse(kernel, key.tensor);
         if kernel.vars[var].size.is_none_or(|whole| whole <= size) || distinct_accesses(rhs).iter().any(sparse) {
             return;

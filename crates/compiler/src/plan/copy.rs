@@ -4,7 +4,7 @@
 //! B(j,i) = A(i,j)      A: csr, B: csr      A is converted to csc, whose arrays are those of B
 //! ```
 //!
-//! Demands: one operand of the result's type and with the same variables, none of them twice; a sparse result; and an
+//! Demands: one operand of the result's type and fill value and with the same variables, none of them twice; a sparse result; and an
 //! operand that stores nothing but its entries (a dense level inside of a sparse one stores zeros beside them, which a
 //! conversion leaves out), or has a map (whose zeros only fill up its storage).
 //! Paper: Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
@@ -30,6 +30,7 @@ pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied
     let fits = statement.op == AssignOp::Set
         && lhs.tensor != rhs.tensor
         && result.dtype == source.dtype
+        && result.fill() == source.fill()
         && !result.format.is_dense()
         && (source.format.map().is_some() || stores_entries_only(&source.format));
     let place = |var| rhs.vars.iter().position(|other| *other == var);

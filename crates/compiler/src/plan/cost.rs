@@ -15,11 +15,11 @@
 //! ```
 
 use lacunar_formats::Format;
-use lacunar_notation::concrete::Kernel;
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId};
+use lacunar_notation::concrete::{Assign, Kernel};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order, rank};
-use crate::algebra::without;
+use crate::algebra::{Meet, meet, rests, without};
 use crate::concretize::{fits_registers, is_in_block};
 use crate::iterate::iterators::AccessKey;
 
@@ -42,7 +42,9 @@ const DISORDERED: f64 = 8.0;
 
 /// The cost of evaluating `lhs = rhs` with loops in an order.
 pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> f64 {
-    let model = Model { kernel, order, root: rhs, converted: discordant(kernel, lhs, rhs, order) };
+    let whole = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
+    let rests = rests(&kernel.tensors, &whole);
+    let model = Model { kernel, order, root: rhs, rests, converted: discordant(kernel, lhs, rhs, order) };
     let conversion = |(access, format): &(AccessKey, Format)| {
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
     };
@@ -73,6 +75,8 @@ struct Model<'a> {
     order: &'a [VarId],
     /// The whole right-hand side: it restricts the loops around a producer.
     root: &'a Expr,
+    /// Nothing is to be done where no operand of it is stored.
+    rests: bool,
     /// Operands that this order demands in another format than theirs.
     converted: Vec<(AccessKey, Format)>,
 }
@@ -136,17 +140,19 @@ impl Model<'_> {
     fn trip(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
         match &expr.kind {
             ExprKind::Literal(_) => None,
+            // What is not stored and not zero has to be visited, unless the result is that value.
+            ExprKind::Access(access) if !self.rests && !self.kernel.tensors[access.tensor].fill().is_zero() => None,
             ExprKind::Access(access) => self.segment(access, var, bound).map(|segment| (segment, segment)),
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.trip(a, var, bound),
-            ExprKind::Binary(function, a, b) => {
-                let (a, b) = (self.trip(a, var, bound), self.trip(b, var, bound));
-                match (function.annihilates(), a, b) {
-                    ((true, true), Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
-                    ((true, true), one, None) | ((true, true), None, one) | ((true, false), one, _) => one,
-                    (_, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
+            ExprKind::Binary(function, left, right) => {
+                let (a, b) = (self.trip(left, var, bound), self.trip(right, var, bound));
+                match (meet(&self.kernel.tensors, *function, left, right), a, b) {
+                    (Meet::Both, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
+                    (Meet::Both, one, None) | (Meet::Both, None, one) => one,
+                    (Meet::Left, one, _) | (Meet::Right, _, one) => one,
+                    (Meet::Either, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
                     // A dense operand of a sum: every coordinate.
-                    (_, _, _) if *function == BinaryFn::Add || *function == BinaryFn::Sub => None,
-                    _ => None,
+                    (Meet::Either, ..) => None,
                 }
             }
         }
@@ -216,7 +222,7 @@ impl Model<'_> {
     /// The expression where the sums that are scattered have nothing.
     fn without_scattered(&self, expr: &Expr, lhs: &Access) -> Expr {
         let emptied = self.empty_scattered(expr.clone(), lhs);
-        without(&emptied, &|_: &Access| false)
+        without(&self.kernel.tensors, &emptied, &|_: &Access| false)
     }
 
     fn empty_scattered(&self, expr: Expr, lhs: &Access) -> Expr {

@@ -21,7 +21,11 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
     let mut factors = Vec::new();
     factors_of(&body, &mut factors);
     // A quotient may be infinite, and infinity times a sum is not the sum of infinity times its terms.
-    if !factors.iter().all(|factor| matches!(factor.kind, ExprKind::Access(_) | ExprKind::Literal(_))) {
+    let plain = |factor: &&Expr| match &factor.kind {
+        ExprKind::Cast(a) => matches!(a.kind, ExprKind::Access(_)),
+        kind => matches!(kind, ExprKind::Access(_) | ExprKind::Literal(_)),
+    };
+    if !factors.iter().all(plain) {
         return Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span };
     }
     let mut factors: Vec<Expr> = factors.into_iter().cloned().collect();

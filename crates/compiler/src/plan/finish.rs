@@ -65,10 +65,11 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     }
     let workspace = workspace(kernel, &scattered, &assign.rhs);
     let access = Access { tensor: workspace, vars: scattered, span: assign.rhs.span };
-    let (dtype, span) = (assign.rhs.dtype, assign.rhs.span);
-    let read = Expr { kind: ExprKind::Access(access.clone()), dtype, span };
+    let (stored, span) = (assign.rhs.dtype, assign.rhs.span);
+    let dtype = stored.arithmetic();
+    let read = Expr { kind: ExprKind::Access(access.clone()), dtype, span }.cast(stored);
     let op = if kernel.updates || partial { assign.op } else { AssignOp::Set };
-    let producer = Assign { lhs: access, op: assign.op, rhs: assign.rhs };
+    let producer = Assign { lhs: access, op: assign.op, rhs: assign.rhs.cast(dtype) };
     let made = Stmt::Where {
         consumer: Box::new(Stmt::foralls(&consumer, Stmt::Assign(Assign { lhs: assign.lhs, op, rhs: read }))),
         producer: Box::new(Stmt::foralls(inside, Stmt::Assign(producer))),
@@ -91,6 +92,7 @@ pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
         check_lists(kernel, &assign, schedule)?;
     }
     check_assembly(kernel, &kernel.stmt, &mut Vec::new(), schedule)?;
+    check_fill(kernel, schedule)?;
     check_workspaces(kernel, schedule)?;
     check_shared(kernel, place(schedule))
 }
@@ -112,6 +114,24 @@ fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
         format!("a workspace over `{}` does not tell which coordinates a sparse result has", kernel.vars[part].name);
     let hint = "let the workspace be over variables of the statement that are not split, fused or bounded, or store the result densely";
     Err(Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint))
+}
+
+/// What is added to a sparse result is added to 0, which its elements have to be where nothing is.
+fn check_fill(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
+    let mut added = None;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let tensor = &kernel.tensors[assign.lhs.tensor];
+        let gaps = tensor.role == Role::Result && !tensor.format.is_dense();
+        if gaps && assign.op != AssignOp::Set && !tensor.fill().is_zero() {
+            added = Some(tensor);
+        }
+    });
+    let Some(Tensor { name, .. }) = added else { return Ok(()) };
+    let message = format!("sums are added to `{name}`, whose elements are not 0 where nothing is stored");
+    let hint = format!(
+        "leave the summed loops inside of those over the blocks of `{name}`, or declare the fill value 0 for it"
+    );
+    Err(Diagnostic::error("E1217", message).label(place(schedule), "after this").hint(hint))
 }
 
 /// A list is read from its beginning to its end, and not at the coordinates that the positions of another tensor hold.
@@ -302,12 +322,13 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
     kernel.tensors.push(Tensor {
         name,
         format,
-        dtype: value.dtype,
+        dtype: value.dtype.arithmetic(),
         dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
         role: Role::Workspace(kind),
         nnz: None,
         heaviest: None,
         view: None,
+        fill: None,
         span: value.span,
     })
 }

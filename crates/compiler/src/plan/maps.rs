@@ -135,7 +135,9 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
         let Some(map) = program.tensors[access.tensor].format.map() else { continue };
         let distinct = key.vars.iter().enumerate().all(|(k, var)| !key.vars[..k].contains(var));
         let other_result = access.tensor != statement.lhs.tensor;
-        let slots = map.ordinal().is_none() || is_linear(&statement.rhs, access);
+        // What fills up slots is added to nothing only if it is 0.
+        let unfilled = program.tensors[key.tensor].fill().is_zero();
+        let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
         if distinct && other_result && slots && !found.contains(&key) {
             found.push(key);
         }
@@ -153,12 +155,21 @@ fn is_linear(expr: &Expr, access: &Access) -> bool {
     let has = |expr: &Expr| expr.accesses().iter().any(is_it);
     match &expr.kind {
         ExprKind::Access(_) => true,
+        ExprKind::Cast(a) => is_linear(a, access),
         ExprKind::Unary(UnaryFn::Neg, a) | ExprKind::Reduce(ReduceOp::Add, _, a) => is_linear(a, access),
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub | BinaryFn::Mul, a, b) => {
             expr.dtype != DType::Bool && is_linear(if has(a) { a } else { b }, access)
         }
         ExprKind::Binary(BinaryFn::Div, a, _) => has(a) && expr.dtype.is_float() && is_linear(a, access),
         _ => false,
+    }
+}
+
+/// A stored value, or the sum of it over places, in another type.
+fn in_sum(stored: Expr, dtype: DType) -> Expr {
+    match stored.kind {
+        ExprKind::Cast(sum) if sum.dtype == dtype && matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
+        kind => Expr { kind, ..stored }.cast(dtype),
     }
 }
 
@@ -336,6 +347,10 @@ impl Rewriter<'_> {
         let (dtype, span) = (expr.dtype, expr.span);
         let expr = match expr.kind {
             ExprKind::Access(access) => return self.operand(access, dtype, span),
+            // One place at most holds the value, so that its sum is converted to what the value is.
+            ExprKind::Cast(stored) if matches!(stored.kind, ExprKind::Access(_)) => {
+                return in_sum(self.expression(*stored), dtype);
+            }
             ExprKind::Reduce(op, vars, body) => {
                 let body = self.expression(*body);
                 return self.reduction(op, &vars, body, dtype, span);
@@ -386,7 +401,7 @@ impl Rewriter<'_> {
         let walked = plain(Access { vars, ..access });
         match slots.is_empty() {
             true => walked,
-            false => Expr { kind: ExprKind::Reduce(ReduceOp::Add, slots, Box::new(walked)), dtype, span },
+            false => Expr::sum(slots, walked),
         }
     }
 

@@ -32,7 +32,7 @@ pub use insert::unknown_pattern;
 pub use maps::over_stored_dimensions;
 
 use lacunar_base::{Arena, Diagnostic, Span};
-use lacunar_formats::Format;
+use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
 use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
@@ -186,12 +186,12 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         notes
             .push(format!("`{}` is read and written: its old values are kept beside it", program.tensors[result].name));
     }
-    if op != AssignOp::Set && !kernel.tensors[result].format.is_dense() {
+    let dtype = kernel.tensors[result].dtype;
+    if op != AssignOp::Set && (!kernel.tensors[result].format.is_dense() || dtype.is_storage()) {
         let old = old_values(&mut kernel, result, &mut conversions);
-        let dtype = kernel.tensors[result].dtype;
         let before = Access { tensor: old, ..lhs.clone() };
         let before = Expr { kind: ExprKind::Access(before), dtype, span: lhs.span };
-        rhs = Expr::binary(BinaryFn::Add, before, rhs, dtype);
+        rhs = added(before, rhs);
         op = AssignOp::Set;
     }
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
@@ -296,6 +296,7 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     if let Some(format) = &convert_result {
         notes
             .push(format!("`{}` is assembled as {format} and then converted to {wanted}", kernel.tensors[result].name));
+        kernel.tensors[result].dtype = stored_type(kernel.tensors[result].dtype, format);
         kernel.tensors[result].format = format.clone();
     }
     lhs.tensor = result;
@@ -331,6 +332,20 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
 }
 
+/// The sum of what a result held before and of what is assigned to it; where that is only stored, it is rounded once.
+fn added(before: Expr, value: Expr) -> Expr {
+    let dtype = before.dtype;
+    if !dtype.is_storage() {
+        return Expr::binary(BinaryFn::Add, before, value, dtype);
+    }
+    let exact = match value.kind {
+        ExprKind::Cast(exact) => *exact,
+        kind => Expr { kind, ..value },
+    };
+    let computed = DType::promote(exact.dtype, dtype).arithmetic();
+    Expr::binary(BinaryFn::Add, before.cast(computed), exact.cast(computed), computed).cast(dtype)
+}
+
 /// A tensor of the kernel for what the result held before.
 fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conversion>) -> TensorId {
     if let Some(known) = conversions.iter().find(|conversion| conversion.source == result) {
@@ -347,6 +362,11 @@ fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conve
     tensor
 }
 
+/// The type of elements in another format: patterns become truth values where nothing else would tell what only fills up.
+fn stored_type(dtype: DType, format: &Format) -> DType {
+    if dtype == DType::Pattern && format.is_padded() { DType::Bool } else { dtype }
+}
+
 /// A tensor of the kernel for `source` in another format.
 fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
     // What is converted may itself stand for the old values of the result.
@@ -358,6 +378,7 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
     let tensor = Tensor {
         name: free_name(&kernel.tensors, &format!("{}_by_order", kernel.tensors[source].name)),
         format: format.clone(),
+        dtype: stored_type(kernel.tensors[source].dtype, format),
         ..kernel.tensors[source].clone()
     };
     let tensor = kernel.tensors.push(tensor);

@@ -32,7 +32,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
     let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
     let order = choose(kernel, lhs, flat, Search::Cost).order;
     let (&[outer, tiled], [last]) = (order.as_slice(), lhs.vars.as_slice()) else { return None };
-    let size = TILE_BYTES / kernel.tensors[lhs.tensor].dtype.size() as u64;
+    let size = TILE_BYTES / kernel.tensors[lhs.tensor].dtype.arithmetic().size() as u64;
     let fits = tiled == *last
         && outer != tiled
         && kernel.tensors[lhs.tensor].format.is_dense()

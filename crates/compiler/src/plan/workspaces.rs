@@ -15,6 +15,7 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
+use crate::algebra::{Meet, background, meet};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::space::{original_loops, replaced_by};
@@ -161,6 +162,9 @@ fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bo
 /// Whether an expression has a value at every coordinate of `vars` if it has one at any, whichever of its operands are
 /// stored at the coordinates of the loops around: `A(i,j) * D(j,k)` in `k`, where `A` is sparse; not `A(i,j) + B(i,k)`.
 fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
+    // Where it is not absent without its operands, it never is.
+    let absent =
+        |expr: &Expr| background(&kernel.tensors, expr).is_some_and(|found| found.absent && found.value.is_zero());
     match &expr.kind {
         ExprKind::Literal(_) => true,
         ExprKind::Access(access) => {
@@ -168,17 +172,17 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
             !sparse_levels(kernel, access.tensor).any(sparse)
         }
         ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => covers(kernel, a, vars),
-        ExprKind::Unary(function, a) => !function.keeps_zero() || covers(kernel, a, vars),
+        ExprKind::Unary(_, a) => !absent(expr) || covers(kernel, a, vars),
         ExprKind::Binary(function, a, b) => {
             let whole = (covers(kernel, a, vars), covers(kernel, b, vars));
-            match function.annihilates() {
-                (true, true) => whole.0 && whole.1,
-                (true, false) => whole.0,
-                (false, true) => whole.1,
-                (false, false) if function.keeps_zero() => {
+            match meet(&kernel.tensors, *function, a, b) {
+                Meet::Both => whole.0 && whole.1,
+                Meet::Left => whole.0,
+                Meet::Right => whole.1,
+                Meet::Either if absent(expr) || absent(a) || absent(b) => {
                     (whole.0 && (whole.1 || is_stored(kernel, a))) || (whole.1 && is_stored(kernel, b))
                 }
-                (false, false) => true,
+                Meet::Either => true,
             }
         }
     }

@@ -280,7 +280,13 @@ fn substitute(stmt: Stmt, target: &Stmt, made: &Stmt) -> Stmt {
 
 /// The expression with a part replaced, and the part as it stands there.
 fn replace(within: &Expr, part: &Expr, by: &Expr) -> Option<(Expr, Expr)> {
-    if same(within, part) {
+    let (stored, computed) = (within.dtype, within.dtype.arithmetic());
+    if stored != computed && matches!(within.kind, ExprKind::Access(_)) && same(within, part) {
+        let by = Expr { dtype: computed, ..by.clone() };
+        return Some((by.cast(stored), within.clone().cast(computed)));
+    }
+    // What is converted in order to be stored is computed before.
+    if stored == computed && same(within, part) {
         let by = if by.dtype == within.dtype { by.clone() } else { Expr { dtype: within.dtype, ..by.clone() } };
         return Some((by, within.clone()));
     }
@@ -387,6 +393,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         nnz: None,
         heaviest: None,
         view: None,
+        fill: None,
         span: part.span,
     })
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use indexmap::{IndexMap, IndexSet};
-use lacunar_formats::{DType, FormatSpec};
+use lacunar_formats::{DType, FormatSpec, Scalar};
 
 /// What is known of a program's tensors and index variables; everything may be left out.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,9 @@ pub struct Declarations {
     pub formats: IndexMap<String, FormatSpec>,
     /// Types of elements. Undeclared inputs are `f64`, undeclared results have the type of their expression.
     pub dtypes: IndexMap<String, DType>,
+    /// Values of the elements that are not stored, of any type that converts to that of the elements. Undeclared, that of an
+    /// input is 0.
+    pub fills: IndexMap<String, Scalar>,
     /// Sizes of tensors. One size under the name of an index variable is taken as that variable's.
     pub dims: IndexMap<String, Vec<u64>>,
     /// Sizes of index variables. A size under the name of a tensor of order 1 is taken as that tensor's.
@@ -45,6 +48,12 @@ impl Declarations {
     /// Declares a tensor's element type.
     pub fn dtype(mut self, tensor: impl Into<String>, dtype: DType) -> Declarations {
         self.dtypes.insert(tensor.into(), dtype);
+        self
+    }
+
+    /// Declares the value of a tensor's elements that are not stored.
+    pub fn fill(mut self, tensor: impl Into<String>, fill: Scalar) -> Declarations {
+        self.fills.insert(tensor.into(), fill);
         self
     }
 
@@ -77,6 +86,7 @@ impl Declarations {
         self.formats
             .keys()
             .chain(self.dtypes.keys())
+            .chain(self.fills.keys())
             .chain(self.nnz.keys())
             .chain(self.inputs.iter().flatten())
             .map(String::as_str)

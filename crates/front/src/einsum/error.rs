@@ -44,6 +44,7 @@ pub(crate) enum Error {
 
     // Formats.
     FormatOrder { name: String, span: Span, message: String, order: usize },
+    PaddedPattern { name: String, span: Span, format: String },
 
     // Types.
     Assignable { name: String, span: Span, from: DType, to: DType },
@@ -52,6 +53,7 @@ pub(crate) enum Error {
     UnknownType { span: Span, word: String },
     Constant { span: Span },
     ComplexCast { span: Span, from: DType, to: DType },
+    Fill { name: String, span: Span, value: String, dtype: DType },
 
     // Statements.
     ReductionOperator { span: Span, op: String },
@@ -225,6 +227,14 @@ impl Error {
                 .hint(
                     "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
                 ),
+            Error::PaddedPattern { name, span, format } => {
+                Diagnostic::error("E0406", format!("`{name}` is a pattern and cannot be stored as {format}"))
+                    .label(span, "some of its places only fill up, and without values nothing tells which")
+                    .hint(format!(
+                        "choose a format that stores entries only, such as `-f {name}:csf`, or declare \
+                         `-t {name}:bool`"
+                    ))
+            }
             Error::Assignable { name, span, from, to } => {
                 let hint = if from.is_complex() {
                     format!("take a part, for example `real(...)`, or declare `-t {name}:{from}`")
@@ -256,6 +266,13 @@ impl Error {
                 Diagnostic::error("E0506", format!("{from} cannot be converted to {to}"))
                     .label(span, format!("of type {from}"))
                     .hint("take a part first, with `real(x)`, `imag(x)` or `abs(x)`")
+            }
+            Error::Fill { name, span, value, dtype } => {
+                Diagnostic::error("E0507", format!("the fill value {value} of `{name}` is no value of type {dtype}"))
+                    .label(span, format!("of type {dtype}"))
+                    .hint(format!(
+                        "declare another type, for example `-t {name}:f64`, or a fill value that {dtype} has"
+                    ))
             }
             Error::ReductionOperator { span, op } => {
                 Diagnostic::error("E0601", format!("assignment with `{op}` is not available yet"))

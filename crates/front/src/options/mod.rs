@@ -50,6 +50,15 @@ pub fn dtype(text: &str) -> Result<(String, DType), Diagnostic> {
     Ok((name, dtype))
 }
 
+/// `--fill NAME:VALUE`: what the elements of a tensor are that are not stored, e.g. `A:inf`, `A:-1`.
+///
+/// # Errors
+/// E0704 for the value, E0701 and E0702 for the form of it.
+pub fn fill(text: &str) -> Result<(String, lacunar_formats::Scalar), Diagnostic> {
+    let (name, value) = split(text, &[':'], "--fill A:inf")?;
+    Ok((name, scalar::parse(value).map_err(Error::into_diagnostic)?.value()))
+}
+
 /// `-d NAME:5,10` or `-d VARIABLE:5`: sizes, at least one.
 ///
 /// # Errors

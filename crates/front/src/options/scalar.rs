@@ -31,6 +31,20 @@ impl Scalar {
     }
 }
 
+impl Scalar {
+    /// The value in that type.
+    pub fn value(self) -> lacunar_formats::Scalar {
+        use lacunar_formats::Scalar as Value;
+        match self {
+            Scalar::Bool(value) => Value::bool(value),
+            // The reader lets through what fits in 64 bits.
+            Scalar::Int(value) => Value { ty: self.dtype(), bits: value as u64, imag: 0 },
+            Scalar::Float(value) => Value::real(DType::F64, value),
+            Scalar::Complex(re, im) => Value::complex(DType::C128, re, im),
+        }
+    }
+}
+
 /// Reads a scalar.
 pub(super) fn parse(value: Part<'_>) -> Result<Scalar, Error> {
     let text = value.text;

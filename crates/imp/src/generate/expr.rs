@@ -58,7 +58,7 @@ impl Generator {
             2 if ty == DType::Bool => self.comparison(depth),
             1 | 2 if !ty.is_complex() => {
                 let from = self.rng.dtype();
-                let from = if ty.is_real() && from.is_float() { DType::I16 } else { from };
+                let from = if ty.is_real() && from.is_float() && !from.is_storage() { DType::I16 } else { from };
                 let value = self.exact(from, depth - 1);
                 self.b.cast(ty, value)
             }
@@ -73,7 +73,7 @@ impl Generator {
                 let value = self.exact(ty, depth - 1);
                 self.rng.pick(&ops).map_or(value, |op| self.b.unary(op, value))
             }
-            5 if ty.is_real() => {
+            5 if ty.is_real() && !ty.is_storage() => {
                 let complex = if ty == DType::F32 { DType::C64 } else { DType::C128 };
                 let value = self.leaf(complex, Worth::Exact);
                 let op = if self.rng.chance(2) { UnaryOp::Real } else { UnaryOp::Imag };
@@ -96,7 +96,7 @@ impl Generator {
     }
 
     fn comparison(&mut self, depth: u32) -> ExprId {
-        let ty = self.rng.dtype();
+        let ty = self.rng.operand_type();
         let ops: Vec<CompareOp> = CompareOp::ALL.into_iter().filter(|op| op.accepts(ty)).collect();
         let (a, b) = (self.exact(ty, depth - 1), self.exact(ty, depth - 1));
         let op = self.rng.pick(&ops).unwrap_or(CompareOp::Eq);
@@ -107,6 +107,10 @@ impl Generator {
     fn rounded(&mut self, ty: DType, depth: u32) -> (ExprId, Worth) {
         if depth == 0 || self.rng.chance(5) {
             return (self.leaf(ty, Worth::Rounded), Worth::Rounded);
+        }
+        if ty.is_storage() {
+            let value = self.rounded(ty.arithmetic(), depth - 1).0;
+            return (self.b.cast(ty, value), Worth::Rounded);
         }
         let value = match self.rng.below(6) {
             0 | 1 => {

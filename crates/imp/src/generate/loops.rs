@@ -17,10 +17,11 @@ struct List {
 }
 
 impl Generator {
-    /// Two different arrays that may be written, if there are.
+    /// Two different arrays that may be written, the second one combined with, if there are.
     fn two_writable(&mut self) -> Option<[(ArrayId, DType); 2]> {
         let first = self.rng.pick(&self.writable)?;
-        let others: Vec<_> = self.writable.iter().copied().filter(|&other| other != first).collect();
+        let others: Vec<_> =
+            self.writable.iter().copied().filter(|&other| other != first && !other.1.is_storage()).collect();
         Some([first, self.rng.pick(&others)?])
     }
 
@@ -40,7 +41,7 @@ impl Generator {
         let Some([(stored, stored_ty), (reduced, reduced_ty)]) = self.two_writable() else { return };
         let (begin, end) = (self.b.int(0), self.index());
         let width = [0, 2, 4, 8][self.rng.below(4) as usize];
-        let ty = self.rng.dtype();
+        let ty = self.rng.operand_type();
         let (op, element_op) =
             (self.any_order(ty, BinaryOp::is_associative), self.any_order(reduced_ty, BinaryOp::is_associative));
         let first = self.term(ty);
@@ -68,7 +69,7 @@ impl Generator {
 
     /// Stores element `i`, at once or in a loop over terms.
     fn vector_store(&mut self, array: ArrayId, ty: DType, i: ExprId) {
-        if self.rng.chance(3) {
+        if !ty.is_storage() && self.rng.chance(3) {
             let (begin, end, op) = (self.b.int(0), self.bound(), self.any_order(ty, BinaryOp::is_associative));
             let term = self.term(ty);
             self.loop_of(LoopKind::Serial, begin, end, |generator, _| {

@@ -244,7 +244,7 @@ impl Generator {
 
     /// Sorts entries by one or two keys and adds up those of equal keys.
     fn sort_combine(&mut self) {
-        let ty = self.rng.dtype();
+        let ty = self.rng.operand_type();
         let values = self.b.local_array("values", ty);
         let keys: Vec<ArrayId> = (0..=self.rng.below(2)).map(|_| self.b.local_array("key", DType::I64)).collect();
         let (zero, size, n) = (self.b.int(0), self.b.int(LEN), self.index());

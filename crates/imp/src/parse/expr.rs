@@ -176,7 +176,7 @@ impl Parser<'_> {
                 let bits = u64::from_str_radix(digits, 16).ok();
                 self.advance();
                 self.expect(")")?;
-                bits.filter(|bits| ty == DType::F64 || u32::try_from(*bits).is_ok()).map(|bits| Const {
+                bits.filter(|bits| bits.checked_shr(8 * ty.size() as u32).unwrap_or(0) == 0).map(|bits| Const {
                     ty,
                     bits,
                     imag: 0,
@@ -190,7 +190,9 @@ impl Parser<'_> {
 
 /// A number with the type behind it; without, `i64`, or `f64` if it has a fraction or exponent.
 fn number(text: &str, negative: bool) -> Option<Const> {
-    let typed = DType::ALL.into_iter().find_map(|ty| Some((ty, text.strip_suffix(ty.name())?)));
+    let typed = DType::ALL.into_iter().filter_map(|ty| Some((ty, text.strip_suffix(ty.name())?)));
+    // `bf16` ends in `f16`.
+    let typed = typed.max_by_key(|(ty, _)| ty.name().len());
     let (ty, digits) = match typed {
         Some(typed) => typed,
         None if text.contains(['.', 'e']) => (DType::F64, text),

@@ -105,6 +105,9 @@ fn write_tensors(f: &mut fmt::Formatter<'_>, tensors: &Arena<Tensor>) -> fmt::Re
             let dims: Vec<String> = tensor.dims.iter().flatten().map(u64::to_string).collect();
             write!(f, " {}", dims.join("x"))?;
         }
+        if let Some(fill) = tensor.fill.filter(|fill| !fill.is_zero()) {
+            write!(f, " fill {fill}")?;
+        }
         writeln!(f)?;
     }
     Ok(())
@@ -118,6 +121,8 @@ fn precedence(expr: &Expr) -> u8 {
         ExprKind::Unary(UnaryFn::Neg, _) => 3,
         ExprKind::Literal(Literal::Int(value)) if *value < 0 => 3,
         ExprKind::Literal(Literal::Float(value)) if value.is_sign_negative() => 3,
+        ExprKind::Literal(Literal::Fill(value)) if value.ty.is_complex() => 1,
+        ExprKind::Literal(Literal::Fill(value)) if value.to_string().starts_with('-') => 3,
         _ => 4,
     }
 }
@@ -213,6 +218,9 @@ impl Names<'_> {
                 let _ = write!(text, "{value:?}");
             }
             ExprKind::Literal(Literal::Absent) => text.push('0'),
+            ExprKind::Literal(Literal::Fill(value)) => {
+                let _ = write!(text, "{value}");
+            }
             ExprKind::Access(access) => self.access(text, access),
             ExprKind::Unary(UnaryFn::Neg, a) => {
                 text.push('-');

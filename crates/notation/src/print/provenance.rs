@@ -199,6 +199,7 @@ mod tests {
                 nnz: None,
                 heaviest: None,
                 view: None,
+                fill: None,
                 span: Span::NONE,
             })
         });

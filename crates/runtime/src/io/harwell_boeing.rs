@@ -21,6 +21,7 @@
 
 use std::collections::BTreeSet;
 
+use lacunar_formats::One;
 use num_complex::Complex;
 
 use super::entries::{ComplexField, Field, IntegerField, PatternField, RealField};
@@ -98,6 +99,10 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         (_, PatternValues::True, _) => {
             let trues = vec![true; places.rows.len()];
             expand(text, &header, places, trues, &PatternField(true))
+        }
+        (_, PatternValues::Places, _) => {
+            let ones = vec![One; places.rows.len()];
+            expand(text, &header, places, ones, &PatternField(One))
         }
     }?;
     // The right-hand sides are not used, but a broken compressed stream shall not go unnoticed.

@@ -32,6 +32,7 @@
 
 use std::collections::TryReserveError;
 
+use lacunar_formats::One;
 use rayon::prelude::*;
 
 use super::entries::{ComplexField, Entries, Field, IntegerField, Layout, PatternField, RealField, read_entries};
@@ -72,6 +73,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         (FieldKind::Complex, _) => read_body(text, &banner, &ComplexField),
         (FieldKind::Pattern, PatternValues::Ones) => read_body(text, &banner, &PatternField(1.0f64)),
         (FieldKind::Pattern, PatternValues::True) => read_body(text, &banner, &PatternField(true)),
+        (FieldKind::Pattern, PatternValues::Places) => read_body(text, &banner, &PatternField(One)),
     }
 }
 

@@ -147,6 +147,8 @@ pub enum PatternValues {
     Ones,
     /// `bool` trues.
     True,
+    /// Places without values, of type `pattern`.
+    Places,
 }
 
 /// The index of the first place in a tensor file.

@@ -137,11 +137,11 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
         _ => return Err(format!("Matrix Market has no tensors of order {}; write .tns instead", dims.len())),
     };
     let field = match (field, data, field_of(values)) {
+        (WriteField::Pattern, DataRef::Dense(_), _) => return Err("an array cannot be a pattern".to_owned()),
+        (WriteField::Pattern, ..) | (WriteField::OfType, _, FieldKind::Pattern) => "pattern",
         (WriteField::OfType, _, FieldKind::Complex) => "complex",
         (WriteField::OfType, _, FieldKind::Integer) => "integer",
         (WriteField::OfType, ..) => "real",
-        (WriteField::Pattern, DataRef::Coordinate(_), _) => "pattern",
-        (WriteField::Pattern, DataRef::Dense(_), _) => return Err("an array cannot be a pattern".to_owned()),
     };
     let mut header = format!("%%MatrixMarket matrix {kind} {field} general\n{rows} {columns}");
     let sparse = matches!(data, DataRef::Coordinate(_));
@@ -170,8 +170,9 @@ fn frostt(data: DataRef) -> Result<(String, Columns), String> {
 /// The field that holds an element type.
 fn field_of(values: &Values) -> FieldKind {
     match values {
-        Values::F32(_) | Values::F64(_) => FieldKind::Real,
+        Values::F16(_) | Values::BF16(_) | Values::F32(_) | Values::F64(_) => FieldKind::Real,
         Values::C64(_) | Values::C128(_) => FieldKind::Complex,
+        Values::Pattern(_) => FieldKind::Pattern,
         Values::Bool(_)
         | Values::I8(_)
         | Values::I16(_)
@@ -275,6 +276,7 @@ fn push_real(real: impl ryu::Float, text: &mut Vec<u8>) {
 fn push_value(values: &Values, place: usize, text: &mut Vec<u8>) {
     match values {
         Values::Bool(v) => push_integer(u8::from(v[place]), text),
+        Values::Pattern(_) => push_integer(1u8, text),
         Values::I8(v) => push_integer(v[place], text),
         Values::I16(v) => push_integer(v[place], text),
         Values::I32(v) => push_integer(v[place], text),
@@ -283,6 +285,8 @@ fn push_value(values: &Values, place: usize, text: &mut Vec<u8>) {
         Values::U16(v) => push_integer(v[place], text),
         Values::U32(v) => push_integer(v[place], text),
         Values::U64(v) => push_integer(v[place], text),
+        Values::F16(v) => push_real(v[place].to_f32(), text),
+        Values::BF16(v) => push_real(v[place].to_f32(), text),
         Values::F32(v) => push_real(v[place], text),
         Values::F64(v) => push_real(v[place], text),
         Values::C64(v) => {

@@ -198,6 +198,15 @@ impl<'ctx> Emitter<'ctx, '_> {
             return Ok(x);
         }
         let x = self.spread(x, from, state.width)?;
+        if from.is_storage() {
+            let wide = Lanes::Varying(self.widen_lanes(from, x)?);
+            return self.cast_lanes(state, from.arithmetic(), to, wide);
+        }
+        if to.is_storage() {
+            let single = self.cast_lanes(state, from, to.arithmetic(), Lanes::Varying(x))?;
+            let single = self.spread(single, to.arithmetic(), state.width)?;
+            return Ok(Lanes::Varying(self.narrow_lanes(to, single)?));
+        }
         let builder = &self.builder;
         let ty = self.vector_type(to, state.width)?;
         let zero = x.get_type().const_zero();

@@ -17,7 +17,7 @@ pub(super) struct Plan {
     pub(super) counter: VarId,
     /// The variables from outside that it combines with values.
     pub(super) reductions: Vec<Reduction>,
-    /// The bytes of the widest element.
+    /// The bytes of the widest element, as it is computed with.
     pub(super) widest: usize,
     /// Whether it loads elements that are no neighbors.
     pub(super) gathers: bool,
@@ -50,13 +50,13 @@ impl Plan {
             }
             Stmt::Load { var, array, index } => {
                 self.inner[var.index()] = true;
-                self.widest = self.widest.max(function.arrays[array].elem.size());
+                self.widest = self.widest.max(function.arrays[array].elem.arithmetic().size());
                 self.gathers |= self.stride(function, index).is_none_or(|stride| !matches!(stride, 0 | 1));
                 !function.arrays[array].elem.is_complex() && simple(function, index)
             }
             Stmt::Store { array, index, value, reduce } => {
                 let elem = function.arrays[array].elem;
-                self.widest = self.widest.max(elem.size());
+                self.widest = self.widest.max(elem.arithmetic().size());
                 let combines = reduce.is_none_or(|op| binary(op, elem));
                 let fits = !elem.is_complex() && combines && simple(function, index) && simple(function, value);
                 fits && self.varies(function, index)

@@ -8,7 +8,7 @@
 
 use indexmap::IndexSet;
 use lacunar_base::Span;
-use lacunar_formats::{Format, FormatError};
+use lacunar_formats::{DType, Format, FormatError};
 use lacunar_notation::{Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
 use super::super::declarations::Declarations;
@@ -32,6 +32,12 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
     }
     // The open results are taken as sparse; each that turns out dense can make others dense.
     while settle_dense(program, &mut open) {}
+    for (_, tensor) in program.tensors.iter() {
+        if tensor.dtype == DType::Pattern && tensor.format.is_padded() {
+            let (name, format) = (tensor.name.clone(), tensor.format.to_string());
+            errors.push(Error::PaddedPattern { name, span: tensor.span, format });
+        }
+    }
 }
 
 /// Makes those of the open results dense that some statement does not leave sparse; they are open no more. Whether
@@ -59,13 +65,16 @@ fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Err
     Error::FormatOrder { name: name.to_string(), span, message, order }
 }
 
-/// Whether the value of an expression is absent where the entries of all sparse operands along `var` are.
+/// Whether the value of an expression is zero because it is absent where the entries of all sparse operands along `var` are.
 fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
     let absent = |expr: &Expr| is_absent(program, expr, var);
     match &expr.kind {
         // A zero that is written is a value, not an absence.
         ExprKind::Literal(_) => false,
-        ExprKind::Access(access) => access.vars.contains(&var) && !program.tensors[access.tensor].format.is_dense(),
+        ExprKind::Access(access) => {
+            let tensor = &program.tensors[access.tensor];
+            access.vars.contains(&var) && !tensor.format.is_dense() && tensor.fill().is_zero()
+        }
         ExprKind::Unary(function, operand) => function.keeps_zero() && absent(operand),
         ExprKind::Binary(function, left, right) => {
             let (by_left, by_right) = function.annihilates();

@@ -2,7 +2,7 @@
 //!
 //! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it:
 //! `names` (what each name means, and which tensors are inputs), `sizes` (one size for each variable), `types`
-//! (conversions made explicit), `formats` (how results are stored).
+//! (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored).
 //!
 //! ```text
 //! y(i) = 2 * A(i,j) * x(j)    A: i32, x: f32
@@ -44,6 +44,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
             // The formats of results are known at the end, the types of results after their statements.
             format: Format::dense(entry.order),
             dtype: types::declared(declarations, name),
+            fill: None,
             dims: (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect(),
             role: entry.role,
             nnz: declarations.nnz.get(name).copied(),
@@ -57,6 +58,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     }
     let mut errors = Vec::new();
     assign(&mut program, &ast, &names, declarations, &mut errors);
+    types::fill(&mut program, declarations, &mut errors);
     formats::choose(&mut program, declarations, &mut errors);
     if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
 }

@@ -3,10 +3,13 @@
 //! Types mix as in NumPy 2. Constants are *weak*: `2 * A(i)` has the type of `A`, `2.5 * A(i)` has it too unless `A`
 //! holds integers or truth values, then it is `f64`. Operations on constants alone are done here. On exit an operand has
 //! the type that its function asks for, through [`ExprKind::Cast`] where it had another.
+//!
+//! What is only stored ([`DType::is_storage`]) mixes as its type does and is computed with in another: `A(i) * x(i)` of two
+//! `f16` is `f32(A(i)) * f32(x(i))` and makes an `f16` of an open result. It is rounded where it is assigned, once.
 
 use lacunar_base::Span;
-use lacunar_formats::DType;
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, ReduceOp, TensorId, UnaryFn};
+use lacunar_formats::{DType, Kind, Scalar};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, Program, ReduceOp, TensorId, UnaryFn};
 
 use super::super::ast::{self, BinaryOp, Number, Statement};
 use super::super::declarations::Declarations;
@@ -16,6 +19,20 @@ use super::names::{Meaning, Names, meaning};
 /// The declared type of a tensor, or the one that inputs have by default.
 pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
     declarations.dtypes.get(name).copied().unwrap_or(DType::F64)
+}
+
+/// Sets the fill values that are declared. They are converted to the types of their tensors, which are known.
+pub(super) fn fill(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
+    for id in program.tensors.handles() {
+        let tensor = &mut program.tensors[id];
+        let (name, span, dtype) = (&tensor.name, tensor.span, tensor.dtype);
+        let Some(declared) = declarations.fills.get(name) else { continue };
+        match declared.to(dtype) {
+            // Zeros of either sign are 0.
+            Some(fill) => tensor.fill = Some(if fill.is_zero() { Scalar::zero(dtype) } else { fill }),
+            None => errors.push(Error::Fill { name: name.clone(), span, value: declared.to_string(), dtype }),
+        }
+    }
 }
 
 /// Gives types to the statements of a program, in order.
@@ -30,8 +47,8 @@ pub(super) struct Typer<'a> {
 enum Value {
     /// A number, whose type its surroundings decide.
     Weak(Weak, Span),
-    /// Of one type.
-    Typed(Expr),
+    /// Of one type; what that is only stored as is computed in [`DType::arithmetic`], the expression's own.
+    Typed(Expr, DType),
 }
 
 /// A number as computed from the text.
@@ -60,19 +77,26 @@ impl<'a> Typer<'a> {
     /// is open. `None` after a mistake.
     pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
         let value = self.expr(&statement.rhs)?;
+        if self.dtypes[target.index()] == Some(DType::Pattern) {
+            return Some(convert(self.settle_alone(value)?, DType::Pattern));
+        }
         let Some(to) = self.dtypes[target.index()] else {
-            let expr = self.settle_alone(value)?;
-            self.dtypes[target.index()] = Some(expr.dtype);
-            return Some(expr);
+            let dtype = self.alone(&value);
+            let expr = self.settle(value, dtype)?;
+            self.dtypes[target.index()] = Some(dtype);
+            return Some(convert(expr, dtype));
         };
         let from = match &value {
             Value::Weak(Weak::Int(_), _) if to == DType::Bool => DType::I64,
             Value::Weak(Weak::Float(_), _) if !to.is_float() => DType::F64,
             Value::Weak(..) => to,
-            Value::Typed(expr) => expr.dtype,
+            Value::Typed(_, dtype) => *dtype,
         };
         if from.can_assign_to(to) {
-            return self.settle(value, to);
+            return match value {
+                Value::Typed(expr, _) => Some(convert(expr, to)),
+                weak => Some(convert(self.settle(weak, to)?, to)),
+            };
         }
         let name = statement.name.text.clone();
         self.errors.push(Error::Assignable { name, span: statement.rhs.span, from, to });
@@ -92,7 +116,7 @@ impl<'a> Typer<'a> {
             ast::ExprKind::Number(Number::Float(value)) => Some(Value::Weak(Weak::Float(*value), span)),
             ast::ExprKind::Bool(value) => {
                 let kind = ExprKind::Literal(Literal::Bool(*value));
-                Some(Value::Typed(Expr { kind, dtype: DType::Bool, span }))
+                Some(Value::Typed(Expr { kind, dtype: DType::Bool, span }, DType::Bool))
             }
             ast::ExprKind::Name(name) => self.access(name, &[], span),
             ast::ExprKind::Apply { name, args, brackets } => match meaning(&name.text, *brackets) {
@@ -128,27 +152,30 @@ impl<'a> Typer<'a> {
         let tensor = self.names.tensor(name);
         let dtype = self.dtypes[tensor.index()]?;
         let access = Access { tensor, vars: self.names.indices(indices), span };
-        Some(Value::Typed(Expr { kind: ExprKind::Access(access), dtype, span }))
+        let access = Expr { kind: ExprKind::Access(access), dtype, span };
+        Some(Value::Typed(convert(access, dtype.arithmetic()), of_value(dtype)))
     }
 
     fn cast(&mut self, dtype: DType, operand: &ast::Expr, span: Span) -> Option<Value> {
         let operand = self.expr(operand)?;
         let operand = self.settle_alone(operand)?;
-        // To `bool` it asks whether the value is not zero, as for every type.
-        if operand.dtype.is_complex() && !dtype.is_complex() && dtype != DType::Bool {
+        // To `bool` it asks whether the value is not zero, as for every type, and to `pattern` whether there is one.
+        if operand.dtype.is_complex() && !dtype.is_complex() && dtype.kind() != Kind::Bool {
             self.errors.push(Error::ComplexCast { span: operand.span, from: operand.dtype, to: dtype });
             return None;
         }
-        Some(Value::Typed(Expr { span, ..convert(operand, dtype) }))
+        let stored = Expr { span, ..convert(operand, dtype) };
+        Some(Value::Typed(convert(stored, dtype.arithmetic()), of_value(dtype)))
     }
 
     fn sum(&mut self, args: &[ast::Expr], span: Span) -> Option<Value> {
         let (body, vars) = args.split_last()?;
         let body = self.expr(body)?;
-        let body = self.settle_alone(body)?;
+        let stored = self.alone(&body);
+        let body = self.settle(body, stored)?;
         let dtype = body.dtype;
         let kind = ExprKind::Reduce(ReduceOp::Add, self.names.indices(vars), Box::new(body));
-        Some(Value::Typed(Expr { kind, dtype, span }))
+        Some(Value::Typed(Expr { kind, dtype, span }, stored))
     }
 
     /// A call of a function of two operands, or of `min` or `max` with more.
@@ -175,7 +202,8 @@ impl<'a> Typer<'a> {
             return self.not_defined(Function::Unary(function), alone, span);
         };
         let operand = self.settle(operand, operand_type)?;
-        Some(Value::Typed(Expr { kind: ExprKind::Unary(function, Box::new(operand)), dtype, span }))
+        let kind = ExprKind::Unary(function, Box::new(operand));
+        Some(Value::Typed(Expr { kind, dtype: dtype.arithmetic(), span }, dtype))
     }
 
     fn binary(&mut self, function: BinaryFn, left: Value, right: Value, span: Span) -> Option<Value> {
@@ -189,8 +217,8 @@ impl<'a> Typer<'a> {
             return Some(Value::Weak(number?, span));
         }
         let promoted = match (&left, &right) {
-            (&Value::Weak(number, _), Value::Typed(expr)) | (Value::Typed(expr), &Value::Weak(number, _)) => {
-                number.beside(expr.dtype)
+            (&Value::Weak(number, _), &Value::Typed(_, dtype)) | (&Value::Typed(_, dtype), &Value::Weak(number, _)) => {
+                number.beside(dtype)
             }
             (left, right) => DType::promote(self.alone(left), self.alone(right)),
         };
@@ -199,7 +227,8 @@ impl<'a> Typer<'a> {
         };
         let left = self.settle(left, operand)?;
         let right = self.settle(right, operand)?;
-        Some(Value::Typed(Expr { span, ..Expr::binary(function, left, right, dtype) }))
+        let expr = Expr { span, ..Expr::binary(function, left, right, dtype.arithmetic()) };
+        Some(Value::Typed(expr, dtype))
     }
 
     fn not_defined(&mut self, function: Function, dtype: DType, span: Span) -> Option<Value> {
@@ -217,7 +246,7 @@ impl<'a> Typer<'a> {
     fn alone(&self, value: &Value) -> DType {
         match value {
             Value::Weak(number, _) => number.alone(),
-            Value::Typed(expr) => expr.dtype,
+            Value::Typed(_, dtype) => *dtype,
         }
     }
 
@@ -226,10 +255,11 @@ impl<'a> Typer<'a> {
         self.settle(value, dtype)
     }
 
-    /// The value as an expression of a type.
+    /// The value as an expression of a type, or of the one that this type is computed in.
     fn settle(&mut self, value: Value, dtype: DType) -> Option<Expr> {
+        let dtype = dtype.arithmetic();
         match value {
-            Value::Typed(expr) => Some(convert(expr, dtype)),
+            Value::Typed(expr, _) => Some(convert(expr, dtype)),
             Value::Weak(number, span) => {
                 let literal = number.literal(dtype);
                 if literal.is_none() {
@@ -241,13 +271,18 @@ impl<'a> Typer<'a> {
     }
 }
 
-/// The expression in another type.
+/// The type by which elements mix: what a pattern stores is true.
+fn of_value(dtype: DType) -> DType {
+    if dtype == DType::Pattern { DType::Bool } else { dtype }
+}
+
+/// The expression in another type. What was converted from the type that it is stored in loses nothing by that, and is
+/// converted from there.
 fn convert(expr: Expr, dtype: DType) -> Expr {
-    if expr.dtype == dtype {
-        return expr;
+    match expr.kind {
+        ExprKind::Cast(stored) if expr.dtype != dtype && stored.dtype.is_storage() => convert(*stored, dtype),
+        kind => Expr { kind, ..expr }.cast(dtype),
     }
-    let span = expr.span;
-    Expr { kind: ExprKind::Cast(Box::new(expr)), dtype, span }
 }
 
 fn function_of(op: BinaryOp) -> BinaryFn {
@@ -315,7 +350,7 @@ impl Weak {
         match self {
             Weak::Int(value) if dtype.is_integer() => {
                 let (low, high) = match dtype.kind() {
-                    lacunar_formats::Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+                    Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
                     _ => (0, (1i128 << bits) - 1),
                 };
                 (low..=high).contains(&value).then_some(Literal::Int(value))

@@ -1,0 +1,261 @@
+//! Fill values: what the elements of a tensor are that it does not store.
+//!
+//! A tensor's fill value is 0 unless said otherwise. What only fills up storage (blocks, slots, bands, dense levels below
+//! sparse ones) holds it too, and is recognized by being equal to it, bit by bit.
+//!
+//! Packing and conversion know zeros only. Where storage is filled up, the values of a tensor with another fill value are
+//! *masked* on the way: each is combined with the fill value by exclusive or, which turns that into zero bytes and nothing
+//! else, and once more behind, which gives back what was there.
+//!
+//! ```
+//! use lacunar_formats::{DType, Format, One, Scalar};
+//! use lacunar_runtime::{Buffer, Tensor};
+//! let lengths = Buffer::from_vec(vec![f64::INFINITY, 3.0, 0.0, f64::INFINITY]);
+//! let infinite = Scalar::real(DType::F64, f64::INFINITY);
+//! let graph = Tensor::from_dense(vec![2, 2], lengths, &Format::dense(2)).unwrap().with_fill(infinite).unwrap();
+//! let graph = graph.convert(&Format::csr()).unwrap();
+//! assert_eq!(graph.values().as_slice::<f64>(), Some(&[3.0, 0.0][..]));
+//! assert_eq!(graph.to_dense::<f64>().unwrap(), [f64::INFINITY, 3.0, 0.0, f64::INFINITY]);
+//! ```
+//!
+//! Paper: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3.
+
+use lacunar_formats::{DType, Format, One, Scalar};
+
+use crate::array::{Array, Plain};
+use crate::buffer::Buffer;
+use crate::cast;
+use crate::coo::Coo;
+use crate::dispatch::with_word;
+use crate::error::{AllocError, StorageError};
+use crate::storage::LevelStorage;
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+impl Tensor {
+    /// A tensor without entries: every element is the fill value.
+    ///
+    /// # Errors
+    /// The format has another order, cannot be empty, or memory is refused.
+    pub fn empty(dims: Vec<u64>, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
+        Tensor::from_coo_filled(Coo::empty(dims, fill.ty), format, fill)
+    }
+
+    /// As [`Tensor::from_coo`], where what the list does not have is `fill`.
+    ///
+    /// # Errors
+    /// Those of `from_coo`; the fill value is of another type than the elements.
+    pub fn from_coo_filled(coo: Coo, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
+        let order = coo.dims.len();
+        if order == 0 && coo.is_empty() {
+            return Tensor::from_dense(Vec::new(), buffer_of(fill)?, format)?.with_fill(fill);
+        }
+        if fill.is_zero() || order == 0 || !format.is_padded() {
+            return Tensor::from_coo(coo, format)?.with_fill(fill);
+        }
+        // Repeated coordinates are added up before anything is filled up.
+        Tensor::from_coo(coo, &Format::coo(order))?.with_fill(fill)?.convert(format)
+    }
+
+    /// The same stored values with another fill value, which elements have that are not stored. Zeros of either sign are 0.
+    ///
+    /// # Errors
+    /// The fill value is of another type than the elements.
+    pub fn with_fill(self, fill: Scalar) -> Result<Tensor, StorageError> {
+        if fill.ty != self.dtype() {
+            let (what, found, expected) = ("the fill value".to_string(), fill.ty, self.dtype().to_string());
+            return Err(StorageError::Type { what, found, expected });
+        }
+        Ok(self.filled(if fill.is_zero() { Scalar::zero(fill.ty) } else { fill }))
+    }
+
+    /// The same tensor in another format that stores it in other places, where the fill value is not 0.
+    pub(crate) fn convert_filled(&self, format: &Format) -> Result<Tensor, StorageError> {
+        let fill = self.fill();
+        let unfilled = Scalar::zero(fill.ty);
+        if !self.format().is_padded() && !format.is_padded() {
+            return Ok(self.with_values(self.values().try_clone()?, unfilled)?.convert(format)?.filled(fill));
+        }
+        let masked = self.with_values(mask(self.values(), fill)?, unfilled)?.convert(format)?;
+        let values = mask(masked.values(), fill)?;
+        let (dims, format, levels, _) = masked.into_parts();
+        Ok(Tensor::assemble(dims, format, levels, values).filled(fill))
+    }
+
+    /// The same places with other values.
+    pub(crate) fn with_values(&self, values: Buffer, fill: Scalar) -> Result<Tensor, AllocError> {
+        let levels = self.levels().iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
+        Ok(Tensor::assemble(self.dims().to_vec(), self.format().clone(), levels, values).filled(fill))
+    }
+}
+
+/// A value as a scalar.
+pub fn scalar_of<T: Element>(value: T) -> Scalar {
+    first(&Buffer::from_vec(vec![value]))
+}
+
+/// A scalar of type `T` as a value; zero, if it is of another type.
+pub fn element_of<T: Element>(value: Scalar) -> T {
+    buffer_of(value).ok().and_then(|one| one.as_slice::<T>()?.first().copied()).unwrap_or_default()
+}
+
+/// A buffer of one value.
+fn buffer_of(value: Scalar) -> Result<Buffer, AllocError> {
+    with_word!(value.ty, V => Ok(Buffer::from_words(Array::copy_of(&[V::of(value)])?, value.ty)))
+}
+
+/// A scalar as another type, converted as values are.
+///
+/// # Errors
+/// The system refused the memory.
+pub(crate) fn cast_scalar(value: Scalar, dtype: DType) -> Result<Scalar, AllocError> {
+    Ok(first(&cast::cast(&buffer_of(value)?, dtype)?))
+}
+
+fn first(values: &Buffer) -> Scalar {
+    let dtype = values.dtype();
+    with_word!(dtype, V => values.as_words::<V>().first().map_or(Scalar::zero(dtype), |word| word.scalar(dtype)))
+}
+
+/// Each value combined with the fill value by exclusive or.
+fn mask(values: &Buffer, fill: Scalar) -> Result<Buffer, AllocError> {
+    let dtype = values.dtype();
+    with_word!(dtype, V => {
+        let (from, with) = (values.as_words::<V>(), V::of(fill));
+        Ok(Buffer::from_words(Array::of(from.len(), |k| from[k].xor(with))?, dtype))
+    })
+}
+
+/// The plain words that elements are moved as.
+trait Word: Plain {
+    /// The word of a scalar of this size.
+    fn of(scalar: Scalar) -> Self;
+    /// The scalar of a type of this size.
+    fn scalar(self, ty: DType) -> Scalar;
+    /// Exclusive or.
+    fn xor(self, other: Self) -> Self;
+}
+
+macro_rules! words {
+    ($($word:ident $signed:ident),*) => { $(
+        impl Word for $word {
+            fn of(scalar: Scalar) -> $word {
+                scalar.bits as $word
+            }
+            fn scalar(self, ty: DType) -> Scalar {
+                let bits = if ty.kind() == lacunar_formats::Kind::Signed { self as $signed as u64 } else { u64::from(self) };
+                Scalar { ty, bits, imag: 0 }
+            }
+            fn xor(self, other: $word) -> $word {
+                self ^ other
+            }
+        }
+    )* };
+}
+words!(u8 i8, u16 i16, u32 i32, u64 i64);
+
+macro_rules! pairs {
+    ($($word:ident),*) => { $(
+        impl Word for [$word; 2] {
+            fn of(scalar: Scalar) -> [$word; 2] {
+                [scalar.bits as $word, scalar.imag as $word]
+            }
+            fn scalar(self, ty: DType) -> Scalar {
+                Scalar { ty, bits: u64::from(self[0]), imag: u64::from(self[1]) }
+            }
+            fn xor(self, other: [$word; 2]) -> [$word; 2] {
+                [self[0] ^ other[0], self[1] ^ other[1]]
+            }
+        }
+    )* };
+}
+pairs!(u32, u64);
+
+/// A pattern has no values to fill up with: what it does not store is 0.
+impl Word for One {
+    fn of(_scalar: Scalar) -> One {
+        One
+    }
+    fn scalar(self, ty: DType) -> Scalar {
+        Scalar::zero(ty)
+    }
+    fn xor(self, _other: One) -> One {
+        One
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
+mod tests {
+    use super::*;
+    use crate::coo::Coordinates;
+    use crate::values::Values;
+    use num_complex::Complex;
+
+    fn list(values: Values) -> Coo {
+        let coords = vec![Coordinates::U32(vec![2, 0, 2]), Coordinates::U32(vec![1, 3, 1])];
+        Coo { dims: vec![3, 4], coords, values }
+    }
+
+    fn formats() -> Vec<Format> {
+        let words =
+            ["csr", "csc", "coo", "dcsr", "dense", "sd", "ds:1,0", "dense:1,0", "bcsr(2,3)", "dia", "ell", "db", "dh"];
+        let spec = |word: &str| word.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2);
+        words.iter().filter_map(|word| spec(word).ok()).collect()
+    }
+
+    #[test]
+    fn elements_stay_the_same_in_every_format() {
+        let fill = Scalar::real(DType::F64, 2.5);
+        let coo = || list(Values::F64(vec![1.0, 2.5, 0.5]));
+        let mut dense = [2.5; 12];
+        (dense[9], dense[3]) = (1.5, 2.5);
+        for from in formats() {
+            let tensor = Tensor::from_coo_filled(coo(), &from, fill).unwrap();
+            assert_eq!(tensor.to_dense::<f64>().unwrap(), dense, "{from}");
+            for to in formats() {
+                let converted = tensor.convert(&to).unwrap();
+                assert_eq!(converted.fill(), fill, "{from} {to}");
+                assert_eq!(converted.to_dense::<f64>().unwrap(), dense, "{from} {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_equals_the_fill_value_is_left_out() {
+        let fill = Scalar::real(DType::F64, -1.0);
+        let dense = Buffer::from_vec(vec![0.0, -1.0, -0.0, f64::NAN]);
+        let tensor = Tensor::from_dense(vec![4], dense, &Format::dense(1)).unwrap().with_fill(fill).unwrap();
+        assert_eq!(tensor.convert(&Format::sv()).unwrap().nnz(), 3);
+    }
+
+    #[test]
+    fn a_scalar_without_entry_is_the_fill_value() {
+        let scalar = Tensor::empty(vec![], &Format::dense(0), Scalar::int(DType::I32, 7)).unwrap();
+        assert_eq!(scalar.values().as_slice::<i32>(), Some(&[7][..]));
+    }
+
+    #[test]
+    fn casts_convert_it() {
+        let tensor = Tensor::empty(vec![2], &Format::sv(), Scalar::real(DType::F64, -3.5)).unwrap();
+        assert_eq!(tensor.cast(DType::I16).unwrap().fill(), Scalar::int(DType::I16, -3));
+        assert_eq!(tensor.cast(DType::Bool).unwrap().to_dense::<bool>().unwrap(), [true; 2]);
+        assert_eq!(tensor.cast(DType::C64).unwrap().fill(), scalar_of(Complex::new(-3.5f32, 0.0)));
+    }
+
+    #[test]
+    fn it_is_of_the_type_of_the_elements_and_no_negative_zero() {
+        let tensor = || Tensor::from_coo(list(Values::F64(vec![1.0; 3])), &Format::csr()).unwrap();
+        assert!(tensor().with_fill(Scalar::int(DType::I64, 1)).is_err());
+        assert_eq!(tensor().with_fill(Scalar::real(DType::F64, -0.0)).unwrap(), tensor());
+    }
+
+    #[test]
+    fn scalars_of_all_types() {
+        assert_eq!(scalar_of(-2i8), Scalar::int(DType::I8, -2));
+        assert_eq!(scalar_of(u32::MAX), Scalar { ty: DType::U32, bits: u64::from(u32::MAX), imag: 0 });
+        assert_eq!(scalar_of(Complex::new(1.0, -2.0)), Scalar::complex(DType::C128, 1.0, -2.0));
+        assert_eq!(scalar_of(true), Scalar::bool(true));
+        assert_eq!((element_of(scalar_of(-2i8)), element_of(scalar_of(1.5))), (-2i8, 1.5));
+    }
+}

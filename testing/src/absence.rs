@@ -1,0 +1,119 @@
+//! What the oracle takes entries for that are not there, and what functions make of them.
+//!
+//! ```
+//! use lacunar_formats::DType;
+//! use lacunar_notation::BinaryFn;
+//! use lacunar_testing::absence::{Value, binary};
+//! use lacunar_testing::scalar::Scalar::Real;
+//! let (infinite, two) = (Value::Absent(Real(f64::INFINITY)), Value::Stored(Real(2.0)));
+//! assert_eq!(binary(BinaryFn::Add, infinite, two, DType::F64), infinite);
+//! assert_eq!(binary(BinaryFn::Min, infinite, two, DType::F64), two);
+//! ```
+
+use lacunar_formats::{DType, Kind};
+use lacunar_notation::{BinaryFn, UnaryFn};
+
+use crate::scalar::Scalar;
+
+/// A value, and what it was computed of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Of some entry.
+    Stored(Scalar),
+    /// Of constants of the program, and perhaps of absent zeros.
+    Written(Scalar),
+    /// Of entries that are not there.
+    Absent(Scalar),
+}
+
+impl Value {
+    /// The value alone.
+    pub fn scalar(self) -> Scalar {
+        match self {
+            Value::Stored(value) | Value::Written(value) | Value::Absent(value) => value,
+        }
+    }
+
+    /// Whether a result with this fill value has no entry here.
+    pub fn rests_at(self, fill: Scalar) -> bool {
+        match self {
+            Value::Stored(_) => false,
+            Value::Absent(value) if fill.is_zero() => value.is_zero(),
+            Value::Written(_) if fill.is_zero() => false,
+            Value::Written(value) | Value::Absent(value) => value == fill,
+        }
+    }
+
+    fn is_filled(self) -> bool {
+        matches!(self, Value::Absent(value) if !value.is_zero())
+    }
+}
+
+/// A function of one operand.
+pub fn unary(a: Value, function: impl FnOnce(Scalar) -> Scalar) -> Value {
+    let value = function(a.scalar());
+    match a {
+        Value::Stored(_) => Value::Stored(value),
+        Value::Absent(before) if !before.is_zero() || value.is_zero() => Value::Absent(value),
+        Value::Absent(_) | Value::Written(_) => Value::Written(value),
+    }
+}
+
+/// A function of two operands of type `dtype`.
+pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
+    if let Value::Absent(left) = a
+        && annihilates(function, left, dtype, true)
+    {
+        return Value::Absent(left);
+    }
+    if let Value::Absent(right) = b
+        && annihilates(function, right, dtype, false)
+    {
+        return Value::Absent(right);
+    }
+    let value = a.scalar().binary(function, b.scalar(), dtype);
+    let zero = |operand: Value| matches!(operand, Value::Absent(value) if value.is_zero());
+    match (function, a, b) {
+        (BinaryFn::Add, _, Value::Stored(present)) if zero(a) => Value::Stored(present),
+        (BinaryFn::Add | BinaryFn::Sub, Value::Stored(present), _) if zero(b) => Value::Stored(present),
+        (BinaryFn::Sub, _, Value::Stored(present)) if zero(a) => Value::Stored(present.unary(UnaryFn::Neg, dtype)),
+        (_, Value::Stored(_), _) | (_, _, Value::Stored(_)) => Value::Stored(value),
+        _ if a.is_filled() || b.is_filled() || (zero(a) && zero(b) && value.is_zero()) => Value::Absent(value),
+        _ => Value::Written(value),
+    }
+}
+
+/// Whether an absent operand of this value makes the result absent, with this value, whatever the other operand.
+fn annihilates(function: BinaryFn, value: Scalar, dtype: DType, left: bool) -> bool {
+    if value.is_zero() {
+        return match function {
+            BinaryFn::Mul | BinaryFn::And => true,
+            BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem => left,
+            _ => false,
+        };
+    }
+    let infinite = matches!(value, Scalar::Real(value) if value.is_infinite());
+    match function {
+        BinaryFn::Add => infinite || dtype == DType::Bool,
+        BinaryFn::Sub => infinite && left,
+        BinaryFn::Min => Some(value) == extreme(dtype, false),
+        BinaryFn::Max => Some(value) == extreme(dtype, true),
+        BinaryFn::Or => match dtype.kind() {
+            Kind::Signed => value == Scalar::Int(-1),
+            _ => Some(value) == extreme(dtype, true),
+        },
+        _ => false,
+    }
+}
+
+/// The greatest value of a type, or the least.
+fn extreme(dtype: DType, greatest: bool) -> Option<Scalar> {
+    let bits = 8 * dtype.size() as u32;
+    match dtype.kind() {
+        Kind::Bool => Some(Scalar::Bool(greatest)),
+        Kind::Unsigned => Some(Scalar::Int(if greatest { (1 << bits) - 1 } else { 0 })),
+        Kind::Signed => Some(Scalar::Int(if greatest { (1 << (bits - 1)) - 1 } else { -(1 << (bits - 1)) })),
+        Kind::Real => Some(Scalar::Real(if greatest { f64::INFINITY } else { f64::NEG_INFINITY })),
+        Kind::Complex => None,
+    }
+}
