@@ -166,17 +166,23 @@ fn conversions(
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
-        let format = &own_format(&step.plan.kernel.tensors[conversion.tensor]);
+        let declared = &step.plan.kernel.tensors[conversion.tensor];
+        let (format, fill) = (&own_format(declared), declared.fill());
         // What is only seen otherwise is the caller's.
         if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
             continue;
         }
         let tensor = match made_of {
-            Some(tensor) => tensor.convert(format)?,
+            Some(tensor) if tensor.fill() == fill => tensor.convert(format)?,
+            // Dense, and compiled for another fill value, which it had no use for.
+            Some(tensor) => {
+                let refilled = tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?.with_fill(fill)?;
+                refilled.convert(format)?
+            }
             // A result that is added to before it has any value.
             None => {
                 let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-                Tensor::empty(dims, format, program.tensors[conversion.source].fill())?
+                Tensor::empty(dims, format, fill)?
             }
         };
         made.push((conversion.tensor, tensor));
