@@ -65,8 +65,8 @@ fn missing(case: &TacoCase) -> Option<String> {
         return Some("windows, strides and index sets".to_string());
     }
     let tensors = || case.operands.values().chain(case.results.values());
-    if tensors().any(|tensor| !["0", "(0,0)"].contains(&tensor.fill.as_str())) {
-        return Some("fill values other than 0".to_string());
+    if tensors().any(|tensor| fill(tensor).is_none()) {
+        return Some("fill values that are not real".to_string());
     }
     if let Some(operator) = case.ops.iter().find(|op| CUSTOM.contains(&op.as_str())) {
         return Some(format!("operators defined by the user ({operator})"));
@@ -105,6 +105,9 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
         let spec = if tensor.dims.is_empty() { "scalar" } else { &format };
         let spec: FormatSpec = spec.parse().map_err(|fault| format!("{name}: {fault}"))?;
         declarations = declarations.format(name, spec).dtype(name, dtype).dims(name, tensor.dims.iter().copied());
+        if let Some(fill) = fill(tensor).filter(|fill| *fill != 0.0) {
+            declarations = declarations.fill(name, lacunar_formats::Scalar::real(DType::F64, fill));
+        }
         dtypes.insert(name.clone(), dtype);
     }
     let Some(source) = source(expr, &dtypes)? else {
@@ -139,6 +142,11 @@ fn join(numbers: &[usize]) -> String {
 
 fn dtype(tensor: &TacoTensor) -> Result<DType, String> {
     parse_dtype(&tensor.dtype)
+}
+
+/// The fill value, if it is real, or a complex zero.
+fn fill(tensor: &TacoTensor) -> Option<f64> {
+    if tensor.fill == "(0,0)" { Some(0.0) } else { tensor.fill.parse().ok() }
 }
 
 fn entries(tensor: &TacoTensor) -> Result<Entries, String> {
@@ -257,7 +265,7 @@ mod tests {
     fn what_is_missing_has_a_name() {
         for (from, to, what) in [
             ("\"windows\": []", "\"windows\": [1]", "windows"),
-            ("\"fill\": \"0\"", "\"fill\": \"inf\"", "fill"),
+            ("\"fill\": \"0\"", "\"fill\": \"(1,0)\"", "fill"),
             ("a(i) = ", "a(i) Min= ", "reductions"),
             ("b(i) / b(i)", "b(i) * i", "index variables"),
             ("\"ops\": []", "\"ops\": [\"testOp\"]", "testOp"),
