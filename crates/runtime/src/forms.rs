@@ -76,6 +76,23 @@ impl<K: Key> Weight<K> {
         }
     }
 
+    /// The size of blocks where coordinates of one block all add the same, which differs from block to block.
+    pub fn block(self) -> Option<u64> {
+        (self.whole == K::ZERO && self.quotient != K::ZERO).then_some(self.divider.size)
+    }
+
+    /// The number of a coordinate's block.
+    #[inline(always)]
+    pub fn block_of(self, coordinate: u64) -> u64 {
+        self.divider.quotient(coordinate)
+    }
+
+    /// What is added for each 1 of the block's number, of blocks of this size, and of the coordinate; `None` if blocks are of
+    /// another size.
+    pub fn factors(self, block: u64) -> Option<(K, K)> {
+        (self.quotient == K::ZERO || self.divider.size == block).then_some((self.quotient, self.whole))
+    }
+
     /// Whether a coordinate adds nothing.
     pub fn is_none(self) -> bool {
         self.whole == K::ZERO && self.quotient == K::ZERO

@@ -216,6 +216,7 @@ impl Walk<'_> {
     ) {
         let mut chunk = Chunk { places: [0; CHUNK], len: 0, first: self.source.entry(rows.start), put };
         let (number, place) = (self.numbers.innermost(), self.places.innermost());
+        let blocks = number.block().and_then(|size| Some((size, place.factors(size)?)));
         for bin in self.bins_of(&rows) {
             let own = self.rows(bin);
             let own = own.start.max(rows.start)..own.end.min(rows.end);
@@ -232,13 +233,28 @@ impl Walk<'_> {
                     while !run.is_empty() {
                         let part = run.start..run.end.min(run.start + chunk.room());
                         run.start = part.end;
-                        let slots = &mut chunk.places[chunk.len..];
-                        for ((slot, position), coordinate) in slots.iter_mut().zip(part.clone()).zip(&crd[part.clone()])
-                        {
-                            let coordinate = coordinate.get();
+                        let slots = chunk.places[chunk.len..].iter_mut().zip(part.clone()).zip(&crd[part.clone()]);
+                        let place_of = |position: usize, coordinate: u64| {
                             let counted = under.wrapping_add(number.of(coordinate));
-                            let at = numbers.position(position, counted).wrapping_mul(self.block);
-                            *slot = at.wrapping_add(inside).wrapping_add(place.of(coordinate));
+                            numbers.position(position, counted).wrapping_mul(self.block).wrapping_add(inside)
+                        };
+                        if let Some((size, (of_block, of_coordinate))) = blocks {
+                            // Coordinates ascend, so those of one block follow each other: what the block says is asked once.
+                            let (mut first, mut end) = (0, 0);
+                            for ((slot, position), coordinate) in slots {
+                                let coordinate = coordinate.get();
+                                if coordinate >= end {
+                                    let block = number.block_of(coordinate);
+                                    end = block.saturating_add(1).saturating_mul(size);
+                                    first = place_of(position, coordinate).wrapping_add(of_block.wrapping_mul(block));
+                                }
+                                *slot = first.wrapping_add(of_coordinate.wrapping_mul(coordinate));
+                            }
+                        } else {
+                            for ((slot, position), coordinate) in slots {
+                                let coordinate = coordinate.get();
+                                *slot = place_of(position, coordinate).wrapping_add(place.of(coordinate));
+                            }
                         }
                         chunk.len += part.len();
                         if chunk.room() == 0 {
@@ -251,14 +267,25 @@ impl Walk<'_> {
         chunk.empty();
     }
 
-    /// Calls `each` with the coordinates on the counted level under rows.
+    /// Calls `each` with the coordinates on the counted level under rows; not with one again that the entry before has.
     #[inline(always)]
     fn counted<C: Coordinate>(&self, rows: &Range<usize>, crd: &[C], mut each: impl FnMut(u64)) {
         let number = self.numbers.innermost();
+        let blocks = number.block();
         for parent in self.source.parents(rows) {
             let under = self.numbers.at(parent);
             let run = self.source.pos.get(parent) as usize..self.source.pos.get(parent + 1) as usize;
-            crd[run].iter().for_each(|coordinate| each(under.wrapping_add(number.of(coordinate.get()))));
+            if let Some(size) = blocks {
+                let mut end = 0;
+                for coordinate in crd[run].iter().map(|coordinate| coordinate.get()) {
+                    if coordinate >= end {
+                        end = number.block_of(coordinate).saturating_add(1).saturating_mul(size);
+                        each(under.wrapping_add(number.of(coordinate)));
+                    }
+                }
+            } else {
+                crd[run].iter().for_each(|coordinate| each(under.wrapping_add(number.of(coordinate.get()))));
+            }
         }
     }
 
