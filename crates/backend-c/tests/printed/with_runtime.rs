@@ -144,8 +144,8 @@ fn every_refused_request_is_reported_and_nothing_leaks() {
         let compress = if number <= 6 { "1 1" } else { "0 1" };
         // The first request for values is the second one; before it there are none to be right.
         let values = if number <= 2 { "0" } else { "1" };
-        // One entry, two keys, and `F32` is the twelfth type.
-        let combine = if number == 1 { "1 0" } else { "0 129" };
+        // One entry, two keys, and `F32` is number 11 of the types.
+        let combine = if number == 1 { "1 0" } else { "0 131" };
         // Three lists of parts; for two chunks the ends of rows, and coordinates and values that grow to 2 and 1; in the
         // end three arrays, the first of which grows twice.
         let chunks = if number <= 3 + (1 + 4) + (1 + 2) + 4 { "1 1" } else { "0 1" };

@@ -243,10 +243,10 @@ define internal void @lac.add(ptr %to, ptr %from, i32 %dtype) {
     i32 6, label %i16
     i32 7, label %i32
     i32 8, label %i64
-    i32 9, label %f32
-    i32 10, label %f64
-    i32 11, label %c64
-    i32 12, label %c128
+    i32 11, label %f32
+    i32 12, label %f64
+    i32 13, label %c64
+    i32 14, label %c128
   ]
 bool:
   %bool.a = load i8, ptr %to
