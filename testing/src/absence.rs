@@ -59,6 +59,14 @@ pub fn unary(a: Value, function: impl FnOnce(Scalar) -> Scalar) -> Value {
     }
 }
 
+/// A value converted to a type; a pattern has what is not absent.
+pub fn cast(a: Value, dtype: DType) -> Value {
+    match a {
+        Value::Absent(_) if dtype == DType::Pattern => Value::Absent(Scalar::Bool(false)),
+        _ => unary(a, |value| value.cast(dtype)),
+    }
+}
+
 /// A function of two operands of type `dtype`.
 pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
     if let Value::Absent(left) = a

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lacunar_notation::{AssignOp, Assignment, BinaryFn, Program, Role, Tensor, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
-use crate::absence::{Value, binary, unary};
+use crate::absence::{Value, binary, cast, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
@@ -124,7 +124,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
             Value::Stored(Scalar::zero(term.dtype))
         }
         Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
-        Node::Cast(a) => unary(blank(program, a, fills), |value| value.cast(term.dtype)),
+        Node::Cast(a) => cast(blank(program, a, fills), term.dtype),
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
         Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
         // How many terms there are is not known.
@@ -323,7 +323,7 @@ impl Run<'_> {
         let value = match &term.node {
             Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
             Node::Element(tensor, vars) => self.element(*tensor, vars),
-            Node::Cast(a) => unary(self.value(a), |value| value.cast(term.dtype)),
+            Node::Cast(a) => cast(self.value(a), term.dtype),
             Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
             Node::Binary(function, a, b) => {
                 let (left, right) = (self.value(a), self.value(b));

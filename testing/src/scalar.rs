@@ -173,6 +173,10 @@ impl Scalar {
     /// As a fill value of a type.
     pub fn fill(self, dtype: DType) -> lacunar_formats::Scalar {
         use lacunar_formats::Scalar as Fill;
+        // What a pattern does not store is nothing else.
+        if dtype == DType::Pattern {
+            return Fill::zero(dtype);
+        }
         match self.cast(dtype) {
             Scalar::Bool(value) => Fill::bool(value),
             Scalar::Int(value) => Fill { ty: dtype, bits: value as u64, imag: 0 },

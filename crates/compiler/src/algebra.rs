@@ -31,7 +31,7 @@
 //! identities, and any fill values).
 
 use lacunar_base::Arena;
-use lacunar_formats::Scalar;
+use lacunar_formats::{DType, Scalar};
 use lacunar_imp::arith;
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn};
@@ -73,6 +73,11 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             let gaps = matches!(tensor.role, Role::Workspace(_)) || !tensor.format.is_dense();
             gaps.then(|| Background { value: tensor.fill(), absent: true })
         }
+        // What a pattern stores is one, and nothing but what is absent is not stored.
+        ExprKind::Cast(a) if expr.dtype == DType::Pattern => Some(match background(tensors, a)?.absent {
+            true => Background { value: Scalar::zero(expr.dtype), absent: true },
+            false => Background { value: Scalar::one(expr.dtype), absent: false },
+        }),
         ExprKind::Cast(a) => Some(of_one(background(tensors, a)?, |a| arith::cast(expr.dtype, a))),
         ExprKind::Unary(function, a) => {
             Some(of_one(background(tensors, a)?, |a| functions::unary(&mut Constants, *function, a)))

@@ -153,7 +153,9 @@ impl Tensor {
     pub fn cast(&self, dtype: DType) -> Result<Tensor, StorageError> {
         check_type(dtype, self.format())?;
         let zero = Scalar::zero(dtype);
-        let fill = if self.fill().is_zero() { zero } else { cast_scalar(self.fill(), dtype)? };
+        // What a pattern does not store is nothing else.
+        let fill =
+            if self.fill().is_zero() || dtype == DType::Pattern { zero } else { cast_scalar(self.fill(), dtype)? };
         let fill = if fill.is_zero() { zero } else { fill };
         Ok(self.with_values(cast::cast(self.values(), dtype)?, fill)?)
     }

@@ -107,7 +107,7 @@ impl Tensor {
     pub fn into_pattern(self) -> Result<Tensor, StorageError> {
         check_type(DType::Pattern, &self.format)?;
         let values = Buffer::from_vec(vec![One; self.values.len()]);
-        Ok(Tensor { values, ..self })
+        Ok(Tensor { values, fill: Scalar::zero(DType::Pattern), ..self })
     }
 
     /// Puts together what has been checked or built to fit.

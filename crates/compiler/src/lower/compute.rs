@@ -77,7 +77,8 @@ impl Lowerer<'_> {
             ExprKind::Access(access) => self.read(access, scope),
             // What a pattern has at a place is whether there is something.
             ExprKind::Cast(a) if expr.dtype == DType::Pattern => {
-                let present = self.presence(a, scope);
+                let absent = background(&self.kernel.tensors, a).is_some_and(|background| background.absent);
+                let present = if absent { self.presence(a, scope) } else { Presence::Always };
                 Ok(match present {
                     Presence::If(condition) => condition,
                     Presence::Always => self.b.bool(true),
