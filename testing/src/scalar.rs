@@ -174,6 +174,8 @@ impl Scalar {
     pub fn fill(self, dtype: DType) -> lacunar_formats::Scalar {
         use lacunar_formats::Scalar as Fill;
         match self.cast(dtype) {
+            // What a pattern does not store is 0.
+            _ if dtype == DType::Pattern => Fill::zero(dtype),
             Scalar::Bool(value) => Fill::bool(value),
             Scalar::Int(value) => Fill { ty: dtype, bits: value as u64, imag: 0 },
             Scalar::Real(value) => Fill::real(dtype, value),
