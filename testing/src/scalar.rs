@@ -178,6 +178,8 @@ impl Scalar {
             return Fill::zero(dtype);
         }
         match self.cast(dtype) {
+            // What a pattern does not store is 0.
+            _ if dtype == DType::Pattern => Fill::zero(dtype),
             Scalar::Bool(value) => Fill::bool(value),
             Scalar::Int(value) => Fill { ty: dtype, bits: value as u64, imag: 0 },
             Scalar::Real(value) => Fill::real(dtype, value),

@@ -50,8 +50,14 @@ impl Display for Function {
     }
 }
 
-/// A constant with its type.
-fn constant_text(Const { ty, bits, imag }: Const) -> String {
+/// A constant with its type, as it stands in the text of a function.
+///
+/// ```
+/// use lacunar_formats::DType;
+/// use lacunar_imp::{Const, print::constant_text};
+/// assert_eq!(constant_text(Const::real(DType::F32, 0.5)), "0.5f32");
+/// ```
+pub fn constant_text(Const { ty, bits, imag }: Const) -> String {
     match ty {
         DType::Bool | DType::Pattern => (bits != 0).to_string(),
         DType::I64 => (bits as i64).to_string(),

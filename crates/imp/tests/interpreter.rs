@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
+use lacunar_imp::print::constant_text;
 use lacunar_imp::{ArrayData, Fault, InterpError, Limits, Memory, Status, interpret, interpret_within, parse, verify};
 
 fn run(text: &str, memory: &mut Memory) -> Result<Option<Status>, InterpError> {
@@ -303,8 +304,10 @@ fn runtime_functions() {
     let expected: Vec<Vec<String>> = [["1000.0", "10.0", "101.0"], ["2", "2", "7"], ["0", "3", "1"]]
         .map(|row| row.map(String::from).to_vec())
         .into();
-    let heads: Vec<Vec<String>> =
-        heads.iter().map(|head: &Vec<lacunar_imp::Const>| head.iter().map(ToString::to_string).collect()).collect();
+    let heads: Vec<Vec<String>> = heads
+        .iter()
+        .map(|head: &Vec<lacunar_imp::Const>| head.iter().map(|constant| constant_text(*constant)).collect())
+        .collect();
     assert_eq!(heads, expected);
     assert_eq!(memory.arrays[6], ArrayData::I64(vec![2, 0, 5, 3]));
 

@@ -105,7 +105,7 @@ fn run_step(
     }
     let converted = match made.take() {
         Some(made) => made,
-        None => conversions(step, &sizes, slots)?,
+        None => conversions(program, step, &sizes, slots)?,
     };
     times.convert += start.elapsed();
     // The result before: kept where something is made of it, else its memory is used again.
@@ -197,7 +197,12 @@ fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error>
 }
 
 /// The inputs of a kernel that are made of other tensors.
-fn conversions(step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<Vec<(TensorId, Tensor)>, Error> {
+fn conversions(
+    program: &Program,
+    step: &Step,
+    sizes: &[u64],
+    slots: &[Slot<'_>],
+) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     for conversion in &step.plan.conversions {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);

@@ -228,7 +228,7 @@ impl Error {
                     "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
                 ),
             Error::PaddedPattern { name, span, format } => {
-                Diagnostic::error("E0406", format!("`{name}` is a pattern and cannot be stored as {format}"))
+                Diagnostic::error("E0407", format!("`{name}` is a pattern and cannot be stored as {format}"))
                     .label(span, "some of its places only fill up, and without values nothing tells which")
                     .hint(format!(
                         "choose a format that stores entries only, such as `-f {name}:csf`, or declare \

@@ -4,7 +4,7 @@
 //! use lacunar::{Format, Tensor};
 //! # fn main() -> Result<(), lacunar::Error> {
 //! let identity = Tensor::from_sprs(sprs::CsMat::<f64>::eye(3))?;
-//! assert_eq!(identity.as_dyn().format().to_string(), "csr");
+//! assert_eq!(identity.as_dyn().format().to_string(), "ds64@64");
 //! let narrow = identity.convert(&Format::csr())?;
 //! assert_eq!(narrow.as_sprs::<u32>()?.nnz(), 3);
 //! # Ok(())
