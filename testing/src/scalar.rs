@@ -173,10 +173,6 @@ impl Scalar {
     /// As a fill value of a type.
     pub fn fill(self, dtype: DType) -> lacunar_formats::Scalar {
         use lacunar_formats::Scalar as Fill;
-        // What a pattern does not store is nothing else.
-        if dtype == DType::Pattern {
-            return Fill::zero(dtype);
-        }
         match self.cast(dtype) {
             // What a pattern does not store is 0.
             _ if dtype == DType::Pattern => Fill::zero(dtype),

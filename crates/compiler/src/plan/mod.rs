@@ -32,7 +32,7 @@ pub use insert::unknown_pattern;
 pub use maps::over_stored_dimensions;
 
 use lacunar_base::{Arena, Diagnostic, Span};
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, Scalar};
 use lacunar_notation::concrete::{Kernel, Stmt, verify};
 use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
@@ -296,8 +296,9 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     if let Some(format) = &convert_result {
         notes
             .push(format!("`{}` is assembled as {format} and then converted to {wanted}", kernel.tensors[result].name));
-        kernel.tensors[result].dtype = stored_type(kernel.tensors[result].dtype, format);
-        kernel.tensors[result].format = format.clone();
+        let tensor = &mut kernel.tensors[result];
+        (tensor.dtype, tensor.fill) = stored_as(tensor, format);
+        tensor.format = format.clone();
     }
     lhs.tensor = result;
 
@@ -362,9 +363,11 @@ fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conve
     tensor
 }
 
-/// The type of elements in another format: patterns become truth values where nothing else would tell what only fills up.
-fn stored_type(dtype: DType, format: &Format) -> DType {
-    if dtype == DType::Pattern && format.is_padded() { DType::Bool } else { dtype }
+/// The type of elements and the fill value in another format: patterns become truth values where nothing else would tell what
+/// only fills up.
+fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scalar>) {
+    let as_values = tensor.dtype == DType::Pattern && format.is_padded();
+    if as_values { (DType::Bool, None) } else { (tensor.dtype, tensor.fill) }
 }
 
 /// A tensor of the kernel for `source` in another format.
@@ -375,10 +378,12 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
     if let Some(known) = known {
         return known.tensor;
     }
+    let (dtype, fill) = stored_as(&kernel.tensors[source], format);
     let tensor = Tensor {
         name: free_name(&kernel.tensors, &format!("{}_by_order", kernel.tensors[source].name)),
         format: format.clone(),
-        dtype: stored_type(kernel.tensors[source].dtype, format),
+        dtype,
+        fill,
         ..kernel.tensors[source].clone()
     };
     let tensor = kernel.tensors.push(tensor);
