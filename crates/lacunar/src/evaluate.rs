@@ -213,7 +213,7 @@ fn conversions(
             continue;
         }
         let tensor = match made_of {
-            Some(tensor) if tensor.dtype() != dtype => tensor.cast(dtype)?.convert(format)?,
+            Some(tensor) if tensor.dtype() != dtype => tensor.cast(dtype)?.with_fill(fill)?.convert(format)?,
             Some(tensor) if tensor.fill() == fill => tensor.convert(format)?,
             // Dense, and compiled for another fill value, which it had no use for.
             Some(tensor) => {

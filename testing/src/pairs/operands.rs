@@ -13,8 +13,9 @@
 
 use std::collections::BTreeMap;
 
+use lacunar_formats::DType;
 use lacunar_front::Declarations;
-use lacunar_notation::{AssignOp, Expr, ExprKind, Function, Program, Role};
+use lacunar_notation::{AssignOp, Expr, ExprKind, Function, Program, Role, TensorId};
 
 use super::{Named, of_order};
 use crate::case::{Case, CaseFile, Data};
@@ -103,6 +104,14 @@ fn expression(case: &Case, instance: &Instance) -> Option<(String, [usize; 3], E
     let tensors = [first.tensor, second.tensor, statement.lhs.tensor];
     let input = |tensor| program.tensors[tensor].role == Role::Input;
     if first.tensor == second.tensor || !input(first.tensor) || !input(second.tensor) {
+        return None;
+    }
+    // Patterns are not for every format, and fill values are those of a case; both have cases of their own.
+    let special = |tensor: TensorId| {
+        let tensor = &program.tensors[tensor];
+        tensor.dtype == DType::Pattern || !tensor.fill().is_zero()
+    };
+    if tensors.into_iter().any(special) {
         return None;
     }
     let orders = [first.vars.len(), second.vars.len(), statement.lhs.vars.len()];
