@@ -253,7 +253,7 @@ fn run(
         if movable && state.exceptional {
             outcome.moot.insert(coordinate.clone());
         }
-        let value = unary(value, |value| value.cast(tensor.dtype));
+        let value = cast(value, tensor.dtype);
         let old = outcome.entries.values.get(&coordinate).copied();
         let new = match statement.op {
             AssignOp::Set => value,
