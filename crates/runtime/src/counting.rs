@@ -25,7 +25,6 @@ use std::ops::Range;
 
 use crate::array::{Array, Plain};
 use crate::error::AllocError;
-use crate::forms::Weight;
 use crate::parallel;
 use crate::runs::{Runs, walk};
 use crate::sort::{Key, Shared};
@@ -36,10 +35,24 @@ const GRAIN: usize = 1 << 14;
 /// How a coordinate goes into bin and key.
 #[derive(Clone, Copy, Debug)]
 pub struct Share<K> {
-    /// What it adds to the bin.
-    pub bin: Weight<u32>,
+    /// What it adds to the bin for each 1; 0 if it is not sorted by.
+    pub bin: u32,
+    /// What it adds to the key for each 1; 0 if it is not in the key.
+    pub key: K,
+}
+
+impl<K: Key> Share<K> {
+    /// What the coordinate adds to the bin.
+    #[inline(always)]
+    fn bin(self, coordinate: u64) -> u32 {
+        (coordinate as u32).wrapping_mul(self.bin)
+    }
+
     /// What it adds to the key.
-    pub key: Weight<K>,
+    #[inline(always)]
+    fn key(self, coordinate: u64) -> K {
+        self.key.times(coordinate)
+    }
 }
 
 /// What the levels above the innermost one contribute.
@@ -56,7 +69,7 @@ impl<K: Key> Parents<'_, K> {
     #[inline(always)]
     fn at(&self, parent: usize) -> (u32, K) {
         match self {
-            Parents::Numbered(share) => (share.bin.of(parent as u64), share.key.of(parent as u64)),
+            Parents::Numbered(share) => (share.bin(parent as u64), share.key(parent as u64)),
             Parents::Stored(bins, keys) => {
                 (bins.map_or(0, |bins| bins[parent]), keys.map_or(K::ZERO, |keys| keys[parent]))
             }
@@ -66,7 +79,7 @@ impl<K: Key> Parents<'_, K> {
     /// Whether they do not contribute to bins.
     fn are_binless(&self) -> bool {
         match self {
-            Parents::Numbered(share) => share.bin.is_none(),
+            Parents::Numbered(share) => share.bin == 0,
             Parents::Stored(bins, _) => bins.is_none(),
         }
     }
@@ -93,8 +106,8 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         let share = self.innermost;
         walk(self.runs, positions, |parent, run| {
             let (bin, key) = self.parents.at(parent);
-            let bin = |coordinate: u64| bin.wrapping_add(share.bin.of(coordinate)) as usize;
-            if R::STORED && !self.padded && share.key.is_none() {
+            let bin = |coordinate: u64| bin.wrapping_add(share.bin(coordinate)) as usize;
+            if R::STORED && !self.padded && share.key == K::ZERO {
                 // The way of most: runs are short often, so nothing is prepared for one that an entry can do without.
                 for position in run {
                     entry(position, bin(self.runs.stored(position)), key, self.values[position]);
@@ -104,7 +117,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
             let coordinates = self.runs.coordinates(parent, run.clone());
             for ((coordinate, &value), position) in coordinates.zip(&self.values[run.clone()]).zip(run) {
                 if !self.padded || value != V::default() {
-                    entry(position, bin(coordinate), key.plus(share.key.of(coordinate)), value);
+                    entry(position, bin(coordinate), key.plus(share.key(coordinate)), value);
                 }
             }
         });
@@ -121,7 +134,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         if R::STORED && self.parents.are_binless() && !self.padded {
             // The coordinates alone tell the bins: runs, where they are short, would cost more than counting.
             let share = self.innermost;
-            self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin.of(coordinate) as usize));
+            self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin(coordinate) as usize));
         } else {
             self.each(positions, |_, bin, _, _| count(bin));
         }
@@ -137,7 +150,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
         let looks_ahead = R::STORED && self.parents.are_binless();
         self.each(positions, |position, bin, key, value| {
             if looks_ahead {
-                let bin = share.bin.of(self.runs.stored(position + AHEAD)) as usize;
+                let bin = share.bin(self.runs.stored(position + AHEAD)) as usize;
                 let place = next.get(bin.wrapping_sub(first)).map_or(0, |&place| place as usize);
                 fetch(keys.wrapping_add(place));
                 fetch(values.wrapping_add(place));

@@ -60,9 +60,9 @@ pub struct Weight<K> {
 impl<K: Key> Weight<K> {
     const NONE: Weight<K> = Weight { divider: Divider { size: 1, inverse: 0 }, quotient: K::ZERO, whole: K::ZERO };
 
-    /// Nothing but the coordinate, so many times.
-    pub fn linear(whole: K) -> Weight<K> {
-        Weight { whole, ..Weight::NONE }
+    /// How many times the coordinate is added: all there is to it, where a dimension is recovered.
+    pub fn whole(self) -> K {
+        self.whole
     }
 
     /// What a coordinate adds.

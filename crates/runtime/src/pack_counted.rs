@@ -20,7 +20,6 @@ use crate::coo::Coordinates;
 use crate::counting::{self, Entries, Parents, Share};
 use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
-use crate::forms::Weight;
 use crate::parallel;
 use crate::runs::{Runs, Singles};
 use crate::sort::{self, Key};
@@ -103,7 +102,7 @@ impl List<'_> {
         parents: Parents<K>,
     ) -> Result<(Array<u32>, Buffer, Buffer), StorageError> {
         let dtype = self.values.dtype();
-        let innermost = Share { bin: Weight::linear(1), key: Weight::linear(K::ZERO) };
+        let innermost = Share { bin: 1, key: K::ZERO };
         let (mut offsets, mut keys, mut values, repeats) = with_word!(dtype, V => {
             let values = self.values.as_words::<V>();
             let entries = Entries { runs, parents, innermost, values, padded: false };

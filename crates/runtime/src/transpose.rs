@@ -155,7 +155,7 @@ impl Order<'_> {
             key.add_dimension(dimension, unit(level), described);
         }
         let outer = stored - 1;
-        let share = |level: usize| Share { bin: bin.weight(level), key: key.weight(level) };
+        let share = |level: usize| Share { bin: bin.weight(level).whole(), key: key.weight(level).whole() };
         let (bins, keys);
         let parents = match source.format().levels()[0].kind {
             kind if outer == 1 && kind == LevelKind::DENSE && bin.start() == 0 && key.start() == K::ZERO => {
