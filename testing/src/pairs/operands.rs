@@ -8,7 +8,7 @@
 //! C(i,j) = A(i,j) + B(i,j)     add of order 2 and 2 to order 2, 0 summed
 //! ```
 //!
-//! All pairs of operand formats times all formats of results are many; [`Kind::instances`] gives for every kind each pair once,
+//! All pairs of operand formats times all formats of results are many; [`Kind::jobs`] gives for every kind each pair once,
 //! and goes through the kind's expressions and the results' formats on the way, unless everything is wanted.
 
 use std::collections::BTreeMap;
