@@ -117,7 +117,8 @@ fn ordinals(len: usize, coordinate: &dyn Fn(usize) -> u64) -> Result<Vec<u32>, S
     Ok(slots)
 }
 
-fn reserved<T>(len: usize) -> Result<Vec<T>, AllocError> {
+/// An empty vector with room for so many elements.
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, AllocError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).map_err(|_| AllocError { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
     Ok(vec)

@@ -104,9 +104,9 @@ impl Put for Bits {
 }
 
 /// Puts all entries of a walk. `numbers` gives what a task needs to know positions on the counted level.
-pub fn put<C: Coordinate, N: Numbers>(walk: &Walk, crd: &[C], numbers: impl Fn(()) -> N + Sync, puts: &[&dyn Put]) {
+pub fn put<C: Coordinate, N: Numbers>(walk: &Walk, crd: &[C], numbers: impl Fn() -> N + Sync, puts: &[&dyn Put]) {
     parallel::each(walk.tasks(), |_, rows| {
-        walk.places(&mut numbers(()), rows, crd, &mut |first, places| {
+        walk.places(&mut numbers(), rows, crd, &mut |first, places| {
             puts.iter().for_each(|put| put.put(first, places));
         });
     });

@@ -233,7 +233,7 @@ impl<'a> Plan<'a> {
     fn assemble<C: Coordinate>(&self, walk: &Walk, crd: &[C]) -> Result<Tensor, StorageError> {
         let size = self.counted.and_then(|level| self.stored_size(level));
         let Some(level) = self.counted else {
-            return self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, |()| Everything);
+            return self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, || Everything);
         };
         match self.assemblies[level] {
             Assembly::Distinct => self.assemble_distinct(walk, crd, (level, size.unwrap_or(0))),
@@ -244,8 +244,8 @@ impl<'a> Plan<'a> {
                 let arrays = vec![numbers(&edges, self.widened(count).positions(level))?];
                 let counted = Counted { size: size.unwrap_or(longest), arrays, count };
                 match self.counts_slots() {
-                    true => self.fill(walk, crd, counted, |()| Slots::new(&edges)),
-                    false => self.fill(walk, crd, counted, |()| Shifted::new(&edges, None)),
+                    true => self.fill(walk, crd, counted, || Slots::new(&edges)),
+                    false => self.fill(walk, crd, counted, || Shifted::new(&edges, None)),
                 }
             }
             _ => {
@@ -257,7 +257,7 @@ impl<'a> Plan<'a> {
                 let firsts = index_array(bounds.len(), format.coordinates(level), first)?;
                 let arrays = vec![numbers(&edges, format.positions(level))?, firsts];
                 let counted = Counted { size: size.unwrap_or(0), arrays, count };
-                self.fill(walk, crd, counted, |()| Shifted::new(&edges, Some(&bounds)))
+                self.fill(walk, crd, counted, || Shifted::new(&edges, Some(&bounds)))
             }
         }
     }
@@ -276,11 +276,11 @@ impl<'a> Plan<'a> {
         let column = index_array(coordinates.len(), format.coordinates(level), |k| u64::from(coordinates[k]))?;
         let counted = Counted { size, arrays: vec![numbers(&edges, format.positions(level))?, column], count };
         if walk.has_bins() {
-            return self.fill(walk, crd, counted, |()| Ranks::new(&edges, &coordinates, len));
+            return self.fill(walk, crd, counted, || Ranks::new(&edges, &coordinates, len));
         }
         let mut table = Array::<u32>::zeroed(len)?;
         coordinates.iter().zip(0..).for_each(|(&coordinate, rank)| table[coordinate as usize] = rank);
-        self.fill(walk, crd, counted, |()| Rank::new(&table))
+        self.fill(walk, crd, counted, || Rank::new(&table))
     }
 
     /// The format with arrays wide enough for the stored dimensions and so many positions.
@@ -295,7 +295,7 @@ impl<'a> Plan<'a> {
         walk: &Walk,
         crd: &[C],
         counted: Counted,
-        numbers: impl Fn(()) -> N + Sync,
+        numbers: impl Fn() -> N + Sync,
     ) -> Result<Tensor, StorageError> {
         let overflow = || StorageError::overflow("the number of values");
         let total = positions(counted.count, &self.inner_sizes()?)?;

@@ -19,6 +19,7 @@ use crate::buffer::{Indices, Number};
 use crate::error::{AllocError, StorageError};
 use crate::forms::{Form, Weight};
 use crate::parallel;
+use crate::remap::reserved;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
@@ -375,10 +376,4 @@ impl Walk<'_> {
         let all = found.into_iter().flatten();
         vec![all.fold(NO_COORDINATE, |all, own| all.start.min(own.start)..all.end.max(own.end))]
     }
-}
-
-fn reserved<T>(len: usize) -> Result<Vec<T>, AllocError> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len).map_err(|_| AllocError { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
-    Ok(vec)
 }
