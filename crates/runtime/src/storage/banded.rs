@@ -15,8 +15,8 @@ use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, P
 use linkme::distributed_slice;
 
 use super::{
-    Assembly,     LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
-    checked_indices, last, numbers,
+    Assembly, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents,
+    check_length, checked_indices, last, numbers,
 };
 use crate::array::Array;
 use crate::error::StorageError;

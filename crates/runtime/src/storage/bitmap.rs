@@ -12,7 +12,9 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{Assembly, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use super::{
+    Assembly, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_length, checked_indices,
+};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;

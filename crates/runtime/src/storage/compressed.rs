@@ -14,7 +14,7 @@ use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
-    Assembly,     Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
+    Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
     checked_indices, last,
 };
 use crate::array::{Array, Plain};

@@ -22,8 +22,8 @@ use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properti
 use linkme::distributed_slice;
 
 use super::{
-    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, Unsorted, check_edges, check_size,
-    checked_indices, last, numbers,
+    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, Unsorted, check_edges,
+    check_size, checked_indices, last, numbers,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};

@@ -12,7 +12,9 @@
 use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_size, checked_indices};
+use super::{
+    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_size, checked_indices,
+};
 use crate::error::StorageError;
 use crate::parallel;
 

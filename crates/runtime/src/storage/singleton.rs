@@ -12,7 +12,8 @@ use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
-    Assembly,     Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range, checked_indices,
+    Assembly, Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range,
+    checked_indices,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Number, with_indices};
