@@ -173,7 +173,7 @@ const AHEAD: usize = 32;
 
 /// Asks for the cache line of a place that will be written to, if the processor can.
 #[inline(always)]
-fn fetch<T>(place: *const T) {
+pub fn fetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
