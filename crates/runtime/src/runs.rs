@@ -9,6 +9,8 @@
 //! dense level of size 3:          run 0: 0..3 (coordinates 0 1 2)   run 1: 3..6 (0 1 2)   ...
 //! ```
 
+#![allow(unsafe_code)]
+
 use std::ops::Range;
 
 use lacunar_formats::{IndexWidth, LevelKind};
@@ -28,6 +30,11 @@ pub trait Runs: Sync {
     fn parent_of(&self, position: usize) -> usize;
     /// The coordinate at any position, if coordinates are [`Runs::STORED`]; past the end, and if they are not, any number.
     fn stored(&self, position: usize) -> u64;
+    /// The same, of a position that exists.
+    ///
+    /// # Safety
+    /// It does, and coordinates are [`Runs::STORED`].
+    unsafe fn stored_unchecked(&self, position: usize) -> u64;
     /// The coordinates at positions of a parent's run.
     fn coordinates(&self, parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64>;
 }
@@ -73,6 +80,12 @@ impl<C: Number> Runs for Segments<'_, C> {
     }
 
     #[inline(always)]
+    unsafe fn stored_unchecked(&self, position: usize) -> u64 {
+        // SAFETY: passed on.
+        unsafe { self.crd.get_unchecked(position).get() }
+    }
+
+    #[inline(always)]
     fn coordinates(&self, _parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64> {
         self.crd[positions].iter().map(|coordinate| coordinate.get())
     }
@@ -108,6 +121,12 @@ impl<C: Number> Runs for Singles<'_, C> {
     }
 
     #[inline(always)]
+    unsafe fn stored_unchecked(&self, position: usize) -> u64 {
+        // SAFETY: passed on.
+        unsafe { self.crd.get_unchecked(position).get() }
+    }
+
+    #[inline(always)]
     fn coordinates(&self, _parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64> {
         self.crd[positions].iter().map(|coordinate| coordinate.get())
     }
@@ -131,6 +150,10 @@ impl Runs for Blocks {
     }
 
     fn stored(&self, _position: usize) -> u64 {
+        0
+    }
+
+    unsafe fn stored_unchecked(&self, _position: usize) -> u64 {
         0
     }
 
