@@ -1,5 +1,6 @@
 //! Merges by words: 64 neighboring coordinates of each operand become the bits of a number, and the lattice becomes
-//! operations on these numbers. Nothing is stored: the words are made on the way, by cursors like those of other merges.
+//! operations on these numbers. Levels that are tested store such words; those of other levels are made on the way, by cursors
+//! like those of other merges.
 //!
 //! ```text
 //! a(i) = b(i) * c(i), all compressed
@@ -23,6 +24,12 @@
 //! coordinates has one bit for all positions of a coordinate, so that counting ones does not find them: a second cursor
 //! follows within the word.
 //!
+//! Where all operands store words, the loop is over these:
+//!
+//! ```text
+//!   for w in first .. last { left = bits of b & bits of c; while left != 0 { .. } }
+//! ```
+//!
 //! What it gains: coordinates that only one operand has cost an intersection no branch; what it costs: a pass over the
 //! coordinates of its own. It pays where words have several coordinates.
 //!
@@ -30,22 +37,22 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{BinaryOp, CompareOp, Const, ExprId, UnaryOp};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, UnaryOp};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::schedule::Merge;
+use rustc_hash::FxHashMap;
 
 use super::merge::Cursor;
 use super::union::is_large;
-use super::{Counter, INDEX, Lowerer, Scope, Uncertain};
-use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::Position;
+use super::{Counter, INDEX, Lowerer, Reading, Scope, Uncertain};
+use crate::iterate::lattice::{Lattice, Point, advances_by_words};
+use crate::levels::{Position, Word};
 
 /// The type of a word.
-const WORD: DType = DType::U64;
-/// The number of bits of a word, and of which power of two it is.
-const BITS: i64 = 64;
-const LOG_BITS: i64 = 6;
+const WORD: DType = Word::TYPE;
+/// The number of bits of a word.
+const BITS: i64 = Word::BITS;
 
 /// An operand of a merge: its cursor and the coordinate it stands on, as a [`WORD`].
 struct Operand {
@@ -57,9 +64,7 @@ struct Operand {
 /// The coordinates that an operand has in the window of one word.
 struct Window {
     k: usize,
-    bits: ExprId,
-    /// The position of the lowest.
-    start: ExprId,
+    word: Word,
     /// Where coordinates repeat: the positions that are left.
     rest: Option<Cursor>,
 }
@@ -97,7 +102,8 @@ impl Lowerer<'_> {
     ) -> Result<(), Diagnostic> {
         let here = Point(loops.iter().fold(0, |all, point| all | point.0));
         let cursors = self.cursors(lattice, here, scope)?;
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
+        let lengths = self.lengths(&cursors);
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let none = self.word(u64::MAX);
         let mut operands = Vec::new();
         for k in here.members() {
@@ -119,7 +125,7 @@ impl Lowerer<'_> {
     fn all_words(&mut self, merge: &WordMerge<'_>, operands: &[Operand], scope: &Scope) -> Result<(), Diagnostic> {
         let (begin, end) = self.dense_bounds(merge.var, scope)?;
         let bits = self.b.int(BITS);
-        let (shift, round) = (self.word(LOG_BITS as u64), self.word(BITS as u64 - 1));
+        let (shift, round) = (self.log_bits(), self.word(BITS as u64 - 1));
         let first = self.b.cast(WORD, begin);
         let first = self.b.binary(BinaryOp::Shr, first, shift);
         // Nothing is visited where the end is before the beginning, which is not negative.
@@ -148,12 +154,12 @@ impl Lowerer<'_> {
 
     /// The words in which some point of the lattice can have a coordinate.
     fn next_words(&mut self, merge: &WordMerge<'_>, operands: &[Operand], scope: &Scope) -> Result<(), Diagnostic> {
-        let (zero, one, none) = (self.word(0), self.word(1), self.word(u64::MAX));
+        let none = self.word(u64::MAX);
         let heads: Vec<(usize, ExprId)> = operands.iter().map(|op| (op.k, self.b.var(op.head))).collect();
         let next = self.over_points(&merge.points, &heads, BinaryOp::Max, BinaryOp::Min);
         let left = self.b.compare(CompareOp::Ne, next, none);
         self.b.begin_block();
-        let shift = self.word(LOG_BITS as u64);
+        let shift = self.log_bits();
         let word = self.b.binary(BinaryOp::Shr, next, shift);
         let word = self.b.define("word", word);
         let base = self.b.binary(BinaryOp::Shl, word, shift);
@@ -168,25 +174,136 @@ impl Lowerer<'_> {
             self.b.push(lacunar_imp::Stmt::If { cond: lags, then: jump, otherwise: Vec::new() });
         }
         let windows: Vec<Window> = operands.iter().map(|operand| self.window(merge.lattice, operand, word)).collect();
-        let bits: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.bits)).collect();
+        let bits: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.word.bits)).collect();
         let combined = self.over_points(&merge.points, &bits, BinaryOp::And, BinaryOp::Or);
-        let rest = self.b.declare("left", combined);
-        let here = self.b.var(rest);
+        let outcome = self.bit_by_bit(merge, &windows, base, combined, scope);
+        let words = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: left, body: words });
+        outcome
+    }
+
+    /// The coordinates of a word whose bits are set, lowest first. The word's first is `base`.
+    fn bit_by_bit(
+        &mut self,
+        merge: &WordMerge<'_>,
+        windows: &[Window],
+        base: ExprId,
+        bits: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let rest = self.b.declare("left", bits);
+        let (here, zero) = (self.b.var(rest), self.word(0));
         let some = self.b.compare(CompareOp::Ne, here, zero);
         self.b.begin_block();
         let bit = self.b.unary(UnaryOp::TrailingZeros, here);
         let coordinate = self.b.binary(BinaryOp::Or, base, bit);
         let coordinate = self.b.cast(INDEX, coordinate);
         let coordinate = self.b.define(&self.var_name(merge.var), coordinate);
-        let outcome = self.at_bit(merge, &windows, coordinate, scope);
-        let below = self.b.sub(here, one);
-        let fewer = self.b.binary(BinaryOp::And, here, below);
+        let outcome = self.at_bit(merge, windows, coordinate, scope);
+        let fewer = Word::without_lowest(&mut self.b, here);
         self.b.assign(rest, fewer);
-        let bits = self.b.end_block();
-        self.b.push(lacunar_imp::Stmt::While { cond: some, body: bits });
-        let words = self.b.end_block();
-        self.b.push(lacunar_imp::Stmt::While { cond: left, body: words });
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: some, body: block });
         outcome
+    }
+
+    /// Whether all iterators that a loop advances store words.
+    pub(super) fn stores_words(&self, lattice: &Lattice, loops: &[Point]) -> bool {
+        let all = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let stored = |k: usize| advances_by_words(self.kernel, &lattice.iterators[k]);
+        all != Point::ALL && !loops.contains(&Point::ALL) && all.members().all(stored)
+    }
+
+    /// The loop over the words of operands that store them.
+    pub(super) fn stored_words(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        lattice: &Lattice,
+        loops: &[Point],
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let here = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let smallest = |point: &&Point| !loops.iter().any(|other| other != *point && point.contains(*other));
+        let points: Vec<Point> = loops.iter().filter(smallest).copied().collect();
+        let mut lengths = FxHashMap::default();
+        for k in here.members() {
+            let (begin, end) = self.bounds(lattice, k, scope)?;
+            lengths.insert(k, self.b.sub(end, begin));
+        }
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
+        let merge = WordMerge { var, body, lattice, points, here };
+        let interval = self.dense_bounds(var, scope)?;
+        let (begin, end) = interval;
+        let whole = scope.confined.get(&var).is_none() && end == self.size(var);
+        let (bits, round, zero) = (self.b.int(BITS), self.b.int(BITS - 1), self.b.int(0));
+        // Nothing is visited where the end is before the beginning, which is not negative.
+        let first = self.b.binary(BinaryOp::Div, begin, bits);
+        let last = self.b.add(end, round);
+        let last = self.b.binary(BinaryOp::Div, last, bits);
+        let mut outcome = Ok(());
+        self.in_for("number", first, last, |this, number| {
+            let mut run = || {
+                let mut windows = Vec::new();
+                for k in here.members() {
+                    windows.push(Window { k, word: this.word_of(lattice, k, number, scope)?, rest: None });
+                }
+                let bits_of: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.word.bits)).collect();
+                let mut left = this.over_points(&merge.points, &bits_of, BinaryOp::And, BinaryOp::Or);
+                let base = this.b.mul(number, bits);
+                if !whole {
+                    // The bits of the interval only.
+                    let (low, high) = (this.b.sub(begin, base), this.b.sub(end, base));
+                    let low = this.b.binary(BinaryOp::Max, low, zero);
+                    let missing = this.b.sub(bits, high);
+                    let missing = this.b.binary(BinaryOp::Max, missing, zero);
+                    let (low, missing) = (this.b.cast(WORD, low), this.b.cast(WORD, missing));
+                    let ones = this.word(u64::MAX);
+                    let (above, below) =
+                        (this.b.binary(BinaryOp::Shl, ones, low), this.b.binary(BinaryOp::Shr, ones, missing));
+                    let inside = this.b.binary(BinaryOp::And, above, below);
+                    left = this.b.binary(BinaryOp::And, left, inside);
+                }
+                let left = this.b.define("here", left);
+                let operands: Vec<(usize, Word)> = windows.iter().map(|window| (window.k, window.word)).collect();
+                if let Some(place) = this.lanes_append(var, body, lattice, scope) {
+                    return this.append_in_lanes(place, var, body, lattice, &operands, (number, left), scope);
+                }
+                let base = this.b.cast(WORD, base);
+                this.bit_by_bit(&merge, &windows, base, left, scope)
+            };
+            outcome = run();
+        });
+        outcome
+    }
+
+    /// The word of an iterator with a number, empty where its access is absent.
+    pub(super) fn word_of(
+        &mut self,
+        lattice: &Lattice,
+        k: usize,
+        number: ExprId,
+        scope: &Scope,
+    ) -> Result<Word, Diagnostic> {
+        let parent = self.parent_of(lattice, k, scope)?;
+        let iterator = &lattice.iterators[k];
+        let uncertain = scope.uncertain.get(&iterator.access).copied();
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let none = || Diagnostic::internal("a level that is tested has no words");
+        let Some(Uncertain { present, .. }) = uncertain else {
+            return code.word(&mut self.b, parent, number).ok_or_else(none);
+        };
+        let (empty, zero) = (Word::constant(&mut self.b, 0), self.b.int(0));
+        let (bits, first) = (self.b.declare("word", empty), self.b.declare("first", zero));
+        self.b.begin_block();
+        let word = code.word(&mut self.b, parent, number);
+        if let Some(word) = word {
+            self.b.assign(bits, word.bits);
+            self.b.assign(first, word.first);
+        }
+        let then = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::If { cond: present, then, otherwise: Vec::new() });
+        word.map(|_| Word { bits: self.b.var(bits), first: self.b.var(first) }).ok_or_else(none)
     }
 
     /// The values of operands combined as the lattice says: `both` within each point, `either` over all points.
@@ -218,7 +335,7 @@ impl Lowerer<'_> {
         let start = self.b.define(&format!("{name}_first"), at);
         let bits = self.b.declare(&format!("{name}_bits"), zero);
         let (head, so_far) = (self.b.var(operand.head), self.b.var(bits));
-        let shift = self.word(LOG_BITS as u64);
+        let shift = self.log_bits();
         let number = self.b.binary(BinaryOp::Shr, head, shift);
         let inside = self.b.compare(CompareOp::Eq, number, word);
         self.b.begin_block();
@@ -235,7 +352,7 @@ impl Lowerer<'_> {
             let position = self.b.declare(&name, start);
             Cursor { position, end: at, ..cursor }
         });
-        Window { k, bits: so_far, start, rest }
+        Window { k, word: Word { bits: so_far, first: start }, rest }
     }
 
     /// One coordinate of a word: what is done with those operands that have its bit.
@@ -247,11 +364,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let lattice = merge.lattice;
-        let one = self.word(1);
-        // Shifts are modulo the bits of a word.
         let place = self.b.cast(WORD, coordinate);
-        let bit = self.b.binary(BinaryOp::Shl, one, place);
-        let below = self.b.sub(bit, one);
         let mut inner = scope.clone();
         inner.coordinates.insert(merge.var, coordinate);
         let mut present = Vec::new();
@@ -260,17 +373,12 @@ impl Lowerer<'_> {
             let name = self.position_name(lattice, window.k);
             let certain = !merge.points.is_empty() && merge.points.iter().all(|point| point.has(window.k));
             if !certain {
-                let moved = self.b.binary(BinaryOp::Shr, window.bits, place);
-                let lowest = self.b.binary(BinaryOp::And, moved, one);
-                let has = self.b.compare(CompareOp::Eq, lowest, one);
+                let has = window.word.has(&mut self.b, place);
                 present.push((window.k, self.b.define(&format!("at_{name}"), has)));
             }
             let position = match window.rest {
                 None => {
-                    let before = self.b.binary(BinaryOp::And, window.bits, below);
-                    let before = self.b.unary(UnaryOp::CountOnes, before);
-                    let before = self.b.cast(INDEX, before);
-                    let position = self.b.add(window.start, before);
+                    let position = window.word.position(&mut self.b, place);
                     Position::One(self.b.define(&name, position))
                 }
                 Some(rest) => {
@@ -286,7 +394,7 @@ impl Lowerer<'_> {
         if is_large(lattice, merge.body) {
             inner.depth += 1;
             for (k, present) in present {
-                let uncertain = Uncertain { present, readable: false };
+                let uncertain = Uncertain { present, reading: Reading::Guarded };
                 inner.uncertain.insert(lattice.iterators[k].access.clone(), uncertain);
             }
             self.at_coordinate(merge.var, merge.body, &inner)?;
@@ -316,6 +424,11 @@ impl Lowerer<'_> {
 
     /// A constant of the type of words.
     fn word(&mut self, value: u64) -> ExprId {
-        self.b.constant(Const { ty: WORD, bits: value, imag: 0 })
+        Word::constant(&mut self.b, value)
+    }
+
+    /// Which power of two the bits of a word are.
+    fn log_bits(&mut self) -> ExprId {
+        self.word(BITS.trailing_zeros().into())
     }
 }
