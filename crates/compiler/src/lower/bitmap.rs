@@ -1,6 +1,5 @@
 //! Merges by words: 64 neighboring coordinates of each operand become the bits of a number, and the lattice becomes
-//! operations on these numbers. Levels that are tested store such words; those of other levels are made on the way, by cursors
-//! like those of other merges.
+//! operations on these numbers. Nothing is stored: the words are made on the way, by cursors like those of other merges.
 //!
 //! ```text
 //! a(i) = b(i) * c(i), all compressed
@@ -24,11 +23,7 @@
 //! coordinates has one bit for all positions of a coordinate, so that counting ones does not find them: a second cursor
 //! follows within the word.
 //!
-//! Where all operands store words, the loop is over these:
-//!
-//! ```text
-//!   for w in first .. last { left = bits of b & bits of c; while left != 0 { .. } }
-//! ```
+//! Where all operands store words, there is a simpler loop (`words.rs`).
 //!
 //! What it gains: coordinates that only one operand has cost an intersection no branch; what it costs: a pass over the
 //! coordinates of its own. It pays where words have several coordinates.
@@ -41,12 +36,11 @@ use lacunar_imp::{BinaryOp, CompareOp, ExprId, UnaryOp};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::schedule::Merge;
-use rustc_hash::FxHashMap;
 
 use super::merge::Cursor;
 use super::union::is_large;
 use super::{Counter, INDEX, Lowerer, Reading, Scope, Uncertain};
-use crate::iterate::lattice::{Lattice, Point, advances_by_words};
+use crate::iterate::lattice::{Lattice, Point};
 use crate::levels::{Position, Word};
 
 /// The type of a word.
@@ -62,22 +56,22 @@ struct Operand {
 }
 
 /// The coordinates that an operand has in the window of one word.
-struct Window {
-    k: usize,
-    word: Word,
+pub(super) struct Window {
+    pub k: usize,
+    pub word: Word,
     /// Where coordinates repeat: the positions that are left.
-    rest: Option<Cursor>,
+    pub rest: Option<Cursor>,
 }
 
 /// The merge of a loop.
-struct WordMerge<'a> {
-    var: VarId,
-    body: &'a Stmt,
-    lattice: &'a Lattice,
+pub(super) struct WordMerge<'a> {
+    pub var: VarId,
+    pub body: &'a Stmt,
+    pub lattice: &'a Lattice,
     /// The smallest sets of operands at which there is something to do; none where there is at every coordinate.
-    points: Vec<Point>,
+    pub points: Vec<Point>,
     /// Every operand.
-    here: Point,
+    pub here: Point,
 }
 
 impl Lowerer<'_> {
@@ -116,8 +110,7 @@ impl Lowerer<'_> {
         if lattice.visits_all() {
             return self.all_words(&merge, &operands, scope);
         }
-        let smallest = |point: &&Point| !loops.iter().any(|other| other != *point && point.contains(*other));
-        merge.points = loops.iter().filter(smallest).copied().collect();
+        merge.points = smallest(loops);
         self.next_words(&merge, &operands, scope)
     }
 
@@ -183,7 +176,7 @@ impl Lowerer<'_> {
     }
 
     /// The coordinates of a word whose bits are set, lowest first. The word's first is `base`.
-    fn bit_by_bit(
+    pub(super) fn bit_by_bit(
         &mut self,
         merge: &WordMerge<'_>,
         windows: &[Window],
@@ -207,107 +200,8 @@ impl Lowerer<'_> {
         outcome
     }
 
-    /// Whether all iterators that a loop advances store words.
-    pub(super) fn stores_words(&self, lattice: &Lattice, loops: &[Point]) -> bool {
-        let all = Point(loops.iter().fold(0, |all, point| all | point.0));
-        let stored = |k: usize| advances_by_words(self.kernel, &lattice.iterators[k]);
-        all != Point::ALL && !loops.contains(&Point::ALL) && all.members().all(stored)
-    }
-
-    /// The loop over the words of operands that store them.
-    pub(super) fn stored_words(
-        &mut self,
-        var: VarId,
-        body: &Stmt,
-        lattice: &Lattice,
-        loops: &[Point],
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
-        let here = Point(loops.iter().fold(0, |all, point| all | point.0));
-        let smallest = |point: &&Point| !loops.iter().any(|other| other != *point && point.contains(*other));
-        let points: Vec<Point> = loops.iter().filter(smallest).copied().collect();
-        let mut lengths = FxHashMap::default();
-        for k in here.members() {
-            let (begin, end) = self.bounds(lattice, k, scope)?;
-            lengths.insert(k, self.b.sub(end, begin));
-        }
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
-        let merge = WordMerge { var, body, lattice, points, here };
-        let interval = self.dense_bounds(var, scope)?;
-        let (begin, end) = interval;
-        let whole = scope.confined.get(&var).is_none() && end == self.size(var);
-        let (bits, round, zero) = (self.b.int(BITS), self.b.int(BITS - 1), self.b.int(0));
-        // Nothing is visited where the end is before the beginning, which is not negative.
-        let first = self.b.binary(BinaryOp::Div, begin, bits);
-        let last = self.b.add(end, round);
-        let last = self.b.binary(BinaryOp::Div, last, bits);
-        let mut outcome = Ok(());
-        self.in_for("number", first, last, |this, number| {
-            let mut run = || {
-                let mut windows = Vec::new();
-                for k in here.members() {
-                    windows.push(Window { k, word: this.word_of(lattice, k, number, scope)?, rest: None });
-                }
-                let bits_of: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.word.bits)).collect();
-                let mut left = this.over_points(&merge.points, &bits_of, BinaryOp::And, BinaryOp::Or);
-                let base = this.b.mul(number, bits);
-                if !whole {
-                    // The bits of the interval only.
-                    let (low, high) = (this.b.sub(begin, base), this.b.sub(end, base));
-                    let low = this.b.binary(BinaryOp::Max, low, zero);
-                    let missing = this.b.sub(bits, high);
-                    let missing = this.b.binary(BinaryOp::Max, missing, zero);
-                    let (low, missing) = (this.b.cast(WORD, low), this.b.cast(WORD, missing));
-                    let ones = this.word(u64::MAX);
-                    let (above, below) =
-                        (this.b.binary(BinaryOp::Shl, ones, low), this.b.binary(BinaryOp::Shr, ones, missing));
-                    let inside = this.b.binary(BinaryOp::And, above, below);
-                    left = this.b.binary(BinaryOp::And, left, inside);
-                }
-                let left = this.b.define("here", left);
-                let operands: Vec<(usize, Word)> = windows.iter().map(|window| (window.k, window.word)).collect();
-                if let Some(place) = this.lanes_append(var, body, lattice, scope) {
-                    return this.append_in_lanes(place, var, body, lattice, &operands, (number, left), scope);
-                }
-                let base = this.b.cast(WORD, base);
-                this.bit_by_bit(&merge, &windows, base, left, scope)
-            };
-            outcome = run();
-        });
-        outcome
-    }
-
-    /// The word of an iterator with a number, empty where its access is absent.
-    pub(super) fn word_of(
-        &mut self,
-        lattice: &Lattice,
-        k: usize,
-        number: ExprId,
-        scope: &Scope,
-    ) -> Result<Word, Diagnostic> {
-        let parent = self.parent_of(lattice, k, scope)?;
-        let iterator = &lattice.iterators[k];
-        let uncertain = scope.uncertain.get(&iterator.access).copied();
-        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
-        let none = || Diagnostic::internal("a level that is tested has no words");
-        let Some(Uncertain { present, .. }) = uncertain else {
-            return code.word(&mut self.b, parent, number).ok_or_else(none);
-        };
-        let (empty, zero) = (Word::constant(&mut self.b, 0), self.b.int(0));
-        let (bits, first) = (self.b.declare("word", empty), self.b.declare("first", zero));
-        self.b.begin_block();
-        let word = code.word(&mut self.b, parent, number);
-        if let Some(word) = word {
-            self.b.assign(bits, word.bits);
-            self.b.assign(first, word.first);
-        }
-        let then = self.b.end_block();
-        self.b.push(lacunar_imp::Stmt::If { cond: present, then, otherwise: Vec::new() });
-        word.map(|_| Word { bits: self.b.var(bits), first: self.b.var(first) }).ok_or_else(none)
-    }
-
     /// The values of operands combined as the lattice says: `both` within each point, `either` over all points.
-    fn over_points(
+    pub(super) fn over_points(
         &mut self,
         points: &[Point],
         values: &[(usize, ExprId)],
@@ -431,4 +325,10 @@ impl Lowerer<'_> {
     fn log_bits(&mut self) -> ExprId {
         self.word(BITS.trailing_zeros().into())
     }
+}
+
+/// The points that contain no other.
+pub(super) fn smallest(points: &[Point]) -> Vec<Point> {
+    let smallest = |point: &&Point| !points.iter().any(|other| other != *point && point.contains(*other));
+    points.iter().filter(smallest).copied().collect()
 }

@@ -25,9 +25,10 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
-use lacunar_notation::{AssignOp, VarId};
+use lacunar_notation::{AssignOp, TensorId, VarId};
 
 use super::assemble::Group;
+use super::bitmap::{WordMerge, smallest};
 use super::{Lowerer, Reading, Scope, Uncertain};
 use crate::algebra::rests;
 use crate::iterate::iterators::{AccessKey, Mode};
@@ -83,28 +84,25 @@ impl Lowerer<'_> {
     }
 
     /// The group of the result that a loop over stored words can append to in lanes, if it can.
-    pub(super) fn lanes_append(&self, var: VarId, body: &Stmt, lattice: &Lattice, scope: &Scope) -> Option<usize> {
+    pub(super) fn lanes_append(&self, merge: &WordMerge<'_>, scope: &Scope) -> Option<usize> {
         let appended = self.appended.as_ref()?;
         let place = appended.groups.len().checked_sub(1)?;
         let Group { head, last, .. } = appended.groups[place];
-        let Stmt::Assign(Assign { lhs, op: AssignOp::Set, .. }) = body else { return None };
+        let Stmt::Assign(assign @ Assign { lhs, op: AssignOp::Set, .. }) = merge.body else { return None };
         let innermost = head == last && last + 1 == appended.access.vars.len();
-        let here = innermost && lhs.tensor == appended.access.tensor && self.level_var(&appended.access, last) == var;
-        let Stmt::Assign(assign) = body else { return None };
-        let advanced = lattice.iterators.iter().all(|iterator| iterator.mode == Mode::Coiterate);
-        let lanes = self.loop_kind(var, scope) == LoopKind::Vector(0) && scope.whole_blocks.is_empty();
-        (here && advanced && lanes && rests(&self.kernel.tensors, assign) && self.reads_tested(body, lattice, scope))
-            .then_some(place)
+        let here = lhs.tensor == appended.access.tensor && self.level_var(&appended.access, last) == merge.var;
+        let advanced = merge.lattice.iterators.iter().all(|iterator| iterator.mode == Mode::Coiterate);
+        let lanes = self.loop_kind(merge.var, scope) == LoopKind::Vector(0) && scope.whole_blocks.is_empty();
+        let rests = rests(&self.kernel.tensors, assign);
+        let can = innermost && here && advanced && lanes && rests;
+        (can && self.reads_tested(merge.body, merge.lattice, scope)).then_some(place)
     }
 
     /// The coordinates of a word whose bits in `here` are set: to the result, in lanes.
-    #[expect(clippy::too_many_arguments, reason = "a word of a loop is described by all of these")]
     pub(super) fn append_in_lanes(
         &mut self,
         place: usize,
-        var: VarId,
-        body: &Stmt,
-        lattice: &Lattice,
+        merge: &WordMerge<'_>,
         operands: &[(usize, Word)],
         (number, here): (ExprId, ExprId),
         scope: &Scope,
@@ -119,50 +117,59 @@ impl Lowerer<'_> {
         let first = self.b.define("slot", first);
         let parent = self.position(&access, group.head.checked_sub(1), scope)?.first();
         let slot = Slot { parent, position: first, fixed: self.is_fixed(&access, group) };
-        let assembles = self.phase.assembles();
         let code = &self.tensors[access.tensor.index()].levels[group.head];
-        let by_words = code.takes_words();
-        if assembles && by_words {
+        let one_by_one = self.phase.assembles() && !code.takes_words();
+        if self.phase.assembles() {
             code.append_word(&mut self.b, slot, number, here);
         }
         let (zero, bits) = (self.b.int(0), self.b.int(Word::BITS));
         let base = self.b.mul(number, bits);
         let mut outcome = Ok(());
-        let values = self.tensors[access.tensor.index()].values.is_some();
-        if values || !by_words {
+        if one_by_one || self.tensors[access.tensor.index()].values.is_some() {
             self.in_for_kind("lane", zero, bits, LoopKind::Vector(0), |this, lane| {
-                let position = Word { bits: here, first };
-                let lane_place = this.b.cast(Word::TYPE, lane);
-                let position = position.position(&mut this.b, lane_place);
-                let slot = Slot { position, ..slot };
-                let mut run = || {
-                    let coordinate = this.b.add(base, lane);
-                    let mut inner = scope.clone();
-                    inner.depth += 1;
-                    inner.coordinates.insert(var, coordinate);
-                    let present = this.bind_tested(lattice, operands, lane_place, &mut inner);
-                    this.read_tested(body, lattice, &present, true, &mut inner)?;
-                    let cond = Word::bit(&mut this.b, here, lane_place);
-                    this.b.begin_block();
-                    this.slot = Some(position);
-                    let all = Point(operands.iter().fold(0, |all, (k, _)| all | 1 << k));
-                    let residual = lattice.residual(this.kernel, body, all);
-                    let written = residual.map_or(Ok(None), |residual| this.stmt(&residual, &inner));
-                    this.slot = None;
-                    if assembles && !by_words {
-                        let code = &this.tensors[access.tensor.index()].levels[group.head];
-                        code.append_coordinate(&mut this.b, slot, coordinate);
-                    }
-                    let then = this.b.end_block();
-                    this.b.push(lacunar_imp::Stmt::If { cond, then, otherwise: Vec::new() });
-                    // Something is there at every coordinate whose bit is set.
-                    written.map(|_| ())
-                };
-                outcome = run();
+                let mut inner = scope.clone();
+                inner.depth += 1;
+                let coordinate = this.b.add(base, lane);
+                inner.coordinates.insert(merge.var, coordinate);
+                let word = Word { bits: here, first };
+                let level = one_by_one.then_some((access.tensor, group.head));
+                outcome = this.append_lane(merge, operands, (word, lane), (level, slot), inner);
             });
         }
         let next = self.b.add(first, count);
         self.b.assign(group.counter, next);
+        outcome
+    }
+
+    /// One lane of those that append: the value at a coordinate of `word`, the result's, and the coordinate, if its level takes
+    /// them one by one.
+    fn append_lane(
+        &mut self,
+        merge: &WordMerge<'_>,
+        operands: &[(usize, Word)],
+        (word, lane): (Word, ExprId),
+        (level, slot): (Option<(TensorId, usize)>, Slot),
+        mut scope: Scope,
+    ) -> Result<(), Diagnostic> {
+        let place = self.b.cast(Word::TYPE, lane);
+        let position = word.position(&mut self.b, place);
+        let present = self.bind_tested(merge.lattice, operands, place, &mut scope);
+        self.read_tested(merge.body, merge.lattice, &present, true, &mut scope)?;
+        let all = Point(operands.iter().fold(0, |all, (k, _)| all | 1 << k));
+        let Some(residual) = merge.lattice.residual(self.kernel, merge.body, all) else { return Ok(()) };
+        let cond = word.has(&mut self.b, place);
+        self.b.begin_block();
+        self.slot = Some(position);
+        // Something is there at every coordinate whose bit is set, so that it does not say where.
+        let outcome = self.stmt(&residual, &scope).map(|_| ());
+        self.slot = None;
+        if let Some((tensor, level)) = level {
+            let coordinate = scope.coordinates[&merge.var];
+            let code = &self.tensors[tensor.index()].levels[level];
+            code.append_coordinate(&mut self.b, Slot { position, ..slot }, coordinate);
+        }
+        let then = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::If { cond, then, otherwise: Vec::new() });
         outcome
     }
 
@@ -189,9 +196,8 @@ impl Lowerer<'_> {
         if lattice.is_full() {
             return None;
         }
-        let smallest = |point: &&Point| !lattice.points.iter().any(|other| other != *point && point.contains(*other));
         let mut some = None;
-        for point in lattice.points.iter().filter(smallest) {
+        for point in smallest(&lattice.points) {
             let members = present.iter().filter(|(k, _)| point.has(*k)).map(|(_, has)| *has);
             let all = members.reduce(|a, b| self.b.and(a, b));
             some = match (some, all) {

@@ -30,6 +30,7 @@ mod shared;
 mod space;
 mod union;
 mod values;
+mod words;
 mod workspace;
 
 use lacunar_base::Diagnostic;
