@@ -133,6 +133,8 @@ pub struct Capabilities {
     pub locate: bool,
     /// The position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
     pub search: bool,
+    /// Whether a coordinate is stored, and its position, are computed without a search, for every coordinate of the dimension.
+    pub test: bool,
     /// A result can be assembled by appending coordinates in order.
     pub append: bool,
     /// A result can be assembled by writing coordinates in any order.
@@ -151,6 +153,7 @@ impl Capabilities {
         iterate_positions: false,
         locate: false,
         search: false,
+        test: false,
         append: false,
         insert: false,
     };
@@ -179,6 +182,7 @@ static DENSE: LevelInfo = LevelInfo {
         iterate_positions: false,
         locate: true,
         search: false,
+        test: false,
         append: false,
         insert: true,
     },
@@ -203,6 +207,7 @@ static COMPRESSED: LevelInfo = LevelInfo {
         iterate_positions: true,
         locate: false,
         search: true,
+        test: false,
         append: true,
         insert: false,
     },
@@ -227,6 +232,7 @@ static SINGLETON: LevelInfo = LevelInfo {
         iterate_positions: true,
         locate: false,
         search: false,
+        test: false,
         append: true,
         insert: false,
     },
