@@ -24,6 +24,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::array::{Array, Plain};
+use crate::buffer::Number;
 use crate::error::AllocError;
 use crate::parallel;
 use crate::runs::{Runs, walk};
@@ -100,24 +101,24 @@ pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
 }
 
 impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
-    /// Calls `entry(position, bin, key, value)` for the entries of a range of positions.
+    /// Calls `entry(bin, key, value)` for the entries of a range of positions.
     #[inline(always)]
-    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, usize, K, V)) {
-        let share = self.innermost;
+    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, K, V)) {
+        let (share, stored) = (self.innermost, self.runs.stored());
         walk(self.runs, positions, |parent, run| {
             let (bin, key) = self.parents.at(parent);
             let bin = |coordinate: u64| bin.wrapping_add(share.bin(coordinate)) as usize;
             if R::STORED && !self.padded && share.key == K::ZERO {
-                // The way of most: runs are short often, so nothing is prepared for one that an entry can do without.
+                // Runs are short often, so nothing is prepared for one that an entry can do without.
                 for position in run {
-                    entry(position, bin(self.runs.stored(position)), key, self.values[position]);
+                    entry(bin(stored[position].get()), key, self.values[position]);
                 }
                 return;
             }
             let coordinates = self.runs.coordinates(parent, run.clone());
-            for ((coordinate, &value), position) in coordinates.zip(&self.values[run.clone()]).zip(run) {
+            for (coordinate, &value) in coordinates.zip(&self.values[run]) {
                 if !self.padded || value != V::default() {
-                    entry(position, bin(coordinate), key.plus(share.key(coordinate)), value);
+                    entry(bin(coordinate), key.plus(share.key(coordinate)), value);
                 }
             }
         });
@@ -136,7 +137,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
             let share = self.innermost;
             self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin(coordinate) as usize));
         } else {
-            self.each(positions, |_, bin, _, _| count(bin));
+            self.each(positions, |bin, _, _| count(bin));
         }
     }
 
@@ -146,7 +147,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
     /// `next` are the next places of the bins from `first` on: starts of ranges of the target that are as long as
     /// [`Self::count`] counts for these positions, and that nobody else touches.
     unsafe fn put(&self, positions: Range<usize>, first: usize, next: &mut [u32], (keys, values): (*mut K, *mut V)) {
-        self.each(positions, |_, bin, key, value| {
+        self.each(positions, |bin, key, value| {
             if let Some(next) = next.get_mut(bin.wrapping_sub(first)) {
                 let place = *next as usize;
                 *next += 1;
@@ -169,10 +170,14 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
     /// # Safety
     /// As for [`Self::put`], where `next` are those of all bins, of which each entry of the source has one.
     unsafe fn put_separate(&self, positions: Range<usize>, next: &mut [u32], (keys, values): (*mut K, *mut V)) {
-        let (share, runs, from) = (self.innermost, self.runs, &self.values[..positions.end]);
+        let (share, runs) = (self.innermost, self.runs);
+        let (stored, from) = (&runs.stored()[..positions.end], &self.values[..positions.end]);
         let next = next.as_mut_ptr();
         // SAFETY: each position has a coordinate, and that a bin, by the caller's promise.
-        let next_of = |position: usize| unsafe { next.add(share.bin(runs.stored_unchecked(position)) as usize) };
+        let next_of = |position: usize| unsafe {
+            let coordinate = stored.get_unchecked(position).get();
+            next.add(share.bin(coordinate) as usize)
+        };
         let put = |position: usize, key: K| {
             // SAFETY: by the caller's promise, the place is in the target, and nobody else's.
             unsafe {

@@ -16,8 +16,6 @@
 //! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing); Amble and Knuth,
 //! *Ordered Hash Tables* (The Computer Journal 17, 1974).
 
-use std::collections::HashSet;
-
 use lacunar_formats::{Capabilities, IndexWidth, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
@@ -324,28 +322,70 @@ fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Optio
     if !capacity.is_power_of_two() {
         return Some(wrong(first, "the length of a table is not a power of two"));
     }
-    let mut seen = HashSet::new();
-    let mut used = 0;
-    for at in table {
-        let coordinate = crd.get(at as usize);
+    let at = |offset: u64| first + (offset & (capacity - 1));
+    let Some(free) = (0..capacity).find(|&offset| crd.get(at(offset) as usize) == none) else {
+        return Some(wrong(first, "a table is more than half full"));
+    };
+    // From there on, around the end: what is found without a free place before it is in one run, and so are two that are equal.
+    let (mut run, mut used) = (Vec::new(), 0);
+    for offset in free + 1..=free + capacity {
+        let coordinate = crd.get(at(offset) as usize);
         if coordinate == none {
+            run.sort_unstable();
+            if let Some(pair) = run.windows(2).find(|pair| pair[0] == pair[1]) {
+                let second = (0..offset).rev().find(|&offset| crd.get(at(offset) as usize) == pair[0]);
+                return Some(StorageError::Duplicate { level: place.level, place: at(second.unwrap_or_default()) });
+            }
+            run.clear();
             continue;
         }
         if coordinate >= size {
-            return Some(StorageError::OutOfRange { dimension: place.dimension(), entry: at, coordinate, size });
+            let (dimension, entry) = (place.dimension(), at(offset));
+            return Some(StorageError::OutOfRange { dimension, entry, coordinate, size });
         }
-        if !seen.insert(coordinate) {
-            return Some(StorageError::Duplicate { level: place.level, place: at });
+        let behind_its_slot = offset.wrapping_sub(slot(coordinate, capacity)) & (capacity - 1);
+        if behind_its_slot > run.len() as u64 {
+            return Some(wrong(at(offset), "a coordinate of a table is not found from its slot on"));
         }
+        run.push(coordinate);
         used += 1;
-        // No free place between the slot and the coordinate.
-        let mut from = slot(coordinate, capacity);
-        while first + from != at {
-            if crd.get((first + from) as usize) == none {
-                return Some(wrong(at, "a coordinate of a table is not found from its slot on"));
-            }
-            from = (from + 1) & (capacity - 1);
-        }
     }
     (2 * used > capacity).then(|| wrong(first, "a table is more than half full"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use lacunar_formats::{Format, Level};
+
+    use super::*;
+
+    #[test]
+    fn wrong_tables_are_refused() {
+        let format = Format::new(vec![Level::from_letter('h').unwrap()], vec![0]).unwrap();
+        let place = Place { format: &format, dims: &[100], level: 0 };
+        let none = u32::MAX;
+        let check = |crd: &[u32]| check_table(Indices::U32(crd), 0..crd.len() as u64, place);
+        let mut last = (0..100).filter(|&coordinate| slot(coordinate, 8) == 7).map(|coordinate| coordinate as u32);
+        let [a, b, c] = [(); 3].map(|()| last.next().unwrap());
+        let other = (0..100).find(|&coordinate| slot(coordinate, 8) == 1).unwrap() as u32;
+        let table = |used: &[(usize, u32)]| {
+            let mut table = [none; 8];
+            used.iter().for_each(|&(at, coordinate)| table[at] = coordinate);
+            table
+        };
+        // Around the end, in any order, and behind others.
+        for used in [&[(7, a), (0, b), (1, c)][..], &[(7, c), (0, a)], &[(7, a), (0, b), (1, c), (2, other)], &[]] {
+            assert_eq!(check(&table(used)), None, "{used:?}");
+        }
+        let reason = |used: &[(usize, u32)]| check(&table(used)).unwrap().to_string();
+        assert!(reason(&[(0, a)]).contains("from its slot on"));
+        assert!(reason(&[(7, a), (1, b)]).contains("from its slot on"));
+        assert!(reason(&[(7, a), (0, b), (1, c), (2, other), (3, other)]).contains("twice"));
+        assert_eq!(check(&table(&[(7, a), (0, a)])), Some(StorageError::Duplicate { level: 0, place: 0 }));
+        assert!(reason(&[(4, 100)]).contains("100"));
+        let full = (0..100u32).filter(|&coordinate| slot(u64::from(coordinate), 8) < 4);
+        assert!(check(&full.take(8).collect::<Vec<_>>()).is_some());
+        assert!(check(&[none; 3]).unwrap().to_string().contains("power of two"));
+    }
 }
