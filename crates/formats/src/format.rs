@@ -326,6 +326,13 @@ impl Format {
         }
     }
 
+    /// Whether what is stored tells the entries without their values, so that a tensor of type [`DType::Pattern`] can be.
+    ///
+    /// [`DType::Pattern`]: crate::DType::Pattern
+    pub fn tells_entries(&self) -> bool {
+        self.order() > 0 && !self.is_padded()
+    }
+
     /// The same with a compressed level in the place of each that is not plain.
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
