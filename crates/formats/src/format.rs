@@ -60,6 +60,8 @@ pub enum FormatError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A level of ranked slots that the map says nothing of, or ranked slots in a level of another kind.
+    Ranked(String),
     /// Text after a complete format.
     Trailing(String),
 }
@@ -77,6 +79,9 @@ impl fmt::Display for FormatError {
             }
             FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),
             FormatError::Width { reason, .. } => f.write_str(reason),
+            FormatError::Ranked(text) => {
+                write!(f, "a level that keeps ranks and a map's term `#0~64` go together, which `{text}` does not have at one place")
+            }
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
         }
     }
@@ -97,7 +102,7 @@ impl Format {
             let text = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             return Err(FormatError::ModeOrder(text));
         }
-        Ok(Format { mode_order, ..Format::natural(levels) })
+        Format { mode_order, ..Format::natural(levels) }.with_ranks_mapped()
     }
 
     /// A format whose levels store what a map says; 32-bit index arrays. A map that stores every dimension as it is gives the
@@ -114,9 +119,19 @@ impl Format {
         }
         match Map::new(terms.clone()) {
             Some(map) if map.terms().len() == levels.len() => {
-                Ok(Format { map: Some(Box::new(map)), ..Format::natural(levels) })
+                Format { map: Some(Box::new(map)), ..Format::natural(levels) }.with_ranks_mapped()
             }
             _ => Err(FormatError::ModeOrder(text())),
+        }
+    }
+
+    /// The format, if the levels that keep ranks are those of which the map says so.
+    fn with_ranks_mapped(self) -> Result<Format, FormatError> {
+        let mapped = self.map.as_ref().and_then(|map| map.ranked()).map(|ranked| ranked.level);
+        let fits = |(level, kept): (usize, &Level)| kept.kind.is_ranked() == (mapped == Some(level));
+        match self.levels.iter().enumerate().all(fits) {
+            true => Ok(self),
+            false => Err(FormatError::Ranked(self.letters())),
         }
     }
 
@@ -227,6 +242,19 @@ impl Format {
         Format::slots("dedp", terms)
     }
 
+    /// As [`Format::sell`], of rows that are sorted by their entries, the most first, in windows of so many.
+    ///
+    /// # Errors
+    /// A size is 0, or its level kinds are not part of this program.
+    pub fn sell_sorted(rows: u32, window: u32) -> Result<Format, FormatError> {
+        let slots = Term::RankedOrdinal(0, window);
+        let terms = vec![Term::Quotient(0, rows), slots, Term::Remainder(0, rows), Term::Whole(1)];
+        if rows == 0 || window == 0 {
+            return Err(FormatError::Arguments(format!("sell({rows},{window})")));
+        }
+        Format::slots("dndp", terms)
+    }
+
     fn slots(letters: &str, terms: Vec<Term>) -> Result<Format, FormatError> {
         let unknown = || FormatError::Unknown(letters.to_string());
         let levels: Option<Vec<Level>> = letters.chars().map(Level::from_letter).collect();
@@ -326,10 +354,25 @@ impl Format {
         }
     }
 
-    /// The same with a compressed level in the place of each that is not plain.
+    /// The same with a compressed level in the place of each that is not plain. Coordinates that are stored by their ranks are
+    /// ranks then.
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
-        Format { levels: levels.collect(), ..self.clone() }
+        let map = self.map.as_ref().map(|map| Box::new(map.of_ranks()));
+        Format { levels: levels.collect(), map, ..self.clone() }
+    }
+
+    /// The format of ranks: what is stored by ranks here is stored by coordinates.
+    ///
+    /// # Errors
+    /// Level kinds are not part of this program.
+    pub fn of_ranks(&self) -> Result<Format, FormatError> {
+        let Some((map, ranked)) = self.map().and_then(|map| Some((map, map.ranked()?))) else { return Ok(self.clone()) };
+        let slots = Level::from_letter('e').ok_or_else(|| FormatError::Unknown("e".to_string()))?;
+        let mut levels = self.levels.clone();
+        levels[ranked.level] = slots;
+        let map = Some(Box::new(map.of_ranks()));
+        Ok(Format { levels, map, ..self.clone() }.with_positions(ranked.level, self.positions(ranked.level)))
     }
 
     /// Whether the mode order is `0, 1, 2, ...`.
@@ -392,6 +435,10 @@ fn named_map(format: &Format, map: &Map) -> Option<String> {
         Some("ell".to_string())
     } else if Format::sell(rows).as_ref() == Ok(format) {
         Some(format!("sell({rows})"))
+    } else if let Some(window) = map.ranked().map(|ranked| ranked.window)
+        && Format::sell_sorted(rows, window).as_ref() == Ok(format)
+    {
+        Some(format!("sell({rows},{window})"))
     } else if Format::bcsr(rows, columns).as_ref() == Ok(format) {
         Some(format!("bcsr({rows},{columns})"))
     } else if Format::csb(rows).as_ref() == Ok(format) {
@@ -502,7 +549,10 @@ impl FromStr for FormatSpec {
                 FormatSpec::Exact(Format { widths: widths.into(), ..Format::natural(levels) })
             }
         };
-        with_modes(spec, modes)
+        match with_modes(spec, modes)? {
+            FormatSpec::Exact(format) => Ok(FormatSpec::Exact(format.with_ranks_mapped()?)),
+            open => Ok(open),
+        }
     }
 }
 
@@ -517,6 +567,7 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
         ("bcsr", &[size]) => Ok(FormatSpec::Exact(Format::bcsr(size, size)?)),
         ("bcsr", &[rows, columns]) => Ok(FormatSpec::Exact(Format::bcsr(rows, columns)?)),
         ("sell", &[rows]) => Ok(FormatSpec::Exact(Format::sell(rows)?)),
+        ("sell", &[rows, window]) => Ok(FormatSpec::Exact(Format::sell_sorted(rows, window)?)),
         ("csb", &[size]) => Ok(FormatSpec::Exact(Format::csb(size)?)),
         ("hicoo", &[size]) => Ok(FormatSpec::Hicoo(size)),
         ("bcsr" | "csb" | "hicoo" | "sell", _) => Err(wrong()),

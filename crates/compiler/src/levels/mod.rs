@@ -32,7 +32,7 @@ use linkme::distributed_slice;
 
 pub use lacunar_formats::Part;
 pub use list::List;
-pub use strided::Strided;
+pub use strided::{Parent, Strided, Through};
 
 /// How the code of a kind is made.
 pub struct LevelCoder {

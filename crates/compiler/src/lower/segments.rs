@@ -150,7 +150,8 @@ impl Lowerer<'_> {
                 for (&array, &(part, list)) in arrays.iter().zip(lists) {
                     match part.holds {
                         Holds::Positions if level > 0 => self.b.deposit(list, chunk, array, parents),
-                        Holds::Positions => {}
+                        // Results are not assembled by ranks.
+                        Holds::Positions | Holds::Ranking => {}
                         Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => {
                             self.b.deposit(list, chunk, array, count)
                         }
