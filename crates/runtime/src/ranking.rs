@@ -31,6 +31,37 @@ use crate::parallel::{self, GRAIN};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
+impl Tensor {
+    /// The tensor of a dimension's ranks: what is stored of the coordinate of rank `k` is that of coordinate `k` there. The same
+    /// tensor, where no dimension is stored by ranks.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 1.0, 2.0, 3.0]);
+    /// let sorted = Tensor::from_dense(vec![2, 2], entries, &Format::sell_sorted(2, 2).unwrap()).unwrap();
+    /// let rows = sorted.by_ranks().unwrap();
+    /// assert_eq!(rows.format(), &Format::sell(2).unwrap());
+    /// assert_eq!(rows.to_dense::<f64>().unwrap(), [2.0, 3.0, 0.0, 1.0]);
+    /// ```
+    pub fn by_ranks(&self) -> Result<Tensor, StorageError> {
+        let same = self.try_clone()?;
+        let Some((ranked, _)) = of(self) else { return Ok(same) };
+        let format = self.format().of_ranks().map_err(|_| unknown())?;
+        let (dims, _, mut levels, values) = same.into_parts();
+        if let Some(level) = levels.get_mut(ranked.level) {
+            let slots = std::mem::replace(level, LevelStorage::dense(0));
+            let (kind, size) = (format.levels()[ranked.level].kind, slots.size());
+            let arrays = slots.into_arrays().into_iter().take(kind.info().parts.len()).collect();
+            *level = LevelStorage::new(kind, size, arrays);
+        }
+        Ok(Tensor::assemble(dims, format, levels, values).filled(self.fill()))
+    }
+}
+
 /// How a tensor is ranked, and the coordinate of each rank; `None` if no dimension of it is stored by ranks.
 pub fn of(tensor: &Tensor) -> Option<(Ranked, Indices<'_>)> {
     let ranked = tensor.format().map()?.ranked()?;

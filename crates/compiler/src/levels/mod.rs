@@ -27,7 +27,7 @@ automod::dir!("src/levels");
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind};
-use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
 pub use lacunar_formats::Part;
@@ -243,6 +243,19 @@ pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segmen
     let (edges, behind) = (b.add(segments, one), b.add(position, one));
     let next = b.lower_bound(pos, zero, edges, behind);
     b.sub(next, one)
+}
+
+/// Whether an interval of one position at most has one. Where it ends at `begin + i64(c)`, that is `c`.
+pub(crate) fn has_one(b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
+    let function = b.function();
+    if let Expr::Binary(BinaryOp::Add, first, count) = function.exprs[end]
+        && let Expr::Cast(_, present) = function.exprs[count]
+        && first == begin
+        && function.type_of(present) == DType::Bool
+    {
+        return present;
+    }
+    b.compare(CompareOp::Lt, begin, end)
 }
 
 /// The number in an index array that is no coordinate, as kernels load it: the largest of its type.

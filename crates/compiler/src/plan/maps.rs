@@ -172,11 +172,18 @@ fn is_linear(expr: &Expr, access: &Access) -> bool {
     }
 }
 
-/// A stored value, or the sum of it over places, in another type.
+/// A stored value, or the sum of it over places of which one at most holds it, in another type: what is summed up is converted, so
+/// that the sum can become one with others.
 fn in_sum(stored: Expr, dtype: DType) -> Expr {
-    match stored.kind {
-        ExprKind::Cast(sum) if sum.dtype == dtype && matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
-        kind => Expr { kind, ..stored }.cast(dtype),
+    let sum = match stored.kind {
+        ExprKind::Cast(sum) if matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
+        kind => Expr { kind, ..stored },
+    };
+    match sum.kind {
+        ExprKind::Reduce(op, vars, held) if dtype.arithmetic() == dtype => {
+            Expr { kind: ExprKind::Reduce(op, vars, Box::new(held.cast(dtype))), dtype, ..sum }
+        }
+        kind => Expr { kind, ..sum }.cast(dtype),
     }
 }
 
