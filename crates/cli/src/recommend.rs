@@ -56,6 +56,8 @@ const LOOP: u64 = 24;
 const SAVING: f64 = 0.1;
 /// How many times as many bytes as csr a candidate may have.
 const FAR: u64 = 2;
+/// The places that names of formats take at least.
+const SHORT: usize = 11;
 /// Runs of a measured product, and how long they may take together, in seconds.
 const RUNS: usize = 30;
 const LONG: f64 = 0.5;
@@ -85,7 +87,7 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
         let arguments = sorted.map_or_else(|| SLICE.to_string(), |window| format!("{SLICE},{window}"));
         candidate(&format!("sell({arguments})"), bytes, slices, &why)
     };
-    found.push(of_slots(count_slots(&lengths), None));
+    let unsorted = of_slots(count_slots(&lengths), None);
     let mut sorted: Vec<Candidate> = Vec::new();
     for window in WINDOWS {
         // Rows that are sorted in small windows are sorted sooner in large ones.
@@ -93,7 +95,9 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
         sorted.push(of_slots(count_slots(&lengths), Some(window)));
     }
     let least = sorted.iter().map(|one| one.cost).min().unwrap_or(0);
-    found.extend(sorted.into_iter().find(|one| one.cost as f64 <= least as f64 * (1.0 + HARDLY)));
+    let sorted = sorted.into_iter().find(|one| one.cost as f64 <= least as f64 * (1.0 + HARDLY));
+    found.extend(sorted.filter(|sorted| sorted.cost < unsorted.cost));
+    found.push(unsorted);
     let diagonals = count_diagonals(starts, crd, rows, columns);
     let places = diagonals.saturating_mul(rows);
     let why = format!("{diagonals} diagonals, {:.0}% full", 100.0 * nnz as f64 / places.max(1) as f64);
@@ -145,10 +149,11 @@ pub fn text(found: &[Candidate]) -> Vec<String> {
         _ => String::new(),
     };
     let mut lines = vec![format!("recommended {}: {}{against}", best.format, best.why)];
+    let width = found.iter().map(|one| one.format.len()).fold(SHORT, usize::max);
     for one in found.iter().filter(|one| one.spmv_ms.is_some()) {
         let time = one.spmv_ms.unwrap_or_default();
         lines.push(format!(
-            "{:<11} {:.4} ms for y(i) = A(i,j) * x(j), {}, {}",
+            "{:<width$} {:.4} ms for y(i) = A(i,j) * x(j), {}, {}",
             one.format,
             time,
             bytes_text(one.bytes),
