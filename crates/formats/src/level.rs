@@ -137,6 +137,8 @@ pub struct Capabilities {
     pub locate: bool,
     /// The position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
     pub search: bool,
+    /// Whether a coordinate is stored, and its position, are computed without a search, for every coordinate of the dimension.
+    pub test: bool,
     /// A result can be assembled by appending coordinates in order.
     pub append: bool,
     /// A result can be assembled by writing coordinates in any order.
@@ -155,6 +157,7 @@ impl Capabilities {
         iterate_positions: false,
         locate: false,
         search: false,
+        test: false,
         append: false,
         insert: false,
     };
@@ -183,6 +186,7 @@ static DENSE: LevelInfo = LevelInfo {
         iterate_positions: false,
         locate: true,
         search: false,
+        test: false,
         append: false,
         insert: true,
     },
@@ -207,6 +211,7 @@ static COMPRESSED: LevelInfo = LevelInfo {
         iterate_positions: true,
         locate: false,
         search: true,
+        test: false,
         append: true,
         insert: false,
     },
@@ -231,6 +236,7 @@ static SINGLETON: LevelInfo = LevelInfo {
         iterate_positions: true,
         locate: false,
         search: false,
+        test: false,
         append: true,
         insert: false,
     },

@@ -18,6 +18,7 @@
 mod lanes;
 mod memory;
 mod plan;
+mod words;
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
@@ -52,6 +53,8 @@ struct VectorLoop<'ctx, 'p> {
     branched: bool,
     /// Whether the loop ends before some lanes.
     cut: bool,
+    /// The word whose bits the mask is, as far as the loop goes.
+    bits: Option<ExprId>,
     /// By variable that the body declares.
     lanes: Vec<(VarId, Lanes<'ctx>)>,
     /// By reduction of the plan: where its sums in this copy are.
@@ -67,14 +70,16 @@ impl<'ctx> Emitter<'ctx, '_> {
         width: u32,
         body: &Block,
     ) -> Result<bool, LlvmError> {
-        let Some(plan) = Plan::of(self.source, counter, body) else { return Ok(false) };
+        let Some(mut plan) = Plan::of(self.source, counter, body) else { return Ok(false) };
         if self.source.strict && !plan.reductions.is_empty() || plan.branches && !self.vectors.masked {
             return Ok(false);
         }
         let bytes = if plan.gathers { self.vectors.bytes.min(GATHER_BYTES) } else { self.vectors.bytes };
         let width = if width == 0 { (bytes / plan.widest.max(1)) as u32 } else { width };
         let width = width.clamp(2, 64).next_power_of_two();
-        let known = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
+        let first = begin.get_sign_extended_constant();
+        plan.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
+        let known = first.zip(end.get_sign_extended_constant());
         match known.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
             Some((_, count)) if count <= 0 => {}
             Some((begin, count)) if count <= STRAIGHT * i64::from(width) => {
@@ -255,7 +260,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         // Invariant expressions and the first lane's indices are evaluated as scalars.
         self.frame.places[plan.counter.index()] = Some(Place::Value(Value::Int(counter)));
         let cut = mask.is_some();
-        let mut state = VectorLoop { plan, width, counter, mask, branched: false, cut, lanes: Vec::new(), sums };
+        let mut state =
+            VectorLoop { plan, width, counter, mask, branched: false, cut, bits: None, lanes: Vec::new(), sums };
         self.vector_block(&mut state, body)
     }
 
@@ -316,8 +322,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.store_lanes(state, array, index, value)
             }
             Stmt::If { cond, ref then, ref otherwise } => {
+                let word = self.word_of_lanes(state, cond).filter(|_| !state.branched);
                 let cond = self.lanes(state, cond)?;
                 let cond = self.spread(cond, lacunar_formats::DType::Bool, state.width)?;
+                let tested = std::mem::replace(&mut state.bits, word);
                 let (outer, branched) = (state.mask, std::mem::replace(&mut state.branched, true));
                 let opposite = self.builder.build_not(cond, "")?;
                 for (block, cond) in [(then, cond), (otherwise, opposite)] {
@@ -326,8 +334,9 @@ impl<'ctx> Emitter<'ctx, '_> {
                         None => cond,
                     });
                     self.vector_block(state, block)?;
+                    state.bits = None;
                 }
-                (state.mask, state.branched) = (outer, branched);
+                (state.mask, state.branched, state.bits) = (outer, branched, tested);
                 Ok(())
             }
             Stmt::For { var, begin, end, ref body, .. } => {

@@ -32,13 +32,15 @@
 //! point `{}`, and a dense operand never adds an iterator to a product.
 
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::provenance::{Relation, Tag};
+use lacunar_notation::schedule::Unit;
 use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
 use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
 use super::residual::residual;
 use super::space::replaced_by;
 use crate::algebra::{Meet, meet, rests};
-use crate::levels::has_code;
+use crate::levels::{has_code, is_tested};
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,20 +99,8 @@ impl Lattice {
         }
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
-        // A workspace with marks tells at once whether it has a coordinate that another operand has.
         let mut iterators = iterators;
-        for k in 0..iterators.len() {
-            let marked = kernel.tensors[iterators[k].access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
-            let led = |point: &Point| {
-                point.members().any(|other| {
-                    let role = kernel.tensors[iterators[other].access.tensor].role;
-                    iterators[other].mode == Mode::Coiterate && role != Role::Workspace(WorkspaceKind::Marked)
-                })
-            };
-            if marked && points.iter().all(led) {
-                iterators[k].mode = Mode::Search;
-            }
-        }
+        search_tested(kernel, var, &mut iterators, &points);
         if let ([only], true) = (iterators.as_mut_slice(), points == [Point(1)])
             && can_be_unordered(kernel, body, var, only)
         {
@@ -144,6 +134,58 @@ impl Lattice {
     }
 }
 
+/// What tells at once whether it has a coordinate, a workspace with marks or a level that is tested, is not advanced where others
+/// lead, or where every coordinate is looked at: because something is done at all of them, or in vector lanes.
+///
+/// ```text
+/// a(i) = b(i) * c(i)     b: compressed, c: bitmap     for p in positions of b { i = crd[p]; if bit i of c .. }
+/// a(i) = b(i) + c(i)     a: dense, c: bitmap, lanes   for i in lanes { .. if bit i of c .. }
+/// ```
+fn search_tested(kernel: &Kernel, var: VarId, iterators: &mut [Iterator], points: &[Point]) {
+    let marked = |it: &Iterator| kernel.tensors[it.access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
+    let tested = |it: &Iterator| advances_by_words(kernel, it);
+    let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
+    for k in 0..iterators.len() {
+        let follows = marked(&iterators[k]) || tested(&iterators[k]);
+        let leads = |it: &Iterator| advanced(it) && !marked(it) && (marked(&iterators[k]) || !tested(it));
+        let led = |point: &Point| point.members().any(|other| leads(&iterators[other]));
+        if follows && points.iter().all(led) {
+            iterators[k].mode = Mode::Search;
+        }
+    }
+    let all_tested = iterators.iter().filter(|it| advanced(it)).all(tested);
+    if all_tested && (points.contains(&Point::ALL) || runs_in_lanes(kernel, var)) {
+        iterators.iter_mut().filter(|it| it.mode == Mode::Coiterate).for_each(|it| it.mode = Mode::Search);
+    }
+}
+
+/// Whether an iterator can be advanced by words of 64 coordinates, and tested for each of them.
+pub(crate) fn advances_by_words(kernel: &Kernel, it: &Iterator) -> bool {
+    let tensor = &kernel.tensors[it.access.tensor];
+    let by_positions = kernel.provenance.relations.iter().any(|relation| matches!(relation, Relation::Pos { .. }));
+    let again =
+        (0..it.level).any(|above| level_var(kernel, &it.access, above) == level_var(kernel, &it.access, it.level));
+    !matches!(tensor.role, Role::Workspace(_)) && is_tested(tensor.format.levels()[it.level]) && !by_positions && !again
+}
+
+/// Whether the loops over a variable, none of which appends to a result, run in vector lanes.
+fn runs_in_lanes(kernel: &Kernel, var: VarId) -> bool {
+    let lanes = |(leaf, tag): &(VarId, Tag)| {
+        matches!(tag, Tag::Parallel(Unit::CpuVector, _)) && kernel.provenance.originals(*leaf).contains(&var)
+    };
+    kernel.provenance.tags.iter().any(lanes) && !appends(kernel, &kernel.stmt, var)
+}
+
+/// Whether a statement appends coordinates of a variable to a result.
+fn appends(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
+    let mut appended = false;
+    stmt.visit_assigns(&mut |assign| {
+        let tensor = &kernel.tensors[assign.lhs.tensor];
+        appended |= tensor.role == Role::Result && !tensor.format.is_dense() && assign.lhs.vars.contains(&var);
+    });
+    appended
+}
+
 /// Whether the only iterator of a loop, whose coordinates are in no order, can be enumerated all the same: the loop visits all
 /// of them, and no result is appended to in their order.
 fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -> bool {
@@ -152,12 +194,7 @@ fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -
     let recovered = kernel.stored.recovered_from(var).next().is_some();
     let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !recovered;
     let unordered = !level.properties().ordered && level.capabilities().iterate() && has_code(level);
-    let mut appended = false;
-    body.visit_assigns(&mut |assign| {
-        let tensor = &kernel.tensors[assign.lhs.tensor];
-        appended |= tensor.role == Role::Result && !tensor.format.is_dense() && assign.lhs.vars.contains(&var);
-    });
-    unordered && first && whole && !appended
+    unordered && first && whole && !appends(kernel, body, var)
 }
 
 struct Points<'a> {

@@ -1,168 +1,270 @@
-//! Bitmaps: a bit for each coordinate, and a position for each, which is computed.
+//! Bitmaps: a bit for each coordinate, and positions that are counted.
 //!
 //! ```text
-//! size 70 under parents 0, 1:   bits: words 0 1 | 2 3     position = parent * 70 + coordinate
+//! size 70 under parents 0, 1:   bits: words 0 1 | 2 3     position = rank[word] + ones below the bit
 //! ```
 //!
-//! Iteration goes from one 1 to the next, word by word: the variable beside the position holds the bits of its word that are
-//! left, the position's own lowest.
+//! Whether a coordinate is stored is a bit of one word, so that loops test it in vector lanes or take 64 coordinates at once
+//! (`lower/words.rs`). Alone, an iterator goes from one 1 to the next:
 //!
 //! ```text
 //! rest &= rest - 1
-//! while rest == 0 { base += 64; if base >= size { break }; rest = bits[words * parent + base / 64] }
-//! position = parent * size + base + zeros below the lowest 1 of rest
+//! while rest == 0 { base += 64; rest = bits[words * parent + base / 64] }
+//! coordinate = base + zeros below the lowest 1 of rest;  position += 1
 //! ```
+//!
+//! As a result: a coordinate's bit is set, or those of a whole word at once; positions are counted at the end.
 
-use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt, UnaryOp, VarId};
+use lacunar_formats::{DType, Holds};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, UnaryOp, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, Slot, State, Word, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "bitmap", make };
 
-fn make(Arrays { arrays, size, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
-    Box::new(Bitmap { bits: arrays[0], size })
+fn make(Arrays { arrays, size, whole }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Bitmap { bits: arrays[0], rank: arrays[1], size, whole })
 }
-
-/// The type of a word, and how many bits it has.
-const WORD: DType = DType::U64;
-const BITS: i64 = 64;
 
 /// A bitmap level of a tensor.
 #[derive(Debug)]
 struct Bitmap {
     /// A bit for each coordinate, beginning a word for each parent position.
     bits: ArrayId,
+    /// The position of the first coordinate of each word, and behind the last the number of positions.
+    rank: ArrayId,
     /// The size of the dimension.
     size: ExprId,
+    /// Whether it is that of a whole tensor: a part of a result counts no positions.
+    whole: bool,
 }
 
 impl Bitmap {
-    /// The word that holds the bit of a coordinate.
-    fn word(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> ExprId {
-        let (bits, round) = (b.int(BITS), b.int(BITS - 1));
+    /// The number of words of a parent position.
+    fn words(&self, b: &mut Builder) -> ExprId {
+        let (bits, round) = (b.int(Word::BITS), b.int(Word::BITS - 1));
         let words = b.add(self.size, round);
-        let words = b.binary(BinaryOp::Div, words, bits);
-        let first = b.mul(parent, words);
-        let number = b.binary(BinaryOp::Div, coordinate, bits);
-        let at = b.add(first, number);
-        b.load("word", self.bits, at)
+        b.binary(BinaryOp::Div, words, bits)
     }
 
-    /// Moves `position`, in the word that begins at coordinate `base` and of which the bits `rest` are left, to the next 1.
-    fn settle(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId, base: ExprId, rest: VarId) {
-        let first = b.mul(parent, self.size);
-        let limit = b.sub(end, first);
-        let base = b.declare("base", base);
-        let (here, left) = (b.var(base), b.var(rest));
-        let zero = b.constant(Const::zero(WORD));
+    /// The place of a word of a parent position.
+    fn place(&self, b: &mut Builder, parent: ExprId, number: ExprId) -> ExprId {
+        let words = self.words(b);
+        let first = b.mul(parent, words);
+        b.add(first, number)
+    }
+
+    /// Where the positions of a parent position begin; of the number of parents: how many positions there are.
+    fn edge(&self, b: &mut Builder, name: &str, parent: ExprId) -> ExprId {
+        let words = self.words(b);
+        let at = b.mul(parent, words);
+        b.load_index(name, self.rank, at)
+    }
+
+    /// Moves `at`, in or before whose word are the bits `rest`, to the lowest 1 of these, or to the next 1. There is one.
+    fn settle(&self, b: &mut Builder, parent: ExprId, State { at, rest }: State) {
+        let Some(rest) = rest else { return };
+        let (bits, one) = (b.int(Word::BITS), b.int(1));
+        let coordinate = b.var(at);
+        let number = b.binary(BinaryOp::Div, coordinate, bits);
+        let number = b.declare("number", number);
+        let (here, left) = (b.var(number), b.var(rest));
+        let zero = Word::constant(b, 0);
         let none = b.compare(CompareOp::Eq, left, zero);
         b.while_loop(none, |b| {
-            let bits = b.int(BITS);
-            let next = b.add(here, bits);
-            b.assign(base, next);
-            let behind = b.compare(CompareOp::Ge, here, limit);
-            b.if_then(behind, |b| b.push(Stmt::Break));
-            let word = self.word(b, parent, here);
+            let next = b.add(here, one);
+            b.assign(number, next);
+            let place = self.place(b, parent, here);
+            let word = b.load("word", self.bits, place);
             b.assign(rest, word);
         });
         let bit = b.unary(UnaryOp::TrailingZeros, left);
         let bit = b.cast(DType::I64, bit);
-        let coordinate = b.add(here, bit);
-        let at = b.add(first, coordinate);
-        let at = b.binary(BinaryOp::Min, at, end);
-        b.assign(position, at);
+        let base = b.mul(here, bits);
+        let coordinate = b.add(base, bit);
+        b.assign(at, coordinate);
     }
 
-    /// The coordinate at a position, and the first one of its word.
-    fn place(&self, b: &mut Builder, parent: ExprId, position: ExprId) -> (ExprId, ExprId) {
-        let first = b.mul(parent, self.size);
-        let coordinate = b.sub(position, first);
-        let bits = b.int(BITS);
-        let number = b.binary(BinaryOp::Div, coordinate, bits);
-        (coordinate, b.mul(number, bits))
+    /// The state of an iterator at a position before `end`.
+    fn state(&self, b: &mut Builder, parent: ExprId, position: ExprId, end: ExprId) -> State {
+        let (none, zero) = (Word::constant(b, 0), b.int(0));
+        let (at, rest) = (b.declare("at", zero), b.declare("rest", none));
+        let state = State { at, rest: Some(rest) };
+        let some = b.compare(CompareOp::Lt, position, end);
+        b.if_then(some, |b| {
+            // The word of the position is the last that begins at it or before.
+            let (one, words) = (b.int(1), self.words(b));
+            let first = b.mul(parent, words);
+            let last = b.add(first, words);
+            let behind = b.add(position, one);
+            let next = b.lower_bound(self.rank, first, last, behind);
+            let place = b.sub(next, one);
+            let word = b.load("word", self.bits, place);
+            b.assign(rest, word);
+            let number = b.sub(place, first);
+            let bits = b.int(Word::BITS);
+            let base = b.mul(number, bits);
+            b.assign(at, base);
+            let begin = b.load_index("first", self.rank, place);
+            b.for_loop("skipped", begin, position, |b, _| {
+                let left = b.var(rest);
+                let fewer = Word::without_lowest(b, left);
+                b.assign(rest, fewer);
+            });
+            self.settle(b, parent, state);
+        });
+        state
     }
 }
 
 impl LevelCode for Bitmap {
+    fn array(&self, part: Part) -> Option<ArrayId> {
+        (part.holds == Holds::Words).then_some(self.bits)
+    }
+
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
         let (first, end) = parent.range(b);
         self.span(b, first, end)
     }
 
     fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        (b.mul(first, self.size), b.mul(end, self.size))
+        (self.edge(b, "begin", first), self.edge(b, "end", end))
     }
 
-    fn parent(&self, b: &mut Builder, position: ExprId, _parents: ExprId) -> ExprId {
-        b.binary(BinaryOp::Div, position, self.size)
+    fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
+        let words = self.words(b);
+        let all = b.mul(parents, words);
+        let word = segment_of(b, self.rank, position, all);
+        b.binary(BinaryOp::Div, word, words)
     }
 
     fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
-        let first = b.mul(parent, self.size);
-        let at = b.add(first, coordinate);
-        let at = b.binary(BinaryOp::Max, at, begin);
-        b.binary(BinaryOp::Min, at, end)
+        let found = b.declare("at", end);
+        let inside = b.compare(CompareOp::Lt, coordinate, self.size);
+        b.if_then(inside, |b| {
+            let zero = b.int(0);
+            let coordinate = b.binary(BinaryOp::Max, coordinate, zero);
+            let place = b.cast(Word::TYPE, coordinate);
+            let number = Word::number(b, place);
+            let at = self.word(b, parent, number).map_or(end, |word| word.position(b, place));
+            let at = b.binary(BinaryOp::Max, at, begin);
+            let at = b.binary(BinaryOp::Min, at, end);
+            b.assign(found, at);
+        });
+        b.var(found)
     }
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
-        let first = b.mul(at.parent, self.size);
-        let coordinate = b.sub(at.position, first);
-        b.define(name, coordinate)
+        let state = at.state.unwrap_or_else(|| {
+            let one = b.int(1);
+            let end = b.add(at.position, one);
+            self.state(b, at.parent, at.position, end)
+        });
+        let own = b.var(state.at);
+        b.define(name, own)
     }
 
     fn is_contiguous(&self) -> bool {
         false
     }
 
-    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<VarId> {
-        let zero = b.constant(Const::zero(WORD));
-        let rest = b.declare("rest", zero);
+    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<State> {
         let at = b.var(position);
-        let some = b.compare(CompareOp::Lt, at, end);
-        b.if_then(some, |b| {
-            let (coordinate, base) = self.place(b, parent, at);
-            let base = b.define("first", base);
-            let word = self.word(b, parent, coordinate);
-            let skipped = b.sub(coordinate, base);
-            let skipped = b.cast(WORD, skipped);
-            let ones = b.constant(Const { ty: WORD, bits: u64::MAX, imag: 0 });
-            let mask = b.binary(BinaryOp::Shl, ones, skipped);
-            let left = b.binary(BinaryOp::And, word, mask);
-            b.assign(rest, left);
-            self.settle(b, parent, position, end, base, rest);
-        });
-        Some(rest)
+        Some(self.state(b, parent, at, end))
     }
 
-    fn advance(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId, state: Option<VarId>) {
-        let Some(rest) = state else { return };
-        let at = b.var(position);
-        let (_, base) = self.place(b, parent, at);
-        let base = b.define("first", base);
-        let (left, one) = (b.var(rest), b.constant(Const::one(WORD)));
-        let below = b.sub(left, one);
-        let fewer = b.binary(BinaryOp::And, left, below);
-        b.assign(rest, fewer);
-        self.settle(b, parent, position, end, base, rest);
+    fn advance(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId, state: Option<State>) {
+        let (at, one) = (b.var(position), b.int(1));
+        let next = b.add(at, one);
+        b.assign(position, next);
+        let Some(state @ State { rest: Some(rest), .. }) = state else { return };
+        let some = b.compare(CompareOp::Lt, at, end);
+        b.if_then(some, |b| {
+            let left = b.var(rest);
+            let fewer = Word::without_lowest(b, left);
+            b.assign(rest, fewer);
+            self.settle(b, parent, state);
+        });
     }
 
     fn find(&self, b: &mut Builder, parent: ExprId, _bounds: (ExprId, ExprId), coordinate: ExprId) -> (ExprId, ExprId) {
-        let word = self.word(b, parent, coordinate);
-        let place = b.cast(WORD, coordinate);
-        let one = b.constant(Const::one(WORD));
-        // Shifts are modulo the bits of a word.
-        let moved = b.binary(BinaryOp::Shr, word, place);
-        let bit = b.binary(BinaryOp::And, moved, one);
-        let count = b.cast(DType::I64, bit);
-        let first = b.mul(parent, self.size);
-        let at = b.add(first, coordinate);
+        let place = b.cast(Word::TYPE, coordinate);
+        let number = Word::number(b, place);
+        let Some(word) = self.word(b, parent, number) else { return (coordinate, coordinate) };
+        let found = word.has(b, place);
+        let count = b.cast(DType::I64, found);
+        let at = word.position(b, place);
         (at, b.add(at, count))
     }
 
+    fn word(&self, b: &mut Builder, parent: ExprId, number: ExprId) -> Option<Word> {
+        let place = self.place(b, parent, number);
+        let bits = b.load("word", self.bits, place);
+        Some(Word { bits, first: b.load_index("first", self.rank, place) })
+    }
+
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
-        b.mul(parents, self.size)
+        self.edge(b, "stored", parents)
+    }
+
+    fn append_init(&self, b: &mut Builder, parents: Option<ExprId>) {
+        let words = self.words(b);
+        if let Some(parents) = parents {
+            b.grow(self.bits, parents, words, true);
+        }
+    }
+
+    fn append_coordinate(&self, b: &mut Builder, slot: Slot, coordinate: ExprId) {
+        let place = b.cast(Word::TYPE, coordinate);
+        let number = Word::number(b, place);
+        let one = Word::constant(b, 1);
+        let bit = b.binary(BinaryOp::Shl, one, place);
+        self.append_word(b, slot, number, bit);
+    }
+
+    fn append_word(&self, b: &mut Builder, slot: Slot, number: ExprId, bits: ExprId) {
+        let at = self.place(b, slot.parent, number);
+        if !slot.fixed {
+            let (words, one) = (self.words(b), b.int(1));
+            let behind = b.add(slot.parent, one);
+            b.grow(self.bits, behind, words, true);
+        }
+        let so_far = b.load("so_far", self.bits, at);
+        let more = b.binary(BinaryOp::Or, so_far, bits);
+        b.store(self.bits, at, more);
+    }
+
+    fn takes_words(&self) -> bool {
+        true
+    }
+
+    fn append_finish(&self, b: &mut Builder, parents: ExprId, _complete: bool) {
+        let (zero, one, words) = (b.int(0), b.int(1), self.words(b));
+        b.grow(self.bits, parents, words, true);
+        if !self.whole {
+            return;
+        }
+        let all = b.mul(parents, words);
+        let edges = b.add(all, one);
+        b.grow(self.rank, edges, one, false);
+        let count = b.declare("count", zero);
+        b.store_index(self.rank, zero, zero);
+        b.for_loop("number", zero, all, |b, number| {
+            let word = b.load("word", self.bits, number);
+            let ones = Word::count(b, word);
+            let so_far = b.var(count);
+            let so_far = b.add(so_far, ones);
+            b.assign(count, so_far);
+            let so_far = b.var(count);
+            let next = b.add(number, one);
+            b.store_index(self.rank, next, so_far);
+        });
+    }
+
+    fn part_length(&self, b: &mut Builder, part: Part, parents: ExprId, _positions: ExprId) -> Option<ExprId> {
+        let words = self.words(b);
+        (part.holds == Holds::Words).then(|| b.mul(parents, words))
     }
 }

@@ -12,7 +12,7 @@
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, Slot, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "compressed", make };
@@ -79,8 +79,8 @@ impl LevelCode for Compressed {
         b.grow(self.crd, count, one, false);
     }
 
-    fn append_coordinate(&self, b: &mut Builder, position: ExprId, coordinate: ExprId) {
-        b.store_index(self.crd, position, coordinate);
+    fn append_coordinate(&self, b: &mut Builder, slot: Slot, coordinate: ExprId) {
+        b.store_index(self.crd, slot.position, coordinate);
     }
 
     fn append_edge(&self, b: &mut Builder, parent: ExprId, end: ExprId, fixed: bool) {

@@ -10,7 +10,7 @@
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, first_reaching, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, State, first_reaching, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "delta", make };
@@ -70,7 +70,7 @@ impl LevelCode for Delta {
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
         let own = match at.state {
-            Some(state) => state,
+            Some(state) => state.at,
             None => {
                 let one = b.int(1);
                 let end = b.add(at.position, one);
@@ -85,7 +85,7 @@ impl LevelCode for Delta {
         false
     }
 
-    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<VarId> {
+    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<State> {
         let (zero, one, at) = (b.int(0), b.int(1), b.var(position));
         let coordinate = b.declare("at", zero);
         let some = b.compare(CompareOp::Lt, at, end);
@@ -95,14 +95,14 @@ impl LevelCode for Delta {
             let sum = b.var(sum);
             b.assign(coordinate, sum);
         });
-        Some(coordinate)
+        Some(State::one(coordinate))
     }
 
-    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId, state: Option<VarId>) {
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId, state: Option<State>) {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
-        let Some(coordinate) = state else { return };
+        let Some(State { at: coordinate, .. }) = state else { return };
         let some = b.compare(CompareOp::Lt, at, end);
         b.if_then(some, |b| self.step(b, coordinate, at));
     }

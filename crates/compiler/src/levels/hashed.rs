@@ -10,7 +10,7 @@ use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, none_in, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, State, none_in, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "hashed", make };
@@ -69,12 +69,12 @@ impl LevelCode for Hashed {
         false
     }
 
-    fn start(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId) -> Option<VarId> {
+    fn start(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId) -> Option<State> {
         self.skip_free(b, position, end);
         None
     }
 
-    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId, _state: Option<VarId>) {
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, end: ExprId, _state: Option<State>) {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);

@@ -26,13 +26,14 @@
 automod::dir!("src/levels");
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Format, IndexWidth, Level, LevelKind};
+use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
 pub use lacunar_formats::Part;
 pub use list::List;
 pub use strided::{Parent, Strided, Through};
+pub use word::Word;
 
 /// How the code of a kind is made.
 pub struct LevelCoder {
@@ -94,7 +95,34 @@ pub struct At {
     /// The position.
     pub position: ExprId,
     /// What the kind keeps beside it.
-    pub state: Option<ImpVar>,
+    pub state: Option<State>,
+}
+
+/// What a kind keeps beside the position of an iterator.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// The coordinate, or what tells it.
+    pub at: ImpVar,
+    /// The bits that are left of the coordinate's word.
+    pub rest: Option<ImpVar>,
+}
+
+impl State {
+    /// One variable.
+    pub fn one(at: ImpVar) -> State {
+        State { at, rest: None }
+    }
+}
+
+/// Where something is appended.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// The position of the level above.
+    pub parent: ExprId,
+    /// The position.
+    pub position: ExprId,
+    /// Whether room for all parents was made by [`LevelCode::append_init`].
+    pub fixed: bool,
 }
 
 /// The code of one level of one tensor.
@@ -129,12 +157,12 @@ pub trait LevelCode: std::fmt::Debug {
 
     /// Moves `position`, which is the first of an interval that ends before `end`, to the first position in it that has a
     /// coordinate, if it has none itself. Gives the variable that is kept beside the position, if there is one.
-    fn start(&self, _b: &mut Builder, _parent: ExprId, _position: ImpVar, _end: ExprId) -> Option<ImpVar> {
+    fn start(&self, _b: &mut Builder, _parent: ExprId, _position: ImpVar, _end: ExprId) -> Option<State> {
         None
     }
 
     /// Moves `position` to the next that has a coordinate, or to `end`.
-    fn advance(&self, b: &mut Builder, _parent: ExprId, position: ImpVar, _end: ExprId, _state: Option<ImpVar>) {
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: ImpVar, _end: ExprId, _state: Option<State>) {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
@@ -160,6 +188,11 @@ pub trait LevelCode: std::fmt::Debug {
         None
     }
 
+    /// The coordinates `64 number ..` under a parent position, for levels that are tested.
+    fn word(&self, _b: &mut Builder, _parent: ExprId, _number: ExprId) -> Option<Word> {
+        None
+    }
+
     /// The number of positions, under `parents` parent positions.
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId;
 
@@ -169,8 +202,17 @@ pub trait LevelCode: std::fmt::Debug {
     /// Result: makes room for `count` positions.
     fn append_reserve(&self, _b: &mut Builder, _count: ExprId) {}
 
-    /// Result: stores the coordinate of position `position`, for which there is room.
-    fn append_coordinate(&self, _b: &mut Builder, _position: ExprId, _coordinate: ExprId) {}
+    /// Result: stores the coordinate of a position, for which there is room.
+    fn append_coordinate(&self, _b: &mut Builder, _slot: Slot, _coordinate: ExprId) {}
+
+    /// Result: stores the coordinates `64 number ..` whose bits are set, of which the first has the position of the slot, for
+    /// levels that take words.
+    fn append_word(&self, _b: &mut Builder, _slot: Slot, _number: ExprId, _bits: ExprId) {}
+
+    /// Result: whether coordinates are stored by words, rather than one by one.
+    fn takes_words(&self) -> bool {
+        false
+    }
 
     /// Result: the segment of `parent` ends before position `end`. `fixed` says that room for all parents was made by
     /// [`LevelCode::append_init`].
@@ -179,6 +221,17 @@ pub trait LevelCode: std::fmt::Debug {
     /// Result: everything is appended and there are `parents` parent positions. `complete` says that every one had its
     /// [`LevelCode::append_edge`].
     fn append_finish(&self, _b: &mut Builder, _parents: ExprId, _complete: bool) {}
+
+    /// Part of a result: how long the array of a part is that is put behind those of other parts; `None` if
+    /// [`LevelCode::append_finish`] of the whole makes it. There are `parents` parent positions and `positions` positions.
+    fn part_length(&self, _b: &mut Builder, part: Part, parents: ExprId, positions: ExprId) -> Option<ExprId> {
+        match part.holds {
+            Holds::Positions => Some(parents),
+            Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => Some(positions),
+            // Results are stored by ranks only when they are converted.
+            Holds::Ranking => None,
+        }
+    }
 }
 
 /// Whether there is code for the level's kind.
@@ -189,6 +242,11 @@ pub fn has_code(level: Level) -> bool {
 /// Whether kernels can walk through the coordinates of a level in order.
 pub fn is_iterated(level: Level) -> bool {
     level.properties().ordered && level.capabilities().iterate() && has_code(level)
+}
+
+/// Whether kernels can compute for every coordinate if a level has it, and where.
+pub fn is_tested(level: Level) -> bool {
+    level.capabilities().test && has_code(level)
 }
 
 /// Whether kernels can look coordinates up in a level.

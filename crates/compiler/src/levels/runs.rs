@@ -11,7 +11,7 @@ use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, State, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "runs", make };
@@ -90,7 +90,7 @@ impl LevelCode for Runs {
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
         let run = match at.state {
-            Some(run) => b.var(run),
+            Some(state) => b.var(state.at),
             None => self.run_of(b, at.parent, at.position),
         };
         let (first, start) = (b.load_index("own", self.crd, run), b.load_index("start", self.start, run));
@@ -103,7 +103,7 @@ impl LevelCode for Runs {
         false
     }
 
-    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<VarId> {
+    fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, end: ExprId) -> Option<State> {
         let (zero, at) = (b.int(0), b.var(position));
         let run = b.declare("run", zero);
         let some = b.compare(CompareOp::Lt, at, end);
@@ -111,14 +111,14 @@ impl LevelCode for Runs {
             let own = self.run_of(b, parent, at);
             b.assign(run, own);
         });
-        Some(run)
+        Some(State::one(run))
     }
 
-    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, _end: ExprId, state: Option<VarId>) {
+    fn advance(&self, b: &mut Builder, _parent: ExprId, position: VarId, _end: ExprId, state: Option<State>) {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
-        let Some(run) = state else { return };
+        let Some(State { at: run, .. }) = state else { return };
         let own = b.var(run);
         let behind = b.add(own, one);
         let stop = b.load_index("stop", self.start, behind);

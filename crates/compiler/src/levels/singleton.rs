@@ -7,7 +7,7 @@
 use lacunar_imp::{ArrayId, Builder, ExprId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, Slot};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "singleton", make };
@@ -53,8 +53,8 @@ impl LevelCode for Singleton {
         b.grow(self.crd, count, one, false);
     }
 
-    fn append_coordinate(&self, b: &mut Builder, position: ExprId, coordinate: ExprId) {
-        b.store_index(self.crd, position, coordinate);
+    fn append_coordinate(&self, b: &mut Builder, slot: Slot, coordinate: ExprId) {
+        b.store_index(self.crd, slot.position, coordinate);
     }
 
     fn count_positions(&self, _b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

@@ -28,7 +28,7 @@ use crate::algebra::{Meet, meet, rests};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::space::{original_loops, replaced_by};
-use crate::levels::Position;
+use crate::levels::{Position, Slot};
 
 /// A result that is assembled by appending.
 #[derive(Debug)]
@@ -125,8 +125,7 @@ impl Lowerer<'_> {
         }
         if self.phase.assembles() {
             for group in &groups {
-                let fixed = levels[..group.head].iter().all(|level| level.properties().full);
-                let parents = fixed.then(|| self.extent(&access, 0, group.head));
+                let parents = self.is_fixed(&access, *group).then(|| self.extent(&access, 0, group.head));
                 self.tensors[access.tensor.index()].levels[group.head].append_init(&mut self.b, parents);
             }
         }
@@ -342,8 +341,9 @@ impl Lowerer<'_> {
     pub(super) fn appended_position(&mut self, tensor: TensorId, level: usize) -> Option<ExprId> {
         let appended = self.appended.as_ref().filter(|appended| appended.access.tensor == tensor)?;
         let group = appended.groups.iter().find(|group| (group.head..=group.last).contains(&level))?;
+        let innermost = appended.groups.last().is_some_and(|last| last.head == group.head);
         let counter = group.counter;
-        Some(self.b.var(counter))
+        Some(self.slot.filter(|_| innermost).unwrap_or_else(|| self.b.var(counter)))
     }
 
     /// Whether the result is assembled by appending.
@@ -381,7 +381,7 @@ impl Lowerer<'_> {
     }
 
     /// Makes room for `more` positions of a group, and for their values if it is the innermost.
-    fn reserve(&mut self, place: usize, more: ExprId) {
+    pub(super) fn reserve(&mut self, place: usize, more: ExprId) {
         let Some(appended) = &self.appended else { return };
         let (access, group) = (appended.access.clone(), appended.groups[place]);
         let innermost = place + 1 == appended.groups.len();
@@ -465,10 +465,13 @@ impl Lowerer<'_> {
         self.b.begin_block();
         let number = self.b.var(group.counter);
         if self.phase.assembles() {
+            let parent = self.position(&access, group.head.checked_sub(1), scope)?.first();
+            let fixed = self.is_fixed(&access, group);
             for level in group.head..=group.last {
                 let stored = self.level_var(&access, level);
                 let coordinate = self.coordinate(stored, scope)?;
-                self.tensors[access.tensor.index()].levels[level].append_coordinate(&mut self.b, number, coordinate);
+                let slot = Slot { parent, position: number, fixed };
+                self.tensors[access.tensor.index()].levels[level].append_coordinate(&mut self.b, slot, coordinate);
             }
         }
         let one = self.b.int(1);
@@ -492,14 +495,17 @@ impl Lowerer<'_> {
         if !self.phase.assembles() || !body.writes().contains(&access.tensor) {
             return Ok(());
         }
-        let levels = self.kernel.tensors[access.tensor].format.levels();
-        let fixed = levels[..group.head].iter().all(|level| level.properties().full);
-        let parent = match self.position(&access, group.head.checked_sub(1), scope)? {
-            Position::One(position) | Position::Range(position, _) => position,
-        };
+        let fixed = self.is_fixed(&access, group);
+        let parent = self.position(&access, group.head.checked_sub(1), scope)?.first();
         let end = self.b.var(group.counter);
         self.tensors[access.tensor.index()].levels[group.head].append_edge(&mut self.b, parent, end, fixed);
         Ok(())
+    }
+
+    /// Whether the parent positions of a group are known in advance.
+    pub(super) fn is_fixed(&self, access: &AccessKey, group: Group) -> bool {
+        let levels = self.kernel.tensors[access.tensor].format.levels();
+        levels[..group.head].iter().all(|level| level.properties().full)
     }
 
     pub(super) fn finish_result(&mut self) -> Result<(), Diagnostic> {

@@ -23,6 +23,8 @@
 //! coordinates has one bit for all positions of a coordinate, so that counting ones does not find them: a second cursor
 //! follows within the word.
 //!
+//! Where all operands store words, there is a simpler loop (`words.rs`).
+//!
 //! What it gains: coordinates that only one operand has cost an intersection no branch; what it costs: a pass over the
 //! coordinates of its own. It pays where words have several coordinates.
 //!
@@ -30,22 +32,21 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{BinaryOp, CompareOp, Const, ExprId, UnaryOp};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, UnaryOp};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::schedule::Merge;
 
 use super::merge::Cursor;
 use super::union::is_large;
-use super::{Counter, INDEX, Lowerer, Scope, Uncertain};
+use super::{Counter, INDEX, Lowerer, Reading, Scope, Uncertain};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::Position;
+use crate::levels::{Position, Word};
 
 /// The type of a word.
-const WORD: DType = DType::U64;
-/// The number of bits of a word, and of which power of two it is.
-const BITS: i64 = 64;
-const LOG_BITS: i64 = 6;
+const WORD: DType = Word::TYPE;
+/// The number of bits of a word.
+const BITS: i64 = Word::BITS;
 
 /// An operand of a merge: its cursor and the coordinate it stands on, as a [`WORD`].
 struct Operand {
@@ -55,24 +56,22 @@ struct Operand {
 }
 
 /// The coordinates that an operand has in the window of one word.
-struct Window {
-    k: usize,
-    bits: ExprId,
-    /// The position of the lowest.
-    start: ExprId,
+pub(super) struct Window {
+    pub k: usize,
+    pub word: Word,
     /// Where coordinates repeat: the positions that are left.
-    rest: Option<Cursor>,
+    pub rest: Option<Cursor>,
 }
 
 /// The merge of a loop.
-struct WordMerge<'a> {
-    var: VarId,
-    body: &'a Stmt,
-    lattice: &'a Lattice,
+pub(super) struct WordMerge<'a> {
+    pub var: VarId,
+    pub body: &'a Stmt,
+    pub lattice: &'a Lattice,
     /// The smallest sets of operands at which there is something to do; none where there is at every coordinate.
-    points: Vec<Point>,
+    pub points: Vec<Point>,
     /// Every operand.
-    here: Point,
+    pub here: Point,
 }
 
 impl Lowerer<'_> {
@@ -97,7 +96,8 @@ impl Lowerer<'_> {
     ) -> Result<(), Diagnostic> {
         let here = Point(loops.iter().fold(0, |all, point| all | point.0));
         let cursors = self.cursors(lattice, here, scope)?;
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
+        let lengths = self.lengths(&cursors);
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let none = self.word(u64::MAX);
         let mut operands = Vec::new();
         for k in here.members() {
@@ -110,8 +110,7 @@ impl Lowerer<'_> {
         if lattice.visits_all() {
             return self.all_words(&merge, &operands, scope);
         }
-        let smallest = |point: &&Point| !loops.iter().any(|other| other != *point && point.contains(*other));
-        merge.points = loops.iter().filter(smallest).copied().collect();
+        merge.points = smallest(loops);
         self.next_words(&merge, &operands, scope)
     }
 
@@ -119,7 +118,7 @@ impl Lowerer<'_> {
     fn all_words(&mut self, merge: &WordMerge<'_>, operands: &[Operand], scope: &Scope) -> Result<(), Diagnostic> {
         let (begin, end) = self.dense_bounds(merge.var, scope)?;
         let bits = self.b.int(BITS);
-        let (shift, round) = (self.word(LOG_BITS as u64), self.word(BITS as u64 - 1));
+        let (shift, round) = (self.log_bits(), self.word(BITS as u64 - 1));
         let first = self.b.cast(WORD, begin);
         let first = self.b.binary(BinaryOp::Shr, first, shift);
         // Nothing is visited where the end is before the beginning, which is not negative.
@@ -148,12 +147,12 @@ impl Lowerer<'_> {
 
     /// The words in which some point of the lattice can have a coordinate.
     fn next_words(&mut self, merge: &WordMerge<'_>, operands: &[Operand], scope: &Scope) -> Result<(), Diagnostic> {
-        let (zero, one, none) = (self.word(0), self.word(1), self.word(u64::MAX));
+        let none = self.word(u64::MAX);
         let heads: Vec<(usize, ExprId)> = operands.iter().map(|op| (op.k, self.b.var(op.head))).collect();
         let next = self.over_points(&merge.points, &heads, BinaryOp::Max, BinaryOp::Min);
         let left = self.b.compare(CompareOp::Ne, next, none);
         self.b.begin_block();
-        let shift = self.word(LOG_BITS as u64);
+        let shift = self.log_bits();
         let word = self.b.binary(BinaryOp::Shr, next, shift);
         let word = self.b.define("word", word);
         let base = self.b.binary(BinaryOp::Shl, word, shift);
@@ -168,29 +167,41 @@ impl Lowerer<'_> {
             self.b.push(lacunar_imp::Stmt::If { cond: lags, then: jump, otherwise: Vec::new() });
         }
         let windows: Vec<Window> = operands.iter().map(|operand| self.window(merge.lattice, operand, word)).collect();
-        let bits: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.bits)).collect();
+        let bits: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.word.bits)).collect();
         let combined = self.over_points(&merge.points, &bits, BinaryOp::And, BinaryOp::Or);
-        let rest = self.b.declare("left", combined);
-        let here = self.b.var(rest);
+        let outcome = self.bit_by_bit(merge, &windows, base, combined, scope);
+        let words = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: left, body: words });
+        outcome
+    }
+
+    /// The coordinates of a word whose bits are set, lowest first. The word's first is `base`.
+    pub(super) fn bit_by_bit(
+        &mut self,
+        merge: &WordMerge<'_>,
+        windows: &[Window],
+        base: ExprId,
+        bits: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let rest = self.b.declare("left", bits);
+        let (here, zero) = (self.b.var(rest), self.word(0));
         let some = self.b.compare(CompareOp::Ne, here, zero);
         self.b.begin_block();
         let bit = self.b.unary(UnaryOp::TrailingZeros, here);
         let coordinate = self.b.binary(BinaryOp::Or, base, bit);
         let coordinate = self.b.cast(INDEX, coordinate);
         let coordinate = self.b.define(&self.var_name(merge.var), coordinate);
-        let outcome = self.at_bit(merge, &windows, coordinate, scope);
-        let below = self.b.sub(here, one);
-        let fewer = self.b.binary(BinaryOp::And, here, below);
+        let outcome = self.at_bit(merge, windows, coordinate, scope);
+        let fewer = Word::without_lowest(&mut self.b, here);
         self.b.assign(rest, fewer);
-        let bits = self.b.end_block();
-        self.b.push(lacunar_imp::Stmt::While { cond: some, body: bits });
-        let words = self.b.end_block();
-        self.b.push(lacunar_imp::Stmt::While { cond: left, body: words });
+        let block = self.b.end_block();
+        self.b.push(lacunar_imp::Stmt::While { cond: some, body: block });
         outcome
     }
 
     /// The values of operands combined as the lattice says: `both` within each point, `either` over all points.
-    fn over_points(
+    pub(super) fn over_points(
         &mut self,
         points: &[Point],
         values: &[(usize, ExprId)],
@@ -218,7 +229,7 @@ impl Lowerer<'_> {
         let start = self.b.define(&format!("{name}_first"), at);
         let bits = self.b.declare(&format!("{name}_bits"), zero);
         let (head, so_far) = (self.b.var(operand.head), self.b.var(bits));
-        let shift = self.word(LOG_BITS as u64);
+        let shift = self.log_bits();
         let number = self.b.binary(BinaryOp::Shr, head, shift);
         let inside = self.b.compare(CompareOp::Eq, number, word);
         self.b.begin_block();
@@ -235,7 +246,7 @@ impl Lowerer<'_> {
             let position = self.b.declare(&name, start);
             Cursor { position, end: at, ..cursor }
         });
-        Window { k, bits: so_far, start, rest }
+        Window { k, word: Word { bits: so_far, first: start }, rest }
     }
 
     /// One coordinate of a word: what is done with those operands that have its bit.
@@ -247,11 +258,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let lattice = merge.lattice;
-        let one = self.word(1);
-        // Shifts are modulo the bits of a word.
         let place = self.b.cast(WORD, coordinate);
-        let bit = self.b.binary(BinaryOp::Shl, one, place);
-        let below = self.b.sub(bit, one);
         let mut inner = scope.clone();
         inner.coordinates.insert(merge.var, coordinate);
         let mut present = Vec::new();
@@ -260,17 +267,12 @@ impl Lowerer<'_> {
             let name = self.position_name(lattice, window.k);
             let certain = !merge.points.is_empty() && merge.points.iter().all(|point| point.has(window.k));
             if !certain {
-                let moved = self.b.binary(BinaryOp::Shr, window.bits, place);
-                let lowest = self.b.binary(BinaryOp::And, moved, one);
-                let has = self.b.compare(CompareOp::Eq, lowest, one);
+                let has = window.word.has(&mut self.b, place);
                 present.push((window.k, self.b.define(&format!("at_{name}"), has)));
             }
             let position = match window.rest {
                 None => {
-                    let before = self.b.binary(BinaryOp::And, window.bits, below);
-                    let before = self.b.unary(UnaryOp::CountOnes, before);
-                    let before = self.b.cast(INDEX, before);
-                    let position = self.b.add(window.start, before);
+                    let position = window.word.position(&mut self.b, place);
                     Position::One(self.b.define(&name, position))
                 }
                 Some(rest) => {
@@ -286,7 +288,7 @@ impl Lowerer<'_> {
         if is_large(lattice, merge.body) {
             inner.depth += 1;
             for (k, present) in present {
-                let uncertain = Uncertain { present, readable: false };
+                let uncertain = Uncertain { present, reading: Reading::Guarded };
                 inner.uncertain.insert(lattice.iterators[k].access.clone(), uncertain);
             }
             self.at_coordinate(merge.var, merge.body, &inner)?;
@@ -316,6 +318,17 @@ impl Lowerer<'_> {
 
     /// A constant of the type of words.
     fn word(&mut self, value: u64) -> ExprId {
-        self.b.constant(Const { ty: WORD, bits: value, imag: 0 })
+        Word::constant(&mut self.b, value)
     }
+
+    /// Which power of two the bits of a word are.
+    fn log_bits(&mut self) -> ExprId {
+        self.word(BITS.trailing_zeros().into())
+    }
+}
+
+/// The points that contain no other.
+pub(super) fn smallest(points: &[Point]) -> Vec<Point> {
+    let smallest = |point: &&Point| !points.iter().any(|other| other != *point && point.contains(*other));
+    points.iter().filter(smallest).copied().collect()
 }

@@ -6,7 +6,7 @@ use lacunar_imp::ExprId;
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, WorkspaceKind};
 
-use super::{Lowerer, Scope, Uncertain, Written, workspace_kind};
+use super::{Lowerer, Reading, Scope, Uncertain, Written, workspace_kind};
 use crate::algebra::{Meet, background, meet, rests};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
@@ -116,7 +116,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn read(&mut self, access: &Access, scope: &Scope) -> Result<ExprId, Diagnostic> {
+    pub(super) fn read(&mut self, access: &Access, scope: &Scope) -> Result<ExprId, Diagnostic> {
         if let Some(value) = self.scalar_workspace(access.tensor) {
             return Ok(value);
         }
@@ -131,12 +131,13 @@ impl Lowerer<'_> {
         let fill = self.kernel.tensors[access.tensor].fill();
         match scope.uncertain.get(&key) {
             None => Ok(self.b.load(&name, values, at)),
-            Some(Uncertain { present, readable: true }) => {
+            Some(Uncertain { reading: Reading::Done(value), .. }) => Ok(*value),
+            Some(Uncertain { present, reading: Reading::Ignored }) => {
                 let value = self.b.load(&name, values, at);
                 let fill = self.b.constant(fill);
                 Ok(self.b.select(*present, value, fill))
             }
-            Some(Uncertain { present, readable: false }) => {
+            Some(Uncertain { present, reading: Reading::Guarded }) => {
                 let fill = self.b.constant(fill);
                 let variable = self.b.declare(&name, fill);
                 self.b.begin_block();

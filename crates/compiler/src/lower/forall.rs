@@ -50,6 +50,7 @@ impl Lowerer<'_> {
                 self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
                 self.dense_loop(var, body, &lattice, scope, (begin, end))?;
             }
+            _ if self.stores_words(&lattice, &loops) => self.stored_words(var, body, &lattice, &loops, scope)?,
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
             _ if self.merges_by_words(var, &lattice, &loops, scope) => {
                 self.word_loop(var, body, &lattice, &loops, scope)?;
@@ -76,7 +77,10 @@ impl Lowerer<'_> {
         self.in_for_over(var, interval, scope, |this, i| {
             let mut inner = scope.clone();
             inner.coordinates.insert(var, i);
-            outcome = this.cases(var, body, lattice, Point::ALL, &[], &inner);
+            outcome = match this.tests_in_lanes(var, body, lattice, &inner) {
+                true => this.test_in_lanes(var, body, lattice, i, &inner),
+                false => this.cases(var, body, lattice, Point::ALL, &[], &inner),
+            };
         });
         outcome
     }

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Counter, INDEX, Lowerer, Scope};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::{At, Position};
+use crate::levels::{At, Position, State};
 
 /// Where an iterator of a merge stands.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) struct Cursor {
     /// The position of the level above.
     pub parent: ExprId,
     /// What the level kind keeps beside the position.
-    pub state: Option<Counter>,
+    pub state: Option<State>,
 }
 
 impl Cursor {
@@ -56,7 +56,8 @@ impl Lowerer<'_> {
     ) -> Result<(), Diagnostic> {
         let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
         let cursors = self.cursors(lattice, merged, scope)?;
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &cursors));
+        let lengths = self.lengths(&cursors);
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let range = self.dense_bounds(var, scope)?;
         let counter = lattice.visits_all().then(|| self.b.declare(&self.var_name(var), range.0));
         let leaf = scope.leaves.get(&var).copied().unwrap_or(var);
@@ -102,6 +103,15 @@ impl Lowerer<'_> {
         Ok(cursors)
     }
 
+    /// How many positions each cursor has before it.
+    pub(super) fn lengths(&mut self, cursors: &FxHashMap<usize, Cursor>) -> FxHashMap<usize, ExprId> {
+        let length = |(k, cursor): (&usize, &Cursor)| {
+            let begin = self.b.var(cursor.position);
+            (*k, self.b.sub(cursor.end, begin))
+        };
+        cursors.iter().map(length).collect()
+    }
+
     /// The largest number of coordinates that a merge can visit: all of the dimension; or those of every iterator, of which
     /// an intersection visits those of one.
     pub(super) fn most_visited(
@@ -109,28 +119,18 @@ impl Lowerer<'_> {
         var: VarId,
         lattice: &Lattice,
         loops: &[Point],
-        cursors: &FxHashMap<usize, Cursor>,
+        lengths: &FxHashMap<usize, ExprId>,
     ) -> ExprId {
         if lattice.visits_all() {
             return self.size(var);
         }
-        let lengths = |this: &mut Self, point: Point| -> Vec<ExprId> {
-            let members = point.members().filter_map(|k| cursors.get(&k));
-            members
-                .map(|cursor| {
-                    let begin = this.b.var(cursor.position);
-                    this.b.sub(cursor.end, begin)
-                })
-                .collect()
-        };
+        let of = |point: Point| -> Vec<ExprId> { point.members().filter_map(|k| lengths.get(&k).copied()).collect() };
         let zero = self.b.int(0);
         match loops {
-            [only] => {
-                lengths(self, *only).into_iter().reduce(|a, b| self.b.binary(BinaryOp::Min, a, b)).unwrap_or(zero)
-            }
+            [only] => of(*only).into_iter().reduce(|a, b| self.b.binary(BinaryOp::Min, a, b)).unwrap_or(zero),
             _ => {
                 let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
-                lengths(self, merged).into_iter().fold(zero, |sum, length| self.b.add(sum, length))
+                of(merged).into_iter().fold(zero, |sum, length| self.b.add(sum, length))
             }
         }
     }

@@ -20,6 +20,7 @@ mod bitmap;
 mod compute;
 mod coverage;
 mod forall;
+mod lanes;
 mod merge;
 mod parallel;
 mod pattern;
@@ -29,6 +30,7 @@ mod shared;
 mod space;
 mod union;
 mod values;
+mod words;
 mod workspace;
 
 use lacunar_base::Diagnostic;
@@ -185,9 +187,18 @@ struct Scope {
 #[derive(Clone, Copy, Debug)]
 struct Uncertain {
     present: ExprId,
-    /// Its position exists even where it is absent (a cursor on another coordinate), so that it can be read and then
-    /// ignored; otherwise nothing of it may be read.
-    readable: bool,
+    reading: Reading,
+}
+
+/// How the value of an access is read that may be absent.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    /// Its position exists even where it is absent (a cursor on another coordinate): it is read and then ignored.
+    Ignored,
+    /// Where it is present.
+    Guarded,
+    /// It was read, or is the fill value.
+    Done(ExprId),
 }
 
 impl Scope {
@@ -226,6 +237,8 @@ struct Lowerer<'k> {
     stored: Option<ExprId>,
     /// Room for what the innermost group of the result is given was made before the loops around this place.
     reserved: bool,
+    /// The position in the innermost group of the result, where it is not the group's counter.
+    slot: Option<ExprId>,
     /// What a result is given is known only where it is computed.
     conditional: bool,
     /// Whether the block of a result that is filled here was given anything.
@@ -359,6 +372,7 @@ impl<'k> Lowerer<'k> {
             appended: None,
             stored,
             reserved: false,
+            slot: None,
             conditional: false,
             block_given: None,
             clear_at: None,

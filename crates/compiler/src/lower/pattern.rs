@@ -14,6 +14,7 @@
 //! for results in parts ([`super::segments`]), which are how a pattern is found.
 
 use lacunar_base::Diagnostic;
+use lacunar_formats::Holds;
 use lacunar_imp::{BinaryOp, ExprId};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Unit;
@@ -41,6 +42,10 @@ pub(super) fn cut_by(kernel: &Kernel) -> Option<VarId> {
     }
     let first = level_var(kernel, &access, 0);
     let dense = format.levels()[0].properties().full;
+    // Words of one segment are not put one behind the other.
+    if format.levels()[0].kind.info().parts.iter().any(|part| part.holds == Holds::Words) {
+        return None;
+    }
     let ordered = kernel.provenance.originals(var) == [first] && !(dense && replaced_by(kernel, first).is_some());
     ordered.then_some(var)
 }

@@ -139,7 +139,6 @@ impl Lowerer<'_> {
         self.tensors[tensor.index()] = code;
         self.begin_result()?;
         self.leaf_loop(var, interval, body, &scope)?;
-        // The first level's segment ends with the whole result.
         let Some(appended) = self.appended.take() else { return Ok(()) };
         self.finish_groups(&appended);
         for (place, group) in appended.groups.iter().enumerate() {
@@ -148,13 +147,11 @@ impl Lowerer<'_> {
             let levels = own.iter().zip(&lists.levels).enumerate();
             for (level, (arrays, lists)) in levels.skip(group.head).take(group.last + 1 - group.head) {
                 for (&array, &(part, list)) in arrays.iter().zip(lists) {
-                    match part.holds {
-                        Holds::Positions if level > 0 => self.b.deposit(list, chunk, array, parents),
-                        // Results are not assembled by ranks.
-                        Holds::Positions | Holds::Ranking => {}
-                        Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => {
-                            self.b.deposit(list, chunk, array, count)
-                        }
+                    let code = &self.tensors[tensor.index()].levels[level];
+                    // The first level's segment ends with the whole result.
+                    let length = code.part_length(&mut self.b, part, parents, count);
+                    if let Some(length) = length.filter(|_| level > 0 || part.holds != Holds::Positions) {
+                        self.b.deposit(list, chunk, array, length);
                     }
                 }
             }
@@ -177,6 +174,8 @@ impl Lowerer<'_> {
         let list = |level: usize, wanted: levels::Part| {
             lists.levels[level].iter().find(|(part, _)| *part == wanted).map(|(_, list)| *list)
         };
+        // Of the group above: how many positions it has, and its last level.
+        let mut above: Option<(ExprId, usize)> = None;
         for group in &appended.groups {
             let coordinates = list(group.head, levels::Part::COORDINATES);
             let positions = list(group.head, levels::Part::POSITIONS);
@@ -196,6 +195,18 @@ impl Lowerer<'_> {
                     total = self.b.collect("stored", crd, zero, coordinates, None);
                 }
             }
+            let words = lists.levels[group.head].iter().find(|(part, _)| part.holds == Holds::Words);
+            if let Some(&(part, list)) = words {
+                let parents = self.extent(&appended.access, above.map_or(0, |(_, last)| last + 1), group.head);
+                let parents = above.map_or(parents, |(count, _)| self.b.mul(count, parents));
+                let code = &self.tensors[tensor.index()].levels[group.head];
+                if let Some(array) = code.array(part) {
+                    self.b.collect("words", array, zero, list, None);
+                }
+                code.append_finish(&mut self.b, parents, true);
+                total = code.count_positions(&mut self.b, parents, zero);
+            }
+            above = Some((total, group.last));
             self.fail_unless_fits(tensor, group.head, total);
             if let (0, Some(pos)) = (group.head, pos) {
                 self.b.store_index(pos, one, total);

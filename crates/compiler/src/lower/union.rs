@@ -23,7 +23,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Role, VarId, WorkspaceKind};
 
 use super::merge::Cursor;
-use super::{Counter, Lowerer, Scope, Uncertain};
+use super::{Counter, Lowerer, Reading, Scope, Uncertain};
 use crate::iterate::iterators::{AccessKey, sparse_levels};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::levels::Position;
@@ -116,7 +116,7 @@ impl Lowerer<'_> {
         scope.depth += 1;
         let members = present.iter().fold(0, |all, (k, _)| all | 1 << k);
         for &(k, present) in present {
-            let uncertain = Uncertain { present, readable: true };
+            let uncertain = Uncertain { present, reading: Reading::Ignored };
             scope.uncertain.insert(lattice.iterators[k].access.clone(), uncertain);
         }
         let Some(residual) = lattice.residual(self.kernel, body, Point(members)) else { return Ok(()) };
@@ -138,7 +138,8 @@ impl Lowerer<'_> {
         let all = Point(lattice.points.iter().fold(0, |all, point| all | point.0));
         let cursors = self.cursors(lattice, all, scope)?;
         let loops: Vec<Point> = lattice.points.clone();
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, &loops, &cursors));
+        let lengths = self.lengths(&cursors);
+        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, &loops, &lengths));
         let name = self.kernel.vars[var].name.clone();
         let none = self.b.int(NONE);
         let mut heads: Vec<(usize, Counter)> = Vec::new();
@@ -220,7 +221,7 @@ impl Lowerer<'_> {
                 (Position::One(at), None)
             };
             inner.positions.insert((iterator.access.clone(), iterator.level), position);
-            inner.uncertain.insert(iterator.access.clone(), Uncertain { present: has, readable: false });
+            inner.uncertain.insert(iterator.access.clone(), Uncertain { present: has, reading: Reading::Guarded });
             advance.push((k, head, has, next));
         }
         self.at_coordinate(var, body, &inner)?;

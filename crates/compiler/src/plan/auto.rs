@@ -21,7 +21,7 @@ use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::lattice::{Lattice, Point, is_single};
+use crate::iterate::lattice::{Lattice, Point, advances_by_words, is_single};
 use crate::iterate::races::written_together;
 use crate::schedule::apply;
 
@@ -57,6 +57,8 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
     }
     let mut lanes = in_registers(kernel, &kernel.stmt);
     lanes.extend(summed_up(kernel, &kernel.stmt));
+    let more: Vec<VarId> = tested(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
+    lanes.extend(more);
     let rows: Vec<VarId> = added_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
     lanes.extend(rows);
     for var in lanes {
@@ -95,6 +97,22 @@ fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
             }
             _ => summed_up(kernel, body),
         },
+    }
+}
+
+/// The variables whose loops are innermost and meet levels that are tested, and no others.
+fn tested(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Assign(_) => Vec::new(),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(|stmt| tested(kernel, stmt)).collect(),
+        Stmt::Where { consumer, producer } => [tested(kernel, consumer), tested(kernel, producer)].concat(),
+        Stmt::Forall(var, body) if matches!(**body, Stmt::Assign(_)) => {
+            let all = Lattice::build(kernel, body, *var).is_ok_and(|lattice| {
+                !lattice.iterators.is_empty() && lattice.iterators.iter().all(|it| advances_by_words(kernel, it))
+            });
+            if all { vec![*var] } else { Vec::new() }
+        }
+        Stmt::Forall(_, body) => tested(kernel, body),
     }
 }
 

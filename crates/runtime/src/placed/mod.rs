@@ -1,7 +1,7 @@
 //! Conversion into formats whose positions can be computed: every entry goes straight to its place.
 //!
 //! That is so where at most one level is *counted*: its positions depend on what is stored, and an attribute query tells them.
-//! Above it are full levels, whose positions number *bins*; below it are full levels, or one that keeps a bit or one
+//! Above it are full levels, whose positions number *bins*; below it are full levels, or one that keeps a
 //! coordinate for each position ([`Assembly`]). Two passes over the source, bin after bin: the query, and the entries.
 //!
 //! ```text
@@ -9,7 +9,6 @@
 //! dia           one bin      counted  j-i, compressed: which are there    below  i
 //! sell(8)       bins  i/8    counted  #i, slots: the most                 below  i%8, and j for each position
 //! skyline       bins  i      counted  j, banded: the least and the most
-//! dense,bitmap  one bin      nothing                                      below  i, and a bit for each j
 //! ```
 //!
 //! The source has a dense level over the dimension that makes bins, and compressed ones below; other tensors are converted to
@@ -37,7 +36,7 @@ use crate::parallel;
 use crate::remap;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
-use fill::{Bits, Moved, put};
+use fill::{Moved, put};
 use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
 use walk::{Coordinate, Distinct, Parents, Source, Walk};
 
@@ -94,7 +93,6 @@ impl<'a> Plan<'a> {
         let below = counted.map_or(0, |level| level + 1);
         let is_placed = |level: usize| match assemblies[level] {
             Assembly::Full => true,
-            Assembly::Bits => level == last,
             // Two entries cannot have one place only where slots tell them apart.
             Assembly::Single { .. } => level == last && matches!(terms[last], Term::Whole(_)) && format.map().is_some(),
             _ => false,
@@ -307,11 +305,6 @@ impl<'a> Plan<'a> {
         let (beside, values) = with_word!(dtype, V => {
             let values = Moved::new(tensor.values().as_words::<V>(), total, V::default())?;
             let beside = match self.assemblies[last] {
-                Assembly::Bits => {
-                    let bits = Bits::new(total, self.stored_size(last).ok_or_else(overflow)?)?;
-                    put(walk, crd, numbers, &[&values, &bits]);
-                    Some(Buffer::from_array(bits.into_array()))
-                }
                 Assembly::Single { absent } => {
                     let column = Moved::new(crd, total, if absent { C::NONE } else { C::default() })?;
                     put(walk, crd, numbers, &[&values, &column]);

@@ -135,9 +135,6 @@ pub trait LevelArrays: Sync {
 pub enum Assembly {
     /// Nothing: every coordinate has a position. No arrays.
     Full,
-    /// Nothing: every coordinate has a position, and a bit in the one array says whether it is stored. The bits of a parent
-    /// position begin a word of 64.
-    Bits,
     /// Nothing: the one coordinate under each parent position is kept in the one array.
     Single {
         /// Where there is none, the array has the largest number; otherwise 0.

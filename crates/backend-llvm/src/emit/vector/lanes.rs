@@ -56,6 +56,8 @@ impl<'ctx> Emitter<'ctx, '_> {
                 if !state.plan.varies(self.source, expr) {
                     let value = Lanes::Uniform(self.eval(expr)?);
                     known.push((expr, value));
+                } else if let Some(mask) = self.bits_of_word(state, expr)? {
+                    known.push((expr, Lanes::Varying(mask)));
                 } else {
                     let operands: Vec<ExprId> = self.source.exprs[expr].operands().collect();
                     let missing: Vec<ExprId> = operands.iter().copied().filter(|&id| find(id).is_none()).collect();
@@ -126,6 +128,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             (UnaryOp::Neg, Kind::Signed | Kind::Unsigned) => {
                 return Ok(Lanes::Varying(self.builder.build_int_neg(x, "")?));
             }
+            (UnaryOp::CountOnes, Kind::Unsigned) => "llvm.ctpop",
             (UnaryOp::Abs, Kind::Real) => "llvm.fabs",
             (UnaryOp::Sqrt, Kind::Real) => "llvm.sqrt",
             (UnaryOp::Floor, Kind::Real) => "llvm.floor",
@@ -178,6 +181,17 @@ impl<'ctx> Emitter<'ctx, '_> {
             (BinaryOp::Add, Kind::Signed | Kind::Unsigned) => builder.build_int_add(x, y, "")?,
             (BinaryOp::Sub, Kind::Signed | Kind::Unsigned) => builder.build_int_sub(x, y, "")?,
             (BinaryOp::Mul, Kind::Signed | Kind::Unsigned) => builder.build_int_mul(x, y, "")?,
+            (BinaryOp::Shl | BinaryOp::Shr, Kind::Unsigned) => {
+                // Shifts are modulo the bits of a number.
+                let one = x.get_type().get_element_type().into_int_type();
+                let most =
+                    self.splat(one.const_int(8 * ty.size() as u64 - 1, false).into(), x.get_type().get_size())?;
+                let by = builder.build_and(y, most, "")?;
+                match op {
+                    BinaryOp::Shl => builder.build_left_shift(x, by, "")?,
+                    _ => builder.build_right_shift(x, by, false, "")?,
+                }
+            }
             (BinaryOp::Min, Kind::Signed | Kind::Unsigned) => extreme(CompareOp::Lt)?,
             (BinaryOp::Max, Kind::Signed | Kind::Unsigned) => extreme(CompareOp::Gt)?,
             _ => return Err(NOT_ON_TYPE),

@@ -50,6 +50,8 @@ impl<'ctx> Emitter<'ctx, '_> {
                     self.intrinsic("llvm.masked.load", &types, &args)?.into_vector_value()
                 }
             }
+        } else if let Some(expanded) = self.expand(state, array, index)? {
+            expanded
         } else {
             let places = self.elements(state, array, index)?;
             let mask = self.mask_or_all(state);
@@ -94,6 +96,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             let args = [value.into(), first.into(), self.alignment(elem), mask.into()];
             return self.store_intrinsic("llvm.masked.store", array, &types, &args);
         }
+        if self.compress(state, array, index, value)? {
+            return Ok(());
+        }
         let places = self.elements(state, array, index)?;
         let mask = self.mask_or_all(state);
         let types = [vector.as_basic_type_enum(), places.get_type().as_basic_type_enum()];
@@ -101,7 +106,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.store_intrinsic("llvm.masked.scatter", array, &types, &args)
     }
 
-    fn store_intrinsic(
+    pub(super) fn store_intrinsic(
         &self,
         name: &str,
         array: ArrayId,

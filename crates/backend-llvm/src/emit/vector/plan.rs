@@ -9,6 +9,8 @@ use std::ops::Range;
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops};
 
+use super::words::is_counter;
+
 /// Loops in the body are repeated up to so often.
 const REPEATS: i64 = 16;
 
@@ -25,6 +27,8 @@ pub(super) struct Plan {
     pub(super) branches: bool,
     /// By variable: whether the body declares it, or it is the counter.
     pub(super) inner: Vec<bool>,
+    /// The width of the vectors, if they begin at multiples of it.
+    pub(super) aligned: Option<u32>,
 }
 
 impl Plan {
@@ -33,7 +37,7 @@ impl Plan {
         let reductions = loops::reductions(function, body)?;
         let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
         let inner = vec![false; function.vars.len()];
-        let mut plan = Plan { counter, reductions, widest, gathers: false, branches: false, inner };
+        let mut plan = Plan { counter, reductions, widest, gathers: false, branches: false, inner, aligned: None };
         plan.inner[counter.index()] = true;
         plan.admits(function, body).then_some(plan)
     }
@@ -42,28 +46,29 @@ impl Plan {
         block.iter().all(|stmt| match *stmt {
             Stmt::Define { var, value } => {
                 self.inner[var.index()] = true;
-                simple(function, value)
+                self.simple(function, value)
             }
             Stmt::Assign { var, value } => {
                 let ours = self.inner[var.index()] || self.reductions.iter().any(|r| r.var == var && reduces(r.op));
-                ours && simple(function, value)
+                ours && self.simple(function, value)
             }
             Stmt::Load { var, array, index } => {
                 self.inner[var.index()] = true;
                 self.widest = self.widest.max(function.arrays[array].elem.arithmetic().size());
                 self.gathers |= self.stride(function, index).is_none_or(|stride| !matches!(stride, 0 | 1));
-                !function.arrays[array].elem.is_complex() && simple(function, index)
+                !function.arrays[array].elem.is_complex() && self.simple(function, index)
             }
             Stmt::Store { array, index, value, reduce } => {
                 let elem = function.arrays[array].elem;
                 self.widest = self.widest.max(elem.arithmetic().size());
                 let combines = reduce.is_none_or(|op| binary(op, elem));
-                let fits = !elem.is_complex() && combines && simple(function, index) && simple(function, value);
+                let fits =
+                    !elem.is_complex() && combines && self.simple(function, index) && self.simple(function, value);
                 fits && self.varies(function, index)
             }
             Stmt::If { cond, ref then, ref otherwise } => {
                 self.branches = true;
-                simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
+                self.simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
             }
             Stmt::For { begin, end, kind: LoopKind::Serial | LoopKind::Unrolled(_), ref body, .. } => {
                 repeats(function, begin, end).is_some() && self.admits(function, body)
@@ -84,8 +89,38 @@ impl Plan {
             Expr::Var(var) if var == self.counter => Some(1),
             Expr::Binary(BinaryOp::Add, a, b) => self.stride(function, a)?.checked_add(self.stride(function, b)?),
             Expr::Binary(BinaryOp::Sub, a, b) => self.stride(function, a)?.checked_sub(self.stride(function, b)?),
+            // The lanes of a vector that begins at a multiple of its width have the same number of blocks before them.
+            Expr::Binary(BinaryOp::Shr, a, by) if is_counter(function, self, a) => match function.exprs[by] {
+                Expr::Const(by) if by.bits < 64 => {
+                    self.aligned.is_some_and(|width| u64::from(width) <= 1 << by.bits).then_some(0)
+                }
+                _ => None,
+            },
+            Expr::Cast(DType::I64, a) if self.stride(function, a) == Some(0) => Some(0),
             _ => (!self.varies(function, expr)).then_some(0),
         }
+    }
+
+    /// Whether an expression has nothing in it but what vectors can do. What stays the same may be divided by constants.
+    fn simple(&self, function: &Function, root: ExprId) -> bool {
+        let nonzero = |by: ExprId| matches!(function.exprs[by], Expr::Const(by) if by.bits != 0);
+        !any(function, root, &mut |expr| !match *expr {
+            Expr::Const(constant) => !constant.ty.is_complex(),
+            Expr::Var(var) => !function.vars[var].ty.is_complex(),
+            Expr::Unary(op, a) => unary(op, function.type_of(a)),
+            Expr::Binary(BinaryOp::Div, a, by) if !self.varies(function, a) => {
+                nonzero(by) && !function.type_of(a).is_complex()
+            }
+            Expr::Binary(op, a, _) => binary(op, function.type_of(a)),
+            Expr::Compare(_, a, _) => !function.type_of(a).is_complex(),
+            Expr::Select(_, a, _) => !function.type_of(a).is_complex(),
+            Expr::Cast(to, a) => !to.is_complex() && !function.type_of(a).is_complex(),
+        })
+    }
+
+    /// Whether vectors begin at multiples of their width.
+    pub(super) fn is_aligned(&self) -> bool {
+        self.aligned.is_some()
     }
 }
 
@@ -114,23 +149,11 @@ fn any(function: &Function, root: ExprId, test: &mut impl FnMut(&Expr) -> bool) 
     false
 }
 
-/// Whether an expression has nothing in it but what vectors can do.
-fn simple(function: &Function, root: ExprId) -> bool {
-    !any(function, root, &mut |expr| !match *expr {
-        Expr::Const(constant) => !constant.ty.is_complex(),
-        Expr::Var(var) => !function.vars[var].ty.is_complex(),
-        Expr::Unary(op, a) => unary(op, function.type_of(a)),
-        Expr::Binary(op, a, _) => binary(op, function.type_of(a)),
-        Expr::Compare(_, a, _) => !function.type_of(a).is_complex(),
-        Expr::Select(_, a, _) => !function.type_of(a).is_complex(),
-        Expr::Cast(to, a) => !to.is_complex() && !function.type_of(a).is_complex(),
-    })
-}
-
 fn unary(op: UnaryOp, ty: DType) -> bool {
     match ty.kind() {
         Kind::Bool => op == UnaryOp::Not,
-        Kind::Signed | Kind::Unsigned => op == UnaryOp::Neg,
+        Kind::Signed => op == UnaryOp::Neg,
+        Kind::Unsigned => matches!(op, UnaryOp::Neg | UnaryOp::CountOnes),
         Kind::Real => {
             matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil)
         }
@@ -141,9 +164,8 @@ fn unary(op: UnaryOp, ty: DType) -> bool {
 fn binary(op: BinaryOp, ty: DType) -> bool {
     match ty.kind() {
         Kind::Bool => true,
-        Kind::Signed | Kind::Unsigned => {
-            !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Shl | BinaryOp::Shr)
-        }
+        Kind::Signed => !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Shl | BinaryOp::Shr),
+        Kind::Unsigned => !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow),
         Kind::Real => {
             matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Min | BinaryOp::Max)
         }

@@ -1,0 +1,169 @@
+//! Lanes that test neighboring bits of a word: a mask instead of a shift in each lane, and, of what is counted by these bits,
+//! neighboring elements instead of a gather or scatter.
+//!
+//! ```text
+//! if word >> k & 1 != 0 { .. }                          the mask: bits k .. k + width of word
+//!   v = a[first + ones of word & ((1 << k) - 1)]        under this mask: an expanding load from the first lane's element on
+//!   a[first + ones of word & ((1 << k) - 1)] = v        under this mask: a compressing store
+//! ```
+//!
+//! On entry: `k` is the counter of the loop, whose vectors begin at multiples of their width, so that the bits of one lie in one
+//! word; the word is the same in all lanes. Under the mask, each lane's element is behind that of the lane with a bit before.
+
+use inkwell::IntPredicate;
+use inkwell::types::{BasicType, VectorType};
+use inkwell::values::{IntValue, VectorValue};
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayId, BinaryOp, CompareOp, Const, Expr, ExprId, Function, UnaryOp};
+
+use super::super::Emitter;
+use super::super::value::Value;
+use super::VectorLoop;
+use super::lanes::{Lanes, vector_of};
+use super::plan::Plan;
+use crate::LlvmError;
+
+/// The bits of a word.
+const BITS: u64 = 64;
+
+/// An index of what is counted by the bits of a word.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// The index of the word's first.
+    first: ExprId,
+    word: ExprId,
+}
+
+/// The word of which an expression is whether it has the counter's bit.
+pub(super) fn tested_word(function: &Function, plan: &Plan, expr: ExprId) -> Option<ExprId> {
+    let Expr::Compare(CompareOp::Ne, lowest, zero) = function.exprs[expr] else { return None };
+    let Expr::Binary(BinaryOp::And, moved, one) = function.exprs[lowest] else { return None };
+    let Expr::Binary(BinaryOp::Shr, word, place) = function.exprs[moved] else { return None };
+    (is_constant(function, zero, 0) && is_constant(function, one, 1) && is_counter(function, plan, place))
+        .then_some(word)
+}
+
+/// Reads an index that counts the ones below the counter's bit.
+fn counted(function: &Function, plan: &Plan, index: ExprId) -> Option<Counted> {
+    let Expr::Binary(BinaryOp::Add, first, before) = function.exprs[index] else { return None };
+    let Expr::Cast(DType::I64, ones) = function.exprs[before] else { return None };
+    let Expr::Unary(UnaryOp::CountOnes, masked) = function.exprs[ones] else { return None };
+    let Expr::Binary(BinaryOp::And, word, below) = function.exprs[masked] else { return None };
+    let Expr::Binary(BinaryOp::Sub, bit, less) = function.exprs[below] else { return None };
+    let Expr::Binary(BinaryOp::Shl, one, place) = function.exprs[bit] else { return None };
+    let ones = is_constant(function, less, 1) && is_constant(function, one, 1);
+    (ones && is_counter(function, plan, place)).then_some(Counted { first, word })
+}
+
+fn is_constant(function: &Function, expr: ExprId, wanted: u64) -> bool {
+    matches!(function.exprs[expr], Expr::Const(Const { ty: DType::U64, bits, .. }) if bits == wanted)
+}
+
+/// Whether an expression is the loop's counter as the place of a bit.
+pub(super) fn is_counter(function: &Function, plan: &Plan, expr: ExprId) -> bool {
+    let Expr::Cast(DType::U64, counter) = function.exprs[expr] else { return false };
+    matches!(function.exprs[counter], Expr::Var(var) if var == plan.counter)
+}
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// The mask of an expression that tests the bits of a word, which is the same in all lanes.
+    pub(super) fn bits_of_word(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        expr: ExprId,
+    ) -> Result<Option<VectorValue<'ctx>>, LlvmError> {
+        let Some(word) = self.word_of_lanes(state, expr) else { return Ok(None) };
+        let Lanes::Uniform(Value::Int(word)) = self.lanes(state, word)? else { return Ok(None) };
+        let long = self.context.i64_type();
+        let place = self.builder.build_and(state.counter, long.const_int(BITS - 1, false), "")?;
+        let moved = self.builder.build_right_shift(word, place, false, "")?;
+        // Not by a conversion of the bits to lanes, on which LLVM 19 loops forever where two such masks are combined.
+        let part = if state.width > 8 && state.width <= 32 { self.context.i32_type() } else { long };
+        let moved = self.builder.build_int_truncate_or_bit_cast(moved, part, "")?;
+        let moved = self.splat(moved.into(), state.width)?;
+        let bits: Vec<IntValue> = (0..state.width).map(|lane| part.const_int(1 << lane, false)).collect();
+        let own = self.builder.build_and(moved, VectorType::const_vector(&bits), "")?;
+        Ok(Some(self.builder.build_int_compare(IntPredicate::NE, own, own.get_type().const_zero(), "bits")?))
+    }
+
+    /// The word whose bits an expression tests, where those of a vector lie in one.
+    pub(super) fn word_of_lanes(&self, state: &VectorLoop<'ctx, '_>, expr: ExprId) -> Option<ExprId> {
+        let word = tested_word(self.source, state.plan, expr)?;
+        let one = state.plan.is_aligned() && u64::from(state.width) <= BITS;
+        (one && self.is_uniform(state, word)).then_some(word)
+    }
+
+    /// Whether a variable or constant is the same in all lanes.
+    fn is_uniform(&self, state: &VectorLoop<'ctx, '_>, expr: ExprId) -> bool {
+        match self.source.exprs[expr] {
+            Expr::Var(var) if state.plan.inner[var.index()] => {
+                matches!(state.get(var), Ok(Lanes::Uniform(_)))
+            }
+            _ => !state.plan.varies(self.source, expr),
+        }
+    }
+
+    /// The index of the first lane's element, where the lanes' elements are neighbors under the mask.
+    fn first_counted(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        array: ArrayId,
+        index: ExprId,
+    ) -> Result<Option<IntValue<'ctx>>, LlvmError> {
+        // Narrower elements are moved one by one.
+        if self.source.arrays[array].elem.size() < 4 {
+            return Ok(None);
+        }
+        let Some(Counted { first, word }) = counted(self.source, state.plan, index) else { return Ok(None) };
+        if state.bits != Some(word) {
+            return Ok(None);
+        }
+        let (Lanes::Uniform(Value::Int(first)), Lanes::Uniform(Value::Int(word))) =
+            (self.lanes(state, first)?, self.lanes(state, word)?)
+        else {
+            return Ok(None);
+        };
+        let long = self.context.i64_type();
+        let one = long.const_int(1, false);
+        let place = self.builder.build_and(state.counter, long.const_int(BITS - 1, false), "")?;
+        let bit = self.builder.build_left_shift(one, place, "")?;
+        let below = self.builder.build_int_sub(bit, one, "")?;
+        let before = self.builder.build_and(word, below, "")?;
+        let before = self.intrinsic("llvm.ctpop", &[long.as_basic_type_enum()], &[before.into()])?.into_int_value();
+        Ok(Some(self.builder.build_int_add(first, before, "")?))
+    }
+
+    /// Loads elements that are neighbors under the mask; `None` if they are not.
+    pub(super) fn expand(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        array: ArrayId,
+        index: ExprId,
+    ) -> Result<Option<VectorValue<'ctx>>, LlvmError> {
+        let Some(mask) = state.mask else { return Ok(None) };
+        let Some(index) = self.first_counted(state, array, index)? else { return Ok(None) };
+        let part = super::super::value::memory_type(self.context, self.source.arrays[array].elem);
+        let vector = vector_of(part, state.width)?;
+        let (first, _) = self.element(array, index)?;
+        let args = [first.into(), mask.into(), vector.const_zero().into()];
+        let loaded = self.intrinsic("llvm.masked.expandload", &[vector.as_basic_type_enum()], &args)?;
+        Ok(Some(loaded.into_vector_value()))
+    }
+
+    /// Stores elements that are neighbors under the mask; `false` if they are not.
+    pub(super) fn compress(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        array: ArrayId,
+        index: ExprId,
+        value: VectorValue<'ctx>,
+    ) -> Result<bool, LlvmError> {
+        let Some(mask) = state.mask else { return Ok(false) };
+        let Some(index) = self.first_counted(state, array, index)? else { return Ok(false) };
+        let (first, _) = self.element(array, index)?;
+        let types = [value.get_type().as_basic_type_enum()];
+        let args = [value.into(), first.into(), mask.into()];
+        self.store_intrinsic("llvm.masked.compressstore", array, &types, &args)?;
+        Ok(true)
+    }
+}
