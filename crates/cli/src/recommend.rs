@@ -244,7 +244,10 @@ mod tests {
             (0..640u64).flat_map(|i| (0..1 + 5 * (i % 2)).map(move |k| [i, (i * 31 + k * 57) % 640])).collect();
         let found = candidates(&csr([640, 640], &uneven), 640, 640);
         assert_eq!(found[0].format, "sell(8,64)");
-        assert_eq!(found[0].why, "rows of 3.5 entries, sorted by length in windows of 64, 8 at a time in vector lanes, 100% full");
+        assert_eq!(
+            found[0].why,
+            "rows of 3.5 entries, sorted by length in windows of 64, 8 at a time in vector lanes, 100% full"
+        );
         let heavy: Vec<[u64; 2]> = scattered.iter().copied().chain((0..299).map(|j| [(j * 31) % 300, j])).collect();
         let rows: Vec<[u64; 2]> =
             heavy.iter().flat_map(|&[i, j]| (0..8).map(move |k| [i, (j + 37 * k) % 300])).collect();

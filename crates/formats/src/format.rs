@@ -80,7 +80,10 @@ impl fmt::Display for FormatError {
             FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),
             FormatError::Width { reason, .. } => f.write_str(reason),
             FormatError::Ranked(text) => {
-                write!(f, "a level that keeps ranks and a map's term `#0~64` go together, which `{text}` does not have at one place")
+                write!(
+                    f,
+                    "a level that keeps ranks and a map's term `#0~64` go together, which `{text}` does not have at one place"
+                )
             }
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
         }
@@ -367,7 +370,9 @@ impl Format {
     /// # Errors
     /// Level kinds are not part of this program.
     pub fn of_ranks(&self) -> Result<Format, FormatError> {
-        let Some((map, ranked)) = self.map().and_then(|map| Some((map, map.ranked()?))) else { return Ok(self.clone()) };
+        let Some((map, ranked)) = self.map().and_then(|map| Some((map, map.ranked()?))) else {
+            return Ok(self.clone());
+        };
         let slots = Level::from_letter('e').ok_or_else(|| FormatError::Unknown("e".to_string()))?;
         let mut levels = self.levels.clone();
         levels[ranked.level] = slots;

@@ -167,7 +167,8 @@ impl Map {
         let order = 1 + terms.iter().map(|term| term.dimension()).max()?;
         let map = Map { terms, order };
         // Block sizes are sizes of stored dimensions, and a difference says where one dimension is if the other is known.
-        let empty = |term: &Term| matches!(term, Term::Quotient(_, 0) | Term::Remainder(_, 0) | Term::RankedOrdinal(_, 0));
+        let empty =
+            |term: &Term| matches!(term, Term::Quotient(_, 0) | Term::Remainder(_, 0) | Term::RankedOrdinal(_, 0));
         let sized = !map.terms.iter().any(empty);
         let complete = order <= map.terms.len() && (0..order).all(|d| map.recovery(d).is_some());
         let used = map.terms.iter().enumerate().all(|(level, term)| match term {
@@ -312,11 +313,36 @@ mod tests {
 
     #[test]
     fn every_dimension_is_recovered_or_refused() {
-        for text in ["0", "1,0", "0/4,1/4,0%4,1%4", "1-0,0", "#0,0,1", "0/8,#0,0%8,1", "0/2,1,0%2", "0/8,#0~20,0%8,1", "#1~3,1,0"] {
+        for text in [
+            "0",
+            "1,0",
+            "0/4,1/4,0%4,1%4",
+            "1-0,0",
+            "#0,0,1",
+            "0/8,#0,0%8,1",
+            "0/2,1,0%2",
+            "0/8,#0~20,0%8,1",
+            "#1~3,1,0",
+        ] {
             let map = map(text).unwrap();
             assert_eq!(map.to_string(), text);
         }
-        for text in ["1", "0,0,1", "0/4,0%2", "0/4,1", "1-0,0-1", "1-0", "0,#2,1", "#0,#0,0", "0/4,0%4,0", "#0~4,#0,0", "#0~4,1,0-1", "#0~4,0,1-0", "#2~4,0,1", "#0~4,0"] {
+        for text in [
+            "1",
+            "0,0,1",
+            "0/4,0%2",
+            "0/4,1",
+            "1-0,0-1",
+            "1-0",
+            "0,#2,1",
+            "#0,#0,0",
+            "0/4,0%4,0",
+            "#0~4,#0,0",
+            "#0~4,1,0-1",
+            "#0~4,0,1-0",
+            "#2~4,0,1",
+            "#0~4,0",
+        ] {
             assert_eq!(map(text), None, "{text}");
         }
         for text in ["#0~0", "#0~", "#~4", "0~4", "#0~4294967296", "#0~4~4", "#0~-1"] {

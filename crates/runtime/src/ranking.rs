@@ -73,7 +73,11 @@ pub fn of(tensor: &Tensor) -> Option<(Ranked, Indices<'_>)> {
 ///
 /// # Errors
 /// The format cannot hold the entries, or memory is refused.
-pub fn unranked(tensor: &Tensor, (ranked, ranking): (Ranked, Indices), format: &Format) -> Result<Tensor, StorageError> {
+pub fn unranked(
+    tensor: &Tensor,
+    (ranked, ranking): (Ranked, Indices),
+    format: &Format,
+) -> Result<Tensor, StorageError> {
     let stage = by_rows(tensor.order(), ranked.dimension)?;
     let padded = tensor.format().is_padded();
     let by_rank = tensor.to_plain()?.convert_plain(&stage, padded)?;
@@ -206,7 +210,11 @@ impl Moves {
     }
 
     /// The elements of all rows where they go; `change` gives each from what it was and from its row.
-    fn apply<T: Plain, U: Plain>(&self, from: &[T], change: impl Fn(T, usize) -> U + Sync) -> Result<Array<U>, AllocError> {
+    fn apply<T: Plain, U: Plain>(
+        &self,
+        from: &[T],
+        change: impl Fn(T, usize) -> U + Sync,
+    ) -> Result<Array<U>, AllocError> {
         let rows = self.begin.len();
         let total = self.start[rows] as usize;
         let mut to = Array::<U>::zeroed(total)?;

@@ -179,7 +179,8 @@ fn rows_are_sorted_by_their_entries() {
         let (dims, format, levels, values) = stored.try_clone().unwrap().into_parts();
         let mut ranking = Some(Buffer::from_vec(ranking));
         let levels = levels.into_iter().map(|level| {
-            let replaced = level.try_map(|name, array| Ok::<_, ()>(if name == "ranking" { ranking.take().unwrap() } else { array }));
+            let replaced = level
+                .try_map(|name, array| Ok::<_, ()>(if name == "ranking" { ranking.take().unwrap() } else { array }));
             replaced.unwrap()
         });
         Tensor::from_parts(dims, &format, levels.collect(), values)

@@ -48,8 +48,11 @@ fn data() -> impl Strategy<Value = Coo> {
 
 fn format(order: usize) -> impl Strategy<Value = Format> {
     // Each plain kind as often as all others together.
-    let open: Vec<char> =
-        LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.is_ranked()).map(|kind| kind.info().letter).collect();
+    let open: Vec<char> = LevelKind::all()
+        .into_iter()
+        .filter(|kind| !kind.is_plain() && !kind.is_ranked())
+        .map(|kind| kind.info().letter)
+        .collect();
     assert!(open.len() >= 8, "only {open:?}");
     let plain = prop::sample::select(vec!['d', 's', 'u', 'q', 'c']);
     let letters = prop::collection::vec(prop_oneof![5 => plain, 3 => prop::sample::select(open)], order);

@@ -448,7 +448,9 @@ impl Rewriter<'_> {
                 Term::Quotient(..) => self.blocks.get(&own).map_or(own, |(outer, _)| *outer),
                 Term::Remainder(..) => self.blocks.get(&own).map_or(own, |(_, inner)| *inner),
                 Term::Difference(..) => self.diagonals.get(&own).copied().unwrap_or(own),
-                Term::Ordinal(_) | Term::RankedOrdinal(..) => self.new_var("s".to_string(), StoredSize::Slots(key.tensor, level)),
+                Term::Ordinal(_) | Term::RankedOrdinal(..) => {
+                    self.new_var("s".to_string(), StoredSize::Slots(key.tensor, level))
+                }
             });
         }
         vars
@@ -477,9 +479,10 @@ impl Rewriter<'_> {
 
     fn is_whole(&self, access: &Access) -> bool {
         let apart = [&self.diagonals, &self.ranks];
-        access.vars.iter().all(|var| {
-            !self.blocks.contains_key(var) && apart.iter().all(|apart| !apart.contains_key(var))
-        })
+        access
+            .vars
+            .iter()
+            .all(|var| !self.blocks.contains_key(var) && apart.iter().all(|apart| !apart.contains_key(var)))
     }
 
     /// A dense tensor seen through a view, in the place of `tensor`.
