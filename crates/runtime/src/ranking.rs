@@ -16,13 +16,11 @@
 //! Papers: Kreutzer et al., *A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication on
 //! Modern Processors with Wide SIMD Units* (SISC 2014), §3.2; Chou et al. 2020, §5 (attribute queries).
 
-use std::cmp::Reverse;
-
 use lacunar_formats::{Format, Level, Part, Ranked};
 use rayon::slice::ParallelSliceMut;
 
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices, with_indices};
+use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
@@ -171,15 +169,28 @@ fn ranking(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
             chunk.iter_mut().for_each(|edge| *edge = pos.get(*edge as usize));
         });
     }
-    let edges = &last;
-    let entries = |row: &u64| (Reverse(edges[*row as usize + 1] - edges[*row as usize]), *row);
-    let mut ranking = Array::<u64>::of(rows(tensor)?, |row| row as u64)?;
+    // In a window, the order is that of numbers with the missing entries above and the place inside below.
+    let most = u64::from(u32::MAX);
+    let size = u64::from(window);
+    let mut ranking = Array::<u64>::of(last.len() - 1, |row| {
+        let entries = (last[row + 1] - last[row]).min(most);
+        (most - entries) << u32::BITS | (row as u64 % size)
+    })?;
+    drop(last);
     let window = window as usize;
+    let in_window =
+        |first: usize, rows: &mut [u64]| rows.iter_mut().for_each(|row| *row = (*row & most) + first as u64);
     if window > GRAIN {
-        ranking.chunks_mut(window).for_each(|rows| rows.par_sort_unstable_by_key(entries));
+        for (number, rows) in ranking.chunks_mut(window).enumerate() {
+            rows.par_sort_unstable();
+            in_window(number * window, rows);
+        }
     } else {
-        parallel::fill_chunks(&mut ranking, grain(window as u64), |_, chunk| {
-            chunk.chunks_mut(window).for_each(|rows| rows.sort_unstable_by_key(entries));
+        parallel::fill_chunks(&mut ranking, grain(size), |start, chunk| {
+            for (number, rows) in chunk.chunks_mut(window).enumerate() {
+                rows.sort_unstable();
+                in_window(start + number * window, rows);
+            }
         });
     }
     Ok(ranking)
@@ -229,10 +240,12 @@ impl Moves {
             (rest, first) = (behind, next);
         }
         parallel::each(tasks, |_, (rows, own)| {
-            let mut slots = own.iter_mut();
+            let mut slots = own;
             for row in rows {
                 let elements = &from[self.begin[row] as usize..self.end[row] as usize];
-                elements.iter().zip(&mut slots).for_each(|(element, slot)| *slot = change(*element, row));
+                let (here, behind) = std::mem::take(&mut slots).split_at_mut(elements.len());
+                here.iter_mut().zip(elements).for_each(|(slot, element)| *slot = change(*element, row));
+                slots = behind;
             }
         });
         Ok(to)
@@ -248,7 +261,7 @@ fn in_order(tensor: &Tensor, order: &[u64]) -> Result<Tensor, StorageError> {
         let below = |edge: &Array<u64>| Array::<u64>::of(edge.len(), |row| pos.get(edge[row] as usize));
         let under = Moves::new(below(&moves.begin)?, below(&moves.end)?)?;
         let place = |edge: u64, row: usize| edge - under.begin[row] + under.start[row];
-        let edges = with_indices!(pos, pos => moves.apply(pos, |edge, row| place(u64::from(edge), row))?);
+        let edges = with_indices!(pos, pos => moves.apply(pos, |edge, row| place(edge.get(), row))?);
         let last = under.start[order.len()];
         let edges = index_array(edges.len() + 1, pos.width(), |k| edges.get(k).copied().unwrap_or(last))?;
         let coordinates = with_indices!(crd, crd => Buffer::from_array(under.apply(crd, |coordinate, _| coordinate)?));
