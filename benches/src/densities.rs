@@ -1,11 +1,12 @@
 //! Bitmaps beside compressed levels, by how many places of a matrix hold entries: from which density on the first are faster.
 //!
 //! ```text
-//! kernel        density   csr ms   bitmap ms   ratio      below 1: bitmaps are faster
-//! spmv             20 %    0.110       0.082    0.75
+//! kernel         size density   csr ms   bitmap ms   ratio      below 1: bitmaps are faster
+//! spmv            512    20 %    0.110       0.082    0.75
 //! ```
 //!
-//! Both formats take turns, on one thread; medians are compared.
+//! Both formats take turns, on one thread; medians are compared. Small matrices stay in the cache, so that what a kernel computes
+//! counts; of the large ones what it reads does.
 
 use std::time::Instant;
 
@@ -14,8 +15,8 @@ use lacunar::{Coo, DType, DynTensor, Format, FormatSpec, Kernel, Options, median
 use lacunar_runtime::pool::with_threads;
 use lacunar_runtime::{Coordinates, Values};
 
-/// Rows and columns of the matrices: small enough that what a kernel computes counts, and not what it reads.
-const SIZE: u64 = 512;
+/// Rows and columns of the matrices.
+const SIZES: [u64; 2] = [512, 6000];
 /// Shares of places that hold entries, in percent.
 const DENSITIES: [u32; 7] = [5, 10, 20, 30, 40, 50, 60];
 /// Kernels, with the format of the result.
@@ -31,10 +32,11 @@ const KERNELS: [(&str, &str, &str); 4] = [
 /// # Errors
 /// A kernel is not compiled, or memory is refused.
 pub fn measure(rounds: usize, quick: bool) -> Result<()> {
-    println!("{:12} {:>7} {:>9} {:>9} {:>6}", "kernel", "density", "csr ms", "bitmap ms", "ratio");
-    for (name, text, result) in KERNELS {
+    println!("{:12} {:>6} {:>7} {:>9} {:>9} {:>6}", "kernel", "size", "density", "csr ms", "bitmap ms", "ratio");
+    for ((name, text, result), size) in KERNELS.into_iter().flat_map(|kernel| SIZES.map(|size| (kernel, size))) {
+        let rounds = if size > SIZES[0] { rounds.div_ceil(10) } else { rounds };
         for density in DENSITIES.into_iter().filter(|density| !quick || density % 20 == 0) {
-            let mut runs = ["ds", "db"].map(|letters| Prepared::new(text, letters, result, density));
+            let mut runs = ["ds", "db"].map(|letters| Prepared::new((text, result), letters, size, density));
             let mut times = [Vec::new(), Vec::new()];
             for _ in 0..rounds {
                 for (prepared, times) in runs.iter_mut().zip(&mut times) {
@@ -48,7 +50,7 @@ pub fn measure(rounds: usize, quick: bool) -> Result<()> {
                 }
             }
             let [csr, bitmap] = times.map(|times| median(&times));
-            println!("{name:12} {density:>5} % {csr:9.4} {bitmap:9.4} {:6.2}", bitmap / csr);
+            println!("{name:12} {size:>6} {density:>5} % {csr:9.4} {bitmap:9.4} {:6.2}", bitmap / csr);
         }
     }
     Ok(())
@@ -61,12 +63,12 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(text: &str, letters: &str, result: &str, density: u32) -> Result<Prepared> {
+    fn new((text, result): (&str, &str), letters: &str, size: u64, density: u32) -> Result<Prepared> {
         let format = |letters: &str, order| -> Result<Format> { Ok(letters.parse::<FormatSpec>()?.resolve(order)?) };
-        let mut operands = vec![("A", DynTensor::from_coo(matrix(density, 1), &format(letters, 2)?)?)];
+        let mut operands = vec![("A", DynTensor::from_coo(matrix(size, density, 1), &format(letters, 2)?)?)];
         operands.push(match text.contains("x(j)") {
-            true => ("x", DynTensor::from_coo(vector(), &Format::dense(1))?),
-            false => ("B", DynTensor::from_coo(matrix(density, 2), &format(letters, 2)?)?),
+            true => ("x", DynTensor::from_coo(vector(size), &Format::dense(1))?),
+            false => ("B", DynTensor::from_coo(matrix(size, density, 2), &format(letters, 2)?)?),
         });
         let mut options = Options::new().tuned(false);
         for (name, tensor) in &operands {
@@ -79,11 +81,11 @@ impl Prepared {
 }
 
 /// A matrix with random entries.
-fn matrix(density: u32, seed: u64) -> Coo {
+fn matrix(size: u64, density: u32, seed: u64) -> Coo {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut coo = Coo::empty(vec![SIZE, SIZE], DType::F64);
+    let mut coo = Coo::empty(vec![size, size], DType::F64);
     let mut values = Vec::new();
-    for (row, column) in (0..SIZE).flat_map(|row| (0..SIZE).map(move |column| (row, column))) {
+    for (row, column) in (0..size).flat_map(|row| (0..size).map(move |column| (row, column))) {
         if rng.u32(..100) < density {
             coo.coords[0].push(row);
             coo.coords[1].push(column);
@@ -93,7 +95,7 @@ fn matrix(density: u32, seed: u64) -> Coo {
     Coo { values: Values::F64(values), ..coo }
 }
 
-fn vector() -> Coo {
-    let coords = Coordinates::U32((0..SIZE as u32).collect());
-    Coo { dims: vec![SIZE], coords: vec![coords], values: Values::F64(vec![0.5; SIZE as usize]) }
+fn vector(size: u64) -> Coo {
+    let coords = Coordinates::U32((0..size as u32).collect());
+    Coo { dims: vec![size], coords: vec![coords], values: Values::F64(vec![0.5; size as usize]) }
 }

@@ -249,7 +249,8 @@ impl Generator<'_> {
 
     fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool, input: bool) -> usize {
         let mut format = format(self.rng, vars.len(), !input);
-        let unpadded = |dtype: DType| if format.is_padded() && dtype == DType::Pattern { DType::Bool } else { dtype };
+        let told = format.tells_entries();
+        let unpadded = |dtype: DType| if !told && dtype == DType::Pattern { DType::Bool } else { dtype };
         let dtype = dtype.map(unpadded);
         if self.chance(12) {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);

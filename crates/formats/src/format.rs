@@ -28,7 +28,7 @@ pub struct Format {
     pub(crate) levels: Vec<Level>,
     mode_order: Vec<usize>,
     /// Boxed: few formats have one, and formats are part of errors.
-    map: Option<Box<Map>>,
+    pub(crate) map: Option<Box<Map>>,
     /// One a level; see [`Widths::of`].
     pub(crate) widths: Box<[Widths]>,
 }
@@ -128,16 +128,6 @@ impl Format {
         }
     }
 
-    /// The format, if the levels that keep ranks are those of which the map says so.
-    fn with_ranks_mapped(self) -> Result<Format, FormatError> {
-        let mapped = self.map.as_ref().and_then(|map| map.ranked()).map(|ranked| ranked.level);
-        let fits = |(level, kept): (usize, &Level)| kept.kind.is_ranked() == (mapped == Some(level));
-        match self.levels.iter().enumerate().all(fits) {
-            true => Ok(self),
-            false => Err(FormatError::Ranked(self.letters())),
-        }
-    }
-
     fn natural(levels: Vec<Level>) -> Format {
         let mode_order = (0..levels.len()).collect();
         let widths = vec![Widths::USUAL; levels.len()].into();
@@ -223,45 +213,6 @@ impl Format {
     pub fn dia() -> Format {
         let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).map(Box::new);
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
-    }
-
-    /// Slots: entry number `k` of every row in slot `k`, and a place for every row in each slot.
-    ///
-    /// # Errors
-    /// Its level kinds are not part of this program.
-    pub fn ell() -> Result<Format, FormatError> {
-        Format::slots("edp", vec![Term::Ordinal(0), Term::Whole(0), Term::Whole(1)])
-    }
-
-    /// Slots of slices: as [`Format::ell`], for so many rows at a time.
-    ///
-    /// # Errors
-    /// The size is 0, or its level kinds are not part of this program.
-    pub fn sell(rows: u32) -> Result<Format, FormatError> {
-        let terms = vec![Term::Quotient(0, rows), Term::Ordinal(0), Term::Remainder(0, rows), Term::Whole(1)];
-        if rows == 0 {
-            return Err(FormatError::Arguments(format!("sell({rows})")));
-        }
-        Format::slots("dedp", terms)
-    }
-
-    /// As [`Format::sell`], of rows that are sorted by their entries, the most first, in windows of so many.
-    ///
-    /// # Errors
-    /// A size is 0, or its level kinds are not part of this program.
-    pub fn sell_sorted(rows: u32, window: u32) -> Result<Format, FormatError> {
-        let slots = Term::RankedOrdinal(0, window);
-        let terms = vec![Term::Quotient(0, rows), slots, Term::Remainder(0, rows), Term::Whole(1)];
-        if rows == 0 || window == 0 {
-            return Err(FormatError::Arguments(format!("sell({rows},{window})")));
-        }
-        Format::slots("dndp", terms)
-    }
-
-    fn slots(letters: &str, terms: Vec<Term>) -> Result<Format, FormatError> {
-        let unknown = || FormatError::Unknown(letters.to_string());
-        let levels: Option<Vec<Level>> = letters.chars().map(Level::from_letter).collect();
-        Format::mapped(levels.ok_or_else(unknown)?, terms)
     }
 
     /// The numbers of blocks outside, the places inside them in arrays as narrow as the blocks allow.
@@ -357,27 +308,19 @@ impl Format {
         }
     }
 
+    /// Whether what is stored tells the entries without their values, so that a tensor of type [`DType::Pattern`] can be.
+    ///
+    /// [`DType::Pattern`]: crate::DType::Pattern
+    pub fn tells_entries(&self) -> bool {
+        self.order() > 0 && !self.is_padded()
+    }
+
     /// The same with a compressed level in the place of each that is not plain. Coordinates that are stored by their ranks are
     /// ranks then.
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
         let map = self.map.as_ref().map(|map| Box::new(map.of_ranks()));
         Format { levels: levels.collect(), map, ..self.clone() }
-    }
-
-    /// The format of ranks: what is stored by ranks here is stored by coordinates.
-    ///
-    /// # Errors
-    /// Level kinds are not part of this program.
-    pub fn of_ranks(&self) -> Result<Format, FormatError> {
-        let Some((map, ranked)) = self.map().and_then(|map| Some((map, map.ranked()?))) else {
-            return Ok(self.clone());
-        };
-        let slots = Level::from_letter('e').ok_or_else(|| FormatError::Unknown("e".to_string()))?;
-        let mut levels = self.levels.clone();
-        levels[ranked.level] = slots;
-        let map = Some(Box::new(map.of_ranks()));
-        Ok(Format { levels, map, ..self.clone() }.with_positions(ranked.level, self.positions(ranked.level)))
     }
 
     /// Whether the mode order is `0, 1, 2, ...`.

@@ -11,6 +11,7 @@ mod format;
 mod level;
 mod map;
 mod scalar;
+mod slots;
 mod width;
 
 pub use dtype::{DType, Kind, One};

@@ -7,9 +7,9 @@
 //! ```text
 //! [ 5 . 6 ]  as csr:  pos 0 2 2 3   crd 0 2 1   values 5 6 7
 //! [ . . . ]
-//! [ . 7 . ]  dense, bitmap:   bits 101 000 010, position = 3 * row + column
-//!            places           0 - 1  - - -  - 2 -      from which position each of the bitmap's is
-//!            values           5 . 6  . . .  . 7 .
+//! [ . 7 . ]  dense, banded:   pos 0 3 3 4   first 0 0 1
+//!            places           0 - 1  2      from which position each of the skyline's is
+//!            values           5 . 6  7
 //! ```
 //!
 //! So a kind says only how it stores the coordinates under each parent position ([`LevelArrays::spread`]), and how they

@@ -226,7 +226,8 @@ fn every_kind_stores_what_its_file_says() {
     let format = |letters: &str| letters.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2).unwrap();
     let bitmap = Tensor::from_coo(list.clone(), &format("db")).unwrap();
     assert_eq!(bitmap.levels()[1].array("bits").unwrap().as_slice::<u64>(), Some(&[0b1101, 0, 0b10][..]));
-    assert_eq!(bitmap.values().as_slice::<i64>(), Some(&[5, 0, 6, 7, 0, 0, 0, 0, 0, 8, 0, 0][..]));
+    assert_eq!(bitmap.levels()[1].array("rank").unwrap().as_slice::<u32>(), Some(&[0, 3, 3, 4][..]));
+    assert_eq!(bitmap.values().as_slice::<i64>(), Some(&[5, 6, 7, 8][..]));
     let hashed = Tensor::from_coo(list, &format("dh")).unwrap();
     assert_eq!(hashed.levels()[1].pos().unwrap().as_slice::<u32>(), Some(&[0, 8, 8, 10][..]));
     let table = hashed.levels()[1].crd().unwrap().as_slice::<u32>().unwrap();

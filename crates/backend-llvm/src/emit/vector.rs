@@ -157,7 +157,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         width: u32,
         body: &Block,
     ) -> Result<(), LlvmError> {
-        let copies = if plan.reductions.is_empty() { COPIES } else { COPIES_OF_SUMS };
+        let copies = match plan.reductions.is_empty() {
+            // A word for each turn, so that the places in it are constants.
+            _ if plan.tests_words && plan.is_aligned() => (words::BITS as u32 / width).max(1),
+            true => COPIES,
+            false => COPIES_OF_SUMS,
+        };
         let sums = self.start_copies(plan, width, copies.into())?;
         let step = self.index(i64::from(copies * width));
         let last = self.builder.build_int_sub(end, step, "")?;

@@ -114,6 +114,17 @@ impl State {
     }
 }
 
+/// Positions that follow each other, of neighboring coordinates.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// The first position.
+    pub begin: ExprId,
+    /// The position behind the last.
+    pub end: ExprId,
+    /// The first coordinate.
+    pub coordinate: ExprId,
+}
+
 /// Where something is appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
@@ -166,6 +177,16 @@ pub trait LevelCode: std::fmt::Debug {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
+    }
+
+    /// The runs under parent positions, by their numbers, for levels whose positions are runs of neighbors.
+    fn runs(&self, _b: &mut Builder, _parent: Position) -> Option<(ExprId, ExprId)> {
+        None
+    }
+
+    /// The run with a number.
+    fn run(&self, _b: &mut Builder, _number: ExprId) -> Option<Run> {
+        None
     }
 
     /// The positions of a coordinate among `begin .. end`, all those under one parent, for levels that are searched: none, if

@@ -5,13 +5,13 @@
 //!                               run r owns positions start[r] .. start[r+1], coordinate = crd[r] + (position - start[r])
 //! ```
 //!
-//! The variable beside the position holds its run.
+//! Alone, a loop goes from run to run, over neighbors in each; merged with others, the variable beside the position holds its run.
 
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, State, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, Run, State, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "runs", make };
@@ -32,16 +32,15 @@ struct Runs {
 }
 
 impl Runs {
-    /// The runs of a parent position.
-    fn runs(&self, b: &mut Builder, parent: ExprId) -> (ExprId, ExprId) {
-        let one = b.int(1);
-        let next = b.add(parent, one);
-        (b.load_index("run", self.run, parent), b.load_index("run_end", self.run, next))
+    /// The runs under a parent position.
+    fn under(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
+        let (first, end) = parent.range(b);
+        (b.load_index("run", self.run, first), b.load_index("run_end", self.run, end))
     }
 
     /// The run of a position, which is one of a parent's.
     fn run_of(&self, b: &mut Builder, parent: ExprId, position: ExprId) -> ExprId {
-        let (first, end) = self.runs(b, parent);
+        let (first, end) = self.under(b, Position::One(parent));
         let one = b.int(1);
         let behind = b.add(position, one);
         let next = b.lower_bound(self.start, first, end, behind);
@@ -67,7 +66,7 @@ impl LevelCode for Runs {
     }
 
     fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
-        let (first, last) = self.runs(b, parent);
+        let (first, last) = self.under(b, Position::One(parent));
         let one = b.int(1);
         let behind = b.add(coordinate, one);
         let next = b.lower_bound(self.crd, first, last, behind);
@@ -126,6 +125,20 @@ impl LevelCode for Runs {
         let step = b.cast(DType::I64, over);
         let own = b.add(own, step);
         b.assign(run, own);
+    }
+
+    fn runs(&self, b: &mut Builder, parent: Position) -> Option<(ExprId, ExprId)> {
+        Some(self.under(b, parent))
+    }
+
+    fn run(&self, b: &mut Builder, number: ExprId) -> Option<Run> {
+        let one = b.int(1);
+        let next = b.add(number, one);
+        Some(Run {
+            begin: b.load_index("start", self.start, number),
+            end: b.load_index("stop", self.start, next),
+            coordinate: b.load_index("own", self.crd, number),
+        })
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

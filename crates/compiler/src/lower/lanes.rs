@@ -117,9 +117,9 @@ impl Lowerer<'_> {
         let first = self.b.define("slot", first);
         let parent = self.position(&access, group.head.checked_sub(1), scope)?.first();
         let slot = Slot { parent, position: first, fixed: self.is_fixed(&access, group) };
-        let code = &self.tensors[access.tensor.index()].levels[group.head];
-        let one_by_one = self.phase.assembles() && !code.takes_words();
-        if self.phase.assembles() {
+        let code = self.tensors[access.tensor.index()].levels.get(group.head).filter(|_| self.phase.assembles());
+        let one_by_one = code.is_some_and(|code| !code.takes_words());
+        if let Some(code) = code {
             code.append_word(&mut self.b, slot, number, here);
         }
         let (zero, bits) = (self.b.int(0), self.b.int(Word::BITS));

@@ -9,7 +9,7 @@ use std::ops::Range;
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops};
 
-use super::words::is_counter;
+use super::words::{is_counter, tested_word};
 
 /// Loops in the body are repeated up to so often.
 const REPEATS: i64 = 16;
@@ -25,6 +25,8 @@ pub(super) struct Plan {
     pub(super) gathers: bool,
     /// Whether there are branches.
     pub(super) branches: bool,
+    /// Whether some of them test the bits of a word.
+    pub(super) tests_words: bool,
     /// By variable: whether the body declares it, or it is the counter.
     pub(super) inner: Vec<bool>,
     /// The width of the vectors, if they begin at multiples of it.
@@ -37,7 +39,16 @@ impl Plan {
         let reductions = loops::reductions(function, body)?;
         let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
         let inner = vec![false; function.vars.len()];
-        let mut plan = Plan { counter, reductions, widest, gathers: false, branches: false, inner, aligned: None };
+        let mut plan = Plan {
+            counter,
+            reductions,
+            widest,
+            gathers: false,
+            branches: false,
+            tests_words: false,
+            inner,
+            aligned: None,
+        };
         plan.inner[counter.index()] = true;
         plan.admits(function, body).then_some(plan)
     }
@@ -68,6 +79,7 @@ impl Plan {
             }
             Stmt::If { cond, ref then, ref otherwise } => {
                 self.branches = true;
+                self.tests_words |= tested_word(function, self, cond).is_some();
                 self.simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
             }
             Stmt::For { begin, end, kind: LoopKind::Serial | LoopKind::Unrolled(_), ref body, .. } => {

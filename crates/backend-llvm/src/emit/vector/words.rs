@@ -24,7 +24,7 @@ use super::plan::Plan;
 use crate::LlvmError;
 
 /// The bits of a word.
-const BITS: u64 = 64;
+pub(super) const BITS: u64 = 64;
 
 /// An index of what is counted by the bits of a word.
 #[derive(Clone, Copy)]

@@ -33,7 +33,7 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
     // The open results are taken as sparse; each that turns out dense can make others dense.
     while settle_dense(program, &mut open) {}
     for (_, tensor) in program.tensors.iter() {
-        if tensor.dtype == DType::Pattern && tensor.format.is_padded() {
+        if tensor.dtype == DType::Pattern && !tensor.format.tells_entries() {
             let (name, format) = (tensor.name.clone(), tensor.format.to_string());
             errors.push(Error::PaddedPattern { name, span: tensor.span, format });
         }
