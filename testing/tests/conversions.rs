@@ -87,7 +87,19 @@ fn generated(tables: &Tables) -> Vec<Trial> {
         &[3, 2, 4, 5],
         &[1, 6, 1, 8],
     ];
-    let types = [DType::F64, DType::F32, DType::I64, DType::U8, DType::C128, DType::Bool, DType::I16, DType::C64];
+    let types = [
+        DType::F64,
+        DType::F32,
+        DType::I64,
+        DType::U8,
+        DType::C128,
+        DType::Bool,
+        DType::F16,
+        DType::I16,
+        DType::Pattern,
+        DType::C64,
+        DType::BF16,
+    ];
     let mut trials = Vec::new();
     for (k, dims) in sizes.into_iter().enumerate() {
         for (d, density) in [0.0, 0.03, 0.2, 0.7, 1.0].into_iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Which format suits a matrix: what `lacunar info` recommends, and why.
 //!
 //! A product of a sparse matrix and a vector reads the matrix once, so that formats are compared by their bytes: coordinates
-//! that blocks or diagonals save, against the zeros that fill them up. Loops over short rows cost more than their bytes; slots
-//! run several rows at once. Where rows of a slice differ in length, sorting them in windows saves places, for an array of ranks.
+//! that blocks, diagonals or bitmaps save, against the zeros that fill them up. Loops over short rows cost more than their bytes;
+//! slots run several rows at once. Where rows of a slice differ in length, sorting them in windows saves places, for an array of
+//! ranks.
 //!
 //! ```text
 //! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr
@@ -50,6 +51,8 @@ const SLICE: u64 = 8;
 const WINDOWS: [u64; 4] = [64, 256, 1024, 4096];
 /// A window that costs this much more than another is as good if it is smaller.
 const HARDLY: f64 = 0.01;
+/// Places that a word of a bitmap is of.
+const WORD: u64 = 64;
 /// What the loop over a row, or over a row of blocks, costs: measured on roads (3 entries a row) and meshes (6).
 const LOOP: u64 = 24;
 /// A format other than csr has to save this part of its cost.
@@ -105,6 +108,10 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
     let all = rows.saturating_mul(columns);
     let why = format!("{:.1}% of all places hold entries", 100.0 * nnz as f64 / all.max(1) as f64);
     found.push(candidate("dense", all.saturating_mul(value), 0, &why));
+    let words = rows.saturating_mul(columns.div_ceil(WORD));
+    let bytes = nnz.saturating_mul(value).saturating_add(words.saturating_mul(8 + 4));
+    // What testing a place costs is a byte: measured at densities from 20 to 60%.
+    found.push(candidate("db", bytes, rows.saturating_add(all / LOOP), &why));
     found.retain(|other| other.bytes <= csr.bytes.saturating_mul(FAR));
     found.push(csr);
     rank(&mut found, |one| one.cost as f64);
@@ -226,6 +233,19 @@ mod tests {
 
     fn best(matrix: &DynTensor) -> String {
         candidates(matrix, matrix.dims()[0], matrix.dims()[1])[0].format.clone()
+    }
+
+    #[test]
+    fn bitmaps_are_for_the_densities_between() {
+        let every = |n: u64| -> Vec<[u64; 2]> {
+            (0..300u64)
+                .flat_map(|i| (0..300).map(move |j| [i, j]))
+                .filter(|[i, j]| (i * 37 + j * j * 11) % 20 < n)
+                .collect()
+        };
+        assert_eq!(best(&csr([300, 300], &every(2))), "csr");
+        assert_eq!(best(&csr([300, 300], &every(12))), "db");
+        assert_eq!(best(&csr([300, 300], &every(20))), "dense");
     }
 
     #[test]

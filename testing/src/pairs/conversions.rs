@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use lacunar_formats::{Format, Term};
+use lacunar_formats::{DType, Format, Term};
 use lacunar_runtime::coo::Coo;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
@@ -41,13 +41,16 @@ pub fn convert(coo: &Coo, formats: &[Named], pairs: Pairs, most: u64, table: &Ta
     for named in formats {
         let format = named.format(coo.dims.len())?;
         packed.push(match places(&merged, &format) {
+            _ if merged.values.dtype() == DType::Pattern && !format.tells_entries() => {
+                Err("without values, entries could not be told from what fills up")
+            }
             Some(places) if places <= most => {
                 let tensor = Tensor::from_coo(merged.clone(), &format);
                 let tensor = tensor.map_err(|error| format!("packed as {}: {error}", named.name))?;
                 holds(&tensor, &truth).map_err(|fault| format!("packed as {}: {fault}", named.name))?;
-                Some((format, tensor))
+                Ok((format, tensor))
             }
-            _ => None,
+            _ => Err("more places than the test has memory for"),
         });
     }
     let mut faults = Vec::new();
@@ -57,8 +60,8 @@ pub fn convert(coo: &Coo, formats: &[Named], pairs: Pairs, most: u64, table: &Ta
                 continue;
             }
             let outcome = match (source, target) {
-                (Some((_, source)), Some((format, target))) => converted(source, format, target, &truth),
-                _ => Ok(Outcome::Refused("more places than the test has memory for".to_string())),
+                (Ok((_, source)), Ok((format, target))) => converted(source, format, target, &truth),
+                (Err(reason), _) | (_, Err(reason)) => Ok(Outcome::Refused(reason.to_string())),
             };
             match outcome {
                 Ok(outcome) => table.count((row, column), outcome),
@@ -107,11 +110,17 @@ fn numbered(coo: &Coo) -> Result<Numbered, String> {
     let (size, part, floats) = (dtype.size(), dtype.part().size(), dtype.part().is_float());
     let buffer = Buffer::from_values(coo.values.clone());
     let mut found = Vec::with_capacity(coo.len());
-    for (k, bytes) in buffer.as_bytes().chunks(size).enumerate() {
+    for k in 0..coo.len() {
+        let bytes = &buffer.as_bytes()[k * size..(k + 1) * size];
         let mut number = 0u128;
         for (column, &dim) in coo.coords.iter().zip(&coo.dims) {
             let c = column.get(k).filter(|c| *c < dim).ok_or_else(|| format!("entry {k} lies outside"))?;
             number = number.checked_mul(u128::from(dim)).ok_or("too many coordinates for a test")? + u128::from(c);
+        }
+        if size == 0 {
+            // What a pattern has at a place is 1.
+            found.push((number, 1));
+            continue;
         }
         // A negative zero that is added to a place of dense levels is a zero.
         let parts =

@@ -44,6 +44,7 @@ pub(crate) enum Error {
 
     // Formats.
     FormatOrder { name: String, span: Span, message: String, order: usize },
+    ScalarPattern { name: String, span: Span },
     PaddedPattern { name: String, span: Span, format: String },
 
     // Types.
@@ -227,6 +228,11 @@ impl Error {
                 .hint(
                     "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
                 ),
+            Error::ScalarPattern { name, span } => {
+                Diagnostic::error("E0407", format!("`{name}` is a scalar and cannot be a pattern"))
+                    .label(span, "it is one value, and a pattern has none")
+                    .hint(format!("declare `-t {name}:bool`"))
+            }
             Error::PaddedPattern { name, span, format } => {
                 Diagnostic::error("E0407", format!("`{name}` is a pattern and cannot be stored as {format}"))
                     .label(span, "some of its places only fill up, and without values nothing tells which")

@@ -34,8 +34,11 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
     while settle_dense(program, &mut open) {}
     for (_, tensor) in program.tensors.iter() {
         if tensor.dtype == DType::Pattern && !tensor.format.tells_entries() {
-            let (name, format) = (tensor.name.clone(), tensor.format.to_string());
-            errors.push(Error::PaddedPattern { name, span: tensor.span, format });
+            let (name, span, format) = (tensor.name.clone(), tensor.span, tensor.format.to_string());
+            errors.push(match tensor.order() {
+                0 => Error::ScalarPattern { name, span },
+                _ => Error::PaddedPattern { name, span, format },
+            });
         }
     }
 }
