@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! entries     into     lacunar ms   hashbrown ms   ratio
-//! 100000      h              1.90           1.55    1.23
-//! 100000      dh             1.41           1.55    0.91      rows of about 16 entries
+//! 100000      h              1.28           1.66    0.77
+//! 100000      dh             1.63           1.67    0.98      rows of about 16 entries
 //! ```
 //!
 //! Both take turns, on one thread; medians are compared. The map has the row and the column in one key, and room for all entries
-//! from the start; the list of entries is made before.
+//! from the start; the list of entries is made before. The time to free either does not count.
 
 use std::hint::black_box;
 use std::time::Instant;

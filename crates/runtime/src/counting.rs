@@ -24,6 +24,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::array::{Array, Plain};
+use crate::buffer::Number;
 use crate::error::AllocError;
 use crate::parallel;
 use crate::runs::{Runs, walk};
@@ -100,24 +101,24 @@ pub struct Entries<'a, R: Runs, K: Key, V: Plain> {
 }
 
 impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
-    /// Calls `entry(position, bin, key, value)` for the entries of a range of positions.
+    /// Calls `entry(bin, key, value)` for the entries of a range of positions.
     #[inline(always)]
-    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, usize, K, V)) {
-        let share = self.innermost;
+    fn each(&self, positions: Range<usize>, mut entry: impl FnMut(usize, K, V)) {
+        let (share, stored) = (self.innermost, self.runs.stored());
         walk(self.runs, positions, |parent, run| {
             let (bin, key) = self.parents.at(parent);
             let bin = |coordinate: u64| bin.wrapping_add(share.bin(coordinate)) as usize;
             if R::STORED && !self.padded && share.key == K::ZERO {
-                // The way of most: runs are short often, so nothing is prepared for one that an entry can do without.
+                // Runs are short often, so nothing is prepared for one that an entry can do without.
                 for position in run {
-                    entry(position, bin(self.runs.stored(position)), key, self.values[position]);
+                    entry(bin(stored[position].get()), key, self.values[position]);
                 }
                 return;
             }
             let coordinates = self.runs.coordinates(parent, run.clone());
-            for ((coordinate, &value), position) in coordinates.zip(&self.values[run.clone()]).zip(run) {
+            for (coordinate, &value) in coordinates.zip(&self.values[run]) {
                 if !self.padded || value != V::default() {
-                    entry(position, bin(coordinate), key.plus(share.key(coordinate)), value);
+                    entry(bin(coordinate), key.plus(share.key(coordinate)), value);
                 }
             }
         });
@@ -136,7 +137,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
             let share = self.innermost;
             self.runs.coordinates(0, positions).for_each(|coordinate| count(share.bin(coordinate) as usize));
         } else {
-            self.each(positions, |_, bin, _, _| count(bin));
+            self.each(positions, |bin, _, _| count(bin));
         }
     }
 
@@ -146,15 +147,7 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
     /// `next` are the next places of the bins from `first` on: starts of ranges of the target that are as long as
     /// [`Self::count`] counts for these positions, and that nobody else touches.
     unsafe fn put(&self, positions: Range<usize>, first: usize, next: &mut [u32], (keys, values): (*mut K, *mut V)) {
-        let share = self.innermost;
-        let looks_ahead = R::STORED && self.parents.are_binless();
-        self.each(positions, |position, bin, key, value| {
-            if looks_ahead {
-                let bin = share.bin(self.runs.stored(position + AHEAD)) as usize;
-                let place = next.get(bin.wrapping_sub(first)).map_or(0, |&place| place as usize);
-                fetch(keys.wrapping_add(place));
-                fetch(values.wrapping_add(place));
-            }
+        self.each(positions, |bin, key, value| {
             if let Some(next) = next.get_mut(bin.wrapping_sub(first)) {
                 let place = *next as usize;
                 *next += 1;
@@ -166,6 +159,51 @@ impl<R: Runs, K: Key, V: Plain + PartialEq + Default> Entries<'_, R, K, V> {
             }
         });
     }
+
+    /// Whether coordinates alone tell the bins, and what is above alone the keys.
+    fn is_separate(&self) -> bool {
+        R::STORED && self.parents.are_binless() && self.innermost.key == K::ZERO && !self.padded
+    }
+
+    /// [`Self::put`] for entries that are [separate](Self::is_separate).
+    ///
+    /// # Safety
+    /// As for [`Self::put`], where `next` are those of all bins, of which each entry of the source has one.
+    unsafe fn put_separate(&self, positions: Range<usize>, next: &mut [u32], (keys, values): (*mut K, *mut V)) {
+        let (share, runs) = (self.innermost, self.runs);
+        let (stored, from) = (&runs.stored()[..positions.end], &self.values[..positions.end]);
+        let next = next.as_mut_ptr();
+        // SAFETY: each position has a coordinate, and that a bin, by the caller's promise.
+        let next_of = |position: usize| unsafe {
+            let coordinate = stored.get_unchecked(position).get();
+            next.add(share.bin(coordinate) as usize)
+        };
+        let put = |position: usize, key: K| {
+            // SAFETY: by the caller's promise, the place is in the target, and nobody else's.
+            unsafe {
+                let next = next_of(position);
+                let place = *next as usize;
+                *next += 1;
+                keys.add(place).write(key);
+                values.add(place).write(*from.get_unchecked(position));
+            }
+        };
+        let ahead = positions.end.saturating_sub(AHEAD).max(positions.start);
+        walk(runs, positions.start..ahead, |parent, run| {
+            let (_, key) = self.parents.at(parent);
+            for position in run {
+                // SAFETY: so many positions follow.
+                let soon = unsafe { *next_of(position + AHEAD) } as usize;
+                fetch(keys.wrapping_add(soon));
+                fetch(values.wrapping_add(soon));
+                put(position, key);
+            }
+        });
+        walk(runs, ahead..positions.end, |parent, run| {
+            let (_, key) = self.parents.at(parent);
+            run.for_each(|position| put(position, key));
+        });
+    }
 }
 
 /// How many entries ahead the cache lines are fetched that will be written to.
@@ -173,7 +211,7 @@ const AHEAD: usize = 32;
 
 /// Asks for the cache line of a place that will be written to, if the processor can.
 #[inline(always)]
-fn fetch<T>(place: *const T) {
+pub fn fetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
@@ -247,10 +285,15 @@ pub fn sort<R: Runs, K: Key, V: Plain + PartialEq + Default>(
     let mut keys = Array::<MaybeUninit<K>>::uninitialized(total)?;
     let mut values = Array::<MaybeUninit<V>>::uninitialized(total)?;
     let (to_keys, to_values) = (Shared(keys.as_mut_ptr()), Shared(values.as_mut_ptr()));
+    // Where every entry was counted, it has a bin.
+    let separate = source.is_separate() && shares.bins == 1 && total == source.values.len();
     parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, (positions, first, next)| {
+        let to = (to_keys.get().cast(), to_values.get().cast());
         // SAFETY: `starts` gave each bin of each task a range as long as what the same task counted, below `total`, one
-        // behind the other.
-        unsafe { source.put(positions, first, next, (to_keys.get().cast(), to_values.get().cast())) };
+        // behind the other. A task has all bins where they are not divided.
+        unsafe {
+            if separate { source.put_separate(positions, next, to) } else { source.put(positions, first, next, to) }
+        };
     });
     // SAFETY: the ranges of all tasks and bins cover `0 .. total`, and each was filled.
     let (keys, values) = unsafe { (keys.assume_init(), values.assume_init()) };
@@ -286,9 +329,23 @@ fn starts(first: &mut [u32], last: &mut [u32]) -> usize {
             }
             shares => {
                 let width = shares.first().map_or(0, |share| share.len());
-                for bin in 0..width {
+                let mut places = [0; BLOCK];
+                for first in (0..width).step_by(BLOCK) {
+                    let block = first..width.min(first + BLOCK);
+                    let places = &mut places[..block.len()];
+                    places.fill(0);
+                    for share in shares.iter() {
+                        places.iter_mut().zip(&share[block.clone()]).for_each(|(place, count)| *place += count);
+                    }
+                    for place in places.iter_mut() {
+                        start += std::mem::replace(place, start);
+                    }
                     for share in shares.iter_mut() {
-                        start += std::mem::replace(&mut share[bin], start);
+                        let counts = share[block.clone()].iter_mut();
+                        places.iter_mut().zip(counts).for_each(|(place, count)| {
+                            let next = *place + *count;
+                            *count = std::mem::replace(place, next);
+                        });
                     }
                 }
             }
@@ -296,3 +353,6 @@ fn starts(first: &mut [u32], last: &mut [u32]) -> usize {
     });
     total
 }
+
+/// How many bins [`starts`] takes through all shares at a time.
+const BLOCK: usize = 64;

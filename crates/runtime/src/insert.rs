@@ -1,7 +1,7 @@
 //! Packing without sorting: where a format is one level that takes coordinates in any order below dense levels.
 //!
-//! The position in the dense levels follows from the coordinates; the level below says which position each entry has, and its value
-//! is put there.
+//! The position in the dense levels follows from the coordinates; the level below puts each coordinate and its value where it finds
+//! a place for them, in one pass over the list.
 //!
 //! ```text
 //! dense, hashed    (1,0) 5   (0,2) 6   (1,0) 7      parents 1 0 1    positions 3 1 3    values . 6 . 12
@@ -11,38 +11,60 @@
 
 use lacunar_formats::{Format, LevelKind};
 
-use crate::accumulate::Accumulate;
-use crate::array::Array;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Number};
 use crate::coo::{Coo, Coordinates};
-use crate::dispatch::with_element;
 use crate::error::StorageError;
 use crate::pack::{level_sizes, positions, strides};
-use crate::parallel;
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 
-/// Coordinates in the order in which they came.
+/// Entries in the order in which they came.
 pub struct Unsorted<'a> {
     /// The number of parent positions.
     pub parents: usize,
-    /// The parent position of each; 0 where nothing is said.
-    pub of: Option<&'a [u64]>,
+    /// The coordinates of the levels above, which are dense, and how far apart parent positions of neighbors are.
+    outer: Vec<(&'a Coordinates, u64)>,
     /// The coordinates.
-    pub coordinates: &'a Coordinates,
+    coordinates: &'a Coordinates,
+    /// The values.
+    pub values: &'a Buffer,
+}
+
+impl Unsorted<'_> {
+    /// The parent positions of the entries from `start` on.
+    pub fn parents_from(&self, start: usize, parents: &mut [u64]) {
+        parents.fill(0);
+        for (column, stride) in &self.outer {
+            match column {
+                Coordinates::U32(v) => add(parents, &v[start..], *stride),
+                Coordinates::U64(v) => add(parents, &v[start..], *stride),
+            }
+        }
+    }
+
+    /// The coordinates of the entries from `start` on.
+    pub fn coordinates_from(&self, start: usize, coordinates: &mut [u64]) {
+        coordinates.fill(0);
+        match self.coordinates {
+            Coordinates::U32(v) => add(coordinates, &v[start..], 1),
+            Coordinates::U64(v) => add(coordinates, &v[start..], 1),
+        }
+    }
+}
+
+fn add<C: Number>(to: &mut [u64], from: &[C], times: u64) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += from.get() * times);
 }
 
 /// A level that holds what was put in.
 pub struct Inserted {
     /// The level.
     pub level: LevelStorage,
-    /// The position of each coordinate of the list.
-    pub positions: Array<u64>,
-    /// Whether some have the same position.
-    pub repeats: bool,
+    /// The values at its positions. Those of one coordinate are added up, in the order in which they came.
+    pub values: Buffer,
 }
 
-/// Stores coordinates in a level of the place. What is stored does not depend on their order.
+/// Stores entries in a level of the place. What is stored does not depend on the order of coordinates.
 pub type Inserter = fn(&Unsorted, Place) -> Result<Inserted, StorageError>;
 
 /// Packs a list into a format; gives the list back where the format does not allow it without sorting. The format has no map,
@@ -55,49 +77,48 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Result<Tensor, Coo>, StorageErr
     let insert =
         LevelStorage::inserter(inner.kind).filter(|_| outer.iter().all(|level| level.kind == LevelKind::DENSE));
     let Some(insert) = insert else { return Ok(Err(coo)) };
-    let place = Place { format, dims: &coo.dims, level: outer.len() };
-    let sizes = &level_sizes(&coo.dims, format)[..outer.len()];
-    let overflow = |_| StorageError::overflow("the number of positions");
-    let parents = usize::try_from(positions(1, sizes)?).map_err(overflow)?;
-    let of = parent_positions(&coo, format, sizes)?;
-    let coordinates = &coo.coords[place.dimension()];
-    let list = Unsorted { parents, of: of.as_deref(), coordinates };
-    let Inserted { level, positions, repeats } = insert(&list, place)?;
-    let count = level.positions(parents as u64).ok_or_else(|| StorageError::overflow("the number of values"))?;
-    let values = placed(&Buffer::from_values(coo.values), &positions, repeats, count)?;
+    let Coo { dims, coords, values } = coo;
+    let place = Place { format, dims: &dims, level: outer.len() };
+    let sizes = &level_sizes(&dims, format)[..outer.len()];
+    let parents =
+        usize::try_from(positions(1, sizes)?).map_err(|_| StorageError::overflow("the number of positions"))?;
+    let values = Buffer::from_values(values);
+    let columns = format.mode_order().iter().map(|&dimension| &coords[dimension]);
+    let outer = columns.zip(strides(sizes)?).collect();
+    let list = Unsorted { parents, outer, coordinates: &coords[place.dimension()], values: &values };
+    let Inserted { level, values } = insert(&list, place)?;
     let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).chain([level]).collect();
-    Ok(Ok(Tensor::assemble(coo.dims, format.clone(), levels, values)))
+    Ok(Ok(Tensor::assemble(dims, format.clone(), levels, values)))
 }
 
-/// Where each entry is in the outer levels, which are dense; nothing where there are none.
-fn parent_positions(coo: &Coo, format: &Format, sizes: &[u64]) -> Result<Option<Array<u64>>, StorageError> {
-    if sizes.is_empty() {
-        return Ok(None);
-    }
-    let mut at = Array::<u64>::zeroed(coo.len())?;
-    for (level, stride) in strides(sizes)?.into_iter().enumerate() {
-        match &coo.coords[format.mode_order()[level]] {
-            Coordinates::U32(v) => parallel::zip(&mut at, v, |at, &c| *at += u64::from(c) * stride),
-            Coordinates::U64(v) => parallel::zip(&mut at, v, |at, &c| *at += c * stride),
-        }
-    }
-    Ok(Some(at))
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use lacunar_formats::Level;
+    use proptest::prelude::*;
 
-/// The values at their positions; values of one position are added up, in the order of the list.
-fn placed(values: &Buffer, positions: &[u64], repeats: bool, count: u64) -> Result<Buffer, StorageError> {
-    let dtype = values.dtype();
-    let mut placed = Buffer::zeroed(dtype, count)?;
-    let mut taken = Array::<bool>::zeroed(if repeats { placed.len() } else { 0 })?;
-    with_element!(dtype, T => {
-        let from = values.as_slice::<T>().unwrap_or_default();
-        let to = placed.as_mut_slice::<T>().unwrap_or_default();
-        for (&position, &value) in positions.iter().zip(from) {
-            let position = position as usize;
-            // The first value takes the place: a zero that it were added to could change its sign.
-            let repeated = repeats && std::mem::replace(&mut taken[position], true);
-            to[position] = if repeated { to[position].accumulate(value) } else { value };
+    use super::*;
+    use crate::values::Values;
+
+    proptest! {
+        #[test]
+        fn lists_in_any_order_make_what_sorted_ones_make(
+            rows in 1u64..9,
+            columns in prop::sample::select(vec![3u64, 40, 5000, 1 << 33]),
+            entries in prop::collection::vec((any::<u64>(), any::<u64>(), -3i32..4), 0..400),
+        ) {
+            let entries: Vec<_> = entries.into_iter().map(|(i, j, value)| (i % rows, j % columns, value)).collect();
+            let level = Level::from_letter('h').unwrap();
+            let hashed = Format::new(vec![Level::DENSE, level], vec![0, 1]).unwrap();
+            let dims = vec![rows, columns];
+            let mut coords = [rows, columns].map(Coordinates::for_size);
+            entries.iter().for_each(|&(i, j, _)| [i, j].into_iter().zip(&mut coords).for_each(|(c, to)| to.push(c)));
+            let values = Values::F64(entries.iter().map(|entry| f64::from(entry.2) * 0.1).collect());
+            let list = Coo { dims, coords: coords.into(), values };
+            let sorted = Tensor::from_coo(list.clone(), &hashed.plain()).unwrap().spread(&hashed).unwrap();
+            let inserted = Tensor::from_coo(list, &hashed).unwrap();
+            prop_assert_eq!(inserted.levels(), sorted.levels());
+            prop_assert_eq!(inserted.values(), sorted.values());
         }
-    });
-    Ok(placed)
+    }
 }

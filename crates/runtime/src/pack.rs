@@ -137,15 +137,14 @@ fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
     length("the list of coordinate arrays".into(), coo.coords.len(), order)?;
     for (dimension, (column, &size)) in coo.coords.iter().zip(&coo.dims).enumerate() {
         length(format!("the coordinates of dimension {dimension}"), column.len(), coo.len())?;
-        let outside = |entry: usize, coordinate: u64| {
-            let entry = entry as u64;
-            (coordinate >= size).then_some(StorageError::OutOfRange { dimension, entry, coordinate, size })
+        let outside = match column {
+            Coordinates::U32(v) => parallel::find(v, |&c| u64::from(c) >= size),
+            Coordinates::U64(v) => parallel::find(v, |&c| c >= size),
         };
-        let bad = match column {
-            Coordinates::U32(v) => parallel::first(v.len(), |k| outside(k, u64::from(v[k]))),
-            Coordinates::U64(v) => parallel::first(v.len(), |k| outside(k, v[k])),
-        };
-        bad.map_or(Ok(()), Err)?;
+        if let Some(entry) = outside {
+            let coordinate = column.get(entry).unwrap_or_default();
+            return Err(StorageError::OutOfRange { dimension, entry: entry as u64, coordinate, size });
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! each([a, b, c], work)      work(a), work(b), work(c), each by one thread, at once where there are threads
 //! ```
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use crate::pool;
@@ -54,13 +55,6 @@ pub fn fill<T: Send>(to: &mut [T], value: impl Fn(usize) -> T + Sync) {
     });
 }
 
-/// Calls `work` for each element of `to` and the one of `from` at the same place.
-pub fn zip<T: Send, U: Sync>(to: &mut [T], from: &[U], work: impl Fn(&mut T, &U) + Sync) {
-    fill_chunks(to, GRAIN, |start, chunk| {
-        chunk.iter_mut().zip(&from[start..]).for_each(|(to, from)| work(to, from));
-    });
-}
-
 /// Calls `work(start, chunk)` for consecutive chunks of `grain` elements of `to`.
 pub fn fill_chunks<T: Send>(to: &mut [T], grain: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     // Handing out chunks is compiled once for each type, not for each use.
@@ -79,12 +73,30 @@ fn fill_chunks_by<T: Send>(to: &mut [T], grain: usize, work: &(dyn Fn(usize, &mu
 
 /// The first index of `0 .. len` that `bad` answers for, with its answer.
 pub fn first<E: Send>(len: usize, bad: impl Fn(usize) -> Option<E> + Sync) -> Option<E> {
-    let scan = |start: usize| (start..len.min(start + GRAIN)).find_map(&bad);
+    first_chunk(len, |mut indices| indices.find_map(&bad))
+}
+
+/// The place of the first element that is `bad`, where the answer costs no more than a few instructions.
+pub fn find<T: Sync>(slice: &[T], bad: impl Fn(&T) -> bool + Sync) -> Option<usize> {
+    first_chunk(slice.len(), |indices| {
+        let start = indices.start;
+        // Without a branch for each, many are answered for at once.
+        let any = |block: &&[T]| block.iter().fold(false, |any, element| any | bad(element));
+        let (number, block) = slice[indices].chunks(BLOCK).enumerate().find(|(_, block)| any(block))?;
+        block.iter().position(&bad).map(|place| start + number * BLOCK + place)
+    })
+}
+
+/// How many elements [`find`] looks at before it asks whether one was bad.
+const BLOCK: usize = 512;
+
+/// The answer of the first of consecutive chunks that `scan` answers for.
+fn first_chunk<E: Send>(len: usize, scan: impl Fn(Range<usize>) -> Option<E> + Sync) -> Option<E> {
     let found = Mutex::new((usize::MAX, None));
     // Chunks are begun in order: what a failing one leaves undone comes after it.
     pool::run(0, len.div_ceil(GRAIN) as i64, &|chunk| {
         let chunk = chunk as usize;
-        let Some(answer) = scan(chunk * GRAIN) else { return 0 };
+        let Some(answer) = scan(chunk * GRAIN..len.min((chunk + 1) * GRAIN)) else { return 0 };
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         if chunk < found.0 {
             *found = (chunk, Some(answer));
@@ -105,6 +117,10 @@ mod tests {
                 let answer = |k: usize| (k % (3 * GRAIN) == 3 * GRAIN - 1).then_some(k);
                 assert_eq!(first(10 * GRAIN + 5, answer), Some(3 * GRAIN - 1));
                 assert_eq!(first(3 * GRAIN - 1, answer), None);
+                let numbers: Vec<usize> = (0..3 * GRAIN + 5).collect();
+                assert_eq!(find(&numbers, |k| k % (GRAIN + 7) == GRAIN + 6), Some(GRAIN + 6));
+                assert_eq!(find(&numbers, |&k| k > 3 * GRAIN + 3), Some(3 * GRAIN + 4));
+                assert_eq!(find(&numbers, |&k| k > 3 * GRAIN + 4), None);
                 assert_eq!(map([5, 6, 7], |number, task| (number, task)), [(0, 5), (1, 6), (2, 7)]);
             });
         }

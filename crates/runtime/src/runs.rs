@@ -22,12 +22,14 @@ use crate::storage::LevelStorage;
 pub trait Runs: Sync {
     /// Whether coordinates are read from an array, as if all positions were one run.
     const STORED: bool;
+    /// What coordinates are stored as.
+    type Coordinate: Number;
     /// Where the run of a parent ends; the next one starts there.
     fn end(&self, parent: usize) -> usize;
     /// The parent of a position that exists.
     fn parent_of(&self, position: usize) -> usize;
-    /// The coordinate at any position, if coordinates are [`Runs::STORED`]; past the end, and if they are not, any number.
-    fn stored(&self, position: usize) -> u64;
+    /// The coordinates of all positions, if they are [`Runs::STORED`]; else none.
+    fn stored(&self) -> &[Self::Coordinate];
     /// The coordinates at positions of a parent's run.
     fn coordinates(&self, parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64>;
 }
@@ -54,6 +56,7 @@ pub struct Segments<'a, C> {
 
 impl<C: Number> Runs for Segments<'_, C> {
     const STORED: bool = true;
+    type Coordinate = C;
 
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
@@ -67,9 +70,8 @@ impl<C: Number> Runs for Segments<'_, C> {
         with_indices!(self.pos, pos => pos.partition_point(|start| start.get() as usize <= position)).saturating_sub(1)
     }
 
-    #[inline(always)]
-    fn stored(&self, position: usize) -> u64 {
-        self.crd.get(position).map_or(0, |coordinate| coordinate.get())
+    fn stored(&self) -> &[C] {
+        self.crd
     }
 
     #[inline(always)]
@@ -92,6 +94,7 @@ impl<'a, C> Singles<'a, C> {
 
 impl<C: Number> Runs for Singles<'_, C> {
     const STORED: bool = true;
+    type Coordinate = C;
 
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
@@ -102,9 +105,8 @@ impl<C: Number> Runs for Singles<'_, C> {
         position
     }
 
-    #[inline(always)]
-    fn stored(&self, position: usize) -> u64 {
-        self.crd.get(position).map_or(0, |coordinate| coordinate.get())
+    fn stored(&self) -> &[C] {
+        self.crd
     }
 
     #[inline(always)]
@@ -120,6 +122,7 @@ pub struct Blocks {
 
 impl Runs for Blocks {
     const STORED: bool = false;
+    type Coordinate = u32;
 
     #[inline(always)]
     fn end(&self, parent: usize) -> usize {
@@ -130,8 +133,8 @@ impl Runs for Blocks {
         position / self.size
     }
 
-    fn stored(&self, _position: usize) -> u64 {
-        0
+    fn stored(&self) -> &[u32] {
+        &[]
     }
 
     #[inline(always)]

@@ -16,21 +16,22 @@
 //! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing); Amble and Knuth,
 //! *Ordered Hash Tables* (The Computer Journal 17, 1974).
 
-use std::collections::HashSet;
-
-use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
+use lacunar_formats::{Capabilities, IndexWidth, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
 use super::{
     Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, Unsorted, check_edges,
     check_size, checked_indices, last, numbers,
 };
-use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices};
-use crate::coo::Coordinates;
-use crate::error::StorageError;
+use crate::accumulate::Accumulate;
+use crate::array::Array;
+use crate::buffer::{Buffer, Indices, Number};
+use crate::counting::fetch;
+use crate::dispatch::with_element;
+use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
 use crate::parallel;
+use crate::values::Element;
 
 #[distributed_slice(LEVELS)]
 static HASHED: LevelInfo = LevelInfo {
@@ -126,145 +127,189 @@ impl LevelArrays for Hashed {
 }
 
 /// A number in a table that is filled.
-trait Stored: Plain + Ord {
+trait Stored: Element + Number {
     /// That of a free place.
     const FREE: Self;
+    /// Its width.
+    const WIDTH: IndexWidth;
 
-    fn number(self) -> u64;
+    /// A coordinate, which is below that.
+    fn of(coordinate: u64) -> Self;
 }
 
 impl Stored for u32 {
     const FREE: u32 = u32::MAX;
+    const WIDTH: IndexWidth = IndexWidth::W32;
 
-    fn number(self) -> u64 {
-        u64::from(self)
+    fn of(coordinate: u64) -> u32 {
+        coordinate as u32
     }
 }
 
 impl Stored for u64 {
     const FREE: u64 = u64::MAX;
+    const WIDTH: IndexWidth = IndexWidth::W64;
 
-    fn number(self) -> u64 {
-        self
+    fn of(coordinate: u64) -> u64 {
+        coordinate
     }
 }
 
-/// Tables of all parent positions, one behind the other.
-struct Tables<C: Plain> {
+/// Tables of all parent positions, one behind the other, with the values of their places.
+struct Tables<C: Stored, T: Accumulate> {
     /// Where each begins.
     edges: Array<u64>,
     crd: Array<C>,
+    values: Array<T>,
 }
 
-impl<C: Stored> Tables<C> {
-    /// Empty tables, each for so many coordinates.
-    fn empty(counts: &[u64], place: Place) -> Result<Tables<C>, StorageError> {
+impl<C: Stored, T: Accumulate> Tables<C, T> {
+    /// Empty tables, given the number of coordinates of each behind a 0.
+    fn empty(mut counts: Array<u64>, place: Place) -> Result<Tables<C, T>, StorageError> {
         let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
-        let mut edges = Array::<u64>::zeroed(counts.len() + 1)?;
-        for (parent, &count) in counts.iter().enumerate() {
-            let next = capacity(count).and_then(|capacity| edges[parent].checked_add(capacity));
-            edges[parent + 1] = next.ok_or_else(overflow)?;
+        let mut end = 0u64;
+        for count in counts.iter_mut() {
+            end = capacity(*count).and_then(|capacity| end.checked_add(capacity)).ok_or_else(overflow)?;
+            *count = end;
         }
-        let mut crd = Array::<C>::zeroed(usize::try_from(edges[counts.len()]).map_err(|_| overflow())?)?;
-        parallel::fill(&mut crd, |_| C::FREE);
-        Ok(Tables { edges, crd })
+        let total = usize::try_from(end).map_err(|_| overflow())?;
+        let (crd, values) = (Array::of(total, |_| C::FREE)?, Array::of(total, |_| T::default())?);
+        Ok(Tables { edges: counts, crd, values })
     }
 
-    /// The table of a parent position, and where it begins.
-    fn table(&mut self, parent: usize) -> (&mut [C], u64) {
-        let (first, end) = (self.edges[parent], self.edges[parent + 1]);
-        (&mut self.crd[first as usize..end as usize], first)
+    /// Puts the entries of a list in; whether each had a coordinate of its own. There is room for all.
+    fn put_all(&mut self, list: &Unsorted) -> bool {
+        let entries = list.values.as_slice::<T>().unwrap_or_default();
+        let mut distinct = true;
+        let (mut coordinates, mut parents, mut places) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
+        for (block, entries) in entries.chunks(BLOCK).enumerate() {
+            let coordinates = &mut coordinates[..entries.len()];
+            let parents = &mut parents[..entries.len()];
+            list.coordinates_from(block * BLOCK, coordinates);
+            list.parents_from(block * BLOCK, parents);
+            // Places are far from each other: all of a block are fetched at once.
+            for ((place, &coordinate), &parent) in places.iter_mut().zip(&*coordinates).zip(&*parents) {
+                let (first, end) = (self.edges[parent as usize], self.edges[parent as usize + 1]);
+                *place = first + slot(coordinate, end - first);
+                fetch(self.crd.as_ptr().wrapping_add(*place as usize));
+                fetch(self.values.as_ptr().wrapping_add(*place as usize));
+            }
+            let keys = coordinates.iter().zip(&*parents).zip(&places);
+            for (((&coordinate, &parent), &place), &value) in keys.zip(entries) {
+                distinct &= self.put(parent as usize, place as usize, C::of(coordinate), value);
+            }
+        }
+        distinct
     }
 
-    /// Puts a coordinate in, before larger ones; whether it was not there yet. Some place of the table is free.
-    fn put(&mut self, parent: usize, mut coordinate: C) -> bool {
-        let (table, _) = self.table(parent);
-        let mask = table.len() - 1;
-        let mut at = slot(coordinate.number(), table.len() as u64) as usize;
+    /// Puts an entry in from a place of its table on, before larger coordinates; whether it was not there yet. Some place of the
+    /// table is free.
+    fn put(&mut self, parent: usize, mut place: usize, mut coordinate: C, mut value: T) -> bool {
         loop {
-            let there = table[at];
-            if there == C::FREE {
-                table[at] = coordinate;
+            let (there, stored) = (&mut self.crd[place], &mut self.values[place]);
+            if *there == C::FREE {
+                (*there, *stored) = (coordinate, value);
                 return true;
             }
-            if there == coordinate {
+            if *there == coordinate {
+                *stored = stored.accumulate(value);
                 return false;
             }
-            if there > coordinate {
+            if *there > coordinate {
                 // It was not there, or it would stand before this one.
-                table[at] = coordinate;
-                coordinate = there;
+                std::mem::swap(there, &mut coordinate);
+                std::mem::swap(stored, &mut value);
             }
-            at = (at + 1) & mask;
+            place += 1;
+            if place as u64 == self.edges[parent + 1] {
+                place = self.edges[parent] as usize;
+            }
         }
     }
 
-    /// The position of a coordinate that was put in.
-    fn position(&mut self, parent: usize, coordinate: C) -> u64 {
-        let (table, first) = self.table(parent);
-        let mask = table.len() - 1;
-        let mut at = slot(coordinate.number(), table.len() as u64) as usize;
-        while table[at] != coordinate {
-            at = (at + 1) & mask;
+    /// Gives every table the length that its coordinates need: those that were repeated need no room.
+    fn shrink(mut self) -> Result<Tables<C, T>, StorageError> {
+        let refused = |_| AllocError { bytes: (size_of::<C>() + size_of::<T>()) as u64 };
+        let (before, mut moved) = (self.crd.len(), Vec::new());
+        let (mut begin, mut to) = (0, 0);
+        for parent in 0..self.edges.len() - 1 {
+            let from = begin..self.edges[parent + 1] as usize;
+            begin = from.end;
+            let used = self.crd[from.clone()].iter().filter(|there| **there != C::FREE).count();
+            // Fewer than it was made for.
+            let capacity = capacity(used as u64).map_or(from.len(), |capacity| capacity as usize);
+            self.edges[parent] = to as u64;
+            self.edges[parent + 1] = (to + capacity) as u64;
+            if capacity == from.len() && to == from.start {
+                // It stays where it is.
+            } else if capacity == from.len() {
+                self.crd.copy_within(from.clone(), to);
+                self.values.copy_within(from, to);
+            } else {
+                moved.clear();
+                moved.try_reserve(used).map_err(refused)?;
+                let stored = self.crd[from.clone()].iter().zip(&self.values[from]);
+                moved.extend(stored.filter(|(there, _)| **there != C::FREE).map(|(there, value)| (*there, *value)));
+                self.crd[to..to + capacity].fill(C::FREE);
+                self.values[to..to + capacity].fill(T::default());
+                for &(coordinate, value) in &moved {
+                    let place = to + slot(coordinate.get(), capacity as u64) as usize;
+                    self.put(parent, place, coordinate, value);
+                }
+            }
+            to += capacity;
         }
-        first + at as u64
+        self.crd.truncate(to);
+        self.values.truncate(to);
+        if to < before / 2 {
+            (self.crd, self.values) = (Array::copy_of(&self.crd)?, Array::copy_of(&self.values)?);
+        }
+        Ok(self)
     }
 }
 
-/// Puts coordinates into tables.
+/// How many entries are put in at a time.
+const BLOCK: usize = 128;
+
+/// Puts entries into tables.
 fn insert(list: &Unsorted, place: Place) -> Result<Inserted, StorageError> {
-    match (list.coordinates, place.size() <= u32::FREE.number()) {
-        (Coordinates::U32(crd), true) => insert_as::<u32>(list, place, |k| crd[k]),
-        (Coordinates::U32(crd), false) => insert_as::<u64>(list, place, |k| u64::from(crd[k])),
-        (Coordinates::U64(crd), true) => insert_as::<u32>(list, place, |k| crd[k] as u32),
-        (Coordinates::U64(crd), false) => insert_as::<u64>(list, place, |k| crd[k]),
-    }
+    with_element!(list.values.dtype(), T => match place.coordinates() {
+        IndexWidth::W64 => insert_as::<u64, T>(list, place),
+        _ => insert_as::<u32, T>(list, place),
+    })
 }
 
-fn insert_as<C: Stored>(list: &Unsorted, place: Place, at: impl Fn(usize) -> C) -> Result<Inserted, StorageError> {
-    match list.of {
-        None => insert_under::<C>(list, place, at, |_| 0),
-        Some(of) => insert_under::<C>(list, place, at, |k| of[k] as usize),
-    }
-}
-
-/// The same, where `at` gives the coordinate of an entry, and `parent` the parent position.
-fn insert_under<C: Stored>(
-    list: &Unsorted,
-    place: Place,
-    at: impl Fn(usize) -> C,
-    parent: impl Fn(usize) -> usize,
-) -> Result<Inserted, StorageError> {
+fn insert_as<C: Stored, T: Accumulate>(list: &Unsorted, place: Place) -> Result<Inserted, StorageError> {
     check_size(place)?;
-    let len = list.coordinates.len();
-    let mut counts = Array::<u64>::zeroed(list.parents)?;
-    (0..len).for_each(|k| counts[parent(k)] += 1);
-    let mut tables = Tables::<C>::empty(&counts, place)?;
-    let mut distinct = Array::<u64>::zeroed(list.parents)?;
-    for k in 0..len {
-        distinct[parent(k)] += u64::from(tables.put(parent(k), at(k)));
+    let mut tables = Tables::<C, T>::empty(counts(list)?, place)?;
+    if !tables.put_all(list) {
+        tables = tables.shrink()?;
     }
-    // Repeated coordinates need no room.
-    if counts.iter().zip(distinct.iter()).any(|(&count, &distinct)| capacity(count) != capacity(distinct)) {
-        let larger = std::mem::replace(&mut tables, Tables::empty(&distinct, place)?);
-        for parent in 0..list.parents {
-            let own = &larger.crd[larger.edges[parent] as usize..larger.edges[parent + 1] as usize];
-            own.iter().filter(|there| **there != C::FREE).for_each(|there| {
-                tables.put(parent, *there);
-            });
-        }
-    }
-    let mut positions = Array::<u64>::zeroed(len)?;
-    for (k, position) in positions.iter_mut().enumerate() {
-        *position = tables.position(parent(k), at(k));
-    }
+    let Tables { edges, crd, values } = tables;
     let none = place.coordinates().max();
-    let number = |crd: C| if crd == C::FREE { none } else { crd.number() };
-    let Tables { edges, crd } = tables;
-    let crd = index_array(crd.len(), place.coordinates(), |k| number(crd[k]))?;
-    let arrays: Vec<Buffer> = vec![numbers(&edges, place.positions())?, crd];
+    let crd = match place.coordinates() == C::WIDTH {
+        true => Buffer::from_array(crd),
+        false => index_array(crd.len(), place.coordinates(), |k| if crd[k] == C::FREE { none } else { crd[k].get() })?,
+    };
+    let arrays = vec![numbers(&edges, place.positions())?, crd];
     let level = LevelStorage::new(LevelKind::new(&HASHED), place.size(), arrays);
-    Ok(Inserted { level, positions, repeats: distinct.iter().sum::<u64>() < len as u64 })
+    Ok(Inserted { level, values: Buffer::from_array(values) })
+}
+
+/// How many entries are under each parent position, behind a 0.
+fn counts(list: &Unsorted) -> Result<Array<u64>, AllocError> {
+    let mut counts = Array::<u64>::zeroed(list.parents + 1)?;
+    if let [_, only] = &mut *counts {
+        *only = list.values.len() as u64;
+        return Ok(counts);
+    }
+    let mut parents = [0; BLOCK];
+    for start in (0..list.values.len()).step_by(BLOCK) {
+        let parents = &mut parents[..BLOCK.min(list.values.len() - start)];
+        list.parents_from(start, parents);
+        parents.iter().for_each(|&parent| counts[parent as usize + 1] += 1);
+    }
+    Ok(counts)
 }
 
 /// What is wrong with a table: every coordinate has to be found from its slot on, and only once; some place is free.
@@ -277,28 +322,70 @@ fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Optio
     if !capacity.is_power_of_two() {
         return Some(wrong(first, "the length of a table is not a power of two"));
     }
-    let mut seen = HashSet::new();
-    let mut used = 0;
-    for at in table {
-        let coordinate = crd.get(at as usize);
+    let at = |offset: u64| first + (offset & (capacity - 1));
+    let Some(free) = (0..capacity).find(|&offset| crd.get(at(offset) as usize) == none) else {
+        return Some(wrong(first, "a table is more than half full"));
+    };
+    // From there on, around the end: what is found without a free place before it is in one run, and so are two that are equal.
+    let (mut run, mut used) = (Vec::new(), 0);
+    for offset in free + 1..=free + capacity {
+        let coordinate = crd.get(at(offset) as usize);
         if coordinate == none {
+            run.sort_unstable();
+            if let Some(pair) = run.windows(2).find(|pair| pair[0] == pair[1]) {
+                let second = (0..offset).rev().find(|&offset| crd.get(at(offset) as usize) == pair[0]);
+                return Some(StorageError::Duplicate { level: place.level, place: at(second.unwrap_or_default()) });
+            }
+            run.clear();
             continue;
         }
         if coordinate >= size {
-            return Some(StorageError::OutOfRange { dimension: place.dimension(), entry: at, coordinate, size });
+            let (dimension, entry) = (place.dimension(), at(offset));
+            return Some(StorageError::OutOfRange { dimension, entry, coordinate, size });
         }
-        if !seen.insert(coordinate) {
-            return Some(StorageError::Duplicate { level: place.level, place: at });
+        let behind_its_slot = offset.wrapping_sub(slot(coordinate, capacity)) & (capacity - 1);
+        if behind_its_slot > run.len() as u64 {
+            return Some(wrong(at(offset), "a coordinate of a table is not found from its slot on"));
         }
+        run.push(coordinate);
         used += 1;
-        // No free place between the slot and the coordinate.
-        let mut from = slot(coordinate, capacity);
-        while first + from != at {
-            if crd.get((first + from) as usize) == none {
-                return Some(wrong(at, "a coordinate of a table is not found from its slot on"));
-            }
-            from = (from + 1) & (capacity - 1);
-        }
     }
     (2 * used > capacity).then(|| wrong(first, "a table is more than half full"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use lacunar_formats::{Format, Level};
+
+    use super::*;
+
+    #[test]
+    fn wrong_tables_are_refused() {
+        let format = Format::new(vec![Level::from_letter('h').unwrap()], vec![0]).unwrap();
+        let place = Place { format: &format, dims: &[100], level: 0 };
+        let none = u32::MAX;
+        let check = |crd: &[u32]| check_table(Indices::U32(crd), 0..crd.len() as u64, place);
+        let mut last = (0..100).filter(|&coordinate| slot(coordinate, 8) == 7).map(|coordinate| coordinate as u32);
+        let [a, b, c] = [(); 3].map(|()| last.next().unwrap());
+        let other = (0..100).find(|&coordinate| slot(coordinate, 8) == 1).unwrap() as u32;
+        let table = |used: &[(usize, u32)]| {
+            let mut table = [none; 8];
+            used.iter().for_each(|&(at, coordinate)| table[at] = coordinate);
+            table
+        };
+        // Around the end, in any order, and behind others.
+        for used in [&[(7, a), (0, b), (1, c)][..], &[(7, c), (0, a)], &[(7, a), (0, b), (1, c), (2, other)], &[]] {
+            assert_eq!(check(&table(used)), None, "{used:?}");
+        }
+        let reason = |used: &[(usize, u32)]| check(&table(used)).unwrap().to_string();
+        assert!(reason(&[(0, a)]).contains("from its slot on"));
+        assert!(reason(&[(7, a), (1, b)]).contains("from its slot on"));
+        assert!(reason(&[(7, a), (0, b), (1, c), (2, other), (3, other)]).contains("twice"));
+        assert_eq!(check(&table(&[(7, a), (0, a)])), Some(StorageError::Duplicate { level: 0, place: 0 }));
+        assert!(reason(&[(4, 100)]).contains("100"));
+        let full = (0..100u32).filter(|&coordinate| slot(u64::from(coordinate), 8) < 4);
+        assert!(check(&full.take(8).collect::<Vec<_>>()).is_some());
+        assert!(check(&[none; 3]).unwrap().to_string().contains("power of two"));
+    }
 }

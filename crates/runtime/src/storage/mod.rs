@@ -506,13 +506,9 @@ pub fn check_size(place: Place) -> Result<(), StorageError> {
 /// One is not.
 pub fn check_range(crd: Indices, place: Place) -> Result<(), StorageError> {
     let size = place.size();
-    let outside = |k: usize, coordinate: u64| {
-        (coordinate >= size).then(|| StorageError::OutOfRange {
-            dimension: place.dimension(),
-            entry: k as u64,
-            coordinate,
-            size,
-        })
-    };
-    with_indices!(crd, crd => parallel::first(crd.len(), |k| outside(k, crd[k].get()))).map_or(Ok(()), Err)
+    let outside = with_indices!(crd, crd => parallel::find(crd, |coordinate| coordinate.get() >= size));
+    outside.map_or(Ok(()), |entry| {
+        let (dimension, coordinate) = (place.dimension(), crd.get(entry));
+        Err(StorageError::OutOfRange { dimension, entry: entry as u64, coordinate, size })
+    })
 }
