@@ -56,7 +56,7 @@ fn stored(term: Term, entries: &Coo, k: usize) -> Option<u64> {
         Term::Quotient(d, block) => Some(coordinate(d)? / u64::from(block)),
         Term::Remainder(d, block) => Some(coordinate(d)? % u64::from(block)),
         Term::Difference(d, other) => Some(coordinate(d)? + (entries.dims[other] - 1 - coordinate(other)?)),
-        Term::Ordinal(_) => None,
+        Term::Ordinal(_) | Term::RankedOrdinal(..) => None,
     }
 }
 

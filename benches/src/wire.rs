@@ -64,7 +64,7 @@ fn write_level(out: &mut impl Write, level: Level, term: Term) -> Result<usize> 
     let block = match term {
         Term::Quotient(_, size) | Term::Remainder(_, size) => size,
         Term::Whole(_) | Term::Difference(..) => 0,
-        Term::Ordinal(_) => bail!("it has slots"),
+        Term::Ordinal(_) | Term::RankedOrdinal(..) => bail!("it has slots"),
     };
     number(out, kind as u64)?;
     number(out, term.dimension() as u64)?;

@@ -54,8 +54,11 @@ pub fn format(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
     unmapped(rng, order, holds_all)
 }
 
-/// A random format whose levels store blocks, or diagonals.
+/// A random format whose levels store blocks, diagonals, or slots.
 fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
+    if order == 2 && rng.u8(..3) == 0 {
+        return slots(rng);
+    }
     let mut terms = Vec::new();
     if order == 2 && rng.u8(..3) == 0 {
         let first = rng.usize(..2);
@@ -79,9 +82,26 @@ fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
     Format::mapped(levels, terms).ok()
 }
 
+/// A random format with slots of one dimension's entries, of coordinates or of ranks, in slices or not.
+fn slots(rng: &mut Rng) -> Option<Format> {
+    let first = rng.usize(..2);
+    let rows = rng.u32(1..5);
+    let (outside, inside) = match rng.bool() {
+        true => (Some(Term::Quotient(first, rows)), Term::Remainder(first, rows)),
+        false => (None, Term::Whole(first)),
+    };
+    let (slots, letter) = match rng.bool() {
+        true => (Term::RankedOrdinal(first, rng.u32(1..9)), 'n'),
+        false => (Term::Ordinal(first), 'e'),
+    };
+    let terms = outside.into_iter().chain([slots, inside, Term::Whole(1 - first)]).collect();
+    let of_slots = [Level::from_letter(letter)?, Level::DENSE, Level::from_letter('p')?];
+    Format::mapped(outside.map(|_| Level::DENSE).into_iter().chain(of_slots).collect(), terms).ok()
+}
+
 /// A random format without a map.
 fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
-    let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain());
+    let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.is_ranked());
     let kinds = kinds.map(|kind| Level { kind, unique: true });
     let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
     let dense = rng.u8(..4) == 0;

@@ -1,8 +1,9 @@
 //! Which format suits a matrix: what `lacunar info` recommends, and why.
 //!
 //! A product of a sparse matrix and a vector reads the matrix once, so that formats are compared by their bytes: coordinates
-//! that blocks, diagonals or bitmaps save, against the zeros that fill them up. Loops over short rows cost more than their bytes; slots
-//! run several rows at once.
+//! that blocks, diagonals or bitmaps save, against the zeros that fill them up. Loops over short rows cost more than their bytes;
+//! slots run several rows at once. Where rows of a slice differ in length, sorting them in windows saves places, for an array of
+//! ranks.
 //!
 //! ```text
 //! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr
@@ -12,7 +13,7 @@
 //! the fastest is the first.
 //!
 //! Papers: Vuduc, *Automatic Performance Tuning of Sparse Matrix Kernels* (2003), §4 (block sizes by fill); Im, Yelick and Vuduc,
-//! *Sparsity* (IJHPCA 2004).
+//! *Sparsity* (IJHPCA 2004); Kreutzer et al., *A Unified Sparse Matrix Data Format* (SISC 2014), §4 (sorting windows by fill).
 
 use std::time::Instant;
 
@@ -45,6 +46,11 @@ pub struct Candidate {
 const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
 /// Rows of a slice: the lanes of a vector.
 const SLICE: u64 = 8;
+/// Windows in which rows may be sorted, the smallest first: in larger ones, neighboring rows are less likely to read neighboring
+/// elements of the vector.
+const WINDOWS: [u64; 4] = [64, 256, 1024, 4096];
+/// A window that costs this much more than another is as good if it is smaller.
+const HARDLY: f64 = 0.01;
 /// Places that a word of a bitmap is of.
 const WORD: u64 = 64;
 /// What the loop over a row, or over a row of blocks, costs: measured on roads (3 entries a row) and meshes (6).
@@ -53,6 +59,8 @@ const LOOP: u64 = 24;
 const SAVING: f64 = 0.1;
 /// How many times as many bytes as csr a candidate may have.
 const FAR: u64 = 2;
+/// The places that names of formats take at least.
+const SHORT: usize = 11;
 /// Runs of a measured product, and how long they may take together, in seconds.
 const RUNS: usize = 30;
 const LONG: f64 = 0.5;
@@ -71,12 +79,28 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
         let why = format!("blocks of {block} x {block} are {:.0}% full", 100.0 * full);
         found.push(candidate(&format!("bcsr({block},{block})"), bytes, rows.div_ceil(block), &why));
     }
-    let (slices, places) = (rows.div_ceil(SLICE), count_slots(starts, rows));
-    let mean = nnz as f64 / rows.max(1) as f64;
-    let full = 100.0 * nnz as f64 / places.max(1) as f64;
-    let why = format!("rows of {mean:.1} entries, {SLICE} at a time in vector lanes, {full:.0}% full");
-    let bytes = places.saturating_mul(value + 4).saturating_add((slices + 1) * 4);
-    found.push(candidate(&format!("sell({SLICE})"), bytes, slices, &why));
+    let mut lengths: Vec<u64> = (0..rows).map(|row| row_of(starts, row).len() as u64).collect();
+    let (slices, mean) = (rows.div_ceil(SLICE), nnz as f64 / rows.max(1) as f64);
+    let of_slots = |places: u64, sorted: Option<u64>| {
+        let full = 100.0 * nnz as f64 / places.max(1) as f64;
+        let ranks = if sorted.is_some() { rows * 4 } else { 0 };
+        let bytes = places.saturating_mul(value + 4).saturating_add((slices + 1) * 4 + ranks);
+        let order = sorted.map_or_else(String::new, |window| format!("sorted by length in windows of {window}, "));
+        let why = format!("rows of {mean:.1} entries, {order}{SLICE} at a time in vector lanes, {full:.0}% full");
+        let arguments = sorted.map_or_else(|| SLICE.to_string(), |window| format!("{SLICE},{window}"));
+        candidate(&format!("sell({arguments})"), bytes, slices, &why)
+    };
+    let unsorted = of_slots(count_slots(&lengths), None);
+    let mut sorted: Vec<Candidate> = Vec::new();
+    for window in WINDOWS {
+        // Rows that are sorted in small windows are sorted sooner in large ones.
+        lengths.chunks_mut(window as usize).for_each(|rows| rows.sort_by(|a, b| b.cmp(a)));
+        sorted.push(of_slots(count_slots(&lengths), Some(window)));
+    }
+    let least = sorted.iter().map(|one| one.cost).min().unwrap_or(0);
+    let sorted = sorted.into_iter().find(|one| one.cost as f64 <= least as f64 * (1.0 + HARDLY));
+    found.extend(sorted.filter(|sorted| sorted.cost < unsorted.cost));
+    found.push(unsorted);
     let diagonals = count_diagonals(starts, crd, rows, columns);
     let places = diagonals.saturating_mul(rows);
     let why = format!("{diagonals} diagonals, {:.0}% full", 100.0 * nnz as f64 / places.max(1) as f64);
@@ -132,10 +156,11 @@ pub fn text(found: &[Candidate]) -> Vec<String> {
         _ => String::new(),
     };
     let mut lines = vec![format!("recommended {}: {}{against}", best.format, best.why)];
+    let width = found.iter().map(|one| one.format.len()).fold(SHORT, usize::max);
     for one in found.iter().filter(|one| one.spmv_ms.is_some()) {
         let time = one.spmv_ms.unwrap_or_default();
         lines.push(format!(
-            "{:<11} {:.4} ms for y(i) = A(i,j) * x(j), {}, {}",
+            "{:<width$} {:.4} ms for y(i) = A(i,j) * x(j), {}, {}",
             one.format,
             time,
             bytes_text(one.bytes),
@@ -162,10 +187,9 @@ fn row_of(starts: Indices<'_>, row: u64) -> std::ops::Range<usize> {
     starts.get(row as usize) as usize..starts.get(row as usize + 1) as usize
 }
 
-/// How many places slots have, in slices of rows.
-fn count_slots(starts: Indices<'_>, rows: u64) -> u64 {
-    let longest = |first: u64| (first..rows.min(first + SLICE)).map(|row| row_of(starts, row).len() as u64).max();
-    (0..rows).step_by(SLICE as usize).filter_map(longest).sum::<u64>() * SLICE
+/// How many places slots have, in slices of rows of these lengths.
+fn count_slots(lengths: &[u64]) -> u64 {
+    lengths.chunks(SLICE as usize).filter_map(|slice| slice.iter().max()).sum::<u64>() * SLICE
 }
 
 /// How many blocks of a size have entries.
@@ -236,6 +260,14 @@ mod tests {
         assert_eq!(best(&csr([200, 200], &line)), "dia");
         let scattered: Vec<[u64; 2]> = (0..300u64).map(|k| [k * 7 % 300, k * k % 299]).collect();
         assert_eq!(best(&csr([300, 300], &scattered)), "sell(8)");
+        let uneven: Vec<[u64; 2]> =
+            (0..640u64).flat_map(|i| (0..1 + 5 * (i % 2)).map(move |k| [i, (i * 31 + k * 57) % 640])).collect();
+        let found = candidates(&csr([640, 640], &uneven), 640, 640);
+        assert_eq!(found[0].format, "sell(8,64)");
+        assert_eq!(
+            found[0].why,
+            "rows of 3.5 entries, sorted by length in windows of 64, 8 at a time in vector lanes, 100% full"
+        );
         let heavy: Vec<[u64; 2]> = scattered.iter().copied().chain((0..299).map(|j| [(j * 31) % 300, j])).collect();
         let rows: Vec<[u64; 2]> =
             heavy.iter().flat_map(|&[i, j]| (0..8).map(move |k| [i, (j + 37 * k) % 300])).collect();

@@ -28,7 +28,7 @@ pub struct Format {
     pub(crate) levels: Vec<Level>,
     mode_order: Vec<usize>,
     /// Boxed: few formats have one, and formats are part of errors.
-    map: Option<Box<Map>>,
+    pub(crate) map: Option<Box<Map>>,
     /// One a level; see [`Widths::of`].
     pub(crate) widths: Box<[Widths]>,
 }
@@ -60,6 +60,8 @@ pub enum FormatError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A level of ranked slots that the map says nothing of, or ranked slots in a level of another kind.
+    Ranked(String),
     /// Text after a complete format.
     Trailing(String),
 }
@@ -77,6 +79,12 @@ impl fmt::Display for FormatError {
             }
             FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),
             FormatError::Width { reason, .. } => f.write_str(reason),
+            FormatError::Ranked(text) => {
+                write!(
+                    f,
+                    "a level that keeps ranks and a map's term `#0~64` go together, which `{text}` does not have at one place"
+                )
+            }
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
         }
     }
@@ -97,7 +105,7 @@ impl Format {
             let text = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             return Err(FormatError::ModeOrder(text));
         }
-        Ok(Format { mode_order, ..Format::natural(levels) })
+        Format { mode_order, ..Format::natural(levels) }.with_ranks_mapped()
     }
 
     /// A format whose levels store what a map says; 32-bit index arrays. A map that stores every dimension as it is gives the
@@ -114,7 +122,7 @@ impl Format {
         }
         match Map::new(terms.clone()) {
             Some(map) if map.terms().len() == levels.len() => {
-                Ok(Format { map: Some(Box::new(map)), ..Format::natural(levels) })
+                Format { map: Some(Box::new(map)), ..Format::natural(levels) }.with_ranks_mapped()
             }
             _ => Err(FormatError::ModeOrder(text())),
         }
@@ -205,32 +213,6 @@ impl Format {
     pub fn dia() -> Format {
         let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).map(Box::new);
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
-    }
-
-    /// Slots: entry number `k` of every row in slot `k`, and a place for every row in each slot.
-    ///
-    /// # Errors
-    /// Its level kinds are not part of this program.
-    pub fn ell() -> Result<Format, FormatError> {
-        Format::slots("edp", vec![Term::Ordinal(0), Term::Whole(0), Term::Whole(1)])
-    }
-
-    /// Slots of slices: as [`Format::ell`], for so many rows at a time.
-    ///
-    /// # Errors
-    /// The size is 0, or its level kinds are not part of this program.
-    pub fn sell(rows: u32) -> Result<Format, FormatError> {
-        let terms = vec![Term::Quotient(0, rows), Term::Ordinal(0), Term::Remainder(0, rows), Term::Whole(1)];
-        if rows == 0 {
-            return Err(FormatError::Arguments(format!("sell({rows})")));
-        }
-        Format::slots("dedp", terms)
-    }
-
-    fn slots(letters: &str, terms: Vec<Term>) -> Result<Format, FormatError> {
-        let unknown = || FormatError::Unknown(letters.to_string());
-        let levels: Option<Vec<Level>> = letters.chars().map(Level::from_letter).collect();
-        Format::mapped(levels.ok_or_else(unknown)?, terms)
     }
 
     /// The numbers of blocks outside, the places inside them in arrays as narrow as the blocks allow.
@@ -333,10 +315,12 @@ impl Format {
         self.order() > 0 && !self.is_padded()
     }
 
-    /// The same with a compressed level in the place of each that is not plain.
+    /// The same with a compressed level in the place of each that is not plain. Coordinates that are stored by their ranks are
+    /// ranks then.
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
-        Format { levels: levels.collect(), ..self.clone() }
+        let map = self.map.as_ref().map(|map| Box::new(map.of_ranks()));
+        Format { levels: levels.collect(), map, ..self.clone() }
     }
 
     /// Whether the mode order is `0, 1, 2, ...`.
@@ -399,6 +383,10 @@ fn named_map(format: &Format, map: &Map) -> Option<String> {
         Some("ell".to_string())
     } else if Format::sell(rows).as_ref() == Ok(format) {
         Some(format!("sell({rows})"))
+    } else if let Some(window) = map.ranked().map(|ranked| ranked.window)
+        && Format::sell_sorted(rows, window).as_ref() == Ok(format)
+    {
+        Some(format!("sell({rows},{window})"))
     } else if Format::bcsr(rows, columns).as_ref() == Ok(format) {
         Some(format!("bcsr({rows},{columns})"))
     } else if Format::csb(rows).as_ref() == Ok(format) {
@@ -509,7 +497,10 @@ impl FromStr for FormatSpec {
                 FormatSpec::Exact(Format { widths: widths.into(), ..Format::natural(levels) })
             }
         };
-        with_modes(spec, modes)
+        match with_modes(spec, modes)? {
+            FormatSpec::Exact(format) => Ok(FormatSpec::Exact(format.with_ranks_mapped()?)),
+            open => Ok(open),
+        }
     }
 }
 
@@ -524,6 +515,7 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
         ("bcsr", &[size]) => Ok(FormatSpec::Exact(Format::bcsr(size, size)?)),
         ("bcsr", &[rows, columns]) => Ok(FormatSpec::Exact(Format::bcsr(rows, columns)?)),
         ("sell", &[rows]) => Ok(FormatSpec::Exact(Format::sell(rows)?)),
+        ("sell", &[rows, window]) => Ok(FormatSpec::Exact(Format::sell_sorted(rows, window)?)),
         ("csb", &[size]) => Ok(FormatSpec::Exact(Format::csb(size)?)),
         ("hicoo", &[size]) => Ok(FormatSpec::Hicoo(size)),
         ("bcsr" | "csb" | "hicoo" | "sell", _) => Err(wrong()),

@@ -62,6 +62,8 @@ pub enum Holds {
     Coordinates,
     /// Coordinates, or where there is none the largest number of the level's width.
     CoordinatesOrNone,
+    /// The coordinate of each rank, of a dimension whose coordinates are ranked ([`crate::Ranked`]); of the level's width.
+    Ranking,
     /// Words of 64 bits.
     Words,
 }
@@ -73,12 +75,14 @@ impl Part {
     pub const COORDINATES: Part = Part { name: "crd", holds: Holds::Coordinates };
     /// The coordinate of each position, or none.
     pub const COORDINATES_OR_NONE: Part = Part { name: "crd", holds: Holds::CoordinatesOrNone };
+    /// The coordinate of each rank.
+    pub const RANKING: Part = Part { name: "ranking", holds: Holds::Ranking };
 
     /// The width of the numbers in a level with these widths of positions and coordinates.
     pub const fn width(self, positions: IndexWidth, coordinates: IndexWidth) -> IndexWidth {
         match self.holds {
             Holds::Positions => positions,
-            Holds::Coordinates | Holds::CoordinatesOrNone => coordinates,
+            Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Ranking => coordinates,
             Holds::Words => IndexWidth::W64,
         }
     }
@@ -280,7 +284,12 @@ impl LevelKind {
 
     /// Whether a level keeps numbers that are as wide as coordinates.
     pub fn has_coordinates(self) -> bool {
-        self.holds(&[Holds::Coordinates, Holds::CoordinatesOrNone])
+        self.holds(&[Holds::Coordinates, Holds::CoordinatesOrNone, Holds::Ranking])
+    }
+
+    /// Whether a level keeps the coordinates that have ranks, which only a map says something of.
+    pub fn is_ranked(self) -> bool {
+        self.holds(&[Holds::Ranking])
     }
 
     /// The largest number that a level has to tell from others in the place of a coordinate, if its dimension is of a size.

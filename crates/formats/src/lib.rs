@@ -11,11 +11,12 @@ mod format;
 mod level;
 mod map;
 mod scalar;
+mod slots;
 mod width;
 
 pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec};
 pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
-pub use map::{Map, Recovery, Term};
+pub use map::{Map, Ranked, Recovery, Term};
 pub use scalar::Scalar;
 pub use width::IndexWidth;

@@ -7,14 +7,24 @@
 //! bcsr(4,4)   (i, j) -> (i/4, j/4, i%4, j%4)    dense, compressed, dense, dense
 //! dia         (i, j) -> (j-i, i)                compressed, dense
 //! ell         (i, j) -> (#i, i, j)              slots, dense, optional
+//! sell(4,8)   (i, j) -> (p/4, #i, p%4, j)       dense, ranked, dense, optional; p is the rank of row i
 //! ```
 //!
 //! As text, a map is written in place of a format's mode order, with the dimensions' numbers: `dsdd:0/4,1/4,0%4,1%4`.
 //!
 //! A difference `j-i` is stored as `j - i + size(i) - 1`, which is never negative.
 //!
-//! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §4
-//! (coordinate remapping).
+//! Slots may be *ranked* (`#0~8`): the coordinates of the dimension whose entries they count are sorted, in windows of so many,
+//! by how many entries they have, the most first. The other terms of the dimension are then those of a coordinate's rank, its
+//! place in that order, and the level of slots keeps the coordinate of each rank. So long and short rows do not share a slice:
+//!
+//! ```text
+//! sell(2,4) of rows with 1, 3, 0, 3, 2 entries:   ranks 0 1 2 3 | 4      rows 1 3 0 2 | 4      slots 3, 1 and 2, not 3, 3 and 2
+//! ```
+//!
+//! Papers: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §4
+//! (coordinate remapping); Kreutzer et al., *A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector
+//! Multiplication on Modern Processors with Wide SIMD Units* (SISC 2014), §3.2 (SELL-C-sigma).
 //!
 //! ```
 //! use lacunar_formats::{Map, Term};
@@ -40,6 +50,8 @@ pub enum Term {
     Difference(usize, usize),
     /// How many entries with the same coordinate of a dimension come before: the number of the slot.
     Ordinal(usize),
+    /// The same; the dimension's other terms are those of ranks, among so many neighboring coordinates each.
+    RankedOrdinal(usize, u32),
 }
 
 impl Term {
@@ -50,8 +62,14 @@ impl Term {
             | Term::Quotient(d, _)
             | Term::Remainder(d, _)
             | Term::Difference(d, _)
-            | Term::Ordinal(d) => d,
+            | Term::Ordinal(d)
+            | Term::RankedOrdinal(d, _) => d,
         }
+    }
+
+    /// Whether it is the number of a slot.
+    pub const fn is_ordinal(self) -> bool {
+        matches!(self, Term::Ordinal(_) | Term::RankedOrdinal(..))
     }
 
     /// The same of other dimensions.
@@ -62,6 +80,7 @@ impl Term {
             Term::Remainder(d, size) => Term::Remainder(to(d), size),
             Term::Difference(d, other) => Term::Difference(to(d), to(other)),
             Term::Ordinal(d) => Term::Ordinal(to(d)),
+            Term::RankedOrdinal(d, window) => Term::RankedOrdinal(to(d), window),
         }
     }
 }
@@ -74,6 +93,7 @@ impl fmt::Display for Term {
             Term::Remainder(d, size) => write!(f, "{d}%{size}"),
             Term::Difference(d, other) => write!(f, "{d}-{other}"),
             Term::Ordinal(d) => write!(f, "#{d}"),
+            Term::RankedOrdinal(d, window) => write!(f, "#{d}~{window}"),
         }
     }
 }
@@ -85,8 +105,11 @@ impl FromStr for Term {
         let text = text.trim();
         let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ());
         let size = |text: &str| text.trim().parse::<u32>().ok().filter(|size| *size > 0).ok_or(());
-        if let Some(dimension) = text.strip_prefix('#') {
-            return Ok(Term::Ordinal(number(dimension)?));
+        if let Some(counted) = text.strip_prefix('#') {
+            return Ok(match counted.split_once('~') {
+                Some((dimension, window)) => Term::RankedOrdinal(number(dimension)?, size(window)?),
+                None => Term::Ordinal(number(counted)?),
+            });
         }
         match text.find(['/', '%', '-']).map(|at| (text.as_bytes()[at], &text[..at], &text[at + 1..])) {
             Some((b'/', dimension, block)) => Ok(Term::Quotient(number(dimension)?, size(block)?)),
@@ -120,6 +143,17 @@ pub enum Recovery {
     },
 }
 
+/// A dimension that is stored by the ranks of its coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// The level of slots, which keeps the coordinate of each rank.
+    pub level: usize,
+    /// The dimension.
+    pub dimension: usize,
+    /// How many neighboring coordinates are sorted together. A coordinate's rank is in the same window.
+    pub window: u32,
+}
+
 /// A map from dimensions to levels. Every dimension can be recovered from the levels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Map {
@@ -133,14 +167,22 @@ impl Map {
         let order = 1 + terms.iter().map(|term| term.dimension()).max()?;
         let map = Map { terms, order };
         // Block sizes are sizes of stored dimensions, and a difference says where one dimension is if the other is known.
-        let sized = map.terms.iter().all(|term| !matches!(term, Term::Quotient(_, 0) | Term::Remainder(_, 0)));
+        let empty =
+            |term: &Term| matches!(term, Term::Quotient(_, 0) | Term::Remainder(_, 0) | Term::RankedOrdinal(_, 0));
+        let sized = !map.terms.iter().any(empty);
         let complete = order <= map.terms.len() && (0..order).all(|d| map.recovery(d).is_some());
         let used = map.terms.iter().enumerate().all(|(level, term)| match term {
-            Term::Ordinal(d) => *d < order,
+            Term::Ordinal(d) | Term::RankedOrdinal(d, _) => *d < order,
             _ => (0..order).any(|d| map.levels_of(d).contains(&level)),
         });
-        let ordinals = map.terms.iter().filter(|term| matches!(term, Term::Ordinal(_))).count();
-        (sized && complete && used && ordinals <= 1).then_some(map)
+        let ordinals = map.terms.iter().filter(|term| term.is_ordinal()).count();
+        // Ranks have no diagonals.
+        let crosses = |ranked: usize| {
+            let mixed = |term: &Term| matches!(*term, Term::Difference(d, other) if [d, other].contains(&ranked));
+            map.terms.iter().any(mixed)
+        };
+        let straight = map.ranked().is_none_or(|ranked| order > 1 && !crosses(ranked.dimension));
+        (sized && complete && used && ordinals <= 1 && straight).then_some(map)
     }
 
     fn levels_of(&self, dimension: usize) -> Vec<usize> {
@@ -181,10 +223,25 @@ impl Map {
 
     /// The level of slots, and the dimension whose entries they count.
     pub fn ordinal(&self) -> Option<(usize, usize)> {
-        self.terms.iter().enumerate().find_map(|(level, term)| match term {
-            Term::Ordinal(dimension) => Some((level, *dimension)),
+        let level = self.terms.iter().position(|term| term.is_ordinal())?;
+        Some((level, self.terms[level].dimension()))
+    }
+
+    /// The dimension that is stored by the ranks of its coordinates, if there is one.
+    pub fn ranked(&self) -> Option<Ranked> {
+        self.terms.iter().enumerate().find_map(|(level, term)| match *term {
+            Term::RankedOrdinal(dimension, window) => Some(Ranked { level, dimension, window }),
             _ => None,
         })
+    }
+
+    /// The map that makes of ranks what this one makes of the coordinates that have them.
+    pub fn of_ranks(&self) -> Map {
+        let unranked = |term: &Term| match *term {
+            Term::RankedOrdinal(d, _) => Term::Ordinal(d),
+            term => term,
+        };
+        Map { terms: self.terms.iter().map(unranked).collect(), order: self.order }
     }
 
     /// The sizes of the stored dimensions, of a tensor of these sizes; `None` for slots, whose number depends on the
@@ -192,7 +249,7 @@ impl Map {
     pub fn stored_dims(&self, dims: &[u64]) -> Option<Vec<Option<u64>>> {
         let known: Vec<Option<u64>> = dims.iter().copied().map(Some).collect();
         let size = |(level, term): (usize, &Term)| match (self.stored_size(level, &known), term) {
-            (None, Term::Ordinal(_)) => Some(None),
+            (None, term) if term.is_ordinal() => Some(None),
             (size, _) => size.map(Some),
         };
         self.terms.iter().enumerate().map(size).collect()
@@ -207,7 +264,16 @@ impl Map {
             Term::Quotient(d, block) => Some(size(d)?.div_ceil(u64::from(block))),
             Term::Remainder(_, block) => Some(u64::from(block)),
             Term::Difference(d, other) => diagonals(size(d)?, size(other)?),
-            Term::Ordinal(_) => None,
+            Term::Ordinal(_) | Term::RankedOrdinal(..) => None,
+        }
+    }
+
+    /// How many different coordinates the arrays of a level tell apart, of a tensor of these sizes as far as they are known: as
+    /// many as the stored dimension has, or as there are ranks.
+    pub(crate) fn kept_size(&self, level: usize, dims: &[Option<u64>]) -> Option<u64> {
+        match *self.terms.get(level)? {
+            Term::RankedOrdinal(d, _) => dims.get(d).copied().flatten(),
+            _ => self.stored_size(level, dims),
         }
     }
 
@@ -247,14 +313,53 @@ mod tests {
 
     #[test]
     fn every_dimension_is_recovered_or_refused() {
-        for text in ["0", "1,0", "0/4,1/4,0%4,1%4", "1-0,0", "#0,0,1", "0/8,#0,0%8,1", "0/2,1,0%2"] {
+        for text in [
+            "0",
+            "1,0",
+            "0/4,1/4,0%4,1%4",
+            "1-0,0",
+            "#0,0,1",
+            "0/8,#0,0%8,1",
+            "0/2,1,0%2",
+            "0/8,#0~20,0%8,1",
+            "#1~3,1,0",
+        ] {
             let map = map(text).unwrap();
             assert_eq!(map.to_string(), text);
         }
-        for text in ["1", "0,0,1", "0/4,0%2", "0/4,1", "1-0,0-1", "1-0", "0,#2,1", "#0,#0,0", "0/4,0%4,0"] {
+        for text in [
+            "1",
+            "0,0,1",
+            "0/4,0%2",
+            "0/4,1",
+            "1-0,0-1",
+            "1-0",
+            "0,#2,1",
+            "#0,#0,0",
+            "0/4,0%4,0",
+            "#0~4,#0,0",
+            "#0~4,1,0-1",
+            "#0~4,0,1-0",
+            "#2~4,0,1",
+            "#0~4,0",
+        ] {
             assert_eq!(map(text), None, "{text}");
         }
+        for text in ["#0~0", "#0~", "#~4", "0~4", "#0~4294967296", "#0~4~4", "#0~-1"] {
+            assert!(text.parse::<Term>().is_err(), "{text}");
+        }
         assert!("0/0".parse::<Term>().is_err() && "a".parse::<Term>().is_err() && "0/".parse::<Term>().is_err());
+    }
+
+    #[test]
+    fn ranks_are_of_one_dimension() {
+        let sell = map("0/8,#0~20,0%8,1").unwrap();
+        assert_eq!(sell.ranked(), Some(Ranked { level: 1, dimension: 0, window: 20 }));
+        assert_eq!(sell.of_ranks(), map("0/8,#0,0%8,1").unwrap());
+        assert_eq!((sell.ordinal(), sell.of_ranks().ranked()), (Some((1, 0)), None));
+        assert_eq!(sell.stored_dims(&[17, 5]), Some(vec![Some(3), None, Some(8), Some(5)]));
+        assert_eq!(sell.kept_size(1, &[Some(17), None]), Some(17));
+        assert_eq!(sell.relabeled(|d| 1 - d).to_string(), "1/8,#1~20,1%8,0");
     }
 
     #[test]

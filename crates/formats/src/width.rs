@@ -154,7 +154,7 @@ impl Format {
         let positions = IndexWidth::for_positions(entries);
         self.levels.iter().enumerate().fold(self.clone(), |format, (level, stored)| {
             let size = match self.map() {
-                Some(map) => map.stored_size(level, dims),
+                Some(map) => map.kept_size(level, dims),
                 None => dims.get(self.mode_order()[level]).copied().flatten(),
             };
             let coordinates = IndexWidth::for_max(size.map_or(0, |size| stored.kind.largest_coordinate(size)));

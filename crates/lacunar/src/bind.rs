@@ -153,12 +153,19 @@ pub(crate) fn result_dims(step: &Step, sizes: &[u64]) -> Vec<u64> {
 pub(crate) fn own_format(declared: &Declared) -> Format {
     let Some(view) = &declared.view else { return declared.format.clone() };
     let Some(map) = view.format.map() else { return view.format.clone() };
+    let map = if keeps_ranks(declared) { &map.of_ranks() } else { map };
     let terms = declared.format.mode_order().iter().map(|&level| map.terms()[level]).collect();
     match Format::mapped(declared.format.levels().to_vec(), terms) {
         Ok(format) => format.with_widths_of(&declared.format),
         // The terms are those of the map, in another order.
         Err(_) => view.format.clone(),
     }
+}
+
+/// Whether a tensor of a kernel stores by ranks what it is made of, and does not say what has them.
+pub(crate) fn keeps_ranks(declared: &Declared) -> bool {
+    let ranked = declared.view.as_ref().and_then(|view| view.format.map()?.ranked());
+    ranked.is_some() && !declared.format.levels().iter().any(|level| level.kind.is_ranked())
 }
 
 /// The tensor of the program that a tensor of the kernel is made of.

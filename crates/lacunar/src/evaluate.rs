@@ -7,7 +7,7 @@ use lacunar_formats::Format;
 use lacunar_notation::{AssignOp, Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
-use crate::bind::{Slot, check_tensor, own_format, result_dims, sizes, source};
+use crate::bind::{Slot, check_tensor, keeps_ranks, own_format, result_dims, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
@@ -212,7 +212,8 @@ fn conversions(
         if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
             continue;
         }
-        let tensor = match made_of {
+        let by_ranks = made_of.filter(|_| keeps_ranks(declared)).map(Tensor::by_ranks).transpose()?;
+        let tensor = match by_ranks.as_ref().or(made_of) {
             Some(tensor) if tensor.dtype() != dtype => tensor.cast(dtype)?.with_fill(fill)?.convert(format)?,
             Some(tensor) if tensor.fill() == fill => tensor.convert(format)?,
             // Dense, and compiled for another fill value, which it had no use for.

@@ -9,7 +9,13 @@
 //! ```
 //!
 //! A variable of the statement that has no loop of its own is *recovered*: loops visit only such values of the others that it
-//! is one of its dimension's coordinates.
+//! is one of its dimension's coordinates. Where a dimension is stored by the ranks of its coordinates, what is recovered from
+//! the others is a rank, and an array of the tensor's tells the coordinate that has it. Every coordinate has one rank, so that
+//! loops that come to each rank once come to each coordinate once:
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      A: sell(4,64)    y(i0,i1) = A(i0,s,i1,j) * x(j)                 i = ranking[4 i0 + i1]
+//! ```
 //!
 //! Papers: Chou et al. 2020, §4 (coordinate remapping); Senanayake et al. 2020, §6 (recovered variables).
 
@@ -49,6 +55,8 @@ pub struct Recovered {
     pub terms: Vec<(VarId, u32)>,
     /// The variable whose size, less one, is taken off.
     pub less: Option<VarId>,
+    /// The level of a tensor that keeps the coordinate of each rank, where the sum is a rank.
+    pub ranked: Option<(TensorId, usize)>,
 }
 
 /// The storage of a tensor of the program as a kernel sees it.

@@ -31,6 +31,7 @@ use crate::forms::Form;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
 use crate::placed;
+use crate::ranking;
 use crate::remap;
 use crate::sort::{self, Key};
 use crate::storage::LevelStorage;
@@ -54,6 +55,12 @@ impl Tensor {
         check_type(self.dtype(), format)?;
         if !self.fill().is_zero() {
             return self.convert_filled(format);
+        }
+        if let Some(ranking) = ranking::of(self) {
+            return ranking::unranked(self, ranking, format);
+        }
+        if let Some(ranked) = format.map().and_then(Map::ranked) {
+            return ranking::ranked(self, format, ranked);
         }
         let padded = self.format().is_padded();
         let made = if self.format().is_plain() { None } else { Some(self.to_plain()?) };

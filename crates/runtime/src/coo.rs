@@ -5,6 +5,7 @@
 
 use lacunar_formats::DType;
 
+use crate::parallel::{GRAIN, fill_chunks};
 use crate::values::Values;
 
 /// The coordinates of one dimension.
@@ -52,6 +53,18 @@ impl Coordinates {
         match (Coordinates::for_size(size), self) {
             (Coordinates::U32(_), Coordinates::U64(v)) => Coordinates::U32(v.into_iter().map(|c| c as u32).collect()),
             (_, fitting) => fitting,
+        }
+    }
+
+    /// Puts another coordinate of the same dimension in the place of each.
+    pub(crate) fn renumber(&mut self, other: impl Fn(u64) -> u64 + Sync) {
+        match self {
+            Coordinates::U32(v) => {
+                fill_chunks(v, GRAIN, |_, chunk| chunk.iter_mut().for_each(|c| *c = other(u64::from(*c)) as u32));
+            }
+            Coordinates::U64(v) => {
+                fill_chunks(v, GRAIN, |_, chunk| chunk.iter_mut().for_each(|c| *c = other(*c)));
+            }
         }
     }
 

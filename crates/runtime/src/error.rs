@@ -124,6 +124,18 @@ pub enum StorageError {
         /// The place of the second in the coordinate array.
         place: u64,
     },
+    /// A coordinate has a rank in a window of others.
+    #[error("rank {place} of level {level} is that of coordinate {coordinate}, which is in another window of {window}")]
+    Window {
+        /// The level, counted from 0.
+        level: usize,
+        /// The rank.
+        place: u64,
+        /// The coordinate found there.
+        coordinate: u64,
+        /// How many coordinates a window has.
+        window: u64,
+    },
     /// A byte of a bool array is neither 0 nor 1.
     #[error("element {place} of the bool values is neither 0 nor 1")]
     Bool {

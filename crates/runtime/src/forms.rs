@@ -168,7 +168,7 @@ impl<K: Key> Form<K> {
                 let last = dims.get(other).map_or(0, |size| size.saturating_sub(1));
                 self.start = self.start.plus(weight.times(last));
             }
-            Term::Ordinal(_) => {}
+            Term::Ordinal(_) | Term::RankedOrdinal(..) => {}
         }
     }
 

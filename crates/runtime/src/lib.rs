@@ -30,6 +30,7 @@ mod parallel;
 mod placed;
 pub mod pool;
 pub mod random;
+mod ranking;
 mod remap;
 mod runs;
 mod sort;

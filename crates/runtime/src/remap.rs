@@ -14,6 +14,7 @@ use lacunar_formats::{Format, Level, Map, Recovery, Term};
 use crate::coo::{Coo, Coordinates};
 use crate::error::{AllocError, StorageError};
 use crate::parallel;
+use crate::ranking;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -78,7 +79,7 @@ fn to_stored(coo: Coo, map: &Map) -> Result<Coo, StorageError> {
     let mut columns = Vec::new();
     for (term, size) in map.terms().iter().zip(sizes) {
         let (size, column) = match *term {
-            Term::Ordinal(d) => {
+            Term::Ordinal(d) | Term::RankedOrdinal(d, _) => {
                 let slots = ordinals(len, &|k| at(d, k))?;
                 (slots.iter().max().map_or(0, |most| u64::from(*most) + 1), Coordinates::U32(slots))
             }
@@ -92,7 +93,7 @@ fn to_stored(coo: Coo, map: &Map) -> Result<Coo, StorageError> {
                         let last = dims[other].saturating_sub(1);
                         column(len, size, |k| at(d, k) + (last - at(other, k)))
                     }
-                    Term::Whole(_) | Term::Ordinal(_) => Ok(Coordinates::for_size(size)),
+                    Term::Whole(_) | Term::Ordinal(_) | Term::RankedOrdinal(..) => Ok(Coordinates::for_size(size)),
                 };
                 (size, column?)
             }
@@ -171,11 +172,12 @@ pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result
 }
 
 /// Whether every stored entry is one of the tensor: whatever lies outside its dimensions only fills up dense levels, which no
-/// kernel walks through there.
+/// kernel walks through there. And whether every rank is that of one coordinate.
 ///
 /// # Errors
-/// The first entry that lies outside.
+/// The first entry that lies outside; what is wrong with the ranks.
 pub(crate) fn check(tensor: &Tensor, map: &Map) -> Result<(), StorageError> {
+    ranking::check(tensor)?;
     let levels = tensor.format().levels();
     let full = |level: usize| levels[level] == Level::DENSE;
     for (dimension, &size) in tensor.dims().iter().enumerate() {

@@ -27,6 +27,7 @@ use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates, retain};
 use crate::dispatch::{with_element, with_values};
 use crate::error::{AllocError, StorageError};
+use crate::ranking;
 use crate::remap;
 use crate::storage::LevelStorage;
 use crate::values::{Element, Values};
@@ -273,7 +274,11 @@ impl Tensor {
     /// is zero).
     pub(crate) fn entries(&self, padded: bool) -> Result<Coo, StorageError> {
         if !self.format.is_plain() {
-            return self.to_plain()?.entries(padded);
+            let mut entries = self.to_plain()?.entries(padded)?;
+            if let Some((ranked, ranking)) = ranking::of(self) {
+                entries.coords[ranked.dimension].renumber(|rank| ranking.get(rank as usize));
+            }
+            return Ok(entries);
         }
         let stored = self.stored_coordinates()?;
         let mut coords = match self.format.map() {
@@ -303,7 +308,7 @@ impl Tensor {
         Ok(Coo { dims: self.dims.clone(), coords, values })
     }
 
-    /// The stored coordinates at every position of the innermost level, by level.
+    /// The stored coordinates at every position of the innermost level, by level; ranks, where there are any.
     pub(crate) fn stored_coordinates(&self) -> Result<Vec<Coordinates>, StorageError> {
         if !self.format.is_plain() {
             return self.to_plain()?.stored_coordinates();

@@ -10,7 +10,7 @@ use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values, pool};
 use proptest::prelude::*;
 
 /// Formats of matrices.
-const MATRICES: [&str; 24] = [
+const MATRICES: [&str; 30] = [
     "bcsr(2,2)",
     "bcsr(3,1)",
     "bcsr(4,4):1,0",
@@ -28,6 +28,12 @@ const MATRICES: [&str; 24] = [
     "edp16:#0,0,1",
     "ell",
     "sell(3)",
+    "sell(3,4)",
+    "sell(4,2)",
+    "sell(1,100)",
+    "ndp:#0~3,0,1",
+    "dn8dp:1/2,#1~5,1%2,0",
+    "dnds:0/2,#0~7,0%2,1",
     "ddhb:0/2,1/2,0%2,1%2",
     "edp:#1,1,0",
     "ds:1,0",
@@ -153,6 +159,42 @@ fn stored_coordinates_outside_the_matrix_are_refused() {
     assert_eq!(parts(0).unwrap().to_coo().unwrap().len(), 1);
     let outside = parts(1).unwrap_err();
     assert!(matches!(outside, StorageError::OutOfRange { dimension: 0, coordinate: 3, size: 3, .. }), "{outside}");
+}
+
+/// Rows with 1, 3, 0, 3, 2 entries in slices of two, sorted in windows of four.
+#[test]
+fn rows_are_sorted_by_their_entries() {
+    let rows: [&[u64]; 5] = [&[1], &[0, 1, 3], &[], &[1, 2, 3], &[0, 2]];
+    let at = |i: usize| rows[i].iter().map(move |&j| vec![i as u64, j]);
+    let entries: BTreeMap<Vec<u64>, u8> = (0..5).flat_map(at).zip(1..).collect();
+    let list = coo(&[5, 4], &entries);
+    let stored = Tensor::from_coo(list.clone(), &Format::sell_sorted(2, 4).unwrap()).unwrap();
+    let array = |name: &str| stored.levels()[1].array(name).unwrap().as_slice::<u32>().unwrap().to_vec();
+    assert_eq!(array("ranking"), [1, 3, 0, 2, 4]);
+    assert_eq!(array("pos"), [0, 3, 4, 6]);
+    assert_eq!(stored.values().as_slice::<u8>(), Some(&[2, 5, 3, 6, 4, 7, 1, 0, 8, 0, 9, 0][..]));
+    assert!(stored.bytes() < Tensor::from_coo(list.clone(), &Format::sell(2).unwrap()).unwrap().bytes() + 20);
+    // What comes from outside may be in any order inside of the windows.
+    let given = |ranking: Vec<u32>| {
+        let (dims, format, levels, values) = stored.try_clone().unwrap().into_parts();
+        let mut ranking = Some(Buffer::from_vec(ranking));
+        let levels = levels.into_iter().map(|level| {
+            let replaced = level
+                .try_map(|name, array| Ok::<_, ()>(if name == "ranking" { ranking.take().unwrap() } else { array }));
+            replaced.unwrap()
+        });
+        Tensor::from_parts(dims, &format, levels.collect(), values)
+    };
+    assert_eq!(given(vec![1, 3, 0, 2, 4]).unwrap(), stored);
+    let swapped = given(vec![3, 1, 0, 2, 4]).unwrap();
+    let csr = swapped.convert(&Format::csr()).unwrap();
+    assert_eq!(csr.values().as_slice::<u8>(), Some(&[1, 5, 6, 7, 2, 3, 4, 8, 9][..]));
+    assert_eq!(swapped.to_coo().unwrap().len(), 9);
+    assert!(matches!(given(vec![1, 3, 0, 2]), Err(StorageError::Length { found: 4, expected: 5, .. })));
+    assert!(matches!(given(vec![1, 3, 0, 2, 5]), Err(StorageError::OutOfRange { coordinate: 5, size: 5, .. })));
+    assert!(matches!(given(vec![1, 3, 0, 3, 4]), Err(StorageError::Duplicate { level: 1, place: 3 })));
+    let elsewhere = given(vec![1, 3, 0, 4, 2]).unwrap_err();
+    assert!(matches!(elsewhere, StorageError::Window { level: 1, place: 3, coordinate: 4, window: 4 }), "{elsewhere}");
 }
 
 /// Places inside blocks take a byte each, and two in blocks of more than 256.

@@ -161,7 +161,8 @@ pub fn places(coo: &Coo, format: &Format) -> Option<u64> {
                 Term::Quotient(d, block) => at(d, k) / u64::from(block),
                 Term::Remainder(d, block) => at(d, k) % u64::from(block),
                 Term::Difference(d, other) => at(d, k).wrapping_sub(at(other, k)),
-                Term::Ordinal(d) => {
+                // Ranks are as good as coordinates, whose blocks may have fewer slots.
+                Term::Ordinal(d) | Term::RankedOrdinal(d, _) => {
                     let next = counted.entry(at(d, k)).or_default();
                     *next += 1;
                     *next - 1
@@ -173,7 +174,7 @@ pub fn places(coo: &Coo, format: &Format) -> Option<u64> {
             Term::Quotient(d, block) => coo.dims[d].div_ceil(u64::from(block)),
             Term::Remainder(_, block) => u64::from(block),
             Term::Difference(d, other) => coo.dims[d].checked_add(coo.dims[other])?,
-            Term::Ordinal(_) => counted.values().copied().max().unwrap_or(0),
+            Term::Ordinal(_) | Term::RankedOrdinal(..) => counted.values().copied().max().unwrap_or(0),
         };
         let mut known: HashMap<(usize, u64), usize> = HashMap::new();
         for (prefix, coordinate) in prefixes.iter_mut().zip(stored) {

@@ -21,7 +21,7 @@ pub struct Named {
 }
 
 /// Formats of matrices. Sizes of blocks are such that they divide few sizes of matrices.
-const MATRICES: [(&str, &str); 21] = [
+const MATRICES: [(&str, &str); 22] = [
     ("dense", "dense"),
     ("coo", "coo"),
     ("csr", "csr"),
@@ -32,6 +32,7 @@ const MATRICES: [(&str, &str); 21] = [
     ("csb", "csb(4)"),
     ("ell", "ell"),
     ("sell", "sell(4)"),
+    ("sell-sort", "sell(4,16)"),
     ("dia", "dia"),
     ("mode-gen", "uqdd:0/3,1/2,0%3,1%2"),
     ("hicoo", "hicoo(2)"),

@@ -1,7 +1,7 @@
 //! What a format stores besides a tensor's entries: places that only fill up, and the blocks and diagonals that they belong to.
 //!
 //! A region of a matrix is what the map makes one of: a block, where a level stores quotients; a diagonal, where it stores
-//! differences. It is there if some place of it is stored.
+//! differences. It is there if some place of it is stored. Slices of sorted rows are none, as they lie in pieces.
 //!
 //! ```text
 //! dia of a 3 x 4 matrix      | a + . . |   entries a b c, places + that fill up
@@ -82,6 +82,10 @@ impl Stored {
 /// The regions in which something is stored.
 fn regions(format: &Format, places: &Coo) -> Vec<Region> {
     let (Some(map), &[rows, columns]) = (format.map(), places.dims.as_slice()) else { return Vec::new() };
+    if map.ranked().is_some() {
+        // Rows of one slice are no neighbors.
+        return Vec::new();
+    }
     let sizes = [rows, columns];
     let at = |k: usize| [0, 1].map(|d: usize| places.coords[d].get(k).unwrap_or(0));
     if map.terms().iter().any(|term| matches!(term, Term::Difference(..))) {
@@ -138,6 +142,8 @@ mod tests {
         assert!(found.caption.starts_with("bcsr(2,3): 2 blocks, 16.7% of 12 stored places are entries; "));
         let slices = stored("sell(2)", [5, 4], &[[0, 0], [0, 1], [4, 3]]);
         assert_eq!(slices.regions, [block([0, 0], [2, 4]), block([4, 0], [5, 4])]);
+        let sorted = stored("sell(2,4)", [5, 4], &[[1, 0], [3, 1], [1, 3]]);
+        assert_eq!((sorted.regions.len(), sorted.places.len()), (0, 3));
     }
 
     #[test]

@@ -27,12 +27,12 @@ automod::dir!("src/levels");
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
-use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
 pub use lacunar_formats::Part;
 pub use list::List;
-pub use strided::Strided;
+pub use strided::{Parent, Strided, Through};
 pub use word::Word;
 
 /// How the code of a kind is made.
@@ -246,10 +246,12 @@ pub trait LevelCode: std::fmt::Debug {
     /// Part of a result: how long the array of a part is that is put behind those of other parts; `None` if
     /// [`LevelCode::append_finish`] of the whole makes it. There are `parents` parent positions and `positions` positions.
     fn part_length(&self, _b: &mut Builder, part: Part, parents: ExprId, positions: ExprId) -> Option<ExprId> {
-        Some(match part.holds {
-            Holds::Positions => parents,
-            Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => positions,
-        })
+        match part.holds {
+            Holds::Positions => Some(parents),
+            Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => Some(positions),
+            // Results are stored by ranks only when they are converted.
+            Holds::Ranking => None,
+        }
     }
 }
 
@@ -320,6 +322,19 @@ pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segmen
     let (edges, behind) = (b.add(segments, one), b.add(position, one));
     let next = b.lower_bound(pos, zero, edges, behind);
     b.sub(next, one)
+}
+
+/// Whether an interval of one position at most has one. Where it ends at `begin + i64(c)`, that is `c`.
+pub(crate) fn has_one(b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
+    let function = b.function();
+    if let Expr::Binary(BinaryOp::Add, first, count) = function.exprs[end]
+        && let Expr::Cast(_, present) = function.exprs[count]
+        && first == begin
+        && function.type_of(present) == DType::Bool
+    {
+        return present;
+    }
+    b.compare(CompareOp::Lt, begin, end)
 }
 
 /// The number in an index array that is no coordinate, as kernels load it: the largest of its type.

@@ -18,9 +18,9 @@ fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 
 /// A level of slots.
 #[derive(Debug)]
-struct Slots {
+pub(super) struct Slots {
     /// Where each parent's slots begin; one more than there are parents.
-    pos: ArrayId,
+    pub(super) pos: ArrayId,
 }
 
 impl LevelCode for Slots {

@@ -4,10 +4,17 @@
 //! x(4 j0 + j1)      level of j0: position = parent * size + 4 j0      level of j1: position = parent + j1
 //! ```
 //!
+//! The last of them may come to a coordinate by its rank, through an array:
+//!
+//! ```text
+//! y(ranking[4 i0 + i1])     level of i0: position = parent * size + 4 i0
+//!                           level of i1: position = parent - rank + ranking[rank + i1], where rank = parent % size
+//! ```
+//!
 //! Views only; no tensor of a user is stored so. The positions of the outer levels of a dimension are those of its first
 //! coordinate under them, which may lie outside of the dimension where the loops inside begin later.
 
-use lacunar_imp::{BinaryOp, Builder, ExprId};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 
 use super::{At, LevelCode, Position};
 
@@ -21,6 +28,28 @@ pub struct Strided {
     pub stride: ExprId,
     /// The place of coordinate 0.
     pub shift: ExprId,
+    /// Where ranks end here, and become coordinates.
+    pub through: Option<Through>,
+}
+
+/// The array through which a level goes from ranks to coordinates.
+#[derive(Clone, Copy, Debug)]
+pub struct Through {
+    /// The coordinate of each rank.
+    pub ranking: ArrayId,
+    /// What a parent's position says of ranks.
+    pub parent: Parent,
+}
+
+/// A parent position of a level that goes from ranks to coordinates.
+#[derive(Clone, Copy, Debug)]
+pub enum Parent {
+    /// It is outside of the dimension: the level is all that walks through it.
+    Outside,
+    /// It is the first rank.
+    Rank,
+    /// It is the first rank, behind whole dimensions of a size.
+    Inside(ExprId),
 }
 
 impl LevelCode for Strided {
@@ -44,7 +73,19 @@ impl LevelCode for Strided {
         let first = b.mul(parent, self.size);
         let first = b.add(first, self.shift);
         let inside = b.mul(coordinate, self.stride);
-        Some(b.add(first, inside))
+        let Some(Through { ranking, parent: kind }) = self.through else { return Some(b.add(first, inside)) };
+        let before = match kind {
+            Parent::Outside => first,
+            Parent::Rank => b.int(0),
+            Parent::Inside(size) => {
+                let dimensions = b.binary(BinaryOp::Div, parent, size);
+                b.mul(dimensions, size)
+            }
+        };
+        let begun = b.sub(first, before);
+        let rank = b.add(begun, inside);
+        let coordinate = b.load_index("ranked", ranking, rank);
+        Some(b.add(before, coordinate))
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

@@ -13,7 +13,7 @@ use lacunar_notation::schedule::Unit;
 use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::{At, Position};
+use crate::levels::{At, Position, has_one};
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -107,7 +107,7 @@ impl Lowerer<'_> {
         let iterator = &lattice.iterators[k];
         let level = self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
         if level.properties().single && !level.properties().branchless {
-            let some = self.b.compare(CompareOp::Lt, begin, end);
+            let some = has_one(&mut self.b, begin, end);
             self.b.begin_block();
             // Not by a name of its own: vector lanes see in the expression that neighbors lie side by side.
             let outcome = self.at_position(var, body, lattice, k, begin, scope);

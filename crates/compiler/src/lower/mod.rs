@@ -314,9 +314,7 @@ impl<'k> Lowerer<'k> {
                 let index_role = if role == ArrayRole::Grown && place { ArrayRole::Input } else { role };
                 for level in 0..tensor.order() {
                     let size = sizes[vars[&id][tensor.format.mode_order()[level]].index()];
-                    if let Some(level_code) = recovered::view_level(&mut b, kernel, tensor, level, &sizes) {
-                        code.levels.push(level_code);
-                    } else if indices {
+                    if indices && !recovered::is_view_level(tensor, level) {
                         let mut array = |part, name: &str, width| {
                             interface.bindings.push(Binding::Level(id, level, part));
                             b.array_param(name, width, index_role)
@@ -342,6 +340,26 @@ impl<'k> Lowerer<'k> {
                 }
             }
             tensors.push(code);
+        }
+        // Views may go through an array of another tensor, which is there even where that is read converted.
+        let mut rankings: FxHashMap<TensorId, ArrayId> = FxHashMap::default();
+        for (id, tensor) in kernel.tensors.iter().filter(|(id, _)| used.contains(id)) {
+            for level in (0..tensor.order()).filter(|level| recovered::is_view_level(tensor, *level)) {
+                let ranking = |b: &mut Builder, ranked: TensorId, level: usize| {
+                    let own = tensors[ranked.index()].levels.get(level).and_then(|code| code.array(Part::RANKING));
+                    own.unwrap_or_else(|| {
+                        *rankings.entry(ranked).or_insert_with(|| {
+                            let info = &kernel.tensors[ranked];
+                            interface.bindings.push(Binding::Level(ranked, level, Part::RANKING));
+                            let name = format!("{}{}_{}", info.name, level + 1, Part::RANKING.name);
+                            b.array_param(&name, info.format.coordinates(level).dtype(), ArrayRole::Input)
+                        })
+                    })
+                };
+                let code = recovered::view_level(&mut b, kernel, (tensor, level), &sizes, ranking);
+                let unseen = || Diagnostic::internal(format!("`{}` is seen through what is not there", tensor.name));
+                tensors[id.index()].levels.insert(level, code.ok_or_else(unseen)?);
+            }
         }
         let phase = options.phase;
         Ok(Lowerer {

@@ -7,19 +7,20 @@
 //!
 //! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's
 //! coordinates. That is needed of loops over every coordinate; what is stored in sparse levels has such coordinates anyway.
+//! Ranks are as many as coordinates: they are confined alike.
 //!
 //! On entry: a kernel over stored dimensions (`plan/maps.rs`). Papers: Chou et al. 2018, Figure 5 (range and offset levels of
 //! diagonals); Senanayake et al. 2020, §6.2 (bounds).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::stored::{Recovered, StoredSize, ViewStep};
-use lacunar_notation::{Tensor, VarId};
+use lacunar_notation::{Tensor, TensorId, VarId};
 
 use super::space::Interval;
 use super::{Lowerer, SPECIALIZED_SIZE, Scope};
-use crate::levels::{LevelCode, Strided};
+use crate::levels::{LevelCode, Parent, Strided, Through};
 
 /// Variables with those whose sizes tell about them.
 pub(super) fn with_sources(kernel: &Kernel, mut vars: Vec<VarId>) -> Vec<VarId> {
@@ -61,28 +62,48 @@ pub(super) fn stored_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &
     })
 }
 
-/// The code of a level of a view, if it walks through a dimension together with others.
+/// Whether a level of a tensor is one of a view that does not walk through a dimension by itself, as it is.
+pub(super) fn is_view_level(tensor: &Tensor, level: usize) -> bool {
+    let step = tensor.view.as_ref().and_then(|view| view.steps.get(level));
+    step.is_some_and(|step| *step != ViewStep::Whole)
+}
+
+/// The code of such a level. `ranking` gives the array that a level of a tensor keeps the coordinate of each rank in.
 pub(super) fn view_level(
     b: &mut Builder,
     kernel: &Kernel,
-    tensor: &Tensor,
-    level: usize,
+    (tensor, level): (&Tensor, usize),
     sizes: &[ExprId],
+    ranking: impl FnOnce(&mut Builder, TensorId, usize) -> ArrayId,
 ) -> Option<Box<dyn LevelCode>> {
-    let step = *tensor.view.as_ref()?.steps.get(level)?;
-    let (first, factor) = match step {
-        ViewStep::Whole => return None,
-        ViewStep::First(var, factor) => (Some(var), factor),
-        ViewStep::Next(factor) => (None, factor),
+    let steps = &tensor.view.as_ref()?.steps;
+    let dimension = steps[..=level].iter().rposition(|step| matches!(step, ViewStep::First(..)))?;
+    let ViewStep::First(var, first_factor) = steps[dimension] else { return None };
+    let recovered = kernel.stored.recovered.iter().find(|recovered| recovered.var == var)?;
+    let (is_first, factor) = match steps[level] {
+        ViewStep::Next(factor) => (false, factor),
+        _ => (true, first_factor),
     };
-    let less = first.and_then(|var| kernel.stored.recovered.iter().find(|recovered| recovered.var == var)?.less);
+    let is_last = !matches!(steps.get(level + 1), Some(ViewStep::Next(_)));
+    let through = match recovered.ranked.filter(|_| is_last) {
+        Some((tensor, level)) => {
+            let parent = match (is_first, dimension) {
+                (true, _) => Parent::Outside,
+                (false, 0) => Parent::Rank,
+                (false, _) => Parent::Inside(sizes[var.index()]),
+            };
+            Some(Through { ranking: ranking(b, tensor, level), parent })
+        }
+        None => None,
+    };
+    let less = recovered.less.filter(|_| is_first);
     let (zero, one) = (b.int(0), b.int(1));
     let shift = match less {
         Some(less) => b.sub(one, sizes[less.index()]),
         None => zero,
     };
-    let size = first.map_or(one, |var| sizes[var.index()]);
-    Some(Box::new(Strided { size, stride: b.int(i64::from(factor)), shift }))
+    let size = if is_first { sizes[var.index()] } else { one };
+    Some(Box::new(Strided { size, stride: b.int(i64::from(factor)), shift, through }))
 }
 
 /// A block that lies inside of its dimension where a condition holds.

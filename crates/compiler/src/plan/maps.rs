@@ -10,6 +10,9 @@
 //! y(i) = sum(j, A(i,j) * x(j))       A: ell      y(i) = sum(s, j, A(s,i,j) * x(j))
 //! ```
 //!
+//! Where a dimension is stored by the ranks of its coordinates, loops are over ranks, and dense tensors are seen at the
+//! coordinates that have them. Two tensors rank a dimension in two ways, so that one at most is walked through.
+//!
 //! All maps of a statement have to take a variable's dimension apart in the same way, and what is not dense has to store it so
 //! too. Where that does not hold, tensors with maps are converted to formats without, those with few values first to give way;
 //! and results are converted afterwards. So every statement has a plan, whatever the formats.
@@ -53,7 +56,10 @@ pub(super) struct Rewritten {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Apart {
     Not,
-    Blocks(u32),
+    /// Blocks of a size; those of the ranks of coordinates, where a tensor stores these.
+    Blocks(u32, Option<TensorId>),
+    /// The ranks that a tensor stores.
+    Ranks(TensorId),
     /// Along the diagonals, from the coordinate of another variable.
     Diagonals(VarId),
 }
@@ -93,6 +99,7 @@ pub(super) fn rewrite(program: &Program, statement: &Assignment, walks: bool) ->
         walked,
         apart,
         blocks: FxHashMap::default(),
+        ranks: FxHashMap::default(),
         diagonals: FxHashMap::default(),
         aliased: Vec::new(),
     };
@@ -165,11 +172,18 @@ fn is_linear(expr: &Expr, access: &Access) -> bool {
     }
 }
 
-/// A stored value, or the sum of it over places, in another type.
+/// A stored value, or the sum of it over places of which one at most holds it, in another type: what is summed up is converted, so
+/// that the sum can become one with others.
 fn in_sum(stored: Expr, dtype: DType) -> Expr {
-    match stored.kind {
-        ExprKind::Cast(sum) if sum.dtype == dtype && matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
-        kind => Expr { kind, ..stored }.cast(dtype),
+    let sum = match stored.kind {
+        ExprKind::Cast(sum) if matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
+        kind => Expr { kind, ..stored },
+    };
+    match sum.kind {
+        ExprKind::Reduce(op, vars, held) if dtype.arithmetic() == dtype => {
+            Expr { kind: ExprKind::Reduce(op, vars, Box::new(held.cast(dtype))), dtype, ..sum }
+        }
+        kind => Expr { kind, ..sum }.cast(dtype),
     }
 }
 
@@ -191,11 +205,12 @@ fn agree(program: &Program, walked: &[AccessKey]) -> (FxHashMap<VarId, Apart>, V
 
 /// How a map takes the variables of an access apart.
 fn wanted(map: &Map, key: &AccessKey) -> Vec<(VarId, Apart)> {
+    let ranked = |dimension: usize| map.ranked().filter(|ranked| ranked.dimension == dimension).map(|_| key.tensor);
     let ways = key.vars.iter().enumerate().map(|(dimension, &var)| {
         let way = match map.recovery(dimension) {
-            Some(Recovery::Block { size, .. }) => Apart::Blocks(size),
+            Some(Recovery::Block { size, .. }) => Apart::Blocks(size, ranked(dimension)),
             Some(Recovery::Diagonal { other, .. }) => Apart::Diagonals(key.vars[other]),
-            Some(Recovery::Whole(_)) | None => Apart::Not,
+            Some(Recovery::Whole(_)) | None => ranked(dimension).map_or(Apart::Not, Apart::Ranks),
         };
         (var, way)
     });
@@ -225,7 +240,7 @@ fn contradiction(
             Apart::Not => false,
             // Elements of a result would be met several times.
             Apart::Diagonals(_) if written => true,
-            Apart::Blocks(_) | Apart::Diagonals(_) => {
+            Apart::Blocks(..) | Apart::Ranks(_) | Apart::Diagonals(_) => {
                 let level = format.level_of(*dimension).map(|level| format.levels()[level]);
                 // What has a map is converted to a sparse format without.
                 format.map().is_some() || level != Some(Level::DENSE)
@@ -263,6 +278,8 @@ struct Rewriter<'a> {
     apart: FxHashMap<VarId, Apart>,
     /// The block's number and the place inside it, of variables that are taken apart so.
     blocks: FxHashMap<VarId, (VarId, VarId)>,
+    /// The rank of variables that are stored so.
+    ranks: FxHashMap<VarId, VarId>,
     /// The diagonal of variables that are taken apart so.
     diagonals: FxHashMap<VarId, VarId>,
     /// Accesses that were seen already, and the tensors in their place.
@@ -276,7 +293,8 @@ impl Rewriter<'_> {
         for (var, way) in ways {
             match way {
                 Apart::Not => {}
-                Apart::Blocks(size) => self.take_blocks(var, size),
+                Apart::Blocks(size, ranked) => self.take_blocks(var, size, ranked),
+                Apart::Ranks(tensor) => self.take_ranks(var, tensor),
                 Apart::Diagonals(other) => self.take_diagonals(var, other),
             }
         }
@@ -304,12 +322,27 @@ impl Rewriter<'_> {
         var
     }
 
-    fn take_blocks(&mut self, var: VarId, size: u32) {
+    fn take_blocks(&mut self, var: VarId, size: u32, ranked: Option<TensorId>) {
         let name = self.source.vars.get(var).map_or_else(String::new, |var| var.name.clone());
         let outer = self.new_var(format!("{name}0"), StoredSize::Blocks(var, size));
         let inner = self.new_var(format!("{name}1"), StoredSize::Inside(size));
         self.blocks.insert(var, (outer, inner));
-        self.done.space.recovered.push(Recovered { var, terms: vec![(outer, size), (inner, 1)], less: None });
+        let ranked = ranked.and_then(|tensor| self.ranking(tensor));
+        self.done.space.recovered.push(Recovered { var, terms: vec![(outer, size), (inner, 1)], less: None, ranked });
+    }
+
+    fn take_ranks(&mut self, var: VarId, tensor: TensorId) {
+        let name = self.source.vars.get(var).map_or_else(String::new, |var| var.name.clone());
+        let rank = self.new_var(format!("{name}r"), StoredSize::Blocks(var, 1));
+        self.ranks.insert(var, rank);
+        let ranked = self.ranking(tensor);
+        self.done.space.recovered.push(Recovered { var, terms: vec![(rank, 1)], less: None, ranked });
+    }
+
+    /// The level of a tensor that keeps the coordinate of each rank.
+    fn ranking(&self, tensor: TensorId) -> Option<(TensorId, usize)> {
+        let ranked = self.source.tensors[tensor].format.map()?.ranked()?;
+        Some((tensor, ranked.level))
     }
 
     fn take_diagonals(&mut self, var: VarId, other: VarId) {
@@ -317,7 +350,7 @@ impl Rewriter<'_> {
         let diagonal = self.new_var(format!("{name}d"), StoredSize::Diagonals(var, other));
         self.diagonals.insert(var, diagonal);
         let terms = vec![(diagonal, 1), (other, 1)];
-        self.done.space.recovered.push(Recovered { var, terms, less: Some(other) });
+        self.done.space.recovered.push(Recovered { var, terms, less: Some(other), ranked: None });
     }
 
     /// The result, seen as the loops will come to it.
@@ -370,7 +403,7 @@ impl Rewriter<'_> {
                 inside.push(outer);
                 outside.push(inner);
             } else {
-                inside.push(self.diagonals.get(var).copied().unwrap_or(*var));
+                inside.push(self.diagonals.get(var).or(self.ranks.get(var)).copied().unwrap_or(*var));
             }
         }
         let sum = |vars: Vec<VarId>, body: Expr| match vars.is_empty() {
@@ -411,11 +444,13 @@ impl Rewriter<'_> {
         for (level, term) in map.terms().iter().enumerate() {
             let own = key.vars[term.dimension()];
             vars.push(match term {
-                Term::Whole(_) => own,
+                Term::Whole(_) => self.ranks.get(&own).copied().unwrap_or(own),
                 Term::Quotient(..) => self.blocks.get(&own).map_or(own, |(outer, _)| *outer),
                 Term::Remainder(..) => self.blocks.get(&own).map_or(own, |(_, inner)| *inner),
                 Term::Difference(..) => self.diagonals.get(&own).copied().unwrap_or(own),
-                Term::Ordinal(_) => self.new_var("s".to_string(), StoredSize::Slots(key.tensor, level)),
+                Term::Ordinal(_) | Term::RankedOrdinal(..) => {
+                    self.new_var("s".to_string(), StoredSize::Slots(key.tensor, level))
+                }
             });
         }
         vars
@@ -443,7 +478,11 @@ impl Rewriter<'_> {
     }
 
     fn is_whole(&self, access: &Access) -> bool {
-        access.vars.iter().all(|var| !self.blocks.contains_key(var) && !self.diagonals.contains_key(var))
+        let apart = [&self.diagonals, &self.ranks];
+        access
+            .vars
+            .iter()
+            .all(|var| !self.blocks.contains_key(var) && apart.iter().all(|apart| !apart.contains_key(var)))
     }
 
     /// A dense tensor seen through a view, in the place of `tensor`.
@@ -507,7 +546,7 @@ impl Rewriter<'_> {
 /// the map first stores something of each dimension.
 pub(super) fn without_map(format: &Format, map: &Map) -> Format {
     let mut modes: Vec<usize> = Vec::new();
-    for term in map.terms().iter().filter(|term| !matches!(term, Term::Ordinal(_) | Term::Difference(..))) {
+    for term in map.terms().iter().filter(|term| !term.is_ordinal() && !matches!(term, Term::Difference(..))) {
         if !modes.contains(&term.dimension()) {
             modes.push(term.dimension());
         }

@@ -7,7 +7,7 @@ use super::generate;
 use crate::words;
 
 /// The names of formats, for hints.
-const FORMATS: [&str; 15] = [
+const FORMATS: [&str; 16] = [
     "dense",
     "coo",
     "csf",
@@ -23,6 +23,7 @@ const FORMATS: [&str; 15] = [
     "hicoo(64)",
     "ell",
     "sell(8)",
+    "sell(8,64)",
 ];
 
 /// A mistake in the value of a flag.
@@ -33,6 +34,7 @@ pub(super) enum Error {
     ModeOrder { span: Span, levels: String },
     FormatSizes { span: Span, word: String },
     Width { span: Span, reason: String },
+    Ranks { span: Span },
     Form { span: Span, separators: String, example: &'static str },
     Name { span: Span, text: String, example: &'static str },
     Size { span: Span, text: String },
@@ -81,11 +83,20 @@ impl Error {
                 format!("{} does not have the sizes that the format takes", words::quoted(&word)),
             )
             .label(span, "other sizes")
-            .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`, `sell(8)`"),
+            .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`, `sell(8)`; \
+                   `sell(8,64)` sorts rows in windows of 64"),
             Error::Width { span, reason } => Diagnostic::error("E0406", reason).label(span, "not a width of this level").hint(
                 "write the bits of coordinates behind a level's letter (8, 16, 32 or 64) and those of positions behind an `@` \
                  (32 or 64), e.g. `A:ds16` or `A:ds64@64`; what is not said is 32",
             ),
+            Error::Ranks { span } => {
+                Diagnostic::error("E0408", "slots of ranks are those of a level of kind `n`, and `n` keeps no others")
+                    .label(span, "a term `#0~64` in another level, or a level `n` without")
+                    .hint(
+                        "write `n` where the map has the slots with their window, e.g. `A:dndp:0/8,#0~64,0%8,1`, which is \
+                         `sell(8,64)`; or `e` and slots without a window, e.g. `A:dedp:0/8,#0,0%8,1`",
+                    )
+            }
             Error::Form { span, separators, example } => {
                 Diagnostic::error("E0701", format!("expected a name, then {separators} and a value"))
                     .label(span, format!("no {separators} here"))

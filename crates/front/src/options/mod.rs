@@ -33,7 +33,7 @@ pub enum Source {
 /// `-f NAME:LEVELS[:ORDER]`: a tensor's format, e.g. `A:csr`, `A:ds`, `A:ds:1,0`.
 ///
 /// # Errors
-/// E0402 to E0406 for the format, E0701 and E0702 for the form of the value.
+/// E0402 to E0406 and E0408 for the format, E0701 and E0702 for the form of the value.
 pub fn format(text: &str) -> Result<(String, FormatSpec), Diagnostic> {
     let (name, value) = split(text, &[':'], "-f A:csr")?;
     let spec = value.text.parse::<FormatSpec>().map_err(|error| format_error(value, error).into_diagnostic())?;
@@ -177,6 +177,7 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let end = behind.find(|c: char| c != '@' && !c.is_ascii_digit()).unwrap_or(behind.len());
             Error::Width { span: Span::new(word.start + start, word.start + start + end), reason }
         }
+        FormatError::Ranked(_) => Error::Ranks { span: value.span() },
         FormatError::Arguments(_) => Error::FormatSizes { span: word.span(), word: word.text.to_string() },
         FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) => {
             Error::Format { span: word.span(), word: word.text.to_string() }

@@ -242,6 +242,11 @@ impl LevelStorage {
         self.kind.info().parts.iter().map(|part| part.name).zip(&self.arrays)
     }
 
+    /// The arrays, in the same order.
+    pub(crate) fn into_arrays(self) -> Vec<Buffer> {
+        self.arrays
+    }
+
     /// The array of a name, of kinds that keep one.
     pub fn array(&self, name: &str) -> Option<&Buffer> {
         self.arrays.get(self.kind.place(name)?)

@@ -30,7 +30,7 @@ static SLOTS: LevelInfo = LevelInfo {
 };
 
 /// Slots.
-struct Slots;
+pub(super) struct Slots;
 
 #[distributed_slice(STORAGE)]
 static OPERATIONS: &dyn LevelArrays = &Slots;

@@ -1,0 +1,276 @@
+//! Conversion into and out of formats that store a dimension by the ranks of its coordinates.
+//!
+//! A tensor `A` that is stored by ranks is the tensor `P` with `P(k, ..) = A(ranking[k], ..)`, stored by coordinates in the
+//! [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion puts the rows of
+//! `A` into the order of ranks, and then converts `P` as any tensor; or the other way round.
+//!
+//! ```text
+//! csr to sell(2,4)    how many entries each row has (attribute query); rows sorted by it in windows of 4: the ranking;
+//!                     csr with its rows in that order; that to sell(2); the ranking put beside the slots
+//! sell(2,4) to coo    sell(2) to csr; its rows put back; that to coo
+//! ```
+//!
+//! Rows with equally many entries keep their order. Arrays from outside may have any order inside of the windows: what is
+//! checked is that the ranking names each coordinate of a window once.
+//!
+//! Papers: Kreutzer et al., *A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication on
+//! Modern Processors with Wide SIMD Units* (SISC 2014), §3.2; Chou et al. 2020, §5 (attribute queries).
+
+use lacunar_formats::{Format, Level, Part, Ranked};
+use rayon::slice::ParallelSliceMut;
+
+use crate::array::{Array, Plain};
+use crate::buffer::{Buffer, Indices, Number, with_indices};
+use crate::dispatch::with_word;
+use crate::error::{AllocError, StorageError};
+use crate::keys::index_array;
+use crate::pack::widen;
+use crate::parallel::{self, GRAIN};
+use crate::storage::LevelStorage;
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// The tensor of a dimension's ranks: what is stored of the coordinate of rank `k` is that of coordinate `k` there. The same
+    /// tensor, where no dimension is stored by ranks.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 1.0, 2.0, 3.0]);
+    /// let sorted = Tensor::from_dense(vec![2, 2], entries, &Format::sell_sorted(2, 2).unwrap()).unwrap();
+    /// let rows = sorted.by_ranks().unwrap();
+    /// assert_eq!(rows.format(), &Format::sell(2).unwrap());
+    /// assert_eq!(rows.to_dense::<f64>().unwrap(), [2.0, 3.0, 0.0, 1.0]);
+    /// ```
+    pub fn by_ranks(&self) -> Result<Tensor, StorageError> {
+        let same = self.try_clone()?;
+        let Some((ranked, _)) = of(self) else { return Ok(same) };
+        let format = self.format().of_ranks().map_err(|_| unknown())?;
+        let (dims, _, mut levels, values) = same.into_parts();
+        if let Some(level) = levels.get_mut(ranked.level) {
+            let slots = std::mem::replace(level, LevelStorage::dense(0));
+            let (kind, size) = (format.levels()[ranked.level].kind, slots.size());
+            let arrays = slots.into_arrays().into_iter().take(kind.info().parts.len()).collect();
+            *level = LevelStorage::new(kind, size, arrays);
+        }
+        Ok(Tensor::assemble(dims, format, levels, values).filled(self.fill()))
+    }
+}
+
+/// How a tensor is ranked, and the coordinate of each rank; `None` if no dimension of it is stored by ranks.
+pub fn of(tensor: &Tensor) -> Option<(Ranked, Indices<'_>)> {
+    let ranked = tensor.format().map()?.ranked()?;
+    let ranking = tensor.levels().get(ranked.level)?.array(Part::RANKING.name)?.indices()?;
+    Some((ranked, ranking))
+}
+
+/// Converts a tensor that is stored by ranks.
+///
+/// # Errors
+/// The format cannot hold the entries, or memory is refused.
+pub fn unranked(
+    tensor: &Tensor,
+    (ranked, ranking): (Ranked, Indices),
+    format: &Format,
+) -> Result<Tensor, StorageError> {
+    let stage = by_rows(tensor.order(), ranked.dimension)?;
+    let padded = tensor.format().is_padded();
+    let by_rank = tensor.to_plain()?.convert_plain(&stage, padded)?;
+    let mut ranks = Array::<u64>::zeroed(ranking.len())?;
+    for rank in 0..ranking.len() {
+        ranks[ranking.get(rank) as usize] = rank as u64;
+    }
+    in_order(&by_rank, &ranks)?.convert(format)
+}
+
+/// Converts a tensor that is not stored by ranks into a format that is.
+///
+/// # Errors
+/// The format cannot hold the entries, or memory is refused.
+pub fn ranked(tensor: &Tensor, format: &Format, ranked: Ranked) -> Result<Tensor, StorageError> {
+    let stage = by_rows(tensor.order(), ranked.dimension)?;
+    let is_staged = tensor.format().clone().with_widths_of(&stage) == stage;
+    let staged = if is_staged { None } else { Some(tensor.convert(&stage)?) };
+    let rows = staged.as_ref().unwrap_or(tensor);
+    let ranking = ranking(rows, ranked.window)?;
+    let by_rank = in_order(rows, &ranking)?.convert(&format.of_ranks().map_err(|_| unknown())?)?;
+    let (dims, of_ranks, mut levels, values) = by_rank.into_parts();
+    let width = widen(format, &dims, values.len() as u64).coordinates(ranked.level);
+    let format = format.clone().with_widths_of(&of_ranks).with_coordinates(ranked.level, width);
+    if let Some(level) = levels.get_mut(ranked.level) {
+        let slots = std::mem::replace(level, LevelStorage::dense(0));
+        let size = slots.size();
+        let kind = format.levels()[ranked.level].kind;
+        let mut arrays = slots.into_arrays();
+        arrays.push(index_array(ranking.len(), width, |rank| ranking[rank])?);
+        *level = LevelStorage::new(kind, size, arrays);
+    }
+    Ok(Tensor::assemble(dims, format, levels, values))
+}
+
+/// Checks a ranking from outside: it names every coordinate of the dimension once, each in its window.
+///
+/// # Errors
+/// What is wrong first.
+pub fn check(tensor: &Tensor) -> Result<(), StorageError> {
+    let Some((Ranked { level, dimension, window }, ranking)) = of(tensor) else { return Ok(()) };
+    let size = tensor.dims()[dimension];
+    let (found, window) = (ranking.len() as u64, u64::from(window));
+    if found != size {
+        let what = format!("array {} of level {level}", Part::RANKING.name);
+        return Err(StorageError::Length { what, found, expected: size });
+    }
+    let mut seen = Array::<bool>::zeroed(ranking.len())?;
+    let grain = grain(window);
+    let faults = parallel::map(seen.chunks_mut(grain).enumerate(), |_, (chunk, seen)| {
+        let first = chunk * grain;
+        (first..first + seen.len()).find_map(|rank| {
+            let (entry, coordinate) = (rank as u64, ranking.get(rank));
+            if coordinate >= size {
+                return Some(StorageError::OutOfRange { dimension, entry, coordinate, size });
+            }
+            if coordinate / window != entry / window {
+                return Some(StorageError::Window { level, place: entry, coordinate, window });
+            }
+            // A chunk is made of whole windows.
+            let again = std::mem::replace(&mut seen[coordinate as usize - first], true);
+            again.then_some(StorageError::Duplicate { level, place: entry })
+        })
+    });
+    faults.into_iter().flatten().next().map_or(Ok(()), Err)
+}
+
+/// How many ranks one task handles: whole windows.
+fn grain(window: u64) -> usize {
+    let window = usize::try_from(window).unwrap_or(usize::MAX);
+    window.saturating_mul((GRAIN / window).max(1))
+}
+
+fn unknown() -> StorageError {
+    StorageError::UnknownLevel { kind: "slots".to_string() }
+}
+
+/// The format of a dense level over a dimension, and compressed ones over the others.
+fn by_rows(order: usize, first: usize) -> Result<Format, StorageError> {
+    let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
+    let levels = (0..order).map(|level| if level == 0 { Level::DENSE } else { Level::COMPRESSED }).collect();
+    Format::new(levels, modes).map_err(|_| StorageError::overflow("the number of dimensions"))
+}
+
+/// The rows of a dense level over compressed ones, sorted in windows by how many entries they have.
+fn ranking(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
+    let mut last = Array::<u64>::of(rows(tensor)? + 1, |row| row as u64)?;
+    for level in &tensor.levels()[1..] {
+        let pos = level.numbers(0);
+        parallel::fill_chunks(&mut last, GRAIN, |_, chunk| {
+            chunk.iter_mut().for_each(|edge| *edge = pos.get(*edge as usize));
+        });
+    }
+    // In a window, the order is that of numbers with the missing entries above and the place inside below.
+    let most = u64::from(u32::MAX);
+    let size = u64::from(window);
+    let mut ranking = Array::<u64>::of(last.len() - 1, |row| {
+        let entries = (last[row + 1] - last[row]).min(most);
+        (most - entries) << u32::BITS | (row as u64 % size)
+    })?;
+    drop(last);
+    let window = window as usize;
+    let in_window =
+        |first: usize, rows: &mut [u64]| rows.iter_mut().for_each(|row| *row = (*row & most) + first as u64);
+    if window > GRAIN {
+        for (number, rows) in ranking.chunks_mut(window).enumerate() {
+            rows.par_sort_unstable();
+            in_window(number * window, rows);
+        }
+    } else {
+        parallel::fill_chunks(&mut ranking, grain(size), |start, chunk| {
+            for (number, rows) in chunk.chunks_mut(window).enumerate() {
+                rows.sort_unstable();
+                in_window(start + number * window, rows);
+            }
+        });
+    }
+    Ok(ranking)
+}
+
+/// How many coordinates the outermost level has.
+fn rows(tensor: &Tensor) -> Result<usize, StorageError> {
+    let rows = usize::try_from(tensor.levels()[0].size()).ok().filter(|rows| *rows < usize::MAX);
+    rows.ok_or_else(|| StorageError::overflow("the size of a dimension"))
+}
+
+/// Where the positions of each row are in one level, and where they go.
+struct Moves {
+    begin: Array<u64>,
+    end: Array<u64>,
+    /// With the end of all.
+    start: Array<u64>,
+}
+
+impl Moves {
+    /// Those of rows whose positions are `begin .. end`, one behind the other.
+    fn new(begin: Array<u64>, end: Array<u64>) -> Result<Moves, AllocError> {
+        let mut start = Array::<u64>::zeroed(begin.len() + 1)?;
+        for row in 0..begin.len() {
+            start[row + 1] = start[row] + (end[row] - begin[row]);
+        }
+        Ok(Moves { begin, end, start })
+    }
+
+    /// The elements of all rows where they go; `change` gives each from what it was and from its row.
+    fn apply<T: Plain, U: Plain>(
+        &self,
+        from: &[T],
+        change: impl Fn(T, usize) -> U + Sync,
+    ) -> Result<Array<U>, AllocError> {
+        let rows = self.begin.len();
+        let total = self.start[rows] as usize;
+        let mut to = Array::<U>::zeroed(total)?;
+        let parts = parallel::parts(total, GRAIN);
+        let (mut rest, mut first) = (&mut to[..], 0);
+        let mut tasks = Vec::with_capacity(parts);
+        for part in 1..=parts {
+            let wanted = (total as u128 * part as u128 / parts as u128) as u64;
+            let next = if part == parts { rows } else { self.start.partition_point(|start| *start < wanted).min(rows) };
+            let (own, behind) = rest.split_at_mut((self.start[next] - self.start[first]) as usize);
+            tasks.push((first..next, own));
+            (rest, first) = (behind, next);
+        }
+        parallel::each(tasks, |_, (rows, own)| {
+            let mut slots = own;
+            for row in rows {
+                let elements = &from[self.begin[row] as usize..self.end[row] as usize];
+                let (here, behind) = std::mem::take(&mut slots).split_at_mut(elements.len());
+                here.iter_mut().zip(elements).for_each(|(slot, element)| *slot = change(*element, row));
+                slots = behind;
+            }
+        });
+        Ok(to)
+    }
+}
+
+/// A tensor of a dense level over compressed ones with its rows in another order: row `k` is row `order[k]` of it.
+fn in_order(tensor: &Tensor, order: &[u64]) -> Result<Tensor, StorageError> {
+    let mut moves = Moves::new(Array::copy_of(order)?, Array::of(order.len(), |row| order[row] + 1)?)?;
+    let mut levels = vec![LevelStorage::dense(order.len() as u64)];
+    for level in &tensor.levels()[1..] {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let below = |edge: &Array<u64>| Array::<u64>::of(edge.len(), |row| pos.get(edge[row] as usize));
+        let under = Moves::new(below(&moves.begin)?, below(&moves.end)?)?;
+        let place = |edge: u64, row: usize| edge - under.begin[row] + under.start[row];
+        let edges = with_indices!(pos, pos => moves.apply(pos, |edge, row| place(edge.get(), row))?);
+        let last = under.start[order.len()];
+        let edges = index_array(edges.len() + 1, pos.width(), |k| edges.get(k).copied().unwrap_or(last))?;
+        let coordinates = with_indices!(crd, crd => Buffer::from_array(under.apply(crd, |coordinate, _| coordinate)?));
+        levels.push(LevelStorage::compressed(edges, coordinates));
+        moves = under;
+    }
+    let dtype = tensor.dtype();
+    let values = with_word!(dtype, V => {
+        Buffer::from_words(moves.apply(tensor.values().as_words::<V>(), |value, _| value)?, dtype)
+    });
+    Ok(Tensor::assemble(tensor.dims().to_vec(), tensor.format().clone(), levels, values))
+}

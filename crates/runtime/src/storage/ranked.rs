@@ -1,0 +1,70 @@
+//! Ranked slots: slots of coordinates that are sorted by how many entries they have: those of SELL-C-sigma.
+//!
+//! The coordinates of parent position `p` are `0 .. pos[p + 1] - pos[p]`, as in slots. Beside them the level keeps the order in
+//! which some dimension's coordinates are stored: `ranking[k]` is the coordinate of rank `k`, and the map says which levels
+//! store ranks. So the ranking is as long as the dimension, whatever the level's positions are.
+//!
+//! ```text
+//! sell(2,4)   rows with 1, 3, 0, 3, 2 entries:    pos 0 3 4 6    ranking 1 3 0 2 4
+//! ```
+//!
+//! Conversion makes and follows rankings (`ranking.rs`); a level by itself cannot.
+
+use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
+use linkme::distributed_slice;
+
+use super::slots::Slots;
+use super::{Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, checked_indices};
+use crate::error::StorageError;
+
+#[distributed_slice(LEVELS)]
+static RANKED: LevelInfo = LevelInfo {
+    name: "ranked",
+    letter: 'n',
+    repeating: None,
+    properties: Properties { padded: true, ..Properties::ASCENDING },
+    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
+    parts: &[Part::POSITIONS, Part::RANKING],
+};
+
+/// Ranked slots.
+struct Ranked;
+
+#[distributed_slice(STORAGE)]
+static OPERATIONS: &dyn LevelArrays = &Ranked;
+
+impl LevelArrays for Ranked {
+    fn kind(&self) -> LevelKind {
+        LevelKind::new(&RANKED)
+    }
+
+    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
+        // How long the ranking is, the map says.
+        if part == 0 { Slots.length(part, parents, before) } else { None }
+    }
+
+    fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64> {
+        Slots.positions(level, parents)
+    }
+
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        checked_indices(level, 1, place)?;
+        Slots.check(level, parents, place)
+    }
+
+    fn assembly(&self) -> Assembly {
+        Assembly::Extent
+    }
+
+    fn spread(&self, _segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        Err(StorageError::NotRepresentable {
+            format: Box::new(place.format.clone()),
+            prefix: format!("level {}", place.level),
+            reason: "what is stored by ranks is stored by coordinates first".to_string(),
+        })
+    }
+
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        Slots.visit(level, parent, each);
+    }
+}
