@@ -57,7 +57,7 @@ const WORD: u64 = 64;
 const LOOP: u64 = 24;
 /// A format other than csr has to save this part of its cost.
 const SAVING: f64 = 0.1;
-/// How many times as many bytes as csr a candidate may have.
+/// How many times as much as csr a candidate may cost.
 const FAR: u64 = 2;
 /// The places that names of formats take at least.
 const SHORT: usize = 11;
@@ -112,7 +112,7 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
     let bytes = nnz.saturating_mul(value).saturating_add(words.saturating_mul(8 + 4));
     // What testing a place costs is a byte: measured at densities from 20 to 60%.
     found.push(candidate("db", bytes, rows.saturating_add(all / LOOP), &why));
-    found.retain(|other| other.bytes <= csr.bytes.saturating_mul(FAR));
+    found.retain(|other| other.bytes.max(other.cost) <= csr.bytes.max(csr.cost).saturating_mul(FAR));
     found.push(csr);
     rank(&mut found, |one| one.cost as f64);
     found
