@@ -15,9 +15,7 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{
-    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices, numbers,
-};
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices, numbers};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
@@ -98,10 +96,6 @@ impl LevelArrays for Bitmap {
         }
         parallel::first(words.len(), wrong).map_or(Ok(()), Err)?;
         self.positions(level, parents).ok_or_else(overflow)
-    }
-
-    fn assembly(&self) -> Assembly {
-        Assembly::Sorted
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
