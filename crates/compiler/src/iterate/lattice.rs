@@ -60,6 +60,22 @@ impl Point {
         self.0 & other.0 == other.0
     }
 
+    /// The iterators with these numbers.
+    pub fn of(members: impl IntoIterator<Item = usize>) -> Point {
+        Point(members.into_iter().fold(0, |all, k| all | 1 << k))
+    }
+
+    /// All iterators of some points.
+    pub fn union(points: &[Point]) -> Point {
+        Point(points.iter().fold(0, |all, point| all | point.0))
+    }
+
+    /// Those of some points that contain no other.
+    pub fn smallest(points: &[Point]) -> Vec<Point> {
+        let smallest = |point: &&Point| !points.iter().any(|other| other != *point && point.contains(*other));
+        points.iter().filter(smallest).copied().collect()
+    }
+
     /// The numbers of its iterators.
     pub fn members(self) -> impl std::iter::Iterator<Item = usize> {
         (0..64).filter(move |&k| self.has(k))

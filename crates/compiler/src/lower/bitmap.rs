@@ -79,7 +79,7 @@ impl Lowerer<'_> {
     /// merged, and all have a coordinate at every position, so that counting finds them.
     pub(super) fn merges_by_words(&self, var: VarId, lattice: &Lattice, loops: &[Point], scope: &Scope) -> bool {
         let leaf = scope.leaves.get(&var).copied().unwrap_or(var);
-        let merged = loops.iter().fold(0, |all, point| all | point.0).count_ones();
+        let merged = Point::union(loops).0.count_ones();
         let others = 1 - u32::from(lattice.visits_all());
         let contiguous = |point: &Point| point.members().all(|k| self.is_contiguous(lattice, k));
         self.kernel.provenance.merge(leaf) == Merge::Bitmap && merged > others && loops.iter().all(contiguous)
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
         loops: &[Point],
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let here = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let here = Point::union(loops);
         let cursors = self.cursors(lattice, here, scope)?;
         let lengths = self.lengths(&cursors);
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
@@ -110,7 +110,7 @@ impl Lowerer<'_> {
         if lattice.visits_all() {
             return self.all_words(&merge, &operands, scope);
         }
-        merge.points = smallest(loops);
+        merge.points = Point::smallest(loops);
         self.next_words(&merge, &operands, scope)
     }
 
@@ -325,10 +325,4 @@ impl Lowerer<'_> {
     fn log_bits(&mut self) -> ExprId {
         self.word(BITS.trailing_zeros().into())
     }
-}
-
-/// The points that contain no other.
-pub(super) fn smallest(points: &[Point]) -> Vec<Point> {
-    let smallest = |point: &&Point| !points.iter().any(|other| other != *point && point.contains(*other));
-    points.iter().filter(smallest).copied().collect()
 }

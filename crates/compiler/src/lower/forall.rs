@@ -301,7 +301,7 @@ impl Lowerer<'_> {
         scope: &mut Scope,
     ) -> Result<(), Diagnostic> {
         let searched = lattice.searched();
-        let wanted = points.iter().fold(0, |all, point| all | point.0) & searched.0;
+        let wanted = Point::union(points).0 & searched.0;
         for k in Point(wanted).members() {
             let iterator = &lattice.iterators[k];
             // Searched only where the levels above have the coordinate.

@@ -28,7 +28,7 @@ use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{AssignOp, TensorId, VarId};
 
 use super::assemble::Group;
-use super::bitmap::{WordMerge, smallest};
+use super::bitmap::WordMerge;
 use super::{Lowerer, Reading, Scope, Uncertain};
 use crate::algebra::rests;
 use crate::iterate::iterators::{AccessKey, Mode};
@@ -71,7 +71,7 @@ impl Lowerer<'_> {
         let present = self.bind_tested(lattice, &operands, place, &mut inner);
         let condition = self.somewhere(lattice, &present);
         self.read_tested(body, lattice, &present, condition.is_some(), &mut inner)?;
-        let all = Point(operands.iter().fold(0, |all, (k, _)| all | 1 << k));
+        let all = Point::of(operands.iter().map(|(k, _)| *k));
         let Some(residual) = lattice.residual(self.kernel, body, all) else { return Ok(()) };
         self.b.begin_block();
         let outcome = self.at_coordinate(var, &residual, &inner);
@@ -155,7 +155,7 @@ impl Lowerer<'_> {
         let position = word.position(&mut self.b, place);
         let present = self.bind_tested(merge.lattice, operands, place, &mut scope);
         self.read_tested(merge.body, merge.lattice, &present, true, &mut scope)?;
-        let all = Point(operands.iter().fold(0, |all, (k, _)| all | 1 << k));
+        let all = Point::of(operands.iter().map(|(k, _)| *k));
         let Some(residual) = merge.lattice.residual(self.kernel, merge.body, all) else { return Ok(()) };
         let cond = word.has(&mut self.b, place);
         self.b.begin_block();
@@ -197,7 +197,7 @@ impl Lowerer<'_> {
             return None;
         }
         let mut some = None;
-        for point in smallest(&lattice.points) {
+        for point in Point::smallest(&lattice.points) {
             let members = present.iter().filter(|(k, _)| point.has(*k)).map(|(_, has)| *has);
             let all = members.reduce(|a, b| self.b.and(a, b));
             some = match (some, all) {

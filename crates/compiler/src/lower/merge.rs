@@ -54,7 +54,7 @@ impl Lowerer<'_> {
         loops: &[Point],
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let merged = Point::union(loops);
         let cursors = self.cursors(lattice, merged, scope)?;
         let lengths = self.lengths(&cursors);
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
@@ -129,7 +129,7 @@ impl Lowerer<'_> {
         match loops {
             [only] => of(*only).into_iter().reduce(|a, b| self.b.binary(BinaryOp::Min, a, b)).unwrap_or(zero),
             _ => {
-                let merged = Point(loops.iter().fold(0, |all, point| all | point.0));
+                let merged = Point::union(loops);
                 of(merged).into_iter().fold(zero, |sum, length| self.b.add(sum, length))
             }
         }

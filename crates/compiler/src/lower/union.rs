@@ -114,12 +114,12 @@ impl Lowerer<'_> {
         mut scope: Scope,
     ) -> Result<(), Diagnostic> {
         scope.depth += 1;
-        let members = present.iter().fold(0, |all, (k, _)| all | 1 << k);
+        let members = Point::of(present.iter().map(|(k, _)| *k));
         for &(k, present) in present {
             let uncertain = Uncertain { present, reading: Reading::Ignored };
             scope.uncertain.insert(lattice.iterators[k].access.clone(), uncertain);
         }
-        let Some(residual) = lattice.residual(self.kernel, body, Point(members)) else { return Ok(()) };
+        let Some(residual) = lattice.residual(self.kernel, body, members) else { return Ok(()) };
         self.clear_result(&scope)?;
         let mark = self.before_append(var, &residual, &scope)?;
         self.stmt(&residual, &scope)?;
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
         lattice: &Lattice,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let all = Point(lattice.points.iter().fold(0, |all, point| all | point.0));
+        let all = Point::union(&lattice.points);
         let cursors = self.cursors(lattice, all, scope)?;
         let loops: Vec<Point> = lattice.points.clone();
         let lengths = self.lengths(&cursors);

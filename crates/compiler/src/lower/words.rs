@@ -18,7 +18,7 @@ use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use rustc_hash::FxHashMap;
 
-use super::bitmap::{Window, WordMerge, smallest};
+use super::bitmap::{Window, WordMerge};
 use super::space::Interval;
 use super::{Lowerer, Scope, Uncertain};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words};
@@ -27,7 +27,7 @@ use crate::levels::Word;
 impl Lowerer<'_> {
     /// Whether all iterators that a loop advances store words.
     pub(super) fn stores_words(&self, lattice: &Lattice, loops: &[Point]) -> bool {
-        let all = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let all = Point::union(loops);
         let stored = |k: usize| advances_by_words(self.kernel, &lattice.iterators[k]);
         all != Point::ALL && !loops.contains(&Point::ALL) && all.members().all(stored)
     }
@@ -41,14 +41,14 @@ impl Lowerer<'_> {
         loops: &[Point],
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let here = Point(loops.iter().fold(0, |all, point| all | point.0));
+        let here = Point::union(loops);
         let mut lengths = FxHashMap::default();
         for k in here.members() {
             let (begin, end) = self.bounds(lattice, k, scope)?;
             lengths.insert(k, self.b.sub(end, begin));
         }
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
-        let merge = WordMerge { var, body, lattice, points: smallest(loops), here };
+        let merge = WordMerge { var, body, lattice, points: Point::smallest(loops), here };
         let (begin, end) = self.dense_bounds(var, scope)?;
         let whole = !scope.confined.contains_key(&var) && end == self.size(var);
         let (bits, round) = (self.b.int(Word::BITS), self.b.int(Word::BITS - 1));
