@@ -63,12 +63,21 @@ impl Tensor {
             return ranking::ranked(self, format, ranked);
         }
         let padded = self.format().is_padded();
+        if let Some(rows) = placed::rows(self, None)? {
+            return rows.into_format(format);
+        }
         if !self.format().is_plain() {
             let plain = self.to_plain()?;
-            let is_made = plain.format() == &wide && padded == wide.is_padded();
+            let is_made = *plain.format() == wide && padded == wide.is_padded();
             return if is_made { Ok(plain) } else { plain.convert_from_plain(format, padded) };
         }
         self.convert_from_plain(format, padded)
+    }
+
+    /// [`Tensor::convert`] of a tensor that is not needed any more.
+    pub(crate) fn into_format(self, format: &Format) -> Result<Tensor, StorageError> {
+        let is_made = widen(format, self.dims(), self.nnz()) == *self.format();
+        if is_made { Ok(self) } else { self.convert(format) }
     }
 
     /// Conversion of a tensor of plain levels. `padded` says that stored zeros only fill up.

@@ -26,6 +26,7 @@ use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
 use crate::pack::widen;
 use crate::parallel::{self, GRAIN};
+use crate::placed;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -78,12 +79,18 @@ pub fn unranked(
 ) -> Result<Tensor, StorageError> {
     let stage = by_rows(tensor.order(), ranked.dimension)?;
     let padded = tensor.format().is_padded();
-    let by_rank = tensor.to_plain()?.convert_plain(&stage, padded)?;
     let mut ranks = Array::<u64>::zeroed(ranking.len())?;
-    for rank in 0..ranking.len() {
-        ranks[ranking.get(rank) as usize] = rank as u64;
-    }
-    in_order(&by_rank, &ranks)?.convert(format)
+    // Every coordinate is in the window of its rank.
+    parallel::fill_chunks(&mut ranks, grain(u64::from(ranked.window)), |first, ranks| {
+        for rank in first..first + ranks.len() {
+            ranks[ranking.get(rank) as usize - first] = rank as u64;
+        }
+    });
+    let rows = match placed::rows(tensor, Some(&ranks))? {
+        Some(rows) => rows,
+        None => in_order(&tensor.to_plain()?.convert_plain(&stage, padded)?, &ranks)?,
+    };
+    rows.into_format(format)
 }
 
 /// Converts a tensor that is not stored by ranks into a format that is.
@@ -96,7 +103,11 @@ pub fn ranked(tensor: &Tensor, format: &Format, ranked: Ranked) -> Result<Tensor
     let staged = if is_staged { None } else { Some(tensor.convert(&stage)?) };
     let rows = staged.as_ref().unwrap_or(tensor);
     let ranking = ranking(rows, ranked.window)?;
-    let by_rank = in_order(rows, &ranking)?.convert(&format.of_ranks().map_err(|_| unknown())?)?;
+    let of_ranks = format.of_ranks().map_err(|_| unknown())?;
+    let by_rank = match placed::convert_in_order(rows, &ranking, &of_ranks)? {
+        Some(by_rank) => by_rank,
+        None => in_order(rows, &ranking)?.convert(&of_ranks)?,
+    };
     let (dims, of_ranks, mut levels, values) = by_rank.into_parts();
     let width = widen(format, &dims, values.len() as u64).coordinates(ranked.level);
     let format = format.clone().with_widths_of(&of_ranks).with_coordinates(ranked.level, width);
@@ -212,11 +223,8 @@ struct Moves {
 
 impl Moves {
     /// Those of rows whose positions are `begin .. end`, one behind the other.
-    fn new(begin: Array<u64>, end: Array<u64>) -> Result<Moves, AllocError> {
-        let mut start = Array::<u64>::zeroed(begin.len() + 1)?;
-        for row in 0..begin.len() {
-            start[row + 1] = start[row] + (end[row] - begin[row]);
-        }
+    fn new(begin: Array<u64>, end: Array<u64>) -> Result<Moves, StorageError> {
+        let start = parallel::edges(begin.len(), |row| end[row] - begin[row])?;
         Ok(Moves { begin, end, start })
     }
 
@@ -226,19 +234,9 @@ impl Moves {
         from: &[T],
         change: impl Fn(T, usize) -> U + Sync,
     ) -> Result<Array<U>, AllocError> {
-        let rows = self.begin.len();
-        let total = self.start[rows] as usize;
-        let mut to = Array::<U>::zeroed(total)?;
-        let parts = parallel::parts(total, GRAIN);
-        let (mut rest, mut first) = (&mut to[..], 0);
-        let mut tasks = Vec::with_capacity(parts);
-        for part in 1..=parts {
-            let wanted = (total as u128 * part as u128 / parts as u128) as u64;
-            let next = if part == parts { rows } else { self.start.partition_point(|start| *start < wanted).min(rows) };
-            let (own, behind) = rest.split_at_mut((self.start[next] - self.start[first]) as usize);
-            tasks.push((first..next, own));
-            (rest, first) = (behind, next);
-        }
+        let mut to = Array::<U>::zeroed(self.start[self.begin.len()] as usize)?;
+        let (shares, lengths) = parallel::shares(&self.start);
+        let tasks = shares.into_iter().zip(parallel::split(&mut to, &lengths));
         parallel::each(tasks, |_, (rows, own)| {
             let mut slots = own;
             for row in rows {
