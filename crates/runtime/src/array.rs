@@ -92,10 +92,7 @@ impl<T: Plain> Array<T> {
     ///
     /// # Errors
     /// The system refused the memory.
-    pub fn in_parts(
-        lengths: &[usize],
-        fill: impl Fn(usize, &mut Room<T>) + Sync,
-    ) -> Result<Array<T>, AllocError> {
+    pub fn in_parts(lengths: &[usize], fill: impl Fn(usize, &mut Room<T>) + Sync) -> Result<Array<T>, AllocError> {
         let len = lengths.iter().try_fold(0usize, |sum, length| sum.checked_add(*length));
         let mut array = Array::uninitialized(len.ok_or(AllocError { bytes: u64::MAX })?)?;
         crate::parallel::each(crate::parallel::split(&mut array, lengths), |part, slots| {

@@ -317,11 +317,7 @@ impl<'a> Segments<'a> {
     ///
     /// # Errors
     /// Positions are too many, or memory is refused.
-    pub fn between(
-        &self,
-        edges: &[u64],
-        first: impl Fn(usize) -> u64 + Sync,
-    ) -> Result<Places, StorageError> {
+    pub fn between(&self, edges: &[u64], first: impl Fn(usize) -> u64 + Sync) -> Result<Places, StorageError> {
         let total = usize::try_from(edges[self.parents()]);
         let total = total.map_err(|_| StorageError::overflow("the number of positions"))?;
         Ok(Places::Listed(with_width!(self.width(), P => {

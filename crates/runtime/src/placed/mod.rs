@@ -40,8 +40,8 @@ use crate::remap;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
 use fill::{Moved, put};
-pub use rows::rows;
 use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
+pub use rows::rows;
 use walk::{Coordinate, Distinct, Parents, Source, Walk};
 
 /// How many entries are worth a thread.

@@ -123,12 +123,7 @@ fn by_rows<C: Number, K: Key + Number + Element>(
 }
 
 /// Sorts rows that do not ascend.
-fn sort_rows<K: Key, V: Plain>(
-    keys: &mut [K],
-    values: &mut [V],
-    edges: &[u64],
-    bits: u32,
-) -> Result<(), StorageError> {
+fn sort_rows<K: Key, V: Plain>(keys: &mut [K], values: &mut [V], edges: &[u64], bits: u32) -> Result<(), StorageError> {
     let ascends = |row: usize| keys[edges[row] as usize..edges[row + 1] as usize].is_sorted();
     if parallel::first(edges.len() - 1, |row| (!ascends(row)).then_some(())).is_some() {
         // There are at most as many entries as 32 bits can count, or there is no plan.

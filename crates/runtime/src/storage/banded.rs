@@ -69,10 +69,8 @@ impl LevelArrays for Banded {
         let length = |parent: usize| segments.bounds(parent).map_or(0, |(first, last)| last - first + 1);
         let edges = parallel::edges(segments.parents(), length)?;
         let places = segments.between(&edges, first)?;
-        let arrays = vec![
-            numbers(&edges, place.positions())?,
-            index_array(segments.parents(), place.coordinates(), first)?,
-        ];
+        let arrays =
+            vec![numbers(&edges, place.positions())?, index_array(segments.parents(), place.coordinates(), first)?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
     }
 

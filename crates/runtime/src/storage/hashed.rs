@@ -111,13 +111,28 @@ impl LevelArrays for Hashed {
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         let (pos, crd) = (level.numbers(0), level.numbers(1));
-        let table = pos.get(parent as usize)..pos.get(parent as usize + 1);
-        let stored = table.map(|position| (crd.get(position as usize), position));
-        let mut stored: Vec<(u64, u64)> = stored.filter(|(coordinate, _)| *coordinate != crd.width().max()).collect();
+        let (first, end) = (pos.get(parent as usize), pos.get(parent as usize + 1));
+        let (none, count) = (crd.width().max(), self.count(level, parent) as usize);
+        // Most tables are small, and there are many.
+        let (mut few, mut many) = ([(0, 0); FEW], Vec::new());
+        let stored = match few.get_mut(..count) {
+            Some(stored) => stored,
+            None => {
+                many.resize(count, (0, 0));
+                many.as_mut_slice()
+            }
+        };
+        with_indices!(crd, crd => {
+            let table = crd[first as usize..end as usize].iter().map(|there| there.get()).zip(first..);
+            stored.iter_mut().zip(table.filter(|(there, _)| *there != none)).for_each(|(slot, there)| *slot = there);
+        });
         stored.sort_unstable();
-        stored.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
+        stored.iter().for_each(|(coordinate, position)| each(*coordinate, *position));
     }
 }
+
+/// So many coordinates are sorted without memory being asked for.
+const FEW: usize = 64;
 
 /// The tables of segments, which begin at these edges, and beside each coordinate its position.
 fn tables<C: Number + Element, P: Number + Element>(
