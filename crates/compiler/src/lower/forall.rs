@@ -48,7 +48,7 @@ impl Lowerer<'_> {
             [only] if *only == Point::ALL => {
                 let (begin, end) = self.dense_bounds(var, scope)?;
                 self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
-                self.dense_loop(var, body, &lattice, scope, (begin, end))?;
+                self.tested_loop(var, body, &lattice, scope, (begin, end))?;
             }
             _ if self.stores_words(&lattice, &loops) => self.stored_words(var, body, &lattice, &loops, scope)?,
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
