@@ -18,8 +18,8 @@ use std::ops::Range;
 use lacunar_formats::{IndexWidth, LevelKind};
 
 use crate::array::Array;
-use crate::buffer::{Buffer, Indices, Number};
-use crate::dispatch::with_width;
+use crate::buffer::{Buffer, Indices, Number, with_indices};
+use crate::dispatch::{with_width, with_word};
 use crate::error::StorageError;
 use crate::keys::{copied, index_array, index_parts};
 use crate::parallel::{self, GRAIN};
@@ -75,8 +75,28 @@ pub struct Segments<'a> {
     positions: u64,
     /// By parent position.
     parents: &'a Places,
+    /// The values at its positions, if it is the innermost level.
+    values: Option<&'a Buffer>,
     /// The numbers at which segments begin, where they are not positions.
     numbers: Option<Array<u64>>,
+}
+
+/// Neighboring coordinates that are taken together.
+pub struct Runs {
+    /// Where the runs of each parent position begin among all, and how many there are.
+    pub edges: Buffer,
+    /// The first coordinate of each.
+    pub first: Buffer,
+    /// The number of that coordinate; behind all, how many coordinates there are.
+    pub start: Buffer,
+}
+
+impl Runs {
+    /// The first coordinates, and the numbers at which runs begin.
+    pub fn numbers(&self) -> (Indices<'_>, Indices<'_>) {
+        let none = Indices::U32(&[]);
+        (self.first.indices().unwrap_or(none), self.start.indices().unwrap_or(none))
+    }
 }
 
 /// A part of a segment.
@@ -92,13 +112,17 @@ pub struct Piece {
 }
 
 impl<'a> Segments<'a> {
-    /// The segments of a level with so many positions.
+    /// The segments of a level with so many positions, and with the values at them, if it is the innermost.
     ///
     /// # Errors
     /// Memory is refused.
-    pub fn new(level: &'a LevelStorage, positions: u64, parents: &'a Places) -> Result<Segments<'a>, StorageError> {
+    pub fn new(
+        (level, positions): (&'a LevelStorage, u64),
+        parents: &'a Places,
+        values: Option<&'a Buffer>,
+    ) -> Result<Segments<'a>, StorageError> {
         let (pos, crd) = (level.pos().and_then(Buffer::indices), level.crd().and_then(Buffer::indices));
-        let mut segments = Segments { level, pos, crd, positions, parents, numbers: None };
+        let mut segments = Segments { level, pos, crd, positions, parents, values, numbers: None };
         if matches!(parents, Places::Listed(_)) {
             segments.numbers = Some(parallel::edges(parents.len(), |parent| segments.count(parent))?);
         }
@@ -239,19 +263,78 @@ impl<'a> Segments<'a> {
         (piece.skipped > 0).then(|| self.coordinate(piece.positions.start - 1))
     }
 
-    /// The numbers of coordinates that do not follow the one before by 1, and these coordinates; of a range of numbers.
-    pub fn beginnings(&self, numbers: Range<usize>) -> impl Iterator<Item = (u64, u64)> + '_ {
+    /// Whether the values at two positions of the plain level are known to have the same bits.
+    pub fn same(&self, a: u64, b: u64) -> bool {
+        let Some(values) = self.values else { return false };
+        with_word!(values.dtype(), V => {
+            let words = values.as_words::<V>();
+            words.get(a as usize) == words.get(b as usize)
+        })
+    }
+
+    /// The numbers of coordinates with which runs begin, and these coordinates; of a range of numbers. A run goes on at the next
+    /// coordinate, if that `joins` it, given the position before and its own.
+    fn beginnings<'s>(
+        &'s self,
+        numbers: Range<usize>,
+        joins: impl Fn(u64, u64) -> bool + Copy + 's,
+    ) -> impl Iterator<Item = (u64, u64)> + 's {
         let mut number = numbers.start as u64;
         self.pieces(numbers).flat_map(move |piece| {
             let mut next = self.before(&piece).map(|before| before + 1);
-            let mut own = number;
+            let (mut own, mut position) = (number, piece.positions.start);
             number += piece.positions.end - piece.positions.start;
             self.coordinates(piece.positions).filter_map(move |coordinate| {
-                let beginning = (next != Some(coordinate)).then_some((own, coordinate));
-                (next, own) = (Some(coordinate + 1), own + 1);
+                let goes_on = next == Some(coordinate) && joins(position - 1, position);
+                let beginning = (!goes_on).then_some((own, coordinate));
+                (next, own, position) = (Some(coordinate + 1), own + 1, position + 1);
                 beginning
             })
         })
+    }
+
+    /// The coordinates as runs of neighbors, each of which `joins` the run, given the position before and its own.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn runs(&self, place: Place, joins: impl Fn(u64, u64) -> bool + Copy + Sync) -> Result<Runs, StorageError> {
+        let (positions, total) = (place.positions(), self.total());
+        let (mut chunks, _) = chunked(total);
+        let mut counts = parallel::map(&chunks, |_, chunk| self.beginnings(chunk.clone(), joins).count());
+        let first = index_parts(&counts, place.coordinates(), |chunk| {
+            self.beginnings(chunks[chunk].clone(), joins).map(|(_, coordinate)| coordinate)
+        })?;
+        // The last run ends with all.
+        chunks.push(total..total);
+        counts.push(1);
+        let start = index_parts(&counts, positions, |chunk| {
+            let end = (chunk + 1 == chunks.len()).then_some(total as u64);
+            self.beginnings(chunks[chunk].clone(), joins).map(|(number, _)| number).chain(end)
+        })?;
+        let (parents, lengths) = chunked(self.parents() + 1);
+        let edges = with_indices!(start.indices().unwrap_or(Indices::U32(&[])), start => {
+            index_parts(&lengths, positions, |chunk| {
+                let own = parents[chunk].clone();
+                let mut run = start.partition_point(|start| start.get() < self.edge(own.start));
+                own.map(move |parent| {
+                    let edge = self.edge(parent);
+                    run += start[run..].iter().take_while(|start| start.get() < edge).count();
+                    run as u64
+                })
+            })?
+        });
+        Ok(Runs { edges, first, start })
+    }
+
+    /// The position of a coordinate in the plain level, given its number.
+    pub fn position(&self, number: u64) -> u64 {
+        match &self.numbers {
+            None => number,
+            Some(numbers) => {
+                let parent = numbers.partition_point(|edge| *edge <= number).saturating_sub(1);
+                self.range(parent).start + (number - numbers[parent])
+            }
+        }
     }
 
     /// Where segments begin, as an index array.

@@ -62,7 +62,7 @@ impl Tensor {
     pub(crate) fn spread(self, format: &Format) -> Result<Tensor, StorageError> {
         let (dims, from, plain, values) = self.into_parts();
         let format = widen(&format.clone().with_widths_of(&from), &dims, values.len() as u64);
-        let (levels, places) = spread_levels(plain, &format, &dims)?;
+        let (levels, places) = spread_levels(plain, &values, (&format, &dims))?;
         let values = match places {
             Places::Same(_) => values,
             Places::Listed(places) => gather(&values, &places)?,
@@ -76,7 +76,7 @@ impl Tensor {
     /// The format cannot hold the entries, or memory is refused.
     pub(crate) fn to_spread(&self, format: &Format) -> Result<Tensor, StorageError> {
         let format = widen(&format.clone().with_widths_of(self.format()), self.dims(), self.nnz());
-        let (levels, places) = spread_levels(self.levels(), &format, self.dims())?;
+        let (levels, places) = spread_levels(self.levels(), self.values(), (&format, self.dims()))?;
         Ok(Tensor::assemble(self.dims().to_vec(), format, levels, self.values_at(&places)?))
     }
 
@@ -121,8 +121,8 @@ impl Tensor {
 /// The levels of a format with what plain ones store, and the places of the innermost one's positions.
 fn spread_levels<L: Borrow<LevelStorage>>(
     plain: impl IntoIterator<Item = L>,
-    format: &Format,
-    dims: &[u64],
+    values: &Buffer,
+    (format, dims): (&Format, &[u64]),
 ) -> Result<(Vec<LevelStorage>, Places), StorageError> {
     let mut levels = Vec::with_capacity(dims.len());
     let (mut parents, mut positions) = (Places::Same(1), 1);
@@ -131,7 +131,8 @@ fn spread_levels<L: Borrow<LevelStorage>>(
         let storage = storage.borrow();
         let overflow = || StorageError::overflow(format!("the number of positions of level {level}"));
         positions = storage.positions(positions).ok_or_else(overflow)?;
-        let segments = Segments::new(storage, positions, &parents)?;
+        let values = (level + 1 == format.levels().len()).then_some(values);
+        let segments = Segments::new((storage, positions), &parents, values)?;
         let spread = LevelStorage::spread(&segments, Place { format, dims, level })?;
         levels.push(spread.level);
         parents = spread.places;
@@ -173,9 +174,11 @@ impl<'a> Stored<'a> {
 
     /// The positions, of so many that the level has.
     fn positions(&self, count: u64) -> Result<Places, StorageError> {
-        let compact = self.level.kind().info().properties.compact;
+        let properties = self.level.kind().info().properties;
         match self.parents {
-            Places::Same(_) if compact => Ok(Places::Same(self.edges[self.parents.len()] as usize)),
+            Places::Same(_) if properties.compact && !properties.shared => {
+                Ok(Places::Same(self.edges[self.parents.len()] as usize))
+            }
             _ => Ok(Places::Listed(self.column(Places::width(count), |_, position| position)?)),
         }
     }

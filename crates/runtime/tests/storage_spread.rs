@@ -1,4 +1,4 @@
-//! Levels that are made of plain ones (bitmaps, delta-coded, hashed, loose and runs; slots and bands) are the same for any number of
+//! Levels that are made of plain ones (bitmaps, delta-coded, hashed, loose, runs and repeated values; slots and bands) are the same for any number of
 //! threads, whether they have many parents, few or one, and below levels whose positions are not those of the plain tensor.
 
 #![allow(clippy::unwrap_used)]
@@ -31,7 +31,7 @@ fn entries(dims: &[u64], count: usize) -> Coo {
         }
     }
     let column = |d: usize| Coordinates::U32(found.iter().map(|entry| entry[d] as u32).collect());
-    let values = (0..found.len()).map(|k| 1.0 + k as f32).collect();
+    let values = (0..found.len()).map(|k| 1.0 + (k / 3) as f32).collect();
     Coo { dims: dims.to_vec(), coords: (0..dims.len()).map(column).collect(), values: Values::F32(values) }
 }
 
@@ -70,14 +70,19 @@ fn check(dims: &[u64], count: usize, formats: &[&str]) {
 
 #[test]
 fn under_many_parents() {
-    let formats = ["db", "dt", "dl", "dr", "dh", "sb", "st", "sl", "sr", "sh", "dt16", "dr16@64", "dh@64", "dt:1,0"];
+    let formats =
+        ["db", "dt", "dl", "dr", "dh", "sb", "st", "sl", "sr", "sh", "dt16", "dr16@64", "dh@64", "dt:1,0", "dg", "sg"];
     check(&[70_000, 130], 150_000, &formats);
     check(&[700, 900], 150_000, &formats);
 }
 
 #[test]
 fn under_few_parents_and_one() {
-    check(&[1, 400_000], 150_000, &["db", "dt", "dl", "dr", "dh", "tb", "bt", "rl", "lr", "hr", "rk", "te"]);
+    check(
+        &[1, 400_000],
+        150_000,
+        &["db", "dt", "dl", "dr", "dh", "tb", "bt", "rl", "lr", "hr", "rk", "te", "dg", "hg"],
+    );
     check(
         &[3, 300_000],
         150_000,
@@ -86,14 +91,18 @@ fn under_few_parents_and_one() {
     check(
         &[400_000, 2],
         150_000,
-        &["bs", "ts", "ls", "rs", "hs", "bd", "td", "ld", "rd", "hd", "lt", "hr", "rb", "lb"],
+        &["bs", "ts", "ls", "rs", "hs", "bd", "td", "ld", "rd", "hd", "lt", "hr", "rb", "lb", "gd", "lg"],
     );
-    check(&[400_000], 150_000, &["b", "t", "l", "r", "h", "k", "e"]);
+    check(&[400_000], 150_000, &["b", "t", "l", "r", "h", "k", "e", "g"]);
 }
 
 #[test]
 fn below_levels_of_all_kinds() {
-    check(&[90, 80, 70], 100_000, &["dhb", "hlr", "lht", "ddr", "bdl", "rhd", "ldb", "hdt", "drk", "lse", "slh:2,0,1"]);
+    check(
+        &[90, 80, 70],
+        100_000,
+        &["dhb", "hlr", "lht", "ddr", "bdl", "rhd", "ldb", "hdt", "drk", "lse", "hlg", "slh:2,0,1"],
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Named {
 }
 
 /// Formats of matrices. Sizes of blocks are such that they divide few sizes of matrices.
-const MATRICES: [(&str, &str); 22] = [
+const MATRICES: [(&str, &str); 23] = [
     ("dense", "dense"),
     ("coo", "coo"),
     ("csr", "csr"),
@@ -41,19 +41,21 @@ const MATRICES: [(&str, &str); 22] = [
     ("row-block", "dssd:0/4,1/3,0%4,1%3"),
     ("banded", "dk"),
     ("runs", "dr"),
+    ("repeated", "dg"),
     ("loose", "dl"),
     ("delta", "dt"),
     ("hash-hash", "hh"),
 ];
 
 /// Formats of vectors.
-const VECTORS: [(&str, &str); 9] = [
+const VECTORS: [(&str, &str); 10] = [
     ("dense", "dense"),
     ("sparse", "sv"),
     ("bitmap", "b"),
     ("hashed", "h"),
     ("banded", "k"),
     ("runs", "r"),
+    ("repeated", "g"),
     ("loose", "l"),
     ("delta", "t"),
     ("blocks", "sd:0/3,0%3"),
@@ -89,6 +91,7 @@ pub fn tensors(order: usize) -> Vec<Named> {
         ("all-hashed", "h".repeat(order)),
         ("banded", above("k")),
         ("runs", above("r")),
+        ("repeated", above("g")),
         ("loose", above("l")),
         ("delta", above("t")),
     ];

@@ -51,7 +51,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
-    /// Fills a part of an array on the stack in vectors without a loop, so that it can become registers.
+    /// Fills a part of an array on the stack without a loop, so that it can become registers: with zeros of no width, which
+    /// registers of every width are made of, or in vectors.
     pub(super) fn fill_straight(
         &mut self,
         array: ArrayId,
@@ -59,6 +60,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         count: i64,
         value: Value<'ctx>,
     ) -> Result<(), LlvmError> {
+        if value.is_zero() {
+            return self.clear_stack_array(array, self.index(begin), self.index(count.max(0)));
+        }
         let (mut done, mut width) = (0, (self.vectors.bytes as i64 / self.element_size(array)).max(1));
         if self.source.arrays[array].elem.is_complex() {
             width = 1;

@@ -234,7 +234,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Gives a local array memory for `len` elements, or a list as many parts.
     pub(super) fn alloc(&mut self, array: ArrayId, len: IntValue<'ctx>, zeroed: bool) -> Result<(), LlvmError> {
         if self.stack[array.index()].is_some() {
-            return if zeroed { self.clear_stack_array(array, len) } else { Ok(()) };
+            return if zeroed { self.clear_stack_array(array, self.index(0), len) } else { Ok(()) };
         }
         let zeroed = zeroed || self.source.arrays[array].role == ArrayRole::Parts;
         let header = self.header(array)?;
@@ -258,11 +258,18 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
-    /// Makes the first elements of an array on the stack zero.
-    fn clear_stack_array(&self, array: ArrayId, len: IntValue<'ctx>) -> Result<(), LlvmError> {
+    /// Makes `count` elements of an array on the stack zero.
+    pub(super) fn clear_stack_array(
+        &self,
+        array: ArrayId,
+        begin: IntValue<'ctx>,
+        count: IntValue<'ctx>,
+    ) -> Result<(), LlvmError> {
+        let (first, _) = self.element(array, begin)?;
         let zero = self.context.i8_type().const_zero();
+        let align = self.source.arrays[array].elem.size() as u32;
         self.builder
-            .build_memset(self.array_data(array)?, STACK_ALIGNMENT, zero, self.bytes(array, len)?)
+            .build_memset(first, align, zero, self.bytes(array, count)?)
             .map_err(|_| LlvmError::Malformed("an alignment is a power of two"))?;
         Ok(())
     }

@@ -58,6 +58,17 @@ impl<'ctx> Value<'ctx> {
         }
     }
 
+    /// Whether it is known to be a zero all of whose bits are 0.
+    pub(super) fn is_zero(self) -> bool {
+        let (first, second) = self.parts();
+        let zero = |part: BasicValueEnum<'ctx>| match part {
+            BasicValueEnum::IntValue(value) => value.is_null(),
+            BasicValueEnum::FloatValue(value) => value.is_null(),
+            _ => false,
+        };
+        zero(first) && second.is_none_or(zero)
+    }
+
     /// A value from its LLVM values.
     pub(super) fn from_parts(first: BasicValueEnum<'ctx>, second: Option<BasicValueEnum<'ctx>>) -> Value<'ctx> {
         match (first, second) {

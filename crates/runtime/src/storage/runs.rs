@@ -15,11 +15,10 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, chunked, last};
-use crate::buffer::{Indices, Number, with_indices};
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last};
 use crate::error::StorageError;
-use crate::keys::index_parts;
 use crate::parallel;
+use crate::segments;
 
 #[distributed_slice(LEVELS)]
 static RUNS: LevelInfo = LevelInfo {
@@ -88,32 +87,8 @@ impl LevelArrays for Runs {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (positions, total) = (place.positions(), segments.total());
-        let (mut chunks, _) = chunked(total);
-        let mut counts = parallel::map(&chunks, |_, chunk| segments.beginnings(chunk.clone()).count());
-        let crd = index_parts(&counts, place.coordinates(), |chunk| {
-            segments.beginnings(chunks[chunk].clone()).map(|(_, coordinate)| coordinate)
-        })?;
-        // The last run ends with all.
-        chunks.push(total..total);
-        counts.push(1);
-        let start = index_parts(&counts, positions, |chunk| {
-            let end = (chunk + 1 == chunks.len()).then_some(total as u64);
-            segments.beginnings(chunks[chunk].clone()).map(|(number, _)| number).chain(end)
-        })?;
-        let (parents, lengths) = chunked(segments.parents() + 1);
-        let run = with_indices!(start.indices().unwrap_or(Indices::U32(&[])), start => {
-            index_parts(&lengths, positions, |chunk| {
-                let own = parents[chunk].clone();
-                let mut run = start.partition_point(|start| start.get() < segments.edge(own.start));
-                own.map(move |parent| {
-                    let edge = segments.edge(parent);
-                    run += start[run..].iter().take_while(|start| start.get() < edge).count();
-                    run as u64
-                })
-            })?
-        });
-        let level = LevelStorage::new(self.kind(), place.size(), vec![run, crd, start]);
+        let segments::Runs { edges, first, start } = segments.runs(place, |_, _| true)?;
+        let level = LevelStorage::new(self.kind(), place.size(), vec![edges, first, start]);
         Ok(Spread { level, places: segments.places()? })
     }
 
