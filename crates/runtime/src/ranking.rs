@@ -1,13 +1,14 @@
 //! Conversion into and out of formats that store a dimension by the ranks of its coordinates.
 //!
 //! A tensor `A` that is stored by ranks is the tensor `P` with `P(k, ..) = A(ranking[k], ..)`, stored by coordinates in the
-//! [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion puts the rows of
-//! `A` into the order of ranks, and then converts `P` as any tensor; or the other way round.
+//! [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion takes the rows of
+//! `A` in the order of ranks, and converts `P` as any tensor; or the other way round. Where rows of a matrix go into slots or come
+//! out of them, that order is all there is of `P`; in other cases it is made.
 //!
 //! ```text
 //! csr to sell(2,4)    how many entries each row has (attribute query); rows sorted by it in windows of 4: the ranking;
-//!                     csr with its rows in that order; that to sell(2); the ranking put beside the slots
-//! sell(2,4) to coo    sell(2) to csr; its rows put back; that to coo
+//!                     csr, with its rows in that order, to sell(2); the ranking put beside the slots
+//! sell(2,4) to coo    sell(2), each row from where its rank is, to csr; that to coo
 //! ```
 //!
 //! Rows with equally many entries keep their order. Arrays from outside may have any order inside of the windows: what is

@@ -14,7 +14,7 @@
 //! The source has a dense level over the dimension that makes bins, and compressed ones below; other tensors are converted to
 //! that first. So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
 //! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed, and
-//! the source where it had to be converted.
+//! the source where it had to be converted. The way back from slots is that of `rows.rs`.
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5
 //! (attribute queries) and §6 (assembly).
