@@ -101,7 +101,7 @@ impl<'a> Source<'a> {
 
     /// The first entry of a coordinate.
     fn entry(&self, row: usize) -> usize {
-        self.edge(row, last(self.tensor))
+        self.pos.get(self.edge(row, last(self.tensor) - 1)) as usize
     }
 }
 
@@ -262,7 +262,7 @@ impl Walk<'_> {
             let step = if N::BY_ROW { 1 } else { own.len().max(1) };
             for start in own.clone().step_by(step) {
                 if N::BY_ROW {
-                    let entry = self.source.entries(start).start;
+                    let entry = self.source.entry(self.source.coordinate(start));
                     chunk.go_on(entry);
                     numbers.enter_row(entry);
                 }
