@@ -102,7 +102,9 @@ impl Lowerer<'_> {
             let state = code.start(&mut self.b, parent, position, end);
             let confined = scope.confined.get(&self.level_var(&iterator.access, iterator.level)).copied();
             let mut limit = None;
-            if let (true, Some((low, high)), Some(State { at, .. })) = (self.shares_positions(lattice, k), confined, state) {
+            if let (true, Some((low, high)), Some(State { at, .. })) =
+                (self.shares_positions(lattice, k), confined, state)
+            {
                 let here = self.b.var(at);
                 let here = self.b.binary(BinaryOp::Max, here, low);
                 self.b.assign(at, here);

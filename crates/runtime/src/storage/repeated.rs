@@ -17,7 +17,10 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_length, checked_indices, last, numbers};
+use super::{
+    LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_length, checked_indices, last,
+    numbers,
+};
 use crate::array::Array;
 use crate::error::StorageError;
 use crate::parallel;
