@@ -87,6 +87,23 @@ impl<T: Plain> Array<T> {
         Ok(unsafe { array.assume_init() })
     }
 
+    /// Parts of these lengths, one behind the other: `fill` puts the elements into part after part, on several threads. What it
+    /// leaves out is zero.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn in_parts(lengths: &[usize], fill: impl Fn(usize, &mut Room<T>) + Sync) -> Result<Array<T>, AllocError> {
+        let len = lengths.iter().try_fold(0usize, |sum, length| sum.checked_add(*length));
+        let mut array = Array::uninitialized(len.ok_or(AllocError { bytes: u64::MAX })?)?;
+        crate::parallel::each(crate::parallel::split(&mut array, lengths), |part, slots| {
+            let mut room = Room { slots: slots.iter_mut() };
+            fill(part, &mut room);
+            room.slots.for_each(|slot| *slot = MaybeUninit::zeroed());
+        });
+        // SAFETY: every element has been written; zero bytes are a value of `T`.
+        Ok(unsafe { array.assume_init() })
+    }
+
     /// Drops the elements from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
@@ -97,6 +114,21 @@ impl<T: Plain> Array<T> {
         let raw = (self.block, self.len);
         std::mem::forget(self);
         raw
+    }
+}
+
+/// A part of an array that is being made, and what is still to be put into it.
+pub struct Room<'a, T> {
+    slots: std::slice::IterMut<'a, MaybeUninit<T>>,
+}
+
+impl<T> Room<'_, T> {
+    /// Puts the next element in; nothing, if there is no room left.
+    #[inline(always)]
+    pub fn put(&mut self, element: T) {
+        if let Some(slot) = self.slots.next() {
+            slot.write(element);
+        }
     }
 }
 

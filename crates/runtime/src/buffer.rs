@@ -349,6 +349,8 @@ impl PartialEq for Buffer {
 pub trait Number: Copy + Ord + Sync {
     /// The number.
     fn get(self) -> u64;
+    /// The lowest bits of a number.
+    fn of(number: u64) -> Self;
 }
 
 macro_rules! numbers {
@@ -357,6 +359,11 @@ macro_rules! numbers {
             #[inline(always)]
             fn get(self) -> u64 {
                 self as u64
+            }
+
+            #[inline(always)]
+            fn of(number: u64) -> $ty {
+                number as $ty
             }
         }
     )* };

@@ -63,22 +63,43 @@ impl Tensor {
             return ranking::ranked(self, format, ranked);
         }
         let padded = self.format().is_padded();
-        let made = if self.format().is_plain() { None } else { Some(self.to_plain()?) };
-        let source = made.as_ref().unwrap_or(self);
+        if let Some(rows) = placed::rows(self, None)? {
+            return rows.into_format(format);
+        }
+        if !self.format().is_plain() {
+            let plain = self.to_plain()?;
+            let is_made = *plain.format() == wide && padded == wide.is_padded();
+            return if is_made { Ok(plain) } else { plain.convert_from_plain(format, padded) };
+        }
+        self.convert_from_plain(format, padded)
+    }
+
+    /// [`Tensor::convert`] of a tensor that is not needed any more.
+    pub(crate) fn into_format(self, format: &Format) -> Result<Tensor, StorageError> {
+        let is_made = widen(format, self.dims(), self.nnz()) == *self.format();
+        if is_made { Ok(self) } else { self.convert(format) }
+    }
+
+    /// Conversion of a tensor of plain levels. `padded` says that stored zeros only fill up.
+    fn convert_from_plain(&self, format: &Format, padded: bool) -> Result<Tensor, StorageError> {
         if format.map().is_none() && format.is_plain() {
-            return source.convert_plain(format, padded);
+            return self.convert_plain(format, padded);
         }
-        if source.format().map().is_some() {
+        if self.format().map().is_some() {
             // What both store is related to the tensor's own coordinates only.
-            let between = plain_format(source.dims(), source.nnz());
-            return source.convert_plain(&between, padded)?.convert(format);
+            let between = plain_format(self.dims(), self.nnz());
+            return self.convert_plain(&between, padded)?.convert(format);
         }
-        if let Some(result) = placed::convert(source, format, padded)? {
+        if let Some(result) = placed::convert(self, format, padded)? {
             return Ok(result);
         }
         match format.map() {
-            Some(map) => source.convert_mapped(format, map, padded),
-            None => source.convert_plain(&format.plain(), padded)?.spread(format),
+            Some(map) => self.convert_mapped(format, map, padded),
+            None => {
+                let plain = format.plain();
+                let is_plain = widen(&plain, self.dims(), self.nnz()) == *self.format() && padded == plain.is_padded();
+                if is_plain { self.to_spread(format) } else { self.convert_plain(&plain, padded)?.spread(format) }
+            }
         }
     }
 

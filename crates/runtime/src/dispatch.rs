@@ -136,4 +136,29 @@ macro_rules! with_word {
     }};
 }
 
-pub(crate) use {with_element, with_values, with_word};
+/// Evaluates the body with `$N` standing for the type of the numbers of an index array of width `$width`.
+macro_rules! with_width {
+    ($width:expr, $N:ident => $body:expr) => {{
+        use ::lacunar_formats::IndexWidth as W;
+        match $width {
+            W::W8 => {
+                type $N = u8;
+                $body
+            }
+            W::W16 => {
+                type $N = u16;
+                $body
+            }
+            W::W32 => {
+                type $N = u32;
+                $body
+            }
+            W::W64 => {
+                type $N = u64;
+                $body
+            }
+        }
+    }};
+}
+
+pub(crate) use {with_element, with_values, with_width, with_word};

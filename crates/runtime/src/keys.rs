@@ -13,8 +13,9 @@
 use lacunar_formats::IndexWidth;
 
 use crate::array::Array;
-use crate::buffer::{Buffer, Indices};
+use crate::buffer::{Buffer, Indices, Number};
 use crate::coo::Coordinates;
+use crate::dispatch::with_width;
 use crate::error::AllocError;
 use crate::sort::Key;
 
@@ -206,7 +207,10 @@ impl Entries<'_> {
 }
 
 /// The same numbers, which fit the width, in an array of their own.
-fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
+///
+/// # Errors
+/// The system refused the memory.
+pub fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
     match (indices, width) {
         (Indices::U32(v), IndexWidth::W32) => Ok(Buffer::from_array(Array::copy_of(v)?)),
         (Indices::U64(v), IndexWidth::W64) => Ok(Buffer::from_array(Array::copy_of(v)?)),
@@ -219,17 +223,21 @@ fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
 /// # Errors
 /// The system refused the memory.
 pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
-    macro_rules! filled {
-        ($ty:ty) => {
-            Ok(Buffer::from_array(Array::of(len, |k| number(k) as $ty)?))
-        };
-    }
-    match width {
-        IndexWidth::W8 => filled!(u8),
-        IndexWidth::W16 => filled!(u16),
-        IndexWidth::W32 => filled!(u32),
-        IndexWidth::W64 => filled!(u64),
-    }
+    with_width!(width, N => Ok(Buffer::from_array(Array::of(len, |k| N::of(number(k)))?)))
+}
+
+/// An index array of parts of these lengths, one behind the other, of which `numbers` gives each. They fit the width.
+///
+/// # Errors
+/// The system refused the memory.
+pub fn index_parts<I: Iterator<Item = u64>>(
+    lengths: &[usize],
+    width: IndexWidth,
+    numbers: impl Fn(usize) -> I + Sync,
+) -> Result<Buffer, AllocError> {
+    with_width!(width, N => Ok(Buffer::from_array(Array::in_parts(lengths, |part, room| {
+        numbers(part).for_each(|number| room.put(N::of(number)));
+    })?)))
 }
 
 /// An index array with its numbers in another width, which they fit; the array itself, if it has that width.

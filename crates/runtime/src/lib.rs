@@ -33,6 +33,7 @@ pub mod random;
 mod ranking;
 mod remap;
 mod runs;
+mod segments;
 mod sort;
 mod spread;
 mod stats;

@@ -9,6 +9,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use crate::array::Array;
+use crate::error::StorageError;
 use crate::pool;
 
 /// How many elements one task handles.
@@ -39,6 +41,74 @@ pub fn map<T: Send, R: Send>(tasks: impl IntoIterator<Item = T>, work: impl Fn(u
 /// Into how many parts work on so many elements is worth splitting: at most one for each thread.
 pub fn parts(len: usize, grain: usize) -> usize {
     (len / grain).clamp(1, pool::threads())
+}
+
+/// Consecutive pieces of a slice, of these lengths.
+pub fn split<'a, T>(slice: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
+    let mut rest = slice;
+    let mut pieces = Vec::with_capacity(lengths.len());
+    for &length in lengths {
+        let (piece, behind) = rest.split_at_mut(length);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces
+}
+
+/// The ranges of `grain` indices each that `0 .. len` is made of; the last may be shorter.
+pub fn chunks(len: usize, grain: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
+    (0..len.div_ceil(grain)).map(move |chunk| chunk * grain..len.min((chunk + 1) * grain))
+}
+
+/// Where segments of these lengths begin that lie one behind the other, and where the last ends.
+///
+/// # Errors
+/// That overflows, or memory is refused.
+pub fn edges(len: usize, length: impl Fn(usize) -> u64 + Sync) -> Result<Array<u64>, StorageError> {
+    let mut edges = Array::of(len + 1, |k| if k == 0 { 0 } else { length(k - 1) })?;
+    sum_up(&mut edges).ok_or_else(|| StorageError::overflow("the number of positions"))?;
+    Ok(edges)
+}
+
+/// Turns each number into the sum of it and all before it; `None` if that overflows.
+fn sum_up(numbers: &mut [u64]) -> Option<()> {
+    let sum = |numbers: &[u64]| numbers.iter().try_fold(0u64, |sum, number| sum.checked_add(*number));
+    let mut befores = Vec::with_capacity(numbers.len().div_ceil(GRAIN));
+    let mut before = 0u64;
+    for sum in map(numbers.chunks(GRAIN), |_, chunk| sum(chunk)) {
+        befores.push(before);
+        before = before.checked_add(sum?)?;
+    }
+    each(numbers.chunks_mut(GRAIN).zip(befores), |_, (chunk, mut sum)| {
+        for number in chunk {
+            sum += *number;
+            *number = sum;
+        }
+    });
+    Some(())
+}
+
+/// Ranges of neighboring segments that a task each is made of, given where segments begin and where the last ends, and how long
+/// each range is.
+pub fn shares(edges: &[u64]) -> (Vec<Range<usize>>, Vec<usize>) {
+    let segments = edges.len() - 1;
+    // Empty segments are work as well.
+    let work = |segment: usize| edges[segment] as usize + segment;
+    let mut ranges = Vec::new();
+    let mut first = 0;
+    for chunk in chunks(work(segments), GRAIN) {
+        let (mut low, mut high) = (first, segments);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if work(middle) < chunk.end { low = middle + 1 } else { high = middle }
+        }
+        if low > first {
+            ranges.push(first..low);
+        }
+        first = low;
+    }
+    let lengths = ranges.iter().map(|range| (edges[range.end] - edges[range.start]) as usize).collect();
+    (ranges, lengths)
 }
 
 /// Copies `from` into `to`, which is as long.
@@ -107,6 +177,7 @@ fn first_chunk<E: Send>(len: usize, scan: impl Fn(Range<usize>) -> Option<E> + S
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -122,6 +193,14 @@ mod tests {
                 assert_eq!(find(&numbers, |&k| k > 3 * GRAIN + 3), Some(3 * GRAIN + 4));
                 assert_eq!(find(&numbers, |&k| k > 3 * GRAIN + 4), None);
                 assert_eq!(map([5, 6, 7], |number, task| (number, task)), [(0, 5), (1, 6), (2, 7)]);
+                let edges = edges(3 * GRAIN, |k| k as u64 % 3).unwrap();
+                assert_eq!(edges[..6], [0, 0, 1, 3, 3, 4]);
+                assert_eq!(edges[3 * GRAIN], 3 * GRAIN as u64);
+                let (ranges, lengths) = shares(&edges);
+                assert!(ranges.len() > 3 && lengths.iter().sum::<usize>() == 3 * GRAIN, "{ranges:?}");
+                assert_eq!((ranges[0].start, ranges[ranges.len() - 1].end), (0, 3 * GRAIN));
+                assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start), "{ranges:?}");
+                assert!(super::edges(GRAIN + 1, |k| u64::MAX * u64::from(k % GRAIN == 0)).is_err());
             });
         }
     }

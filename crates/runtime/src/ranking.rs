@@ -1,13 +1,14 @@
 //! Conversion into and out of formats that store a dimension by the ranks of its coordinates.
 //!
 //! A tensor `A` that is stored by ranks is the tensor `P` with `P(k, ..) = A(ranking[k], ..)`, stored by coordinates in the
-//! [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion puts the rows of
-//! `A` into the order of ranks, and then converts `P` as any tensor; or the other way round.
+//! [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion takes the rows of
+//! `A` in the order of ranks, and converts `P` as any tensor; or the other way round. Where rows of a matrix go into slots or come
+//! out of them, that order is all there is of `P`; in other cases it is made.
 //!
 //! ```text
 //! csr to sell(2,4)    how many entries each row has (attribute query); rows sorted by it in windows of 4: the ranking;
-//!                     csr with its rows in that order; that to sell(2); the ranking put beside the slots
-//! sell(2,4) to coo    sell(2) to csr; its rows put back; that to coo
+//!                     csr, with its rows in that order, to sell(2); the ranking put beside the slots
+//! sell(2,4) to coo    sell(2), each row from where its rank is, to csr; that to coo
 //! ```
 //!
 //! Rows with equally many entries keep their order. Arrays from outside may have any order inside of the windows: what is
@@ -26,6 +27,7 @@ use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
 use crate::pack::widen;
 use crate::parallel::{self, GRAIN};
+use crate::placed;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -78,12 +80,18 @@ pub fn unranked(
 ) -> Result<Tensor, StorageError> {
     let stage = by_rows(tensor.order(), ranked.dimension)?;
     let padded = tensor.format().is_padded();
-    let by_rank = tensor.to_plain()?.convert_plain(&stage, padded)?;
     let mut ranks = Array::<u64>::zeroed(ranking.len())?;
-    for rank in 0..ranking.len() {
-        ranks[ranking.get(rank) as usize] = rank as u64;
-    }
-    in_order(&by_rank, &ranks)?.convert(format)
+    // Every coordinate is in the window of its rank.
+    parallel::fill_chunks(&mut ranks, grain(u64::from(ranked.window)), |first, ranks| {
+        for rank in first..first + ranks.len() {
+            ranks[ranking.get(rank) as usize - first] = rank as u64;
+        }
+    });
+    let rows = match placed::rows(tensor, Some(&ranks))? {
+        Some(rows) => rows,
+        None => in_order(&tensor.to_plain()?.convert_plain(&stage, padded)?, &ranks)?,
+    };
+    rows.into_format(format)
 }
 
 /// Converts a tensor that is not stored by ranks into a format that is.
@@ -96,7 +104,11 @@ pub fn ranked(tensor: &Tensor, format: &Format, ranked: Ranked) -> Result<Tensor
     let staged = if is_staged { None } else { Some(tensor.convert(&stage)?) };
     let rows = staged.as_ref().unwrap_or(tensor);
     let ranking = ranking(rows, ranked.window)?;
-    let by_rank = in_order(rows, &ranking)?.convert(&format.of_ranks().map_err(|_| unknown())?)?;
+    let of_ranks = format.of_ranks().map_err(|_| unknown())?;
+    let by_rank = match placed::convert_in_order(rows, &ranking, &of_ranks)? {
+        Some(by_rank) => by_rank,
+        None => in_order(rows, &ranking)?.convert(&of_ranks)?,
+    };
     let (dims, of_ranks, mut levels, values) = by_rank.into_parts();
     let width = widen(format, &dims, values.len() as u64).coordinates(ranked.level);
     let format = format.clone().with_widths_of(&of_ranks).with_coordinates(ranked.level, width);
@@ -212,11 +224,8 @@ struct Moves {
 
 impl Moves {
     /// Those of rows whose positions are `begin .. end`, one behind the other.
-    fn new(begin: Array<u64>, end: Array<u64>) -> Result<Moves, AllocError> {
-        let mut start = Array::<u64>::zeroed(begin.len() + 1)?;
-        for row in 0..begin.len() {
-            start[row + 1] = start[row] + (end[row] - begin[row]);
-        }
+    fn new(begin: Array<u64>, end: Array<u64>) -> Result<Moves, StorageError> {
+        let start = parallel::edges(begin.len(), |row| end[row] - begin[row])?;
         Ok(Moves { begin, end, start })
     }
 
@@ -226,19 +235,9 @@ impl Moves {
         from: &[T],
         change: impl Fn(T, usize) -> U + Sync,
     ) -> Result<Array<U>, AllocError> {
-        let rows = self.begin.len();
-        let total = self.start[rows] as usize;
-        let mut to = Array::<U>::zeroed(total)?;
-        let parts = parallel::parts(total, GRAIN);
-        let (mut rest, mut first) = (&mut to[..], 0);
-        let mut tasks = Vec::with_capacity(parts);
-        for part in 1..=parts {
-            let wanted = (total as u128 * part as u128 / parts as u128) as u64;
-            let next = if part == parts { rows } else { self.start.partition_point(|start| *start < wanted).min(rows) };
-            let (own, behind) = rest.split_at_mut((self.start[next] - self.start[first]) as usize);
-            tasks.push((first..next, own));
-            (rest, first) = (behind, next);
-        }
+        let mut to = Array::<U>::zeroed(self.start[self.begin.len()] as usize)?;
+        let (shares, lengths) = parallel::shares(&self.start);
+        let tasks = shares.into_iter().zip(parallel::split(&mut to, &lengths));
         parallel::each(tasks, |_, (rows, own)| {
             let mut slots = own;
             for row in rows {

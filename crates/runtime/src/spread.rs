@@ -12,160 +12,35 @@
 //!            values           5 . 6  7
 //! ```
 //!
-//! So a kind says only how it stores the coordinates under each parent position ([`LevelArrays::spread`]), and how they
-//! are found again ([`LevelArrays::visit`]); packing and conversion are those of plain tensors, before or after.
+//! So a kind says only how it stores the coordinates under each parent position ([`LevelArrays::spread`], of
+//! [`segments`](crate::segments)), and how they are found again ([`LevelArrays::visit`]); packing and conversion are those of
+//! plain tensors, before or after. Where positions are the same in both, as under a bitmap, no list of them is made, and values
+//! stay as they are.
 //!
 //! [`LevelArrays::spread`]: crate::storage::LevelArrays::spread
 //! [`LevelArrays::visit`]: crate::storage::LevelArrays::visit
 
-use std::ops::Range;
+use std::borrow::Borrow;
 
 use lacunar_formats::{Format, IndexWidth, LevelKind};
 
 use crate::array::Array;
-use crate::buffer::Buffer;
-use crate::dispatch::with_word;
-use crate::error::{AllocError, StorageError};
+use crate::buffer::{Buffer, Number, with_indices};
+use crate::dispatch::{with_width, with_word};
+use crate::error::StorageError;
 use crate::keys::index_array;
 use crate::pack::widen;
-use crate::parallel::{self, GRAIN};
+use crate::parallel;
+use crate::segments::{Places, Segments};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 
-/// In the place of a position: there is none.
-pub const NOWHERE: u64 = u64::MAX;
-
-/// The coordinates of a plain level under the parent positions of the level that is to store them.
-pub struct Segments<'a> {
-    /// The plain level.
-    level: &'a LevelStorage,
-    /// For each parent position that of the plain tensor, or [`NOWHERE`].
-    parents: &'a [u64],
-    /// The values at the level's positions, if it is the innermost.
-    values: Option<&'a Buffer>,
-}
-
-/// A level, and for each of its positions that of the plain level it stands for, or [`NOWHERE`].
+/// A level, and for each of its positions that of the plain level it stands for.
 pub struct Spread {
     /// The level.
     pub level: LevelStorage,
     /// One for each position of the level.
-    pub places: Array<u64>,
-}
-
-impl Segments<'_> {
-    /// The number of parent positions.
-    pub fn parents(&self) -> usize {
-        self.parents.len()
-    }
-
-    /// The positions of the plain level under a parent position.
-    pub fn range(&self, parent: usize) -> Range<u64> {
-        let at = self.parents[parent];
-        if at == NOWHERE {
-            return 0..0;
-        }
-        match self.level.pos().and_then(Buffer::indices) {
-            Some(pos) => pos.get(at as usize)..pos.get(at as usize + 1),
-            None if self.level.kind() == LevelKind::DENSE => at * self.level.size()..(at + 1) * self.level.size(),
-            None => at..at + 1,
-        }
-    }
-
-    /// The coordinates under a parent position, ascending, each with its position in the plain level.
-    pub fn under(&self, parent: usize) -> impl Iterator<Item = (u64, u64)> {
-        let range = self.range(parent);
-        let (first, crd) = (range.start, self.level.crd().and_then(Buffer::indices));
-        range.map(move |position| match crd {
-            Some(crd) => (crd.get(position as usize), position),
-            None => (position - first, position),
-        })
-    }
-
-    /// Whether the values at two positions of the plain level are known to have the same bits.
-    pub fn same(&self, a: u64, b: u64) -> bool {
-        let Some(values) = self.values else { return false };
-        with_word!(values.dtype(), V => {
-            let words = values.as_words::<V>();
-            words.get(a as usize) == words.get(b as usize)
-        })
-    }
-
-    /// The number of coordinates under all parent positions.
-    pub fn total(&self) -> usize {
-        (0..self.parents()).map(|parent| self.range(parent)).map(|range| (range.end - range.start) as usize).sum()
-    }
-
-    /// The coordinates as a compressed level has them, one segment behind the other.
-    ///
-    /// # Errors
-    /// Memory is refused.
-    pub fn copied(&self, place: Place) -> Result<(Buffer, Buffer, Array<u64>), StorageError> {
-        let total = self.total();
-        let (mut edges, mut crd) = (Array::<u64>::zeroed(self.parents() + 1)?, Array::<u64>::zeroed(total)?);
-        let mut places = Array::zeroed(total)?;
-        let mut count = 0;
-        for parent in 0..self.parents() {
-            for (coordinate, position) in self.under(parent) {
-                (crd[count], places[count]) = (coordinate, position);
-                count += 1;
-            }
-            edges[parent + 1] = count as u64;
-        }
-        Ok((numbers(&edges, place.positions())?, numbers(&crd, place.coordinates())?, places))
-    }
-
-    /// The places of a level that has a position for each coordinate of the dimension.
-    ///
-    /// # Errors
-    /// Positions are too many, or memory is refused.
-    pub fn by_coordinate(&self, place: Place) -> Result<Array<u64>, StorageError> {
-        let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
-        let size = usize::try_from(place.size()).map_err(|_| overflow())?;
-        let mut places = Array::zeroed(self.parents().checked_mul(size).ok_or_else(overflow)?)?;
-        places.fill(NOWHERE);
-        for parent in 0..self.parents() {
-            for (coordinate, position) in self.under(parent) {
-                places[parent * size + coordinate as usize] = position;
-            }
-        }
-        Ok(places)
-    }
-
-    /// The coordinates of a level that has one for each parent position; `absent` where there is none.
-    ///
-    /// # Errors
-    /// There are several, or memory is refused.
-    pub fn one_each(&self, place: Place, absent: u64) -> Result<(Buffer, Array<u64>), StorageError> {
-        let mut crd = Array::<u64>::zeroed(self.parents())?;
-        let mut places = Array::zeroed(self.parents())?;
-        for parent in 0..self.parents() {
-            let mut under = self.under(parent);
-            (crd[parent], places[parent]) = under.next().unwrap_or((absent, NOWHERE));
-            if crd[parent] == 0 && absent == 0 && place.size() == 0 {
-                let reason = format!("dimension {} has size 0, but one coordinate is needed", place.dimension());
-                return Err(not_representable(place, parent, reason));
-            }
-            if let Some((other, _)) = under.next() {
-                let reason = format!(
-                    "the level holds one coordinate of dimension {}, but there are {} and {other} at least; a \
-                     compressed level holds several",
-                    place.dimension(),
-                    crd[parent]
-                );
-                return Err(not_representable(place, parent, reason));
-            }
-        }
-        Ok((numbers(&crd, place.coordinates())?, places))
-    }
-}
-
-fn not_representable(place: Place, position: usize, reason: String) -> StorageError {
-    StorageError::NotRepresentable {
-        format: Box::new(place.format.clone()),
-        prefix: format!("position {position}"),
-        reason,
-    }
+    pub places: Places,
 }
 
 /// Numbers as an index array of a width.
@@ -187,17 +62,22 @@ impl Tensor {
     pub(crate) fn spread(self, format: &Format) -> Result<Tensor, StorageError> {
         let (dims, from, plain, values) = self.into_parts();
         let format = widen(&format.clone().with_widths_of(&from), &dims, values.len() as u64);
-        let mut levels = Vec::with_capacity(plain.len());
-        let mut places = Array::zeroed(1)?;
-        for (level, storage) in plain.iter().enumerate() {
-            let values = (level + 1 == plain.len()).then_some(&values);
-            let segments = Segments { level: storage, parents: &places, values };
-            let spread = LevelStorage::spread(&segments, Place { format: &format, dims: &dims, level })?;
-            levels.push(spread.level);
-            places = spread.places;
-        }
-        let values = gather(&values, &places)?;
+        let (levels, places) = spread_levels(plain, &values, (&format, &dims))?;
+        let values = match places {
+            Places::Same(_) => values,
+            Places::Listed(places) => gather(&values, &places)?,
+        };
         Ok(Tensor::assemble(dims, format, levels, values))
+    }
+
+    /// The same of a tensor that stays as it is.
+    ///
+    /// # Errors
+    /// The format cannot hold the entries, or memory is refused.
+    pub(crate) fn to_spread(&self, format: &Format) -> Result<Tensor, StorageError> {
+        let format = widen(&format.clone().with_widths_of(self.format()), self.dims(), self.nnz());
+        let (levels, places) = spread_levels(self.levels(), self.values(), (&format, self.dims()))?;
+        Ok(Tensor::assemble(self.dims().to_vec(), format, levels, self.values_at(&places)?))
     }
 
     /// The same entries in plain levels, padding included.
@@ -206,76 +86,113 @@ impl Tensor {
     /// Memory is refused.
     pub(crate) fn to_plain(&self) -> Result<Tensor, StorageError> {
         let mut levels = Vec::with_capacity(self.order());
-        let mut places = Array::<u64>::zeroed(1)?;
-        let plain = widen(&self.format().plain(), self.dims(), self.nnz());
+        let (mut parents, mut positions) = (Places::Same(1), 1);
+        let mut plain = widen(&self.format().plain(), self.dims(), self.nnz());
         for (level, storage) in self.levels().iter().enumerate() {
-            let Stored { edges, crd, positions } = stored(storage, &places)?;
             let kind = plain.levels()[level].kind;
+            // How many slots there are, no dimension says.
+            let width = plain.coordinates(level).wider(IndexWidth::for_max(storage.size().saturating_sub(1)));
+            plain = plain.with_coordinates(level, width);
+            let stored = Stored::new(storage, &parents)?;
             levels.push(if kind == LevelKind::DENSE {
                 LevelStorage::dense(storage.size())
             } else if kind == LevelKind::SINGLETON {
-                LevelStorage::singleton(numbers(&crd, plain.coordinates(level))?)
+                LevelStorage::singleton(stored.coordinates(width)?)
             } else {
-                LevelStorage::compressed(
-                    numbers(&edges, plain.positions(level))?,
-                    numbers(&crd, plain.coordinates(level))?,
-                )
+                LevelStorage::compressed(numbers(&stored.edges, plain.positions(level))?, stored.coordinates(width)?)
             });
-            places = positions;
+            let overflow = || StorageError::overflow(format!("the number of positions of level {level}"));
+            positions = storage.positions(positions).ok_or_else(overflow)?;
+            parents = stored.positions(positions)?;
         }
-        let values = gather(self.values(), &places)?;
+        let values = self.values_at(&parents)?;
         Ok(Tensor::assemble(self.dims().to_vec(), plain, levels, values))
     }
+
+    /// The values at places of the tensor; zeros where there is none.
+    fn values_at(&self, places: &Places) -> Result<Buffer, StorageError> {
+        match places {
+            Places::Same(_) => Ok(self.values().try_clone()?),
+            Places::Listed(places) => gather(self.values(), places),
+        }
+    }
+}
+
+/// The levels of a format with what plain ones store, and the places of the innermost one's positions.
+fn spread_levels<L: Borrow<LevelStorage>>(
+    plain: impl IntoIterator<Item = L>,
+    values: &Buffer,
+    (format, dims): (&Format, &[u64]),
+) -> Result<(Vec<LevelStorage>, Places), StorageError> {
+    let mut levels = Vec::with_capacity(dims.len());
+    let (mut parents, mut positions) = (Places::Same(1), 1);
+    // A plain level that is not needed any more is given up, if it may be.
+    for (level, storage) in plain.into_iter().enumerate() {
+        let storage = storage.borrow();
+        let overflow = || StorageError::overflow(format!("the number of positions of level {level}"));
+        positions = storage.positions(positions).ok_or_else(overflow)?;
+        let values = (level + 1 == format.levels().len()).then_some(values);
+        let segments = Segments::new((storage, positions), &parents, values)?;
+        let spread = LevelStorage::spread(&segments, Place { format, dims, level })?;
+        levels.push(spread.level);
+        parents = spread.places;
+    }
+    Ok((levels, parents))
 }
 
 /// What a level stores under parent positions.
-struct Stored {
+struct Stored<'a> {
+    level: &'a LevelStorage,
+    parents: &'a Places,
     /// Where the coordinates of each parent position begin, and at the end their number.
     edges: Array<u64>,
-    /// The coordinates.
-    crd: Array<u64>,
-    /// Their positions.
-    positions: Array<u64>,
 }
 
-fn stored(level: &LevelStorage, parents: &[u64]) -> Result<Stored, StorageError> {
-    let operations = level.operations()?;
-    let mut edges = Array::<u64>::zeroed(parents.len() + 1)?;
-    parallel::fill(&mut edges[1..], |parent| operations.count(level, parents[parent]));
-    for parent in 0..parents.len() {
-        edges[parent + 1] = edges[parent + 1].saturating_add(edges[parent]);
+impl<'a> Stored<'a> {
+    fn new(level: &'a LevelStorage, parents: &'a Places) -> Result<Stored<'a>, StorageError> {
+        let operations = level.operations()?;
+        let edges = parallel::edges(parents.len(), |parent| operations.count(level, parents.get(parent)))?;
+        Ok(Stored { level, parents, edges })
     }
-    let total = usize::try_from(edges[parents.len()]).map_err(|_| AllocError { bytes: u64::MAX })?;
-    let (mut crd, mut positions) = (Array::<u64>::zeroed(total)?, Array::<u64>::zeroed(total)?);
-    let mut parts = Vec::new();
-    let (mut crd_left, mut positions_left) = (&mut crd[..], &mut positions[..]);
-    for first in (0..parents.len()).step_by(GRAIN) {
-        let own = first..parents.len().min(first + GRAIN);
-        let len = (edges[own.end] - edges[own.start]) as usize;
-        let (own_crd, crd_rest) = crd_left.split_at_mut(len);
-        let (own_positions, positions_rest) = positions_left.split_at_mut(len);
-        parts.push((own, own_crd, own_positions));
-        (crd_left, positions_left) = (crd_rest, positions_rest);
+
+    /// What `of` makes of the coordinate and the position of all that is stored, in its order.
+    fn column(&self, width: IndexWidth, of: impl Fn(u64, u64) -> u64 + Sync) -> Result<Buffer, StorageError> {
+        let operations = self.level.operations()?;
+        let (shares, lengths) = parallel::shares(&self.edges);
+        Ok(with_width!(width, N => Buffer::from_array(Array::<N>::in_parts(&lengths, |share, room| {
+            for parent in shares[share].clone() {
+                operations.visit(self.level, self.parents.get(parent), &mut |coordinate, position| {
+                    room.put(N::of(of(coordinate, position)));
+                });
+            }
+        })?)))
     }
-    parallel::each(parts, |_, (own, crd, positions)| {
-        let mut slots = crd.iter_mut().zip(positions.iter_mut());
-        for &parent in &parents[own] {
-            operations.visit(level, parent, &mut |coordinate, position| {
-                if let Some(slot) = slots.next() {
-                    (*slot.0, *slot.1) = (coordinate, position);
-                }
-            });
+
+    fn coordinates(&self, width: IndexWidth) -> Result<Buffer, StorageError> {
+        self.column(width, |coordinate, _| coordinate)
+    }
+
+    /// The positions, of so many that the level has.
+    fn positions(&self, count: u64) -> Result<Places, StorageError> {
+        let properties = self.level.kind().info().properties;
+        match self.parents {
+            Places::Same(_) if properties.compact && !properties.shared => {
+                Ok(Places::Same(self.edges[self.parents.len()] as usize))
+            }
+            _ => Ok(Places::Listed(self.column(Places::width(count), |_, position| position)?)),
         }
-    });
-    Ok(Stored { edges, crd, positions })
+    }
 }
 
-/// The values at positions; zeros where there is none.
-fn gather(values: &Buffer, places: &[u64]) -> Result<Buffer, StorageError> {
+/// The values at places; zeros where there is none.
+fn gather(values: &Buffer, places: &Buffer) -> Result<Buffer, StorageError> {
     let dtype = values.dtype();
+    let places = places.indices().ok_or_else(|| StorageError::overflow("the number of values"))?;
     with_word!(dtype, V => {
         let from = values.as_words::<V>();
-        let to = Array::<V>::of(places.len(), |k| from.get(places[k] as usize).copied().unwrap_or_default())?;
+        let to = with_indices!(places, places => {
+            Array::<V>::of(places.len(), |k| from.get(places[k].get() as usize).copied().unwrap_or_default())?
+        });
         Ok(Buffer::from_words(to, dtype))
     })
 }

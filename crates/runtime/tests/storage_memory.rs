@@ -7,7 +7,7 @@
 
 use std::fs;
 
-use lacunar_formats::Format;
+use lacunar_formats::{Format, FormatSpec};
 use lacunar_runtime::{Coo, Coordinates, Tensor, Values};
 
 /// Bytes of a line such as `VmHWM:   1234 kB` of the process's status.
@@ -42,16 +42,29 @@ fn convert(tensor: &Tensor) -> Option<()> {
     if tensor.dims().iter().any(|&size| size > 1 << 20) {
         return Some(());
     }
-    for target in [Format::csc(), Format::csr(), Format::bcsr(3, 3).unwrap(), Format::sell(8).unwrap()] {
-        fs::write("/proc/self/clear_refs", "5").ok()?;
-        let before = status("VmRSS:")?;
-        let converted = tensor.convert(&target).unwrap();
-        let taken = status("VmHWM:")?.saturating_sub(before);
-        let (result, source) = (converted.bytes(), tensor.bytes());
-        println!("{} to {target}: {taken} taken, result {result}, source {source}", tensor.format());
-        assert!(taken < result + source + SLACK, "{} to {target}: {taken} for {result} from {source}", tensor.format());
+    let targets = ["csc", "csr", "bcsr(3,3)", "sell(8)", "sell(8,64)"];
+    // Made of compressed levels, which a list has to be converted to.
+    let others = ["dt", "dl", "dr", "dh"].iter().filter(|_| *tensor.format() == Format::csr());
+    for text in targets.iter().chain(others) {
+        let target = text.parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+        let converted = taken(tensor, &target)?;
+        if !target.is_padded() {
+            taken(&converted, &Format::csr())?;
+        }
     }
     Some(())
+}
+
+/// Converts a tensor, and compares the memory this takes on top.
+fn taken(tensor: &Tensor, target: &Format) -> Option<Tensor> {
+    fs::write("/proc/self/clear_refs", "5").ok()?;
+    let before = status("VmRSS:")?;
+    let converted = tensor.convert(target).unwrap();
+    let taken = status("VmHWM:")?.saturating_sub(before);
+    let (result, source) = (converted.bytes(), tensor.bytes());
+    println!("{} to {target}: {taken} taken, result {result}, source {source}", tensor.format());
+    assert!(taken < result + source + SLACK, "{} to {target}: {taken} for {result} from {source}", tensor.format());
+    Some(converted)
 }
 
 /// The threads' scratch memory and pages that are used in part.

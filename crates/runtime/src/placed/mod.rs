@@ -14,14 +14,17 @@
 //! The source has a dense level over the dimension that makes bins, and compressed ones below; other tensors are converted to
 //! that first. So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
 //! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed, and
-//! the source where it had to be converted.
+//! the source where it had to be converted. The way back from slots is that of `rows.rs`.
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5
 //! (attribute queries) and §6 (assembly).
 
 mod fill;
 mod numbers;
+mod rows;
 mod walk;
+
+use std::ops::Range;
 
 use lacunar_formats::{Format, IndexWidth, Level, Term};
 
@@ -38,6 +41,7 @@ use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
 use fill::{Moved, put};
 use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
+pub use rows::rows;
 use walk::{Coordinate, Distinct, Parents, Source, Walk};
 
 /// How many entries are worth a thread.
@@ -58,8 +62,19 @@ pub fn convert(source: &Tensor, format: &Format, padded: bool) -> Result<Option<
         true => None,
         false => Some(source.convert_plain(&plan.stage(source)?, padded)?),
     };
-    let result = plan.convert(staged.as_ref().unwrap_or(source))?;
+    let result = plan.convert(staged.as_ref().unwrap_or(source), None)?;
     Ok(Some(if made == *format { result } else { remap::spread(result, format)? }))
+}
+
+/// Converts a matrix by rows into a format of slots, as if its rows were in another order: row `k` is that of coordinate
+/// `order[k]`. `None` if it has to be put into that order first.
+///
+/// # Errors
+/// Memory is refused.
+pub fn convert_in_order(source: &Tensor, order: &[u64], format: &Format) -> Result<Option<Tensor>, StorageError> {
+    let plan = Plan::new(source, format);
+    let plan = plan.filter(|plan| source.order() == 2 && plan.counts_slots() && plan.takes(source, false));
+    plan.map(|plan| plan.convert(source, Some(order))).transpose()
 }
 
 /// How a format is assembled.
@@ -199,8 +214,9 @@ impl<'a> Plan<'a> {
         sizes.ok_or_else(|| StorageError::overflow("the size of a level"))
     }
 
-    fn convert(&self, tensor: &Tensor) -> Result<Tensor, StorageError> {
-        let source = Source::new(tensor)?;
+    /// Converts a source that is taken, with its rows in an order.
+    fn convert(&self, tensor: &Tensor, order: Option<&[u64]>) -> Result<Tensor, StorageError> {
+        let source = Source::new(tensor, order)?;
         let described = (tensor.format(), self.dims);
         // The coordinate that is counted, and the place below its position.
         let (mut number, mut place) = (Form::<u64>::zero(tensor.order()), Form::<u64>::zero(tensor.order()));
@@ -237,7 +253,8 @@ impl<'a> Plan<'a> {
             Assembly::Distinct => self.assemble_distinct(walk, crd, (level, size.unwrap_or(0))),
             Assembly::Extent => {
                 let bounds = if self.counts_slots() { walk.slots() } else { walk.bounds(crd) };
-                let (edges, longest) = edges(bounds.iter().map(|bounds| bounds.end))?;
+                let edges = parallel::edges(bounds.len(), |bin| bounds[bin].end)?;
+                let longest = bounds.iter().map(|bounds| bounds.end).max().unwrap_or(0);
                 let count = edges[edges.len() - 1];
                 let arrays = vec![numbers(&edges, self.widened(count).positions(level))?];
                 let counted = Counted { size: size.unwrap_or(longest), arrays, count };
@@ -248,7 +265,8 @@ impl<'a> Plan<'a> {
             }
             _ => {
                 let bounds = walk.bounds(crd);
-                let (edges, _) = edges(bounds.iter().map(|bounds| bounds.end.saturating_sub(bounds.start)))?;
+                let length = |bounds: &Range<u64>| bounds.end.saturating_sub(bounds.start);
+                let edges = parallel::edges(bounds.len(), |bin| length(&bounds[bin]))?;
                 let count = edges[edges.len() - 1];
                 let format = self.widened(count);
                 let first = |bin: usize| if bounds[bin].is_empty() { 0 } else { bounds[bin].start };
@@ -339,16 +357,4 @@ struct Counted {
     arrays: Vec<Buffer>,
     /// How many positions it has; 1 if there is no such level.
     count: u64,
-}
-
-/// Where segments of these lengths begin, with their sum at the end; and the greatest length.
-fn edges(lengths: impl ExactSizeIterator<Item = u64>) -> Result<(Array<u64>, u64), StorageError> {
-    let overflow = || StorageError::overflow("the number of positions");
-    let mut edges = Array::<u64>::zeroed(lengths.len() + 1)?;
-    let mut longest = 0;
-    for (bin, length) in lengths.enumerate() {
-        edges[bin + 1] = edges[bin].checked_add(length).ok_or_else(overflow)?;
-        longest = longest.max(length);
-    }
-    Ok((edges, longest))
 }

@@ -53,17 +53,34 @@ pub struct Source<'a> {
     pos: Indices<'a>,
     /// Coordinates of the outermost level.
     rows: usize,
+    /// The order in which rows are taken, of a matrix; otherwise their own.
+    order: Option<&'a [u64]>,
 }
 
 impl<'a> Source<'a> {
-    /// The tensor has a dense level over compressed ones.
+    /// The tensor has a dense level over compressed ones. Where an `order` is given, row `k` is that of coordinate `order[k]`;
+    /// of a matrix, which is taken row by row.
     ///
     /// # Errors
     /// The number of rows is none in memory.
-    pub fn new(tensor: &'a Tensor) -> Result<Source<'a>, StorageError> {
+    pub fn new(tensor: &'a Tensor, order: Option<&'a [u64]>) -> Result<Source<'a>, StorageError> {
         let pos = tensor.levels()[last(tensor)].numbers(0);
         let rows = usize::try_from(tensor.levels()[0].size());
-        Ok(Source { tensor, pos, rows: rows.map_err(|_| StorageError::overflow("the size of a dimension"))? })
+        let rows = rows.map_err(|_| StorageError::overflow("the size of a dimension"))?;
+        Ok(Source { tensor, pos, rows, order })
+    }
+
+    /// The coordinate of a row.
+    #[inline(always)]
+    fn coordinate(&self, row: usize) -> usize {
+        self.order.map_or(row, |order| order[row] as usize)
+    }
+
+    /// The entries of a row.
+    #[inline(always)]
+    fn entries(&self, row: usize) -> Range<usize> {
+        let coordinate = self.coordinate(row);
+        self.entry(coordinate)..self.entry(coordinate + 1)
     }
 
     /// Where the positions of a level begin that are under a row.
@@ -74,11 +91,15 @@ impl<'a> Source<'a> {
 
     /// The parent positions of the innermost level under rows.
     fn parents(&self, rows: &Range<usize>) -> Range<usize> {
+        if self.order.is_some() {
+            let coordinate = self.coordinate(rows.start);
+            return coordinate..coordinate + rows.len();
+        }
         let level = last(self.tensor) - 1;
         self.edge(rows.start, level)..self.edge(rows.end, level)
     }
 
-    /// The first entry of a row.
+    /// The first entry of a coordinate.
     fn entry(&self, row: usize) -> usize {
         self.edge(row, last(self.tensor))
     }
@@ -133,6 +154,8 @@ pub struct Walk<'a> {
     pub block: u64,
 }
 
+/// How many ranges of rows there are for each thread, where they have unequally many entries.
+const SPARE: usize = 8;
 /// How many places are computed before they are used.
 const CHUNK: usize = 512;
 
@@ -148,6 +171,14 @@ struct Chunk<'a> {
 impl Chunk<'_> {
     fn room(&self) -> usize {
         CHUNK - self.len
+    }
+
+    /// The next place is that of an entry.
+    fn go_on(&mut self, entry: usize) {
+        if entry != self.first + self.len {
+            self.empty();
+            self.first = entry;
+        }
     }
 
     fn empty(&mut self) {
@@ -185,6 +216,11 @@ impl Walk<'_> {
         let (rows, len) = (self.source.rows, self.source.tensor.values().len());
         let parts = parallel::parts(len, GRAIN);
         let bin = if self.has_bins() { self.rows_of_bin as usize } else { 1 };
+        if self.source.order.is_some() {
+            // Nothing tells how many entries are before a row: more ranges than threads even that out.
+            let ranges = if parts == 1 { 1 } else { parts * SPARE };
+            return parallel::chunks(rows, rows.div_ceil(bin).div_ceil(ranges).max(1).saturating_mul(bin)).collect();
+        }
         let mut starts = vec![0];
         for part in 1..parts {
             let entry = (len as u128 * part as u128 / parts as u128) as usize;
@@ -215,7 +251,7 @@ impl Walk<'_> {
         crd: &[C],
         put: &mut dyn FnMut(usize, &[u64]),
     ) {
-        let mut chunk = Chunk { places: [0; CHUNK], len: 0, first: self.source.entry(rows.start), put };
+        let mut chunk = Chunk { places: [0; CHUNK], len: 0, first: self.source.entries(rows.start).start, put };
         let (number, place) = (self.numbers.innermost(), self.places.innermost());
         let blocks = number.block().and_then(|size| Some((size, place.factors(size)?)));
         for bin in self.bins_of(&rows) {
@@ -226,10 +262,13 @@ impl Walk<'_> {
             let step = if N::BY_ROW { 1 } else { own.len().max(1) };
             for start in own.clone().step_by(step) {
                 if N::BY_ROW {
-                    numbers.enter_row(self.source.entry(start));
+                    let entry = self.source.entries(start).start;
+                    chunk.go_on(entry);
+                    numbers.enter_row(entry);
                 }
                 for parent in self.source.parents(&(start..(start + step).min(own.end))) {
-                    let (under, inside) = (self.numbers.at(parent), self.places.at(parent));
+                    let row = if self.source.order.is_some() { start } else { parent };
+                    let (under, inside) = (self.numbers.at(row), self.places.at(row));
                     let mut run = self.source.pos.get(parent) as usize..self.source.pos.get(parent + 1) as usize;
                     while !run.is_empty() {
                         let part = run.start..run.end.min(run.start + chunk.room());
@@ -352,28 +391,34 @@ impl Walk<'_> {
 
     /// How many entries the longest row of each bin has.
     pub fn slots(&self) -> Vec<Range<u64>> {
-        let length = |row: usize| (self.source.entry(row + 1) - self.source.entry(row)) as u64;
-        (0..self.bins()).map(|bin| 0..self.rows(bin).map(length).max().unwrap_or(0)).collect()
+        let length = |row: usize| self.source.entries(row).len() as u64;
+        self.by_bin(|rows| 0..rows.map(length).max().unwrap_or(0))
     }
 
     /// The least coordinate of the counted level under each bin, and the greatest plus 1.
     pub fn bounds<C: Coordinate>(&self, crd: &[C]) -> Vec<Range<u64>> {
+        self.by_bin(|rows| {
+            let mut bounds = NO_COORDINATE;
+            self.counted(&rows, crd, |counted| {
+                bounds = bounds.start.min(counted)..bounds.end.max(counted.saturating_add(1));
+            });
+            bounds
+        })
+    }
+
+    /// The least range for each bin with those that `bounds` gives for its rows.
+    fn by_bin(&self, bounds: impl Fn(Range<usize>) -> Range<u64> + Sync) -> Vec<Range<u64>> {
         let found = parallel::map(self.tasks(), |_, rows| {
-            let bounds = |bin: usize| {
+            let own = |bin: usize| {
                 let own = self.rows(bin);
-                let own = own.start.max(rows.start)..own.end.min(rows.end);
-                let mut bounds = NO_COORDINATE;
-                self.counted(&own, crd, |counted| {
-                    bounds = bounds.start.min(counted)..bounds.end.max(counted.saturating_add(1));
-                });
-                bounds
+                own.start.max(rows.start)..own.end.min(rows.end)
             };
-            self.bins_of(&rows).map(bounds).collect::<Vec<_>>()
+            self.bins_of(&rows).map(|bin| bounds(own(bin))).collect::<Vec<_>>()
         });
-        if self.has_bins() {
-            return found.into_iter().flatten().collect();
-        }
         let all = found.into_iter().flatten();
+        if self.has_bins() {
+            return all.collect();
+        }
         vec![all.fold(NO_COORDINATE, |all, own| all.start.min(own.start)..all.end.max(own.end))]
     }
 }

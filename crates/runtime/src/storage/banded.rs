@@ -15,11 +15,12 @@ use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, P
 use linkme::distributed_slice;
 
 use super::{
-    Assembly, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents,
-    check_length, checked_indices, last, numbers,
+    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
+    checked_indices, last, length, numbers,
 };
-use crate::array::Array;
 use crate::error::StorageError;
+use crate::keys::index_array;
+use crate::parallel;
 
 #[distributed_slice(LEVELS)]
 static BANDED: LevelInfo = LevelInfo {
@@ -64,26 +65,17 @@ impl LevelArrays for Banded {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
-        let mut first = Array::<u64>::zeroed(segments.parents())?;
-        let mut edges = Array::<u64>::zeroed(segments.parents() + 1)?;
-        for parent in 0..segments.parents() {
-            let mut under = segments.under(parent).map(|(coordinate, _)| coordinate);
-            let begin = under.next();
-            first[parent] = begin.unwrap_or(0);
-            let length = begin.map_or(0, |begin| under.last().unwrap_or(begin) - begin + 1);
-            edges[parent + 1] = edges[parent].checked_add(length).ok_or_else(overflow)?;
-        }
-        let total = usize::try_from(edges[segments.parents()]).map_err(|_| overflow())?;
-        let mut places = Array::zeroed(total)?;
-        places.fill(NOWHERE);
-        for parent in 0..segments.parents() {
-            for (coordinate, position) in segments.under(parent) {
-                places[(edges[parent] + coordinate - first[parent]) as usize] = position;
-            }
-        }
-        let arrays = vec![numbers(&edges, place.positions())?, numbers(&first, place.coordinates())?];
+        let first = |parent: usize| segments.bounds(parent).map_or(0, |(first, _)| first);
+        let length = |parent: usize| segments.bounds(parent).map_or(0, |(first, last)| last - first + 1);
+        let edges = parallel::edges(segments.parents(), length)?;
+        let places = segments.between(&edges, first)?;
+        let arrays =
+            vec![numbers(&edges, place.positions())?, index_array(segments.parents(), place.coordinates(), first)?];
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        length(level.numbers(0), parent)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

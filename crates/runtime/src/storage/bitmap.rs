@@ -15,14 +15,17 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices, numbers};
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
 use crate::array::Array;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Number};
+use crate::dispatch::with_width;
 use crate::error::StorageError;
 use crate::parallel;
 
 /// Coordinates in a word.
 const BITS: u64 = 64;
+/// Words that one task fills.
+const PART: usize = 1 << 12;
 
 #[distributed_slice(LEVELS)]
 static BITMAP: LevelInfo = LevelInfo {
@@ -99,24 +102,24 @@ impl LevelArrays for Bitmap {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let each = place.size().div_ceil(BITS) as usize;
-        let words = segments.parents().checked_mul(each).ok_or_else(|| StorageError::overflow("a bitmap"))?;
+        let each = place.size().div_ceil(BITS);
+        let words = (segments.parents() as u64).checked_mul(each).and_then(|words| usize::try_from(words).ok());
+        let words = words.filter(|words| *words < usize::MAX).ok_or_else(|| StorageError::overflow("a bitmap"))?;
         let mut bits = Array::<u64>::zeroed(words)?;
-        let mut places = Array::zeroed(segments.total())?;
-        let mut count = 0;
-        for parent in 0..segments.parents() {
-            for (coordinate, position) in segments.under(parent) {
-                bits[parent * each + (coordinate / BITS) as usize] |= 1 << (coordinate % BITS);
-                places[count] = position;
-                count += 1;
-            }
-        }
-        let mut rank = Array::<u64>::zeroed(words + 1)?;
-        for word in 0..words {
-            rank[word + 1] = rank[word] + u64::from(bits[word].count_ones());
-        }
-        let arrays = vec![Buffer::from_array(bits), numbers(&rank, place.positions())?];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        let rank = with_width!(place.positions(), N => {
+            let mut rank = Array::<N>::zeroed(words + 1)?;
+            let parts = bits.chunks_mut(PART).zip(rank[1..].chunks_mut(PART));
+            parallel::each(parts, |part, (bits, rank)| mark(segments, each, part * PART, (bits, rank)));
+            Buffer::from_array(rank)
+        });
+        let arrays = vec![Buffer::from_array(bits), rank];
+        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        Ok(Spread { level, places: segments.places()? })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        let (rank, each) = (level.numbers(1), level.size().div_ceil(BITS));
+        rank.get(((parent + 1) * each) as usize) - rank.get((parent * each) as usize)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
@@ -131,4 +134,30 @@ impl LevelArrays for Bitmap {
             }
         }
     }
+}
+
+/// Sets the bits of coordinates in words from number `first` on, where each segment has `each` words, and behind each word how
+/// many coordinates there are up to its end.
+fn mark<N: Number>(segments: &Segments, each: u64, first: usize, (bits, rank): (&mut [u64], &mut [N])) {
+    let (first, end) = (first as u64, (first + bits.len()) as u64);
+    let start = (first / each) as usize;
+    let mut from = segments.find(start, first % each * BITS);
+    let mut count = segments.edge(start) + (from - segments.range(start).start);
+    // Words that are passed have their rank.
+    let mut passed = 0;
+    for parent in start..end.div_ceil(each) as usize {
+        let row = parent as u64 * each;
+        let to = if row + each <= end { segments.range(parent).end } else { segments.find(parent, (end - row) * BITS) };
+        segments.coordinates(from..to).for_each(|coordinate| {
+            let word = (row + coordinate / BITS - first) as usize;
+            if word > passed {
+                rank[passed..word].fill(N::of(count));
+                passed = word;
+            }
+            bits[word] |= 1 << (coordinate % BITS);
+            count += 1;
+        });
+        from = if parent + 1 < segments.parents() { segments.range(parent + 1).start } else { to };
+    }
+    rank[passed..].fill(N::of(count));
 }

@@ -9,13 +9,14 @@
 //! ```
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use lacunar_formats::LevelKind;
 use linkme::distributed_slice;
 
 use super::{
     Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
-    checked_indices, last,
+    checked_indices, last, length,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Indices, Number, with_indices};
@@ -54,8 +55,12 @@ impl LevelArrays for Compressed {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (pos, crd, places) = segments.copied(place)?;
-        Ok(Spread { level: LevelStorage::compressed(pos, crd), places })
+        let (level, places) = segments.copied(place)?;
+        Ok(Spread { level, places })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        length(level.numbers(0), parent)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
@@ -150,43 +155,22 @@ fn partition(len: usize, below: impl Fn(usize) -> bool) -> usize {
 fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocError> {
     let len = entries.len();
     let is_start = entries.starts(last);
-    let chunk = |c: usize| c * GRAIN..len.min((c + 1) * GRAIN);
-    let chunks = len.div_ceil(GRAIN);
-    let counts: Vec<usize> = parallel::map(0..chunks, |_, c| chunk(c).filter(|&k| is_start(k)).count());
+    let chunks: Vec<Range<usize>> = parallel::chunks(len, GRAIN).collect();
+    let mut counts = parallel::map(&chunks, |_, chunk| chunk.clone().filter(|&k| is_start(k)).count());
     let total = counts.iter().sum::<usize>();
     if total == len {
         return Ok(None);
     }
-    /// Writes the starts of each chunk to the chunk's part of `offsets`.
-    fn write<N: Send>(
-        mut offsets: &mut [N],
-        counts: &[usize],
-        entries: impl Fn(usize) -> std::ops::Range<usize> + Sync,
-        is_start: impl Fn(usize) -> bool + Sync,
-        number: impl Fn(usize) -> N + Sync,
-    ) {
-        let mut parts = Vec::with_capacity(counts.len());
-        for &count in counts {
-            let (part, rest) = offsets.split_at_mut(count);
-            parts.push(part);
-            offsets = rest;
-        }
-        parallel::each(parts, |c, part| {
-            for (slot, k) in part.iter_mut().zip(entries(c).filter(|&k| is_start(k))) {
-                *slot = number(k);
-            }
-        });
-    }
-    Ok(Some(if let Ok(end) = u32::try_from(len) {
-        let mut offsets = Array::<u32>::zeroed(total + 1)?;
-        write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u32);
-        offsets[total] = end;
-        Offsets::U32(offsets)
-    } else {
-        let mut offsets = Array::<u64>::zeroed(total + 1)?;
-        write(&mut offsets[..total], &counts, chunk, &is_start, |k| k as u64);
-        offsets[total] = len as u64;
-        Offsets::U64(offsets)
+    counts.push(1);
+    let starts = |c: usize| chunks.get(c).cloned().unwrap_or(0..0).filter(|&k| is_start(k));
+    let ends = |c: usize| (c == chunks.len()).then_some(len);
+    Ok(Some(match u32::try_from(len) {
+        Ok(_) => Offsets::U32(Array::in_parts(&counts, |c, room| {
+            starts(c).chain(ends(c)).for_each(|k| room.put(k as u32));
+        })?),
+        Err(_) => Offsets::U64(Array::in_parts(&counts, |c, room| {
+            starts(c).chain(ends(c)).for_each(|k| room.put(k as u64));
+        })?),
     }))
 }
 

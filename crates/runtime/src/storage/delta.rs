@@ -14,8 +14,7 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers};
-use crate::array::Array;
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, length};
 use crate::error::StorageError;
 use crate::parallel;
 
@@ -69,18 +68,17 @@ impl LevelArrays for Delta {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (pos, _, places) = segments.copied(place)?;
-        let mut delta = Array::<u64>::zeroed(places.len())?;
-        let mut steps = delta.iter_mut();
-        for parent in 0..segments.parents() {
-            let mut before = 0;
-            for ((coordinate, _), step) in segments.under(parent).zip(&mut steps) {
-                *step = coordinate - before;
-                before = coordinate;
-            }
-        }
-        let arrays = vec![pos, numbers(&delta, place.coordinates())?];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        let delta = segments.column(place.coordinates(), |piece| {
+            let mut before = segments.before(piece).unwrap_or(0);
+            move |coordinate| coordinate - std::mem::replace(&mut before, coordinate)
+        })?;
+        let arrays = vec![segments.edges(place.positions())?, delta];
+        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        Ok(Spread { level, places: segments.places()? })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        length(level.numbers(0), parent)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

@@ -55,6 +55,10 @@ impl LevelArrays for Dense {
         Ok(Spread { level: LevelStorage::dense(place.size()), places })
     }
 
+    fn count(&self, level: &LevelStorage, _parent: u64) -> u64 {
+        level.size()
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         (0..level.size()).for_each(|coordinate| each(coordinate, parent * level.size() + coordinate));
     }

@@ -20,14 +20,14 @@ use lacunar_formats::{Capabilities, IndexWidth, LEVELS, LevelInfo, LevelKind, Pa
 use linkme::distributed_slice;
 
 use super::{
-    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, Unsorted, check_edges,
-    check_size, checked_indices, last, numbers,
+    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, Places, STORAGE, Segments, Spread, Unsorted,
+    check_edges, check_size, checked_indices, last, numbers,
 };
 use crate::accumulate::Accumulate;
 use crate::array::Array;
-use crate::buffer::{Buffer, Indices, Number};
+use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::counting::fetch;
-use crate::dispatch::with_element;
+use crate::dispatch::{with_element, with_width};
 use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
 use crate::parallel;
@@ -85,31 +85,24 @@ impl LevelArrays for Hashed {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
-        let (parents, none) = (segments.parents(), place.coordinates().max());
         check_size(place)?;
-        let mut edges = Array::<u64>::zeroed(parents + 1)?;
-        for parent in 0..parents {
-            let range = segments.range(parent);
-            let capacity = capacity(range.end - range.start).ok_or_else(overflow)?;
-            edges[parent + 1] = edges[parent].checked_add(capacity).ok_or_else(overflow)?;
-        }
-        let total = usize::try_from(edges[parents]).map_err(|_| overflow())?;
-        let (mut crd, mut places) = (Array::<u64>::zeroed(total)?, Array::zeroed(total)?);
-        crd.fill(none);
-        places.fill(NOWHERE);
-        for parent in 0..parents {
-            let (first, capacity) = (edges[parent], edges[parent + 1] - edges[parent]);
-            for (coordinate, position) in segments.under(parent) {
-                let mut at = slot(coordinate, capacity);
-                while crd[(first + at) as usize] != none {
-                    at = (at + 1) & (capacity - 1);
-                }
-                (crd[(first + at) as usize], places[(first + at) as usize]) = (coordinate, position);
-            }
-        }
-        let arrays = vec![numbers(&edges, place.positions())?, numbers(&crd, place.coordinates())?];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        // What overflows as a length does so as a sum.
+        let length = |parent: usize| capacity(segments.count(parent)).unwrap_or(u64::MAX);
+        let edges = parallel::edges(segments.parents(), length)?;
+        let (crd, places) = with_width!(place.coordinates(), C => match segments.width() {
+            IndexWidth::W64 => tables::<C, u64>(segments, &edges)?,
+            _ => tables::<C, u32>(segments, &edges)?,
+        });
+        let arrays = vec![numbers(&edges, place.positions())?, crd];
+        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        Ok(Spread { level, places: Places::Listed(places) })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let table = pos.get(parent as usize) as usize..pos.get(parent as usize + 1) as usize;
+        let none = crd.width().max();
+        with_indices!(crd, crd => crd[table].iter().filter(|there| there.get() != none).count() as u64)
     }
 
     fn inserter(&self) -> Option<Inserter> {
@@ -118,12 +111,55 @@ impl LevelArrays for Hashed {
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         let (pos, crd) = (level.numbers(0), level.numbers(1));
-        let table = pos.get(parent as usize)..pos.get(parent as usize + 1);
-        let stored = table.map(|position| (crd.get(position as usize), position));
-        let mut stored: Vec<(u64, u64)> = stored.filter(|(coordinate, _)| *coordinate != crd.width().max()).collect();
+        let (first, end) = (pos.get(parent as usize), pos.get(parent as usize + 1));
+        let (none, count) = (crd.width().max(), self.count(level, parent) as usize);
+        // Most tables are small, and there are many.
+        let (mut few, mut many) = ([(0, 0); FEW], Vec::new());
+        let stored = match few.get_mut(..count) {
+            Some(stored) => stored,
+            None => {
+                many.resize(count, (0, 0));
+                many.as_mut_slice()
+            }
+        };
+        with_indices!(crd, crd => {
+            let table = crd[first as usize..end as usize].iter().map(|there| there.get()).zip(first..);
+            stored.iter_mut().zip(table.filter(|(there, _)| *there != none)).for_each(|(slot, there)| *slot = there);
+        });
         stored.sort_unstable();
-        stored.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
+        stored.iter().for_each(|(coordinate, position)| each(*coordinate, *position));
     }
+}
+
+/// So many coordinates are sorted without memory being asked for.
+const FEW: usize = 64;
+
+/// The tables of segments, which begin at these edges, and beside each coordinate its position.
+fn tables<C: Number + Element, P: Number + Element>(
+    segments: &Segments,
+    edges: &[u64],
+) -> Result<(Buffer, Buffer), StorageError> {
+    let total = usize::try_from(edges[segments.parents()]);
+    let total = total.map_err(|_| StorageError::overflow("the number of positions"))?;
+    let (mut crd, mut places) = (Array::of(total, |_| C::of(u64::MAX))?, Array::of(total, |_| P::of(NOWHERE))?);
+    let (shares, lengths) = parallel::shares(edges);
+    let parts = parallel::split(&mut crd, &lengths).into_iter().zip(parallel::split(&mut places, &lengths));
+    parallel::each(shares.into_iter().zip(parts), |_, (share, (crd, places))| {
+        let begin = edges[share.start];
+        for parent in share {
+            let table = (edges[parent] - begin) as usize..(edges[parent + 1] - begin) as usize;
+            let (crd, places) = (&mut crd[table.clone()], &mut places[table]);
+            let last = crd.len().wrapping_sub(1);
+            segments.range(parent).zip(segments.under(parent)).for_each(|(position, coordinate)| {
+                let mut at = slot(coordinate, crd.len() as u64) as usize;
+                while places[at] != P::of(NOWHERE) {
+                    at = (at + 1) & last;
+                }
+                (crd[at], places[at]) = (C::of(coordinate), P::of(position));
+            });
+        }
+    });
+    Ok((Buffer::from_array(crd), Buffer::from_array(places)))
 }
 
 /// A number in a table that is filled.
@@ -132,27 +168,16 @@ trait Stored: Element + Number {
     const FREE: Self;
     /// Its width.
     const WIDTH: IndexWidth;
-
-    /// A coordinate, which is below that.
-    fn of(coordinate: u64) -> Self;
 }
 
 impl Stored for u32 {
     const FREE: u32 = u32::MAX;
     const WIDTH: IndexWidth = IndexWidth::W32;
-
-    fn of(coordinate: u64) -> u32 {
-        coordinate as u32
-    }
 }
 
 impl Stored for u64 {
     const FREE: u64 = u64::MAX;
     const WIDTH: IndexWidth = IndexWidth::W64;
-
-    fn of(coordinate: u64) -> u64 {
-        coordinate
-    }
 }
 
 /// Tables of all parent positions, one behind the other, with the values of their places.

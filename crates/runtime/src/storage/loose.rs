@@ -9,15 +9,17 @@
 //! [ . 7 . ]                 values 5 6 . | . | 7 .
 //! ```
 
+use std::iter::repeat_n;
+
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_ascending, check_edges, check_length,
-    checked_indices, last, numbers,
+    LevelArrays, LevelStorage, NOWHERE, Piece, Place, Places, STORAGE, Segments, Spread, check_ascending, check_edges,
+    check_length, checked_indices, chunked, last, numbers,
 };
-use crate::array::Array;
 use crate::error::StorageError;
+use crate::keys::{index_array, index_parts};
 use crate::parallel;
 
 #[distributed_slice(LEVELS)]
@@ -69,24 +71,27 @@ impl LevelArrays for Loose {
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let parents = segments.parents();
-        let (mut edges, mut ends) = (Array::<u64>::zeroed(parents + 1)?, Array::<u64>::zeroed(parents)?);
-        for parent in 0..parents {
-            let range = segments.range(parent);
-            let used = range.end - range.start;
-            ends[parent] = edges[parent] + used;
-            edges[parent + 1] = ends[parent] + used / 4 + 1;
-        }
-        let total = edges[parents] as usize;
-        let (mut crd, mut places) = (Array::<u64>::zeroed(total)?, Array::zeroed(total)?);
-        places.fill(NOWHERE);
-        for parent in 0..parents {
-            for ((coordinate, position), at) in segments.under(parent).zip(edges[parent] as usize..) {
-                (crd[at], places[at]) = (coordinate, position);
-            }
-        }
-        let (positions, coordinates) = (place.positions(), place.coordinates());
-        let arrays = vec![numbers(&edges, positions)?, numbers(&ends, positions)?, numbers(&crd, coordinates)?];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        let length = |used: u64| used + used / 4 + 1;
+        let edges = parallel::edges(parents, |parent| length(segments.count(parent)))?;
+        let end = |parent: usize| edges[parent] + segments.count(parent);
+        let total = usize::try_from(edges[parents]).map_err(|_| StorageError::overflow("the number of positions"))?;
+        let (chunks, lengths) = chunked(total);
+        let pieces = |chunk: usize| segments.pieces_at(|parent| edges[parent], chunks[chunk].clone());
+        let crd = index_parts(&lengths, place.coordinates(), |chunk| {
+            let with_unused = |piece: Piece| segments.coordinates(piece.positions).chain(repeat_n(0, piece.unused));
+            pieces(chunk).flat_map(with_unused)
+        })?;
+        let places = index_parts(&lengths, segments.width(), |chunk| {
+            pieces(chunk).flat_map(|piece| piece.positions.chain(repeat_n(NOWHERE, piece.unused)))
+        })?;
+        let positions = place.positions();
+        let arrays = vec![numbers(&edges, positions)?, index_array(parents, positions, end)?, crd];
+        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        Ok(Spread { level, places: Places::Listed(places) })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        level.numbers(1).get(parent as usize) - level.numbers(0).get(parent as usize)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

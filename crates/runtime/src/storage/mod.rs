@@ -37,7 +37,8 @@ use crate::parallel;
 pub use bounds::{Bounds, Offsets};
 
 pub use crate::insert::{Inserted, Inserter, Unsorted};
-pub use crate::spread::{NOWHERE, Segments, Spread, numbers};
+pub use crate::segments::{NOWHERE, Piece, Places, Segments, chunked};
+pub use crate::spread::{Spread, numbers};
 
 /// Where a level stands, for packing, checking and messages.
 #[derive(Clone, Copy, Debug)]
@@ -124,16 +125,13 @@ pub trait LevelArrays: Sync {
         None
     }
 
+    /// How many coordinates are stored under a parent position: a query that is answered before [`LevelArrays::visit`] is called
+    /// with as many. The arrays have been checked.
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64;
+
     /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
     /// coordinates. The arrays have been checked.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
-
-    /// How many coordinates are stored under a parent position.
-    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
-        let mut count = 0;
-        self.visit(level, parent, &mut |_, _| count += 1);
-        count
-    }
 }
 
 /// How a level is assembled from coordinates that come one by one: what has to be asked of all that come under a parent position
@@ -374,6 +372,11 @@ impl LevelStorage {
 /// The last number of a position array; 0 if there is none.
 pub fn last(pos: Indices) -> u64 {
     pos.len().checked_sub(1).map_or(0, |last| pos.get(last))
+}
+
+/// The length of a segment of a position array.
+pub fn length(pos: Indices, segment: u64) -> u64 {
+    pos.get(segment as usize + 1) - pos.get(segment as usize)
 }
 
 /// The numbers of array number `part` of a level, of the width the format gives it.

@@ -74,6 +74,11 @@ impl LevelArrays for Optional {
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![crd]), places })
     }
 
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        let crd = level.numbers(0);
+        u64::from(crd.get(parent as usize) != crd.width().max())
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         let crd = level.numbers(0);
         let coordinate = crd.get(parent as usize);

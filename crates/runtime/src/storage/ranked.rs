@@ -64,6 +64,10 @@ impl LevelArrays for Ranked {
         })
     }
 
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        Slots.count(level, parent)
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         Slots.visit(level, parent, each);
     }

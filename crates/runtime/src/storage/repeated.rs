@@ -18,11 +18,11 @@ use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, P
 use linkme::distributed_slice;
 
 use super::{
-    LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_length, checked_indices, last,
-    numbers,
+    LevelArrays, LevelStorage, Place, Places, STORAGE, Segments, Spread, check_edges, check_length, checked_indices,
+    last,
 };
-use crate::array::Array;
 use crate::error::StorageError;
+use crate::keys::index_array;
 use crate::parallel;
 
 #[distributed_slice(LEVELS)]
@@ -81,38 +81,13 @@ impl LevelArrays for Repeated {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let begins = |before: Option<(u64, u64)>, (coordinate, position): (u64, u64)| {
-            before.is_none_or(|(own, other)| own + 1 != coordinate || !segments.same(other, position))
-        };
-        let mut edges = Array::<u64>::zeroed(segments.parents() + 1)?;
-        parallel::fill(&mut edges[1..], |parent| {
-            let mut before = None;
-            let first = |entry| begins(before.replace(entry), entry);
-            segments.under(parent).map(first).filter(|first| *first).count() as u64
-        });
-        for parent in 0..segments.parents() {
-            edges[parent + 1] += edges[parent];
-        }
-        let runs = edges[segments.parents()] as usize;
-        let (mut crd, mut end) = (Array::<u64>::zeroed(runs)?, Array::<u64>::zeroed(runs)?);
-        let mut places = Array::zeroed(runs)?;
-        let mut run = 0;
-        for parent in 0..segments.parents() {
-            let mut before = None;
-            for (coordinate, position) in segments.under(parent) {
-                if begins(before.replace((coordinate, position)), (coordinate, position)) {
-                    (crd[run], places[run]) = (coordinate, position);
-                    run += 1;
-                }
-                end[run - 1] = coordinate;
-            }
-        }
-        let arrays = vec![
-            numbers(&edges, place.positions())?,
-            numbers(&crd, place.coordinates())?,
-            numbers(&end, place.coordinates())?,
-        ];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        let runs = segments.runs(place, |before, position| segments.same(before, position))?;
+        let (first, start) = runs.numbers();
+        let end = |run: usize| first.get(run) + (start.get(run + 1) - start.get(run)) - 1;
+        let end = index_array(first.len(), place.coordinates(), end)?;
+        let places = index_array(first.len(), segments.width(), |run| segments.position(start.get(run)))?;
+        let level = LevelStorage::new(self.kind(), place.size(), vec![runs.edges, runs.first, end]);
+        Ok(Spread { level, places: Places::Listed(places) })
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

@@ -15,10 +15,10 @@
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
 
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, numbers};
-use crate::array::Array;
+use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last};
 use crate::error::StorageError;
 use crate::parallel;
+use crate::segments;
 
 #[distributed_slice(LEVELS)]
 static RUNS: LevelInfo = LevelInfo {
@@ -87,28 +87,15 @@ impl LevelArrays for Runs {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let (pos, crd, places) = segments.copied(place)?;
-        let (compressed, parents) = (LevelStorage::compressed(pos, crd), segments.parents());
-        let (pos, all) = (compressed.numbers(0), compressed.numbers(1));
-        let begins = |parent: usize, k: u64| k == pos.get(parent) || all.get(k as usize) != all.get(k as usize - 1) + 1;
-        let mut edges = Array::<u64>::zeroed(parents + 1)?;
-        for parent in 0..parents {
-            let count = (pos.get(parent)..pos.get(parent + 1)).filter(|&k| begins(parent, k)).count();
-            edges[parent + 1] = edges[parent] + count as u64;
-        }
-        let runs = edges[parents] as usize;
-        let (mut first, mut start) = (Array::<u64>::zeroed(runs)?, Array::<u64>::zeroed(runs + 1)?);
-        let mut run = 0;
-        for parent in 0..parents {
-            for k in (pos.get(parent)..pos.get(parent + 1)).filter(|&k| begins(parent, k)) {
-                (first[run], start[run]) = (all.get(k as usize), k);
-                run += 1;
-            }
-        }
-        start[runs] = places.len() as u64;
-        let (positions, coordinates) = (place.positions(), place.coordinates());
-        let arrays = vec![numbers(&edges, positions)?, numbers(&first, coordinates)?, numbers(&start, positions)?];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        let segments::Runs { edges, first, start } = segments.runs(place, |_, _| true)?;
+        let level = LevelStorage::new(self.kind(), place.size(), vec![edges, first, start]);
+        Ok(Spread { level, places: segments.places()? })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        let (edges, start) = (level.numbers(0), level.numbers(2));
+        let edge = |parent: u64| start.get(edges.get(parent as usize) as usize);
+        edge(parent + 1) - edge(parent)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

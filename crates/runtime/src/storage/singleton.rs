@@ -56,6 +56,10 @@ impl LevelArrays for Singleton {
         Ok(Spread { level: LevelStorage::singleton(crd), places })
     }
 
+    fn count(&self, _level: &LevelStorage, _parent: u64) -> u64 {
+        1
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         each(level.numbers(0).get(parent as usize), parent);
     }

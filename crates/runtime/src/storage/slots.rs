@@ -13,11 +13,11 @@ use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properti
 use linkme::distributed_slice;
 
 use super::{
-    Assembly, LevelArrays, LevelStorage, NOWHERE, Place, STORAGE, Segments, Spread, check_edges, check_extents, last,
+    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_extents, last, length,
     numbers,
 };
-use crate::array::Array;
 use crate::error::StorageError;
+use crate::parallel;
 
 #[distributed_slice(LEVELS)]
 static SLOTS: LevelInfo = LevelInfo {
@@ -60,21 +60,15 @@ impl LevelArrays for Slots {
     }
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let mut edges = Array::<u64>::zeroed(segments.parents() + 1)?;
-        for parent in 0..segments.parents() {
-            let count = segments.under(parent).last().map_or(0, |(coordinate, _)| coordinate + 1);
-            edges[parent + 1] = edges[parent].checked_add(count).ok_or_else(|| StorageError::overflow("slots"))?;
-        }
-        let total = usize::try_from(edges[segments.parents()]).map_err(|_| StorageError::overflow("slots"))?;
-        let mut places = Array::zeroed(total)?;
-        places.fill(NOWHERE);
-        for parent in 0..segments.parents() {
-            for (coordinate, position) in segments.under(parent) {
-                places[(edges[parent] + coordinate) as usize] = position;
-            }
-        }
+        let length = |parent: usize| segments.bounds(parent).map_or(0, |(_, last)| last + 1);
+        let edges = parallel::edges(segments.parents(), length)?;
+        let places = segments.between(&edges, |_| 0)?;
         let pos = numbers(&edges, place.positions())?;
         Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![pos]), places })
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        length(level.numbers(0), parent)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

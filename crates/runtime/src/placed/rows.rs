@@ -1,0 +1,134 @@
+//! The way back from slots: a matrix whose rows are stored in slots, with a coordinate in each or none, by rows.
+//!
+//! Where the slots of a row are follows from its number, so that entries are counted and then taken row after row, by threads that
+//! share the rows. Slots may have been filled in any order: rows that do not ascend are sorted.
+//!
+//! ```text
+//! sell(2) of 3 rows    pos 0 2 3   slots (0 and 1 of rows 0 1), (0 of row 2 and of none)   crd 1 0, 2 -, 0 -
+//! row 0: places 0 2    row 1: places 1 3    row 2: place 4         counts 2 1 1     csr: pos 0 2 3 4   crd 1 2 0 0
+//! ```
+//!
+//! On exit nothing but the result has been made, and a number for each row where rows are stored by ranks.
+
+use lacunar_formats::{Format, IndexWidth};
+
+use super::Plan;
+use crate::array::{Array, Plain};
+use crate::buffer::{Buffer, Indices, Number, with_indices};
+use crate::dispatch::with_word;
+use crate::error::StorageError;
+use crate::forms::{Form, Weight};
+use crate::keys::{index_array, of_width};
+use crate::pack::{positions, strides, widen};
+use crate::parallel;
+use crate::sort::{self, Key};
+use crate::storage::{Assembly, LevelStorage};
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+/// Where the slots of rows are.
+struct Slots<'a> {
+    /// Where the slots of each bin begin.
+    edges: Indices<'a>,
+    /// How many rows make a bin; 0 if there is one bin.
+    rows_of_bin: u64,
+    /// How many places a slot has.
+    block: u64,
+    /// The place of a rank in them.
+    start: u64,
+    weight: Weight<u64>,
+    /// The rank of each row, where it is not its number.
+    ranks: Option<&'a [u64]>,
+}
+
+impl Slots<'_> {
+    /// The places of a row's slots.
+    #[inline(always)]
+    fn of_row(&self, row: usize) -> impl Iterator<Item = usize> {
+        let rank = self.ranks.map_or(row as u64, |ranks| ranks[row]);
+        let bin = rank.checked_div(self.rows_of_bin).unwrap_or(0) as usize;
+        let (block, inside) = (self.block, self.start.wrapping_add(self.weight.of(rank)));
+        (self.edges.get(bin)..self.edges.get(bin + 1)).map(move |slot| (slot * block + inside) as usize)
+    }
+}
+
+/// A matrix by rows, if it is stored in slots that have a coordinate each or none; `ranks` are those of its rows, where it is
+/// stored by them. `None` of all others.
+///
+/// # Errors
+/// Memory is refused.
+pub fn rows(tensor: &Tensor, ranks: Option<&[u64]>) -> Result<Option<Tensor>, StorageError> {
+    let Some(format) = tensor.format().of_ranks().ok().filter(|_| tensor.order() == 2) else { return Ok(None) };
+    let Some(plan) = Plan::new(tensor, &format).filter(Plan::counts_slots) else { return Ok(None) };
+    let (Some(counted), Some(first)) = (plan.counted, plan.first) else { return Ok(None) };
+    let last = plan.terms.len() - 1;
+    if plan.assemblies[last] != (Assembly::Single { absent: true }) {
+        return Ok(None);
+    }
+    let target = plan.stage(tensor)?;
+    let inner = plan.inner_sizes()?;
+    let mut place = Form::<u64>::zero(tensor.order());
+    for (level, stride) in (counted + 1..last).zip(strides(&inner)?) {
+        place.add_term(plan.terms[level], stride, (&target, tensor.dims()));
+    }
+    let slots = Slots {
+        edges: tensor.levels()[counted].numbers(0),
+        rows_of_bin: plan.block,
+        block: positions(1, &inner)?,
+        start: place.start(),
+        weight: place.weight(0),
+        ranks,
+    };
+    let rows = usize::try_from(tensor.dims()[first]).map_err(|_| StorageError::overflow("the size of a dimension"))?;
+    let crd = tensor.levels()[last].numbers(0);
+    let is_wide = crd.width() == IndexWidth::W64;
+    let rows = with_indices!(crd, crd => match is_wide {
+        true => by_rows::<_, u64>(tensor, &slots, crd, (rows, target))?,
+        false => by_rows::<_, u32>(tensor, &slots, crd, (rows, target))?,
+    });
+    Ok(Some(rows))
+}
+
+/// The matrix by rows, of coordinates in slots; they fit `K`.
+fn by_rows<C: Number, K: Key + Number + Element>(
+    tensor: &Tensor,
+    slots: &Slots,
+    crd: &[C],
+    (rows, format): (usize, Format),
+) -> Result<Tensor, StorageError> {
+    let none = C::of(u64::MAX);
+    let entries = |row: usize| slots.of_row(row).filter(|place| crd[*place] != none);
+    let edges = parallel::edges(rows, |row| entries(row).count() as u64)?;
+    let (shares, lengths) = parallel::shares(&edges);
+    let mut keys = Array::<K>::in_parts(&lengths, |share, room| {
+        shares[share].clone().flat_map(entries).for_each(|place| room.put(K::of(crd[place].get())));
+    })?;
+    let dtype = tensor.dtype();
+    let size = tensor.dims()[format.mode_order()[1]];
+    let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
+    let values = with_word!(dtype, V => {
+        let from = tensor.values().as_words::<V>();
+        let mut values = Array::<V>::in_parts(&lengths, |share, room| {
+            shares[share].clone().flat_map(entries).for_each(|place| room.put(from[place]));
+        })?;
+        sort_rows(&mut keys, &mut values, &edges, bits)?;
+        Buffer::from_words(values, dtype)
+    });
+    let dims = tensor.dims().to_vec();
+    let format = widen(&format, &dims, values.len() as u64);
+    let pos = index_array(edges.len(), format.positions(1), |row| edges[row])?;
+    let crd = of_width(Buffer::from_array(keys), format.coordinates(1))?;
+    let levels = vec![LevelStorage::dense(rows as u64), LevelStorage::compressed(pos, crd)];
+    Ok(Tensor::assemble(dims, format, levels, values))
+}
+
+/// Sorts rows that do not ascend.
+fn sort_rows<K: Key, V: Plain>(keys: &mut [K], values: &mut [V], edges: &[u64], bits: u32) -> Result<(), StorageError> {
+    let ascends = |row: usize| keys[edges[row] as usize..edges[row + 1] as usize].is_sorted();
+    if parallel::first(edges.len() - 1, |row| (!ascends(row)).then_some(())).is_some() {
+        // There are at most as many entries as 32 bits can count, or there is no plan.
+        let offsets = Array::<u32>::of(edges.len(), |row| edges[row] as u32)?;
+        sort::sort_bins(keys, values, &offsets, bits)?;
+    }
+    Ok(())
+}
