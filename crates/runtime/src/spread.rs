@@ -85,7 +85,8 @@ impl Segments<'_> {
         (0..self.parents()).map(|parent| self.range(parent)).map(|range| (range.end - range.start) as usize).sum()
     }
 
-    /// The coordinates as a compressed level has them, one segment behind the other.
+    /// The edges and the coordinates as a compressed level has them, one segment behind the other, and the places. For kinds that
+    /// keep coordinates: those of others have no width that fits.
     ///
     /// # Errors
     /// Memory is refused.
