@@ -132,8 +132,22 @@ impl Entries {
     }
 }
 
-/// The entries that a format can hold: below a parent of a level that has room for one coordinate, those of the first.
+/// The same places; most have the value of the one before, so that there are runs of one value.
+pub fn repeating(mut entries: Entries) -> Entries {
+    let mut before = None;
+    for (place, value) in entries.values.values_mut().enumerate() {
+        match before {
+            Some(before) if place % 7 != 3 && place % 5 != 4 => *value = before,
+            _ => before = Some(*value),
+        }
+    }
+    entries
+}
+
+/// The entries that a format can hold: below a parent of a level that has room for one coordinate, those of the first. For
+/// formats in which equal values share a position, most values are those of their neighbors.
 pub fn fitting(entries: Entries, format: &Format) -> Entries {
+    let entries = if format.shares_positions() { repeating(entries) } else { entries };
     let (levels, modes) = (format.levels(), format.mode_order());
     let single = |level: usize| levels[level].properties().single && (level == 0 || levels[level - 1].unique);
     let singles: Vec<usize> = (0..format.order()).filter(|&level| single(level)).collect();

@@ -13,6 +13,7 @@ use lacunar_runtime::coo::Coo;
 use lacunar_runtime::io::{self, Data, IndexBase, ReadOptions};
 use lacunar_runtime::{Buffer, Tensor};
 use lacunar_testing::data;
+use lacunar_testing::entries::repeating;
 use lacunar_testing::pairs::conversions::{Pairs, convert};
 use lacunar_testing::pairs::table::Table;
 use lacunar_testing::pairs::{all_wanted, keep, of_order};
@@ -106,7 +107,8 @@ fn generated(tables: &Tables) -> Vec<Trial> {
             let (tables, dtype) = (tables.clone(), types[(3 * k + d) % types.len()]);
             trials.push(Trial::test(format!("generated/{dims:?}-{density}-{dtype}"), move || {
                 let seed = data::seed(&["conversions", &k.to_string(), &d.to_string()]);
-                let coo = data::entries(seed, dims, dtype, density, true).to_coo();
+                let entries = data::entries(seed, dims, dtype, density, true);
+                let coo = if d % 2 == 1 { repeating(entries) } else { entries }.to_coo();
                 let formats = of_order(dims.len());
                 convert(&coo, &formats, Pairs::All, MANY, table(&tables, dims.len())?).map_err(Failed::from)
             }));

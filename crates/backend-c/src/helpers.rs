@@ -23,7 +23,7 @@ use text::{
     ABS, ALLOCATE, ATOMIC, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW, JOIN_PARTS,
     JOIN_SHIFTED, LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS,
     POW, POW_NEGATIVE, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE,
-    SORT_MARKED, SORT_ORDER, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, VERSIONS, WRAPPING,
+    SORT_MARKED, SORT_ORDER, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, UNPACK, VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -77,6 +77,8 @@ pub enum Helper {
     Narrow(DType),
     /// The first element not below a key.
     LowerBound(DType),
+    /// The ones of a word, as a list.
+    Unpack,
     /// The description of an array's memory.
     Memory,
     /// Memory given back.
@@ -133,6 +135,7 @@ impl Helper {
             Helper::Widen(ty) => format!("lac_from_{ty}"),
             Helper::Narrow(ty) => format!("lac_to_{ty}"),
             Helper::LowerBound(ty) => format!("lac_lower_bound_{ty}"),
+            Helper::Unpack => "lac_unpack".to_string(),
             Helper::Memory => "lac_memory".to_string(),
             Helper::Release => "lac_release".to_string(),
             Helper::Allocate => "lac_allocate".to_string(),
@@ -161,6 +164,7 @@ impl Helper {
             Helper::ReleaseParts => vec![Helper::Part, Helper::Release],
             Helper::PlaceParts => vec![Helper::Part],
             Helper::JoinParts | Helper::JoinShifted(_) => vec![Helper::Omp, Helper::Part, Helper::Release],
+            Helper::Unpack => vec![Helper::TrailingZeros(DType::U64)],
             Helper::Pow(ty) if wraps_by_function(ty) => vec![Helper::Mul(ty)],
             Helper::Abs(ty) => vec![Helper::Neg(ty)],
             Helper::Div(ty) if ty.kind() == Kind::Signed => vec![Helper::Neg(ty)],
@@ -207,6 +211,7 @@ impl Helper {
             Helper::Narrow(DType::BF16) => TO_BF16.to_string(),
             Helper::Narrow(_) => TO_F16.to_string(),
             Helper::LowerBound(ty) => typed(LOWER_BOUND, ty),
+            Helper::Unpack => UNPACK.to_string(),
             Helper::Memory => MEMORY.to_string(),
             Helper::Release => RELEASE.to_string(),
             Helper::Allocate => ALLOCATE.to_string(),

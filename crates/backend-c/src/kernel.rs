@@ -406,6 +406,16 @@ impl KernelPrinter<'_> {
                     self.define(var, &format!("{search}({}, {})", names[0], scalars.join(", ")));
                 }
             }
+            (Callee::Unpack, [_]) => {
+                let unpack = self.helpers.name(Helper::Unpack);
+                if let ([at, rest @ ..], [list]) = (scalars.as_slice(), names.as_slice()) {
+                    let call = format!("{unpack}(&{list}[{at}], {})", rest.join(", "));
+                    match result {
+                        Some(var) => self.define(var, &call),
+                        None => self.line(format_args!("{call};")),
+                    }
+                }
+            }
             (Callee::SortMarked, [_, _]) => {
                 self.uses_runtime = true;
                 let sort = self.helpers.name(Helper::SortMarked);

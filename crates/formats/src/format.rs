@@ -315,6 +315,11 @@ impl Format {
         self.order() > 0 && !self.is_padded()
     }
 
+    /// Whether which places share a position depends on their values.
+    pub fn shares_positions(&self) -> bool {
+        self.levels.iter().any(|level| level.properties().shared)
+    }
+
     /// The same with a compressed level in the place of each that is not plain. Coordinates that are stored by their ranks are
     /// ranks then.
     pub fn plain(&self) -> Format {

@@ -124,6 +124,8 @@ pub struct Properties {
     pub padded: bool,
     /// There is at most one coordinate under each parent.
     pub single: bool,
+    /// Neighboring coordinates under one parent may share a position.
+    pub shared: bool,
 }
 
 /// Which access and assembly functions a level offers (Chou et al. 2018, Table 2).
@@ -180,6 +182,7 @@ static DENSE: LevelInfo = LevelInfo {
         compact: true,
         padded: true,
         single: false,
+        shared: false,
     },
     capabilities: Capabilities {
         iterate_coordinates: true,
@@ -205,6 +208,7 @@ static COMPRESSED: LevelInfo = LevelInfo {
         compact: true,
         padded: false,
         single: false,
+        shared: false,
     },
     capabilities: Capabilities {
         iterate_coordinates: false,
@@ -230,6 +234,7 @@ static SINGLETON: LevelInfo = LevelInfo {
         compact: true,
         padded: false,
         single: true,
+        shared: false,
     },
     capabilities: Capabilities {
         iterate_coordinates: false,

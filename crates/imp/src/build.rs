@@ -448,6 +448,12 @@ impl Builder {
         self.call_value("bound", Callee::LowerBound, args)
     }
 
+    /// The places of the ones of a word, behind `base`, in a list from `at` on; gives their number.
+    pub fn unpack(&mut self, list: ArrayId, at: ExprId, word: ExprId, base: ExprId) -> ExprId {
+        let args = vec![Arg::Array(list), Arg::Scalar(at), Arg::Scalar(word), Arg::Scalar(base)];
+        self.call_value("ones", Callee::Unpack, args)
+    }
+
     /// Ends the kernel with a status.
     pub fn fail(&mut self, status: Status) {
         self.push(Stmt::Fail(status));

@@ -513,4 +513,8 @@ pub enum Callee {
     /// `key_0` most significant), adds up the values of equal keys, and gives the number of entries left; the elements
     /// behind these, up to `n`, are undefined. The arrays differ. Fails with `OutOfMemory`.
     SortCombine,
+    /// `unpack(list, at, word, base) -> I64`: writes `base + k` for each 1 of `word` (`U64`), at bit `k`, to `list` (`U16`)
+    /// from `at` on, ascending, and gives their number. The elements behind them, up to `at + 64`, which the list has room
+    /// for, are undefined afterwards. `0 <= base <= 65472`.
+    Unpack,
 }

@@ -258,7 +258,7 @@ impl CompareOp {
 
 impl Callee {
     /// Every function of the runtime.
-    pub const ALL: [Callee; 3] = [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine];
+    pub const ALL: [Callee; 4] = [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine, Callee::Unpack];
 
     /// Its name in the text form.
     pub const fn name(self) -> &'static str {
@@ -266,6 +266,7 @@ impl Callee {
             Callee::LowerBound => "lower_bound",
             Callee::SortMarked => "sort_marked",
             Callee::SortCombine => "sort_combine",
+            Callee::Unpack => "unpack",
         }
     }
 
@@ -276,7 +277,7 @@ impl Callee {
 
     /// Whether it gives an `I64`.
     pub const fn has_result(self) -> bool {
-        matches!(self, Callee::LowerBound | Callee::SortCombine)
+        matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack)
     }
 }
 

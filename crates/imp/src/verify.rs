@@ -455,6 +455,10 @@ impl Verifier<'_> {
                 let summed = elem(values).is_some_and(|ty| BinaryOp::Add.accepts(ty));
                 index(n) && written(values) && summed && keys_fit
             }
+            (Callee::Unpack, &[list, at, word, base]) => {
+                let bits = matches!(word, Arg::Scalar(word) if self.function.type_of(word) == DType::U64);
+                elem(list) == Some(DType::U16) && written(list) && index(at) && bits && index(base)
+            }
             _ => false,
         };
         self.require(stmt, Rule::CallSignature, fits)

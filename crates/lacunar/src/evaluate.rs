@@ -145,7 +145,9 @@ fn run_step(
     let result = result?.with_fill(program.tensors[plan.result].fill())?;
     let result = if first_pass { result } else { finished(program, step, &sizes, result)? };
     times.convert += start.elapsed();
-    if pattern.is_some_and(|pattern| pattern.levels() != result.levels()) {
+    if let Some(pattern) = pattern
+        && !is_pattern_of(&pattern, &result)?
+    {
         return Err(wrong_pattern());
     }
     slots[plan.result.index()] = Slot::Owned(result);
@@ -168,6 +170,17 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     let dims = || plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
     // A pattern that was given has the user's dimensions.
     Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
+}
+
+/// Whether two tensors of one format store the same places.
+fn is_pattern_of(pattern: &Tensor, result: &Tensor) -> Result<bool, Error> {
+    let format = result.format();
+    if !format.shares_positions() {
+        return Ok(pattern.levels() == result.levels());
+    }
+    // Which of them share a position depends on the values.
+    let plain = format.plain();
+    Ok(pattern.convert(&plain)?.levels() == result.convert(&plain)?.levels())
 }
 
 /// Checks that the index arrays that a kernel was compiled to write hold the coordinates of its result.

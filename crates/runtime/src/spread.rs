@@ -41,6 +41,8 @@ pub struct Segments<'a> {
     level: &'a LevelStorage,
     /// For each parent position that of the plain tensor, or [`NOWHERE`].
     parents: &'a [u64],
+    /// The values at the level's positions, if it is the innermost.
+    values: Option<&'a Buffer>,
 }
 
 /// A level, and for each of its positions that of the plain level it stands for, or [`NOWHERE`].
@@ -77,6 +79,15 @@ impl Segments<'_> {
         range.map(move |position| match crd {
             Some(crd) => (crd.get(position as usize), position),
             None => (position - first, position),
+        })
+    }
+
+    /// Whether the values at two positions of the plain level are known to have the same bits.
+    pub fn same(&self, a: u64, b: u64) -> bool {
+        let Some(values) = self.values else { return false };
+        with_word!(values.dtype(), V => {
+            let words = values.as_words::<V>();
+            words.get(a as usize) == words.get(b as usize)
         })
     }
 
@@ -180,7 +191,8 @@ impl Tensor {
         let mut levels = Vec::with_capacity(plain.len());
         let mut places = Array::zeroed(1)?;
         for (level, storage) in plain.iter().enumerate() {
-            let segments = Segments { level: storage, parents: &places };
+            let values = (level + 1 == plain.len()).then_some(&values);
+            let segments = Segments { level: storage, parents: &places, values };
             let spread = LevelStorage::spread(&segments, Place { format: &format, dims: &dims, level })?;
             levels.push(spread.level);
             places = spread.places;
@@ -230,13 +242,9 @@ struct Stored {
 fn stored(level: &LevelStorage, parents: &[u64]) -> Result<Stored, StorageError> {
     let operations = level.operations()?;
     let mut edges = Array::<u64>::zeroed(parents.len() + 1)?;
-    parallel::fill(&mut edges[1..], |parent| {
-        let mut count = 0;
-        operations.visit(level, parents[parent], &mut |_, _| count += 1);
-        count
-    });
+    parallel::fill(&mut edges[1..], |parent| operations.count(level, parents[parent]));
     for parent in 0..parents.len() {
-        edges[parent + 1] += edges[parent];
+        edges[parent + 1] = edges[parent + 1].saturating_add(edges[parent]);
     }
     let total = usize::try_from(edges[parents.len()]).map_err(|_| AllocError { bytes: u64::MAX })?;
     let (mut crd, mut positions) = (Array::<u64>::zeroed(total)?, Array::<u64>::zeroed(total)?);

@@ -71,9 +71,6 @@ fn missing(case: &TacoCase) -> Option<String> {
     if let Some(operator) = case.ops.iter().find(|op| CUSTOM.contains(&op.as_str())) {
         return Some(format!("operators defined by the user ({operator})"));
     }
-    if tensors().any(|tensor| tensor.format.contains('p')) {
-        return Some("levels of fixed size".to_string());
-    }
     if tensors().any(|tensor| tensor.coo.is_none()) {
         return Some("(the data are not in the file)".to_string());
     }

@@ -230,6 +230,19 @@ static inline int64_t {name}(const {T} *a, int64_t begin, int64_t end, int64_t k
 }
 ";
 
+pub(super) const UNPACK: &str = "\
+/* Writes base + k for each 1 of word, at bit k, to the list; how many these are. */
+static inline int64_t lac_unpack(uint16_t *list, uint64_t word, int64_t base)
+{
+    int64_t count = 0;
+    while (word != 0) {
+        list[count++] = (uint16_t)(base + (int64_t)lac_trailing_zeros_u64(word));
+        word &= word - 1;
+    }
+    return count;
+}
+";
+
 pub(super) const MEMORY: &str = "\
 /* The memory of an array: where it starts, how many elements there is room for, and whether it could be had. */
 struct lac_memory {

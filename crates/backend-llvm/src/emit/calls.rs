@@ -1,5 +1,5 @@
-//! Calls of the IR's runtime functions. `lower_bound` is small and hot and becomes code in line; the sorts go through the
-//! runtime table.
+//! Calls of the IR's runtime functions. `lower_bound` and `unpack` are small and hot and become code in line; the sorts go
+//! through the runtime table.
 
 use inkwell::values::IntValue;
 use inkwell::{AddressSpace, IntPredicate};
@@ -27,6 +27,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             (Callee::SortCombine, &[Arg::Scalar(n), Arg::Array(values), ref keys @ ..]) => {
                 Some(self.sort_combine(n, values, keys)?)
+            }
+            (Callee::Unpack, &[Arg::Array(list), Arg::Scalar(at), Arg::Scalar(word), Arg::Scalar(base)]) => {
+                Some(self.unpack(list, at, word, base)?)
             }
             _ => return Err(WRONG_ARGUMENTS),
         };

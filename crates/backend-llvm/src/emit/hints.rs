@@ -39,6 +39,8 @@ pub(super) struct Vectors {
     pub(super) bytes: usize,
     /// Whether there are loads, gathers and arithmetic under a mask.
     pub(super) masked: bool,
+    /// Whether bytes can be compressed by a mask.
+    pub(super) compresses_bytes: bool,
     /// Whether there are conversions between `f16` and `f32`.
     pub(super) halves: bool,
 }
@@ -59,6 +61,7 @@ impl Vectors {
                 16
             },
             masked,
+            compresses_bytes: masked && features.contains("+avx512vbmi2"),
             halves: features.contains("+f16c")
                 || ["x86-64-v3", "x86-64-v4"].contains(&cpu.as_str())
                 || cfg!(target_arch = "aarch64"),

@@ -5,7 +5,7 @@
 //! for k in 0 .. 32 { acc[k] = 0; }
 //! ```
 
-use lacunar_imp::{Arg, ArrayRole, Block, Expr, ExprId, Function, Stmt};
+use lacunar_imp::{Arg, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt};
 
 /// The most bytes of one array, and of all arrays of a function.
 const LARGEST: u64 = 4 << 10;
@@ -54,6 +54,7 @@ fn visit(function: &Function, block: &Block, sizes: &mut [Size]) {
             Stmt::Grow { array, .. } | Stmt::Deposit { array, .. } | Stmt::Collect { array, .. } => {
                 sizes[array.index()] = Size::Varies;
             }
+            Stmt::Call { callee: Callee::Unpack, .. } => {}
             Stmt::Call { args, .. } => {
                 for arg in args {
                     if let Arg::Array(array) = arg {

@@ -114,15 +114,26 @@ impl State {
     }
 }
 
-/// Positions that follow each other, of neighboring coordinates.
+/// Coordinates that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// The first position.
-    pub begin: ExprId,
-    /// The position behind the last.
+    /// The first of them.
+    pub first: ExprId,
+    /// The coordinate behind the last.
     pub end: ExprId,
-    /// The first coordinate.
-    pub coordinate: ExprId,
+    /// The position of the first.
+    pub position: ExprId,
+    /// Those of the others.
+    pub neighbors: Neighbors,
+}
+
+/// Where neighbors in a run are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbors {
+    /// At positions that follow each other.
+    Apart,
+    /// All at one position.
+    Shared,
 }
 
 /// Where something is appended.
@@ -147,6 +158,7 @@ pub struct Slot {
 /// | locate | `locate` |
 /// | are tested | `word` |
 /// | store runs | `runs`, `run` |
+/// | share positions | `seek_end` |
 /// | are appended to | `append_..`, `takes_words`, `part_length` |
 ///
 /// The arrays were checked when the tensor was made, and nothing is checked again: no code may read behind the end of one, as an
@@ -170,6 +182,12 @@ pub trait LevelCode: std::fmt::Debug {
     /// that are iterated in order. Where positions are not contiguous, it may be before that one, behind all smaller coordinates.
     fn seek(&self, _b: &mut Builder, _parent: ExprId, begin: ExprId, _end: ExprId, _coordinate: ExprId) -> ExprId {
         begin
+    }
+
+    /// The position behind all of `begin .. end` that have coordinates less than `coordinate`, where it is not that which
+    /// [`LevelCode::seek`] finds: positions may be shared.
+    fn seek_end(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
+        self.seek(b, parent, begin, end, coordinate)
     }
 
     /// The coordinate where an iterator stands, for levels that are iterated.

@@ -11,7 +11,7 @@ use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, Run, State, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Neighbors, Position, Run, State, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "runs", make };
@@ -134,11 +134,10 @@ impl LevelCode for Runs {
     fn run(&self, b: &mut Builder, number: ExprId) -> Option<Run> {
         let one = b.int(1);
         let next = b.add(number, one);
-        Some(Run {
-            begin: b.load_index("start", self.start, number),
-            end: b.load_index("stop", self.start, next),
-            coordinate: b.load_index("own", self.crd, number),
-        })
+        let (position, stop) = (b.load_index("start", self.start, number), b.load_index("stop", self.start, next));
+        let first = b.load_index("own", self.crd, number);
+        let length = b.sub(stop, position);
+        Some(Run { first, end: b.add(first, length), position, neighbors: Neighbors::Apart })
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

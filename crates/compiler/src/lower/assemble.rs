@@ -15,7 +15,7 @@
 //! coordinates without values. Paper: Chou et al. 2018, §5.3 (append).
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::Scalar;
+use lacunar_formats::{Properties, Scalar};
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, Status};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
@@ -182,7 +182,10 @@ impl Lowerer<'_> {
                 let deepest = vars.iter().map(at).collect::<Option<Vec<usize>>>()?.into_iter().max()?;
                 // More than the tensor has, if dense levels are among them.
                 let levels = self.kernel.tensors[access.tensor].format.levels();
-                let sparse = |level: usize| !levels[level].properties().full && levels[level].properties().compact;
+                let sparse = |level: usize| {
+                    let Properties { full, compact, shared, .. } = levels[level].properties();
+                    !full && compact && !shared
+                };
                 let stored = sparse(deepest) && (1..deepest).all(sparse);
                 stored.then(|| self.count_here(&key, deepest)).flatten()
             }

@@ -96,7 +96,7 @@ impl Lowerer<'_> {
     ) -> Result<(), Diagnostic> {
         let here = Point::union(loops);
         let cursors = self.cursors(lattice, here, scope)?;
-        let lengths = self.lengths(&cursors);
+        let lengths = self.lengths(lattice, &cursors);
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let none = self.word(u64::MAX);
         let mut operands = Vec::new();

@@ -5,7 +5,7 @@
 //! is a `for` over the dimension; anything else is a `while` merge ([`super::merge`]).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
+use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::schedule::Unit;
@@ -48,7 +48,7 @@ impl Lowerer<'_> {
             [only] if *only == Point::ALL => {
                 let (begin, end) = self.dense_bounds(var, scope)?;
                 self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
-                self.dense_loop(var, body, &lattice, scope, (begin, end))?;
+                self.tested_loop(var, body, &lattice, scope, (begin, end))?;
             }
             _ if self.stores_words(&lattice, &loops) => self.stored_words(var, body, &lattice, &loops, scope)?,
             [only] if only.0.count_ones() == 1 => self.single_loop(var, body, &lattice, *only, scope)?,
@@ -123,51 +123,6 @@ impl Lowerer<'_> {
         outcome
     }
 
-    /// A loop over the positions of one iterator, if these are runs of neighbors: from run to run, and over each.
-    ///
-    /// ```text
-    /// for r in run[i] .. run[i+1] { for p in start[r] .. start[r+1] { j = crd[r] + (p - start[r]); .. } }
-    /// ```
-    fn run_loop(
-        &mut self,
-        var: VarId,
-        body: &Stmt,
-        lattice: &Lattice,
-        k: usize,
-        scope: &Scope,
-    ) -> Result<bool, Diagnostic> {
-        let iterator = lattice.iterators[k].clone();
-        if scope.uncertain.contains_key(&iterator.access) {
-            return Ok(false);
-        }
-        let parent = self.position(&iterator.access, iterator.level.checked_sub(1), scope)?;
-        let Some(code) = self.tensors[iterator.access.tensor.index()].levels.get(iterator.level) else {
-            return Ok(false);
-        };
-        let Some((first, last)) = code.runs(&mut self.b, parent) else { return Ok(false) };
-        let (begin, end) = self.bounds(lattice, k, scope)?;
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
-        let (name, kind) = (self.position_name(lattice, k), self.loop_kind(var, scope));
-        let windowed = scope.windows.contains_key(&(iterator.access.clone(), iterator.level));
-        let confined = windowed || scope.confined.contains_key(&var);
-        let mut outcome = Ok(());
-        self.in_for("run", first, last, |this, number| {
-            let code = &this.tensors[iterator.access.tensor.index()].levels[iterator.level];
-            let Some(run) = code.run(&mut this.b, number) else { return };
-            let (mut from, mut to) = (run.begin, run.end);
-            if confined {
-                from = this.b.binary(BinaryOp::Max, from, begin);
-                to = this.b.binary(BinaryOp::Min, to, end);
-            }
-            this.in_for_kind(&name, from, to, kind, |this, position| {
-                let offset = this.b.sub(position, run.begin);
-                let coordinate = this.b.add(run.coordinate, offset);
-                outcome = this.at_stored(var, body, lattice, k, (position, coordinate), scope);
-            });
-        });
-        outcome.map(|()| true)
-    }
-
     /// What is done at one position of the only iterator of a loop.
     pub(super) fn at_position(
         &mut self,
@@ -187,7 +142,7 @@ impl Lowerer<'_> {
     }
 
     /// What is done at a position of the only iterator of a loop, which has this coordinate.
-    fn at_stored(
+    pub(super) fn at_stored(
         &mut self,
         var: VarId,
         body: &Stmt,

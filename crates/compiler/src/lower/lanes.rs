@@ -1,7 +1,8 @@
 //! Vector lanes over levels that are tested: whether an operand has the coordinate of a lane is a bit, and its position a
 //! number of bits, so that a lane needs no branch.
 //!
-//! Where no result is appended to, lanes run over all coordinates:
+//! Where no result is appended to, lanes run over all coordinates (of sums over a single operand that stores fewer than half of
+//! them, over a list of those: `unpacked.rs`):
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)            A: dense, bitmap

@@ -35,6 +35,8 @@ pub(super) struct Cursor {
     pub parent: ExprId,
     /// What the level kind keeps beside the position.
     pub state: Option<State>,
+    /// The coordinate at which to stop, where positions are shared by some before it and some from it on.
+    pub limit: Option<ExprId>,
 }
 
 impl Cursor {
@@ -56,7 +58,7 @@ impl Lowerer<'_> {
     ) -> Result<(), Diagnostic> {
         let merged = Point::union(loops);
         let cursors = self.cursors(lattice, merged, scope)?;
-        let lengths = self.lengths(&cursors);
+        let lengths = self.lengths(lattice, &cursors);
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let range = self.dense_bounds(var, scope)?;
         let counter = lattice.visits_all().then(|| self.b.declare(&self.var_name(var), range.0));
@@ -98,18 +100,54 @@ impl Lowerer<'_> {
             let iterator = &lattice.iterators[k];
             let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
             let state = code.start(&mut self.b, parent, position, end);
-            cursors.insert(k, Cursor { position, end, parent, state });
+            let confined = scope.confined.get(&self.level_var(&iterator.access, iterator.level)).copied();
+            let mut limit = None;
+            if let (true, Some((low, high)), Some(State { at, .. })) =
+                (self.shares_positions(lattice, k), confined, state)
+            {
+                let here = self.b.var(at);
+                let here = self.b.binary(BinaryOp::Max, here, low);
+                self.b.assign(at, here);
+                limit = Some(high);
+            }
+            cursors.insert(k, Cursor { position, end, parent, state, limit });
         }
         Ok(cursors)
     }
 
-    /// How many positions each cursor has before it.
-    pub(super) fn lengths(&mut self, cursors: &FxHashMap<usize, Cursor>) -> FxHashMap<usize, ExprId> {
+    /// How many coordinates each cursor has before it at most.
+    pub(super) fn lengths(
+        &mut self,
+        lattice: &Lattice,
+        cursors: &FxHashMap<usize, Cursor>,
+    ) -> FxHashMap<usize, ExprId> {
         let length = |(k, cursor): (&usize, &Cursor)| {
             let begin = self.b.var(cursor.position);
-            (*k, self.b.sub(cursor.end, begin))
+            let positions = self.b.sub(cursor.end, begin);
+            (*k, self.most_coordinates(lattice, *k, positions))
         };
         cursors.iter().map(length).collect()
+    }
+
+    /// Whether a cursor stands on a coordinate.
+    pub(super) fn is_valid(&mut self, cursor: Cursor) -> ExprId {
+        let at = self.b.var(cursor.position);
+        let valid = self.b.compare(CompareOp::Lt, at, cursor.end);
+        let (Some(limit), Some(State { at, .. })) = (cursor.limit, cursor.state) else { return valid };
+        let here = self.b.var(at);
+        let before = self.b.compare(CompareOp::Lt, here, limit);
+        self.b.and(valid, before)
+    }
+
+    /// Whether all of some cursors do.
+    fn all_valid(&mut self, members: &[usize], cursors: &FxHashMap<usize, Cursor>) -> Option<ExprId> {
+        members.iter().map(|k| cursors[k]).fold(None, |all, cursor| {
+            let valid = self.is_valid(cursor);
+            Some(match all {
+                None => valid,
+                Some(all) => self.b.and(all, valid),
+            })
+        })
     }
 
     /// The largest number of coordinates that a merge can visit: all of the dimension; or those of every iterator, of which
@@ -168,15 +206,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let members: Vec<usize> = point.members().collect();
-        let valid = members.iter().fold(None, |all, k| {
-            let at = self.b.var(cursors[k].position);
-            let valid = self.b.compare(CompareOp::Lt, at, cursors[k].end);
-            Some(match all {
-                None => valid,
-                Some(all) => self.b.and(all, valid),
-            })
-        });
-        let Some(valid) = valid else { return Ok(()) };
+        let Some(valid) = self.all_valid(&members, cursors) else { return Ok(()) };
         let name = self.kernel.vars[var].name.clone();
         self.b.begin_block();
         let coordinates: Vec<ExprId> =
@@ -260,15 +290,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let members: Vec<usize> = point.members().collect();
-        let valid = members.iter().fold(None, |all, k| {
-            let at = self.b.var(cursors[k].position);
-            let valid = self.b.compare(CompareOp::Lt, at, cursors[k].end);
-            Some(match all {
-                None => valid,
-                Some(all) => self.b.and(all, valid),
-            })
-        });
-        let Some(valid) = valid else { return Ok(()) };
+        let Some(valid) = self.all_valid(&members, cursors) else { return Ok(()) };
         let name = self.var_name(var);
         self.b.begin_block();
         let coordinates: Vec<ExprId> =

@@ -25,10 +25,12 @@ mod merge;
 mod parallel;
 mod pattern;
 mod recovered;
+mod runs;
 mod segments;
 mod shared;
 mod space;
 mod union;
+mod unpacked;
 mod values;
 mod words;
 mod workspace;
@@ -136,17 +138,17 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     lowerer.serial = lowerer.must_be_serial();
     lowerer.estimate_work();
     lowerer.declare_workspaces(None);
-    match &kernel.stmt {
-        Stmt::Forall(var, body) if lowerer.assembles_in_parts(*var) => lowerer.assemble_in_parts(*var, body)?,
+    lowerer.with_list(|lowerer| match &kernel.stmt {
+        Stmt::Forall(var, body) if lowerer.assembles_in_parts(*var) => lowerer.assemble_in_parts(*var, body),
         Stmt::Forall(var, body) if pattern::placed_by(kernel, options.phase) == Some(*var) => {
-            lowerer.compute_in_parts(*var, body)?;
+            lowerer.compute_in_parts(*var, body)
         }
         stmt => {
             lowerer.begin_result()?;
             lowerer.stmt(stmt, &Scope::default())?;
-            lowerer.finish_result()?;
+            lowerer.finish_result()
         }
-    }
+    })?;
     if lowerer.conditional && options.phase == Phase::Compute {
         return lower(kernel, &Options { phase: Phase::Fused, ..options.clone() });
     }
@@ -181,6 +183,8 @@ struct Scope {
     last_block: bool,
     /// How many loops over original variables are around.
     depth: usize,
+    /// How often what is added here is added.
+    times: Option<ExprId>,
 }
 
 /// An access that is present where a condition holds.
@@ -261,6 +265,8 @@ struct Lowerer<'k> {
     redirects: FxHashMap<TensorId, shared::Redirect>,
     /// Workspaces that a chunk's own ones have taken the place of.
     shadowed: Vec<(TensorId, Option<workspace::Workspace>)>,
+    /// Where coordinates are listed, if this thread does that.
+    list: Option<ArrayId>,
     /// What the chunk carries out.
     carry: Option<shared::Carry>,
     /// The part of the result that is assembled here, where it is assembled in parts.
@@ -384,6 +390,7 @@ impl<'k> Lowerer<'k> {
             serial: false,
             redirects: FxHashMap::default(),
             shadowed: Vec::new(),
+            list: None,
             carry: None,
             part: None,
         })

@@ -133,7 +133,7 @@ impl Lowerer<'_> {
             };
             outcome = part.and_then(|(begin, end)| {
                 let part = (this.b.define("first", begin), this.b.define("last", end));
-                build(this, chunk, part)
+                this.with_list(|this| build(this, chunk, part))
             });
         });
         self.in_parallel = false;

@@ -138,7 +138,7 @@ impl Lowerer<'_> {
         let all = Point::union(&lattice.points);
         let cursors = self.cursors(lattice, all, scope)?;
         let loops: Vec<Point> = lattice.points.clone();
-        let lengths = self.lengths(&cursors);
+        let lengths = self.lengths(lattice, &cursors);
         self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, &loops, &lengths));
         let name = self.kernel.vars[var].name.clone();
         let none = self.b.int(NONE);
@@ -175,7 +175,7 @@ impl Lowerer<'_> {
     pub(super) fn look(&mut self, lattice: &Lattice, k: usize, cursor: Cursor, head: Counter, none: ExprId) {
         let iterator = &lattice.iterators[k];
         let at = self.b.var(cursor.position);
-        let valid = self.b.compare(CompareOp::Lt, at, cursor.end);
+        let valid = self.is_valid(cursor);
         self.b.begin_block();
         let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
         let own = code.coordinate(&mut self.b, "head", cursor.at(at));

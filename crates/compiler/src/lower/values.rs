@@ -286,7 +286,7 @@ impl Lowerer<'_> {
         }
         if high != size {
             let (b, code) = self.level(key, level)?;
-            end = code.seek(b, parent, begin, end, high);
+            end = code.seek_end(b, parent, begin, end, high);
         }
         Ok((begin, end))
     }

@@ -191,7 +191,7 @@ impl Generator {
     }
 
     /// Stores the first `n` elements, however many there are, to an array of their type that the caller sees.
-    fn drain_all(&mut self, from: ArrayId, ty: DType, n: ExprId) {
+    pub(super) fn drain_all(&mut self, from: ArrayId, ty: DType, n: ExprId) {
         let same: Vec<ArrayId> =
             self.writable.iter().filter(|(_, elem)| *elem == ty).map(|(array, _)| *array).collect();
         let Some(to) = self.rng.pick(&same) else { return };

@@ -11,7 +11,7 @@ impl Generator {
     /// Adds a statement, or a few; blocks in it have blocks in them up to `depth`.
     pub(super) fn stmt(&mut self, depth: u32) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.below(28) {
+        match self.rng.below(29) {
             0..=3 => self.define(),
             4 | 5 => self.load(),
             6 | 7 => self.store(),
@@ -27,7 +27,8 @@ impl Generator {
             22 if self.loops == 0 => self.append(),
             23 if self.loops == 0 => self.top_level(),
             24 | 25 if self.loops < 2 => self.vector_loop(),
-            26 | 27 if depth > 0 && self.loops < 2 => self.parallel_loop(depth),
+            26 if self.loops < 2 => self.unpack(),
+            27 | 28 if depth > 0 && self.loops < 2 => self.parallel_loop(depth),
             _ => self.b.comment("a remark"),
         }
     }
@@ -268,6 +269,20 @@ impl Generator {
         for key in keys {
             self.drain(key, left);
         }
+    }
+
+    /// The places of the ones of two words, one behind the other.
+    fn unpack(&mut self) {
+        let list = self.b.local_array("list", DType::U16);
+        let (zero, size) = (self.b.int(0), self.b.int(LEN + 128));
+        self.b.alloc(list, size, false);
+        let mut count = zero;
+        for _ in 0..2 {
+            let (word, base) = (self.exact(DType::U64, 2), self.index());
+            let ones = self.b.unpack(list, count, word, base);
+            count = self.b.add(count, ones);
+        }
+        self.drain_all(list, DType::U16, count);
     }
 
     /// Copies the first `n` elements to an array of their type that the caller sees, if there is one.

@@ -32,6 +32,10 @@ impl Machine<'_> {
                     .collect();
                 self.sort_combine(self.index(n), values, &keys)
             }
+            (Callee::Unpack, &[Arg::Array(list), Arg::Scalar(at), Arg::Scalar(word), Arg::Scalar(base)]) => {
+                let word = self.eval(word).bits;
+                self.unpack(list, self.index(at), word, self.index(base))
+            }
             _ => Err(Fault::Precondition(format!("{} takes other arguments", callee.name())).into()),
         }
     }
@@ -118,6 +122,25 @@ impl Machine<'_> {
             self.note_all(array, combined.len()..n, Use::Store)?;
         }
         Ok(combined.len() as i64)
+    }
+
+    fn unpack(&mut self, list: ArrayId, at: i64, word: u64, base: i64) -> Result<i64, Stop> {
+        let bits = i64::from(u64::BITS);
+        self.demand(0 <= base && base + bits <= 1 << u16::BITS, || format!("unpack behind {base}"))?;
+        let end = self.length("unpack", at.saturating_add(bits), list)?;
+        self.demand(at >= 0, || format!("unpack at {at}"))?;
+        self.step(1)?;
+        let ones = (0..bits).filter(|bit| word >> bit & 1 == 1);
+        let mut next = at;
+        for bit in ones {
+            self.write(list, next, Const::int(DType::U16, base + bit))?;
+            next += 1;
+        }
+        // Whole vectors may be written.
+        let rest = next as usize..end;
+        rest.clone().for_each(|place| self.buffers[list.index()].forget(place));
+        self.note_all(list, rest, Use::Store)?;
+        Ok(next - at)
     }
 
     /// Notes the use of some elements.

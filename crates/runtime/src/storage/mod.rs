@@ -127,8 +127,15 @@ pub trait LevelArrays: Sync {
     }
 
     /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
-    /// coordinates. The arrays have been checked. It is called twice for each parent position, by several threads.
+    /// coordinates. The arrays have been checked. Several threads do so.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
+
+    /// How many coordinates are stored under a parent position.
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        let mut count = 0;
+        self.visit(level, parent, &mut |_, _| count += 1);
+        count
+    }
 }
 
 /// How a level is assembled from coordinates that come one by one: what has to be asked of all that come under a parent position
