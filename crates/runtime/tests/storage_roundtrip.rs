@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
 use lacunar_runtime::storage::LevelStorage;
@@ -49,11 +49,7 @@ fn data() -> impl Strategy<Value = Coo> {
 
 fn format(order: usize) -> impl Strategy<Value = Format> {
     // Each plain kind as often as all others together.
-    let open: Vec<char> = LevelKind::all()
-        .into_iter()
-        .filter(|kind| !kind.is_plain() && !kind.is_ranked())
-        .map(|kind| kind.info().letter)
-        .collect();
+    let open: Vec<char> = LevelKind::unmapped().into_iter().map(|kind| kind.info().letter).collect();
     assert!(open.len() >= 8, "only {open:?}");
     let plain = prop::sample::select(vec!['d', 's', 'u', 'q', 'c']);
     let letters = prop::collection::vec(prop_oneof![5 => plain, 3 => prop::sample::select(open)], order);
@@ -199,6 +195,17 @@ fn large_lists_in_any_order_are_packed_alike_by_any_number_of_threads() {
             }
         }
     }
+}
+
+#[test]
+fn kinds_are_told_apart() {
+    let kinds = LevelKind::all();
+    let names: BTreeSet<&str> = kinds.iter().map(|kind| kind.info().name).collect();
+    assert_eq!(names.len(), kinds.len(), "two of {kinds:?} have one name");
+    let infos = kinds.iter().map(|kind| kind.info());
+    let mut letters: Vec<char> = infos.flat_map(|info| [Some(info.letter), info.repeating]).flatten().collect();
+    letters.sort_unstable();
+    assert!(letters.windows(2).all(|pair| pair[0] != pair[1]), "two of {letters:?} are one letter");
 }
 
 /// The arrays of each kind, for one matrix.

@@ -67,7 +67,7 @@ impl Place<'_> {
         self.format.positions(self.level)
     }
 
-    /// The width of the level's coordinates.
+    /// The width of the level's coordinates; 32 bits, whatever the size of the dimension, for kinds that keep none.
     pub fn coordinates(&self) -> IndexWidth {
         self.format.coordinates(self.level)
     }
@@ -96,14 +96,15 @@ pub trait LevelArrays: Sync {
     fn kind(&self) -> LevelKind;
 
     /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
-    /// `None` if that overflows, or they say nothing of it.
+    /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level.
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64>;
 
     /// How many positions a level has under `parents` positions; `None` if that overflows.
     fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64>;
 
-    /// Checks arrays from outside: types, lengths, ranges. Returns the number of positions. After this, enumerating
-    /// reads and writes nothing out of bounds. Kinds other than compressed also check here that coordinates ascend.
+    /// Checks arrays from outside, whose numbers may be any: types, lengths, ranges. Returns the number of positions. After this,
+    /// enumerating reads and writes nothing out of bounds. Kinds other than compressed also check here that coordinates ascend.
+    /// It takes no longer than the arrays are long: edges are checked before what lies between them.
     ///
     /// # Errors
     /// What is wrong.
@@ -114,7 +115,8 @@ pub trait LevelArrays: Sync {
         Assembly::Sorted
     }
 
-    /// Stores the coordinates of a plain level (dense, compressed or singleton): see `spread.rs`.
+    /// Stores the coordinates of a plain level (dense, compressed or singleton), and says which position of it each position of
+    /// this level stands for: see `spread.rs`.
     ///
     /// # Errors
     /// The level cannot hold the coordinates, or memory is refused.
@@ -130,7 +132,7 @@ pub trait LevelArrays: Sync {
     fn count(&self, level: &LevelStorage, parent: u64) -> u64;
 
     /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
-    /// coordinates. The arrays have been checked.
+    /// coordinates. The arrays have been checked. Several threads do so.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
 }
 
