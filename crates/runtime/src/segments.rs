@@ -38,7 +38,7 @@ pub enum Places {
 
 impl Places {
     /// The number of positions.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         match self {
             Places::Same(len) => *len,
             Places::Listed(places) => places.len(),
@@ -124,14 +124,14 @@ impl<'a> Segments<'a> {
         let (pos, crd) = (level.pos().and_then(Buffer::indices), level.crd().and_then(Buffer::indices));
         let mut segments = Segments { level, pos, crd, positions, parents, values, numbers: None };
         if matches!(parents, Places::Listed(_)) {
-            segments.numbers = Some(parallel::edges(parents.len(), |parent| segments.count(parent))?);
+            segments.numbers = Some(parallel::edges(parents.count(), |parent| segments.count(parent))?);
         }
         Ok(segments)
     }
 
     /// The number of parent positions.
     pub fn parents(&self) -> usize {
-        self.parents.len()
+        self.parents.count()
     }
 
     /// Where the segment of a position of the level above begins in the plain level.

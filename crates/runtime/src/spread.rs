@@ -151,7 +151,7 @@ struct Stored<'a> {
 impl<'a> Stored<'a> {
     fn new(level: &'a LevelStorage, parents: &'a Places) -> Result<Stored<'a>, StorageError> {
         let operations = level.operations()?;
-        let edges = parallel::edges(parents.len(), |parent| operations.count(level, parents.get(parent)))?;
+        let edges = parallel::edges(parents.count(), |parent| operations.count(level, parents.get(parent)))?;
         Ok(Stored { level, parents, edges })
     }
 
@@ -177,7 +177,7 @@ impl<'a> Stored<'a> {
         let properties = self.level.kind().info().properties;
         match self.parents {
             Places::Same(_) if properties.compact && !properties.shared => {
-                Ok(Places::Same(self.edges[self.parents.len()] as usize))
+                Ok(Places::Same(self.edges[self.parents.count()] as usize))
             }
             _ => Ok(Places::Listed(self.column(Places::width(count), |_, position| position)?)),
         }
@@ -185,7 +185,7 @@ impl<'a> Stored<'a> {
 }
 
 /// The values at places; zeros where there is none.
-fn gather(values: &Buffer, places: &Buffer) -> Result<Buffer, StorageError> {
+pub(crate) fn gather(values: &Buffer, places: &Buffer) -> Result<Buffer, StorageError> {
     let dtype = values.dtype();
     let places = places.indices().ok_or_else(|| StorageError::overflow("the number of values"))?;
     with_word!(dtype, V => {
