@@ -187,8 +187,7 @@ impl CaseFile {
 /// Formats with each level kind that is not plain in the place of `*`, and each of them that holds any entries in that of `+`;
 /// but for those that go with a map only.
 fn each_kind(words: Vec<String>) -> Vec<String> {
-    let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.is_ranked());
-    let kinds: Vec<_> = kinds.map(|kind| kind.info()).collect();
+    let kinds: Vec<_> = LevelKind::unmapped().into_iter().map(|kind| kind.info()).collect();
     let with = |word: String| -> Vec<String> {
         if !word.contains(['*', '+']) {
             return vec![word];

@@ -101,8 +101,7 @@ fn slots(rng: &mut Rng) -> Option<Format> {
 
 /// A random format without a map.
 fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
-    let kinds = LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.is_ranked());
-    let kinds = kinds.map(|kind| Level { kind, unique: true });
+    let kinds = LevelKind::unmapped().into_iter().map(|kind| Level { kind, unique: true });
     let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
     let dense = rng.u8(..4) == 0;
     let mut levels = Vec::new();

@@ -28,7 +28,7 @@ use crate::{DType, IndexWidth};
 pub struct LevelInfo {
     /// Its name, which no other kind has.
     pub name: &'static str,
-    /// Its letter in formats, which no other kind has.
+    /// Its letter in formats, which no other kind has; `lacunar run --help` lists those there are.
     pub letter: char,
     /// The letter of the variant that repeats coordinates, if there is one.
     pub repeating: Option<char>,
@@ -64,7 +64,7 @@ pub enum Holds {
     CoordinatesOrNone,
     /// The coordinate of each rank, of a dimension whose coordinates are ranked ([`crate::Ranked`]); of the level's width.
     Ranking,
-    /// Words of 64 bits.
+    /// Words of 64 bits, whatever the level's widths. Of a kind that is appended to, one array at most.
     Words,
 }
 
@@ -133,7 +133,7 @@ pub struct Properties {
 pub struct Capabilities {
     /// Coordinates can be enumerated, one after the other, and each gives its position.
     pub iterate_coordinates: bool,
-    /// Any range of positions can be enumerated, and each that is used gives its coordinate.
+    /// Any range of positions can be enumerated, and each that is used gives its coordinate, without those before it.
     pub iterate_positions: bool,
     /// The position of a coordinate is computed without a search and always exists.
     pub locate: bool,
@@ -266,6 +266,11 @@ impl LevelKind {
         let mut others: Vec<LevelKind> = LEVELS.iter().map(LevelKind).collect();
         others.sort();
         [vec![LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON], others].concat()
+    }
+
+    /// The kinds that are not plain and go without a map, in the order of their names.
+    pub fn unmapped() -> Vec<LevelKind> {
+        LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.is_ranked()).collect()
     }
 
     /// What the kind is.

@@ -1,5 +1,8 @@
 //! Building functions: expressions with their types checked as they are made, names kept unique, blocks nested.
 //!
+//! An expression is evaluated wherever a statement uses it: one of a mutable variable has the value that the variable has there.
+//! [`Builder::define`] keeps the value of now. A load is a statement, and is done where it is built.
+//!
 //! ```
 //! use lacunar_formats::DType;
 //! use lacunar_imp::{ArrayRole, Builder};

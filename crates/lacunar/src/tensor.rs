@@ -165,6 +165,26 @@ impl<T: Element> Tensor<T> {
         self.inner.values_mut().into_slice::<T>().unwrap_or_default()
     }
 
+    /// Stores a value at coordinates, and gives that which was stored there, if there was one. Below dense levels, a loose (`dl`) or
+    /// hashed level (`dh`) takes it where it is, in a few steps; other formats are made anew where nothing is stored there yet.
+    ///
+    /// # Errors
+    /// Coordinates are too many or too few, or outside; the format cannot hold the entry; memory is refused.
+    ///
+    /// ```
+    /// use lacunar::Tensor;
+    /// let mut counts = Tensor::<f64>::zeros(&[1000, 1000], "dh".parse::<lacunar::FormatSpec>()?)?;
+    /// for (i, j) in [(3, 5), (999, 0), (3, 5)] {
+    ///     let before = counts.insert(&[i, j], 1.0)?.unwrap_or(0.0);
+    ///     counts.insert(&[i, j], before + 1.0)?;
+    /// }
+    /// assert_eq!(counts.insert(&[3, 5], 0.0)?, Some(2.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, Error> {
+        Ok(self.inner.insert(coordinates, value)?)
+    }
+
     /// All elements in row-major order, the fill value where nothing is stored.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ mod dispatch;
 pub mod error;
 mod fill;
 mod forms;
+mod grow;
 mod import;
 mod insert;
 pub mod io;

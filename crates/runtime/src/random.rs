@@ -226,7 +226,7 @@ fn push(coo: &mut Coo, place: u64) {
 }
 
 /// The SplitMix64 generator.
-struct SplitMix(u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
     fn next(&mut self) -> u64 {
@@ -243,7 +243,7 @@ impl SplitMix {
     }
 
     /// Uniform in `0 .. bound`, up to a bias of `bound / 2^64`.
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 

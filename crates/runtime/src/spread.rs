@@ -185,7 +185,7 @@ impl<'a> Stored<'a> {
 }
 
 /// The values at places; zeros where there is none.
-fn gather(values: &Buffer, places: &Buffer) -> Result<Buffer, StorageError> {
+pub(crate) fn gather(values: &Buffer, places: &Buffer) -> Result<Buffer, StorageError> {
     let dtype = values.dtype();
     let places = places.indices().ok_or_else(|| StorageError::overflow("the number of values"))?;
     with_word!(dtype, V => {

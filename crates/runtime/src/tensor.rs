@@ -167,6 +167,11 @@ impl Tensor {
         (&self.levels, ValuesMut(&mut self.values))
     }
 
+    /// The sizes and the format, and all arrays for writing. What is stored has to be what the format says.
+    pub(crate) fn parts_mut(&mut self) -> (&[u64], &Format, &mut Vec<LevelStorage>, &mut Buffer) {
+        (&self.dims, &self.format, &mut self.levels, &mut self.values)
+    }
+
     /// The number of stored values, zeros of dense levels included.
     pub fn nnz(&self) -> u64 {
         self.values.len() as u64

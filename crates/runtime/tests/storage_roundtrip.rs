@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
-use lacunar_runtime::{Coo, Coordinates, StorageError, Tensor, Values};
+use lacunar_runtime::storage::LevelStorage;
+use lacunar_runtime::{Buffer, Coo, Coordinates, StorageError, Tensor, Values};
 use proptest::prelude::*;
 
 /// What a tensor means: the sum of the values of each coordinate, without zeros.
@@ -48,11 +49,7 @@ fn data() -> impl Strategy<Value = Coo> {
 
 fn format(order: usize) -> impl Strategy<Value = Format> {
     // Each plain kind as often as all others together.
-    let open: Vec<char> = LevelKind::all()
-        .into_iter()
-        .filter(|kind| !kind.is_plain() && !kind.is_ranked())
-        .map(|kind| kind.info().letter)
-        .collect();
+    let open: Vec<char> = LevelKind::unmapped().into_iter().map(|kind| kind.info().letter).collect();
     assert!(open.len() >= 8, "only {open:?}");
     let plain = prop::sample::select(vec!['d', 's', 'u', 'q', 'c']);
     let letters = prop::collection::vec(prop_oneof![5 => plain, 3 => prop::sample::select(open)], order);
@@ -200,6 +197,17 @@ fn large_lists_in_any_order_are_packed_alike_by_any_number_of_threads() {
     }
 }
 
+#[test]
+fn kinds_are_told_apart() {
+    let kinds = LevelKind::all();
+    let names: BTreeSet<&str> = kinds.iter().map(|kind| kind.info().name).collect();
+    assert_eq!(names.len(), kinds.len(), "two of {kinds:?} have one name");
+    let infos = kinds.iter().map(|kind| kind.info());
+    let mut letters: Vec<char> = infos.flat_map(|info| [Some(info.letter), info.repeating]).flatten().collect();
+    letters.sort_unstable();
+    assert!(letters.windows(2).all(|pair| pair[0] != pair[1]), "two of {letters:?} are one letter");
+}
+
 /// The arrays of each kind, for one matrix.
 #[test]
 fn every_kind_stores_what_its_file_says() {
@@ -232,6 +240,44 @@ fn every_kind_stores_what_its_file_says() {
     assert_eq!(hashed.levels()[1].pos().unwrap().as_slice::<u32>(), Some(&[0, 8, 8, 10][..]));
     let table = hashed.levels()[1].crd().unwrap().as_slice::<u32>().unwrap();
     assert_eq!(table.iter().filter(|&&crd| crd == none).count(), 6);
+}
+
+#[test]
+fn equal_neighbors_share_a_position() {
+    let format = |letters: &str| letters.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2).unwrap();
+    let entries = [([0, 0], 5), ([0, 1], 5), ([0, 2], 5), ([0, 4], 5), ([2, 1], 9), ([2, 2], 9), ([2, 3], 2)];
+    let list = coo(&[3, 5], &entries.map(|(place, value)| (place.to_vec(), value)));
+    let coded = Tensor::from_coo(list.clone(), &format("dg")).unwrap();
+    let array = |name| coded.levels()[1].array(name).unwrap().as_slice::<u32>().unwrap();
+    assert_eq!((array("pos"), array("crd"), array("last")), (&[0, 2, 2, 4][..], &[0, 4, 1, 3][..], &[2, 4, 2, 3][..]));
+    assert_eq!(coded.values().as_slice::<i64>(), Some(&[5, 5, 9, 2][..]));
+    assert_eq!(coded.convert(&Format::csr()).unwrap(), Tensor::from_coo(list.clone(), &Format::csr()).unwrap());
+    assert_eq!(reimport(&coded), coded);
+    // Above another level, nothing is known to be the same.
+    let above = Tensor::from_coo(list, &format("gd")).unwrap();
+    assert_eq!(above.levels()[0].array("last").unwrap().as_slice::<u32>(), Some(&[0, 2][..]));
+}
+
+#[test]
+fn runs_of_repeated_values_are_checked() {
+    let format =
+        "g".parse::<lacunar_formats::FormatSpec>().unwrap().resolve(1).unwrap().with_coordinates(0, IndexWidth::W64);
+    let vector = |size: u64, crd: &[u64], last: &[u64]| {
+        let arrays = vec![
+            Buffer::from_vec(vec![0u32, crd.len() as u32]),
+            Buffer::from_vec(crd.to_vec()),
+            Buffer::from_vec(last.to_vec()),
+        ];
+        let level = LevelStorage::new(format.levels()[0].kind, size, arrays);
+        Tensor::from_parts(vec![size], &format, vec![level], Buffer::from_vec(vec![1.0f64; crd.len()]))
+    };
+    assert_eq!(vector(9, &[0, 4], &[3, 8]).unwrap().convert(&Format::sv()).unwrap().nnz(), 9);
+    for (crd, last) in [([0, 4], [4, 8]), ([0, 4], [3, 9]), ([0, 5], [3, 4]), ([4, 0], [8, 3])] {
+        assert!(vector(9, &crd, &last).is_err(), "{crd:?} {last:?}");
+    }
+    // What is shared by very many is not written out.
+    let wide = vector(1 << 60, &[0], &[(1 << 60) - 1]).unwrap();
+    assert!(wide.convert(&Format::sv()).is_err());
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub mod table;
 
 use std::path::PathBuf;
 
-use lacunar_formats::{Format, FormatSpec};
+use lacunar_formats::{Format, FormatSpec, LevelKind};
 
 /// A format under the name it has in tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub struct Named {
     pub text: String,
 }
 
-/// Formats of matrices. Sizes of blocks are such that they divide few sizes of matrices.
-const MATRICES: [(&str, &str); 23] = [
+/// Formats of matrices, besides those of [`each_kind`]. Sizes of blocks are such that they divide few sizes of matrices.
+const MATRICES: [(&str, &str); 16] = [
     ("dense", "dense"),
     ("coo", "coo"),
     ("csr", "csr"),
@@ -36,39 +36,32 @@ const MATRICES: [(&str, &str); 23] = [
     ("dia", "dia"),
     ("mode-gen", "uqdd:0/3,1/2,0%3,1%2"),
     ("hicoo", "hicoo(2)"),
-    ("bitmap", "db"),
-    ("row-hash", "dh"),
     ("row-block", "dssd:0/4,1/3,0%4,1%3"),
-    ("banded", "dk"),
-    ("runs", "dr"),
-    ("repeated", "dg"),
-    ("loose", "dl"),
-    ("delta", "dt"),
     ("hash-hash", "hh"),
 ];
 
-/// Formats of vectors.
-const VECTORS: [(&str, &str); 10] = [
-    ("dense", "dense"),
-    ("sparse", "sv"),
-    ("bitmap", "b"),
-    ("hashed", "h"),
-    ("banded", "k"),
-    ("runs", "r"),
-    ("repeated", "g"),
-    ("loose", "l"),
-    ("delta", "t"),
-    ("blocks", "sd:0/3,0%3"),
-];
+/// Formats of vectors, besides those of [`each_kind`].
+const VECTORS: [(&str, &str); 3] = [("dense", "dense"), ("sparse", "sv"), ("blocks", "sd:0/3,0%3")];
+
+/// A level of each kind there is that holds any entries, besides the plain ones, below dense or compressed levels, by the kind's
+/// name.
+fn each_kind(above: &str) -> impl Iterator<Item = Named> {
+    let any = LevelKind::unmapped().into_iter().map(LevelKind::info).filter(|info| !info.properties.single);
+    any.map(move |info| Named { name: info.name.to_string(), text: format!("{above}{}", info.letter) })
+}
+
+fn named<Text: Into<String>>((name, text): (&str, Text)) -> Named {
+    Named { name: name.to_string(), text: text.into() }
+}
 
 /// The formats of matrices, by name.
 pub fn matrices() -> Vec<Named> {
-    MATRICES.map(|(name, text)| Named { name: name.to_string(), text: text.to_string() }).to_vec()
+    MATRICES.into_iter().map(named).chain(each_kind("d")).collect()
 }
 
 /// The formats of vectors, by name.
 pub fn vectors() -> Vec<Named> {
-    VECTORS.map(|(name, text)| Named { name: name.to_string(), text: text.to_string() }).to_vec()
+    VECTORS.into_iter().map(named).chain(each_kind("")).collect()
 }
 
 /// The formats of tensors of an order from 3 on, by name.
@@ -76,7 +69,6 @@ pub fn tensors(order: usize) -> Vec<Named> {
     let reversed: Vec<String> = (0..order).rev().map(|mode| mode.to_string()).collect();
     let list = |order: usize| format!("u{}q", "c".repeat(order.saturating_sub(2)));
     let numbers = |sign: &str| (0..order).map(|d| format!("{d}{sign}2")).collect::<Vec<_>>().join(",");
-    let above = |last: &str| format!("{}{last}", "s".repeat(order - 1));
     let all = [
         ("dense", "dense".to_string()),
         ("coo", "coo".to_string()),
@@ -86,22 +78,15 @@ pub fn tensors(order: usize) -> Vec<Named> {
         ("mode-gen", format!("{}d", list(order - 1))),
         ("blocks", format!("{}{}:{},{}", list(order), "d".repeat(order), numbers("/"), numbers("%"))),
         ("hicoo", "hicoo(2)".to_string()),
-        ("bitmap", above("b")),
-        ("hashed", above("h")),
         ("all-hashed", "h".repeat(order)),
-        ("banded", above("k")),
-        ("runs", above("r")),
-        ("repeated", above("g")),
-        ("loose", above("l")),
-        ("delta", above("t")),
     ];
-    all.map(|(name, text)| Named { name: name.to_string(), text }).to_vec()
+    all.into_iter().map(named).chain(each_kind(&"s".repeat(order - 1))).collect()
 }
 
 /// The formats of an order.
 pub fn of_order(order: usize) -> Vec<Named> {
     match order {
-        0 => vec![Named { name: "scalar".to_string(), text: "scalar".to_string() }],
+        0 => vec![named(("scalar", "scalar"))],
         1 => vectors(),
         2 => matrices(),
         _ => tensors(order),

@@ -94,7 +94,7 @@ pub struct At {
     pub parent: ExprId,
     /// The position.
     pub position: ExprId,
-    /// What the kind keeps beside it.
+    /// What the kind keeps beside it; nothing where a position is looked at that no iterator was moved to.
     pub state: Option<State>,
 }
 
@@ -103,7 +103,7 @@ pub struct At {
 pub struct State {
     /// The coordinate, or what tells it.
     pub at: ImpVar,
-    /// The bits that are left of the coordinate's word.
+    /// A second variable, of any type, if the kind needs one: the bits that are left of the coordinate's word, for bitmaps.
     pub rest: Option<ImpVar>,
 }
 
@@ -147,7 +147,22 @@ pub struct Slot {
     pub fixed: bool,
 }
 
-/// The code of one level of one tensor.
+/// The code of one level of one tensor. Which functions are called follows from the kind's properties and capabilities:
+///
+/// | levels that | need |
+/// |---|---|
+/// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
+/// | are ordered and enumerated | `seek`, of which `find` is made |
+/// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
+/// | are searched | `find` |
+/// | locate | `locate` |
+/// | are tested | `word` |
+/// | store runs | `runs`, `run` |
+/// | share positions | `seek_end` |
+/// | are appended to | `append_..`, `takes_words`, `part_length` |
+///
+/// The arrays were checked when the tensor was made, and nothing is checked again: no code may read behind the end of one, as an
+/// `advance` from the last position could.
 pub trait LevelCode: std::fmt::Debug {
     /// The array of the level that holds a part.
     fn array(&self, _part: Part) -> Option<ArrayId> {

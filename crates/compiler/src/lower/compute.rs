@@ -45,7 +45,7 @@ impl Lowerer<'_> {
             self.b.assign(given, now);
         }
         let Some(values) = self.tensors[assign.lhs.tensor.index()].values else { return Ok(written) };
-        let value = self.expr(&assign.rhs, scope)?;
+        let value = self.addend(assign, scope)?;
         let key = AccessKey::from(&assign.lhs);
         let at = self.value_position(&key, scope)?;
         match assign.op {

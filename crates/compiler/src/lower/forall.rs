@@ -5,7 +5,7 @@
 //! is a `for` over the dimension; anything else is a `while` merge ([`super::merge`]).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
+use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::schedule::Unit;
@@ -13,7 +13,7 @@ use lacunar_notation::schedule::Unit;
 use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::{At, Neighbors, Position, Run, has_one};
+use crate::levels::{At, Position, has_one};
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -123,70 +123,6 @@ impl Lowerer<'_> {
         outcome
     }
 
-    /// A loop over the runs of one iterator, if it has runs of neighbors: from run to run, and over each.
-    ///
-    /// ```text
-    /// for r in run[i] .. run[i+1] { for p in start[r] .. start[r+1] { j = crd[r] + (p - start[r]); .. } }
-    /// for r in pos[i] .. pos[i+1] { for j in crd[r] .. last[r] + 1 { .. } }           where all have position r
-    /// ```
-    fn run_loop(
-        &mut self,
-        var: VarId,
-        body: &Stmt,
-        lattice: &Lattice,
-        k: usize,
-        scope: &Scope,
-    ) -> Result<bool, Diagnostic> {
-        let iterator = lattice.iterators[k].clone();
-        if scope.uncertain.contains_key(&iterator.access) {
-            return Ok(false);
-        }
-        let parent = self.position(&iterator.access, iterator.level.checked_sub(1), scope)?;
-        let Some(code) = self.tensors[iterator.access.tensor.index()].levels.get(iterator.level) else {
-            return Ok(false);
-        };
-        let Some(mut runs) = code.runs(&mut self.b, parent) else { return Ok(false) };
-        let (begin, end) = self.bounds(lattice, k, scope)?;
-        let length = self.b.sub(end, begin);
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_coordinates(lattice, k, length));
-        let (name, kind) = (self.position_name(lattice, k), self.loop_kind(var, scope));
-        let windowed = scope.windows.contains_key(&(iterator.access.clone(), iterator.level));
-        let confined = scope.confined.get(&var).copied();
-        let shared = self.shares_positions(lattice, k);
-        if shared {
-            runs = (begin, end);
-        }
-        let mut outcome = Ok(());
-        self.in_for("run", runs.0, runs.1, |this, number| {
-            let code = &this.tensors[iterator.access.tensor.index()].levels[iterator.level];
-            let Some(Run { first, end: behind, position, neighbors }) = code.run(&mut this.b, number) else { return };
-            if neighbors == Neighbors::Shared {
-                let (mut from, mut to) = (first, behind);
-                if let Some((low, high)) = confined {
-                    from = this.b.binary(BinaryOp::Max, from, low);
-                    to = this.b.binary(BinaryOp::Min, to, high);
-                }
-                let name = this.var_name(var);
-                this.in_for_kind(&name, from, to, kind, |this, coordinate| {
-                    outcome = this.at_stored(var, body, lattice, k, (position, coordinate), scope);
-                });
-                return;
-            }
-            let length = this.b.sub(behind, first);
-            let (mut from, mut to) = (position, this.b.add(position, length));
-            if windowed || confined.is_some() {
-                from = this.b.binary(BinaryOp::Max, from, begin);
-                to = this.b.binary(BinaryOp::Min, to, end);
-            }
-            this.in_for_kind(&name, from, to, kind, |this, at| {
-                let offset = this.b.sub(at, position);
-                let coordinate = this.b.add(first, offset);
-                outcome = this.at_stored(var, body, lattice, k, (at, coordinate), scope);
-            });
-        });
-        outcome.map(|()| true)
-    }
-
     /// What is done at one position of the only iterator of a loop.
     pub(super) fn at_position(
         &mut self,
@@ -206,7 +142,7 @@ impl Lowerer<'_> {
     }
 
     /// What is done at a position of the only iterator of a loop, which has this coordinate.
-    fn at_stored(
+    pub(super) fn at_stored(
         &mut self,
         var: VarId,
         body: &Stmt,
@@ -430,22 +366,6 @@ impl Lowerer<'_> {
         let levels = self.kernel.tensors[iterator.access.tensor].format.levels();
         let below = levels.get(iterator.level + 1);
         !levels[iterator.level].properties().unique && below.is_some_and(|level| level.properties().branchless)
-    }
-
-    /// Whether neighboring coordinates of an iterator may have one position.
-    pub(super) fn shares_positions(&self, lattice: &Lattice, k: usize) -> bool {
-        let iterator = &lattice.iterators[k];
-        self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level].properties().shared
-    }
-
-    /// How many coordinates so many positions of an iterator have at most.
-    pub(super) fn most_coordinates(&self, lattice: &Lattice, k: usize, positions: ExprId) -> ExprId {
-        let iterator = &lattice.iterators[k];
-        if self.shares_positions(lattice, k) {
-            self.size(self.level_var(&iterator.access, iterator.level))
-        } else {
-            positions
-        }
     }
 
     pub(super) fn position_name(&self, lattice: &Lattice, k: usize) -> String {

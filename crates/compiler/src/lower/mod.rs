@@ -25,6 +25,7 @@ mod merge;
 mod parallel;
 mod pattern;
 mod recovered;
+mod runs;
 mod segments;
 mod shared;
 mod space;
@@ -182,6 +183,8 @@ struct Scope {
     last_block: bool,
     /// How many loops over original variables are around.
     depth: usize,
+    /// How often what is added here is added.
+    times: Option<ExprId>,
 }
 
 /// An access that is present where a condition holds.

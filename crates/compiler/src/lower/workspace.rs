@@ -296,7 +296,7 @@ impl Lowerer<'_> {
     fn put(&mut self, kind: WorkspaceKind, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
         let tensor = assign.lhs.tensor;
         let key = AccessKey::from(&assign.lhs);
-        let value = self.expr(&assign.rhs, scope)?;
+        let value = self.addend(assign, scope)?;
         match (kind, &self.tensors[tensor.index()].workspace) {
             (WorkspaceKind::Scalar, Some(Workspace::Scalar { value: variable, given })) => {
                 let (variable, given) = (*variable, *given);

@@ -16,7 +16,7 @@ use linkme::distributed_slice;
 
 use super::{
     Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
-    checked_indices, last, length,
+    checked_indices, first_reaching, last, length,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Indices, Number, with_indices};
@@ -61,6 +61,13 @@ impl LevelArrays for Compressed {
 
     fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
         length(level.numbers(0), parent)
+    }
+
+    fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let (begin, end) = (pos.get(parent as usize), pos.get(parent as usize + 1));
+        let at = first_reaching(crd, begin..end, coordinate);
+        (at < end && crd.get(at as usize) == coordinate).then_some(at)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

@@ -59,6 +59,10 @@ impl LevelArrays for Dense {
         level.size()
     }
 
+    fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
+        Some(parent * level.size() + coordinate)
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         (0..level.size()).for_each(|coordinate| each(coordinate, parent * level.size() + coordinate));
     }

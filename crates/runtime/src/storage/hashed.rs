@@ -1,7 +1,8 @@
 //! Hashed levels: under each parent position a table of coordinates with open addressing.
 //!
-//! The table of parent position `p` is `crd[pos[p] .. pos[p + 1]]`; it is empty, or its length is a power of two and at least
-//! twice the number of coordinates. A coordinate stands at the place that [`slot`] gives, or at the first free one behind it,
+//! The table of parent position `p` is `crd[pos[p] .. pos[p + 1]]`; it is empty, or its length is a power of two, and some
+//! place is free. Packing makes it twice as long as it has coordinates or longer; a table that is put into gets more places when
+//! coordinates stand far from their slots. A coordinate stands at the place that [`slot`] gives, or at the first free one behind it,
 //! around the end. Free places hold the largest number of their type.
 //!
 //! ```text
@@ -21,7 +22,7 @@ use linkme::distributed_slice;
 
 use super::{
     Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, Places, STORAGE, Segments, Spread, Unsorted,
-    check_edges, check_size, checked_indices, last, numbers,
+    check_edges, check_size, checked_indices, last, length, numbers,
 };
 use crate::accumulate::Accumulate;
 use crate::array::Array;
@@ -129,7 +130,92 @@ impl LevelArrays for Hashed {
         stored.sort_unstable();
         stored.iter().for_each(|(coordinate, position)| each(*coordinate, *position));
     }
+
+    fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let (first, capacity) = (pos.get(parent as usize), length(pos, parent));
+        let mut at = if capacity == 0 { return None } else { slot(coordinate, capacity) };
+        loop {
+            match crd.get((first + at) as usize) {
+                there if there == coordinate => return Some(first + at),
+                there if there == crd.width().max() => return None,
+                _ => at = (at + 1) & (capacity - 1),
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        moved: &mut dyn FnMut(u64, u64),
+    ) -> Option<u64> {
+        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let (first, capacity) = (pos.get(parent as usize), length(pos, parent));
+        let start = if capacity == 0 { return None } else { slot(coordinate, capacity) };
+        let place = |steps: u64| first + ((start + steps) & (capacity - 1));
+        let is_free = |steps: &u64| crd.get(place(*steps) as usize) == crd.width().max();
+        let far = FAR.min(capacity);
+        let free = (0..far).find(is_free)?;
+        // Some other place has to stay free, so that a search ends.
+        (free + 1..free + far).find(is_free)?;
+        // Larger coordinates on the way give their place to the one before, and the last of them goes to the free place.
+        let (mut carried, mut from) = (coordinate, None);
+        let mut steps = Vec::new();
+        for step in 0..free {
+            let there = crd.get(place(step) as usize);
+            if there > carried {
+                carried = there;
+                from = from.or(Some(step));
+                steps.push(step);
+            }
+        }
+        let (places, at): (Vec<u64>, u64) =
+            (steps.iter().map(|step| place(*step)).chain([place(free)]).collect(), place(from.unwrap_or(free)));
+        for pair in places.windows(2).rev() {
+            let there = level.numbers(1).get(pair[0] as usize);
+            level.set_number(1, pair[1], there);
+            moved(pair[0], pair[1]);
+        }
+        level.set_number(1, at, coordinate);
+        Some(at)
+    }
+
+    fn with_room(&self, level: &LevelStorage, parent: u64, place: Place) -> Result<Option<Spread>, StorageError> {
+        let (pos, overflow) = (level.numbers(0), || StorageError::overflow("the number of positions"));
+        let parents = pos.len() - 1;
+        // Twice the places that packing gives them, so that the next entries find room.
+        let room = |segment: usize| {
+            let own = u64::from(segment as u64 == parent);
+            let wanted =
+                capacity((self.count(level, segment as u64) + own).max(1)).and_then(|length| length.checked_mul(2));
+            wanted.map_or(u64::MAX, |wanted| wanted.max(length(pos, segment as u64)))
+        };
+        let edges = parallel::edges(parents, room)?;
+        let total = usize::try_from(edges[parents]).map_err(|_| overflow())?;
+        let (mut crd, mut places) = (Array::<u64>::zeroed(total)?, Array::<u64>::zeroed(total)?);
+        crd.fill(place.coordinates().max());
+        places.fill(NOWHERE);
+        for segment in 0..parents {
+            let table = edges[segment] as usize..edges[segment + 1] as usize;
+            let (crd, places) = (&mut crd[table.clone()], &mut places[table]);
+            self.visit(level, segment as u64, &mut |coordinate, position| {
+                let mut at = slot(coordinate, crd.len() as u64) as usize;
+                while places[at] != NOWHERE {
+                    at = (at + 1) & (crd.len() - 1);
+                }
+                (crd[at], places[at]) = (coordinate, position);
+            });
+        }
+        let arrays = vec![numbers(&edges, place.positions())?, index_array(total, place.coordinates(), |at| crd[at])?];
+        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        Ok(Some(Spread { level, places: Places::Listed(Buffer::from_array(places)) }))
+    }
 }
+
+/// How far from its slot a coordinate is put before its table gets more places.
+const FAR: u64 = 32;
 
 /// So many coordinates are sorted without memory being asked for.
 const FEW: usize = 64;
@@ -349,10 +435,10 @@ fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Optio
     }
     let at = |offset: u64| first + (offset & (capacity - 1));
     let Some(free) = (0..capacity).find(|&offset| crd.get(at(offset) as usize) == none) else {
-        return Some(wrong(first, "a table is more than half full"));
+        return Some(wrong(first, "a table is full"));
     };
     // From there on, around the end: what is found without a free place before it is in one run, and so are two that are equal.
-    let (mut run, mut used) = (Vec::new(), 0);
+    let mut run = Vec::new();
     for offset in free + 1..=free + capacity {
         let coordinate = crd.get(at(offset) as usize);
         if coordinate == none {
@@ -373,9 +459,8 @@ fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Optio
             return Some(wrong(at(offset), "a coordinate of a table is not found from its slot on"));
         }
         run.push(coordinate);
-        used += 1;
     }
-    (2 * used > capacity).then(|| wrong(first, "a table is more than half full"))
+    None
 }
 
 #[cfg(test)]

@@ -16,8 +16,10 @@ use linkme::distributed_slice;
 
 use super::{
     LevelArrays, LevelStorage, NOWHERE, Piece, Place, Places, STORAGE, Segments, Spread, check_ascending, check_edges,
-    check_length, checked_indices, chunked, last, numbers,
+    check_length, checked_indices, chunked, first_reaching, last, numbers,
 };
+use crate::array::Array;
+use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::keys::{index_array, index_parts};
 use crate::parallel;
@@ -71,8 +73,7 @@ impl LevelArrays for Loose {
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let parents = segments.parents();
-        let length = |used: u64| used + used / 4 + 1;
-        let edges = parallel::edges(parents, |parent| length(segments.count(parent)))?;
+        let edges = parallel::edges(parents, |parent| with_unused(segments.count(parent)))?;
         let end = |parent: usize| edges[parent] + segments.count(parent);
         let total = usize::try_from(edges[parents]).map_err(|_| StorageError::overflow("the number of positions"))?;
         let (chunks, lengths) = chunked(total);
@@ -99,4 +100,93 @@ impl LevelArrays for Loose {
         let segment = pos.get(parent as usize)..end.get(parent as usize);
         segment.for_each(|position| each(crd.get(position as usize), position));
     }
+
+    fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
+        let (begin, end, crd) =
+            (level.numbers(0).get(parent as usize), level.numbers(1).get(parent as usize), level.numbers(2));
+        let at = first_reaching(crd, begin..end, coordinate);
+        (at < end && crd.get(at as usize) == coordinate).then_some(at)
+    }
+
+    fn put(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        moved: &mut dyn FnMut(u64, u64),
+    ) -> Option<u64> {
+        let (pos, end) = (level.numbers(0), level.numbers(1));
+        let own = pos.get(parent as usize)..end.get(parent as usize);
+        let at = first_reaching(level.numbers(2), own.clone(), coordinate);
+        let most = MOST_MOVED + (own.end - own.start);
+        let parents = end.len() as u64;
+        let has_room = |segment: &u64| end.get(*segment as usize) < pos.get(*segment as usize + 1);
+        let above =
+            (parent..parents).take_while(|&segment| pos.get(segment as usize) - own.start <= most).find(has_room);
+        if let Some(last) = above {
+            // Everything up to the unused place goes one place up.
+            for from in (at..end.get(last as usize)).rev() {
+                let there = level.numbers(2).get(from as usize);
+                level.set_number(2, from + 1, there);
+                moved(from, from + 1);
+            }
+            for segment in parent..=last {
+                if segment > parent {
+                    let begin = level.numbers(0).get(segment as usize);
+                    level.set_number(0, segment, begin + 1);
+                }
+                let end = level.numbers(1).get(segment as usize);
+                level.set_number(1, segment, end + 1);
+            }
+            level.set_number(2, at, coordinate);
+            return Some(at);
+        }
+        let below =
+            (0..parent).rev().take_while(|&segment| own.start - end.get(segment as usize) <= most).find(has_room)?;
+        // Everything behind the unused place goes one place down.
+        for from in pos.get(below as usize + 1)..at {
+            let there = level.numbers(2).get(from as usize);
+            level.set_number(2, from - 1, there);
+            moved(from, from - 1);
+        }
+        for segment in below + 1..=parent {
+            let begin = level.numbers(0).get(segment as usize);
+            level.set_number(0, segment, begin - 1);
+            if segment < parent {
+                let end = level.numbers(1).get(segment as usize);
+                level.set_number(1, segment, end - 1);
+            }
+        }
+        level.set_number(2, at - 1, coordinate);
+        Some(at - 1)
+    }
+
+    fn with_room(&self, level: &LevelStorage, parent: u64, place: Place) -> Result<Option<Spread>, StorageError> {
+        let (pos, end, crd) = (level.numbers(0), level.numbers(1), level.numbers(2));
+        let used = |segment: usize| end.get(segment) - pos.get(segment);
+        let wanted = |segment: usize| used(segment) + u64::from(segment as u64 == parent);
+        let edges = parallel::edges(end.len(), |segment| with_unused(wanted(segment)))?;
+        let total = usize::try_from(edges[end.len()]).map_err(|_| StorageError::overflow("the number of positions"))?;
+        let mut places = Array::<u64>::zeroed(total)?;
+        places.fill(NOWHERE);
+        for segment in 0..end.len() {
+            let first = edges[segment] as usize;
+            let positions = pos.get(segment)..end.get(segment);
+            places[first..].iter_mut().zip(positions).for_each(|(place, position)| *place = position);
+        }
+        let coordinate = |at: usize| if places[at] == NOWHERE { 0 } else { crd.get(places[at] as usize) };
+        let (positions, coordinates) = (place.positions(), place.coordinates());
+        let ends = index_array(end.len(), positions, |segment| edges[segment] + used(segment))?;
+        let arrays = vec![numbers(&edges, positions)?, ends, index_array(total, coordinates, coordinate)?];
+        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        Ok(Some(Spread { level, places: Places::Listed(Buffer::from_array(places)) }))
+    }
+}
+
+/// How many coordinates are moved for one, besides those of its segment, before the level is made anew.
+const MOST_MOVED: u64 = 1024;
+
+/// The length of a segment with so many coordinates.
+fn with_unused(used: u64) -> u64 {
+    used + used / 4 + 1
 }

@@ -30,6 +30,7 @@ use linkme::distributed_slice;
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices, Number, with_indices};
+use crate::dispatch::with_width;
 use crate::error::{AllocError, StorageError};
 use crate::keys::Entries;
 use crate::parallel;
@@ -67,7 +68,7 @@ impl Place<'_> {
         self.format.positions(self.level)
     }
 
-    /// The width of the level's coordinates.
+    /// The width of the level's coordinates; 32 bits, whatever the size of the dimension, for kinds that keep none.
     pub fn coordinates(&self) -> IndexWidth {
         self.format.coordinates(self.level)
     }
@@ -96,14 +97,15 @@ pub trait LevelArrays: Sync {
     fn kind(&self) -> LevelKind;
 
     /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
-    /// `None` if that overflows, or they say nothing of it.
+    /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level.
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64>;
 
     /// How many positions a level has under `parents` positions; `None` if that overflows.
     fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64>;
 
-    /// Checks arrays from outside: types, lengths, ranges. Returns the number of positions. After this, enumerating
-    /// reads and writes nothing out of bounds. Kinds other than compressed also check here that coordinates ascend.
+    /// Checks arrays from outside, whose numbers may be any: types, lengths, ranges. Returns the number of positions. After this,
+    /// enumerating reads and writes nothing out of bounds. Kinds other than compressed also check here that coordinates ascend.
+    /// It takes no longer than the arrays are long: edges are checked before what lies between them.
     ///
     /// # Errors
     /// What is wrong.
@@ -114,7 +116,8 @@ pub trait LevelArrays: Sync {
         Assembly::Sorted
     }
 
-    /// Stores the coordinates of a plain level (dense, compressed or singleton): see `spread.rs`.
+    /// Stores the coordinates of a plain level (dense, compressed or singleton), and says which position of it each position of
+    /// this level stands for: see `spread.rs`.
     ///
     /// # Errors
     /// The level cannot hold the coordinates, or memory is refused.
@@ -130,8 +133,41 @@ pub trait LevelArrays: Sync {
     fn count(&self, level: &LevelStorage, parent: u64) -> u64;
 
     /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
-    /// coordinates. The arrays have been checked.
+    /// coordinates. The arrays have been checked. Several threads do so.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
+
+    /// The position of a coordinate under a parent position, if it is stored there. The arrays have been checked.
+    fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
+        let mut found = None;
+        self.visit(level, parent, &mut |other, position| {
+            if other == coordinate {
+                found = Some(position);
+            }
+        });
+        found
+    }
+
+    /// Stores a coordinate under a parent position where it is not stored yet, and gives its position; `None` if there is no room.
+    /// `moved` is told from which position to which each value goes that has to, in an order in which none is lost. The arrays
+    /// have been checked, and are owned.
+    fn put(
+        &self,
+        _level: &mut LevelStorage,
+        _parent: u64,
+        _coordinate: u64,
+        _moved: &mut dyn FnMut(u64, u64),
+    ) -> Option<u64> {
+        None
+    }
+
+    /// The same level with room for another coordinate under a parent position, and for more under others; `None` for kinds
+    /// that do not grow in place.
+    ///
+    /// # Errors
+    /// Positions are too many, or memory is refused.
+    fn with_room(&self, _level: &LevelStorage, _parent: u64, _place: Place) -> Result<Option<Spread>, StorageError> {
+        Ok(None)
+    }
 }
 
 /// How a level is assembled from coordinates that come one by one: what has to be asked of all that come under a parent position
@@ -272,6 +308,24 @@ impl LevelStorage {
         self.arrays.get(part).and_then(Buffer::indices).unwrap_or(Indices::U32(&[]))
     }
 
+    /// Writes a number of array number `part`, which is owned and as wide as the number.
+    pub fn set_number(&mut self, part: usize, place: u64, number: u64) {
+        let Some(array) = self.arrays.get_mut(part) else { return };
+        with_width!(IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W64), N => {
+            if let Some(slot) = array.as_mut_slice::<N>().and_then(|numbers| numbers.get_mut(place as usize)) {
+                *slot = N::of(number);
+            }
+        });
+    }
+
+    /// Copies arrays that are borrowed.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub(crate) fn make_owned(&mut self) -> Result<(), AllocError> {
+        self.arrays.iter_mut().try_for_each(Buffer::make_owned)
+    }
+
     /// How many positions the level has under `parents` positions; `None` if that overflows.
     pub fn positions(&self, parents: u64) -> Option<u64> {
         operations(self.kind)?.positions(self, parents)
@@ -372,6 +426,15 @@ impl LevelStorage {
 /// The last number of a position array; 0 if there is none.
 pub fn last(pos: Indices) -> u64 {
     pos.len().checked_sub(1).map_or(0, |last| pos.get(last))
+}
+
+/// The first place of a range in which coordinates ascend that has one which is `coordinate` or more.
+pub fn first_reaching(crd: Indices, Range { start: mut low, end: mut high }: Range<u64>, coordinate: u64) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if crd.get(middle as usize) < coordinate { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 /// The length of a segment of a position array.

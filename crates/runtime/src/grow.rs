@@ -1,0 +1,254 @@
+//! Entries that are put into a tensor that is there, one at a time.
+//!
+//! Where the outer levels have the coordinates already and the innermost one has room, the arrays stay where they are: a loose
+//! level moves coordinates up to the next unused place, a hashed one takes a free place of the table. Where there is no room, the
+//! innermost level is made anew with more of it, so that n entries take about n steps and a few copies. Other formats are made
+//! anew for each entry, in time that goes with all they store.
+//!
+//! ```text
+//! dense, loose:   pos 0     3   5     insert (0, 1) 9:   pos 0     3   5
+//!                 crd 0 2 - 4 -                          crd 0 1 2 4 -
+//!              values 5 6 . 7 .                       values 5 9 6 7 .
+//! ```
+
+use lacunar_formats::Format;
+
+use crate::buffer::Buffer;
+use crate::coo::Coo;
+use crate::dispatch::with_word;
+use crate::error::StorageError;
+use crate::spread::gather;
+use crate::storage::{LevelStorage, Place, Places, Spread};
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+impl Tensor {
+    /// Stores a value at coordinates, and gives that which was stored there, if there was one.
+    ///
+    /// # Errors
+    /// There are too few or too many coordinates, one is not below the size of its dimension, the elements are of another type, the
+    /// format cannot hold the entry, or memory is refused. The tensor is as it was then.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, FormatSpec};
+    /// use lacunar_runtime::Tensor;
+    /// let format = "dl".parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+    /// let mut rows = Tensor::zeros(vec![3, 4], &format, DType::F64).unwrap();
+    /// assert_eq!(rows.insert(&[1, 3], 5.0).unwrap(), None);
+    /// assert_eq!(rows.insert(&[1, 3], 6.0).unwrap(), Some(5.0));
+    /// assert!(rows.insert(&[3, 0], 1.0).is_err());
+    /// ```
+    pub fn insert<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
+        if coordinates.len() != self.order() {
+            let (format, levels, order) = (self.format().clone(), self.order(), coordinates.len());
+            return Err(StorageError::Order { format, levels, order });
+        }
+        let outside = |&(_, (coordinate, size)): &(usize, (&u64, &u64))| coordinate >= size;
+        if let Some((dimension, (&coordinate, &size))) = coordinates.iter().zip(self.dims()).enumerate().find(outside) {
+            return Err(StorageError::OutOfRange { dimension, entry: 0, coordinate, size });
+        }
+        if self.dtype() != T::DTYPE {
+            let expected = self.dtype().to_string();
+            return Err(StorageError::Type { what: "the value".to_string(), found: T::DTYPE, expected });
+        }
+        match self.insert_in_place(coordinates, value)? {
+            Some(before) => Ok(before),
+            None => self.insert_anew(coordinates, value),
+        }
+    }
+
+    /// The same where the tensor need not be made anew; `None` where it does.
+    fn insert_in_place<T: Element>(
+        &mut self,
+        coordinates: &[u64],
+        value: T,
+    ) -> Result<Option<Option<T>>, StorageError> {
+        let (dims, format, levels, values) = self.parts_mut();
+        let told = format.levels().iter().all(|level| level.unique && !level.properties().shared);
+        if format.map().is_some() || !told {
+            return Ok(None);
+        }
+        let coordinate = |level: usize| coordinates[format.mode_order()[level]];
+        let mut at = 0;
+        let Some((last, outer)) = levels.split_last_mut() else { return Ok(Some(exchange(values, at, value)?)) };
+        for (level, storage) in outer.iter().enumerate() {
+            match storage.operations()?.find(storage, at, coordinate(level)) {
+                Some(position) => at = position,
+                None => return Ok(None),
+            }
+        }
+        let own = coordinate(outer.len());
+        if let Some(position) = last.operations()?.find(last, at, own) {
+            return Ok(Some(exchange(values, position, value)?));
+        }
+        last.make_owned()?;
+        values.make_owned()?;
+        if let Some(position) = put(last, values, at, own)? {
+            exchange(values, position, value)?;
+            return Ok(Some(None));
+        }
+        let place = Place { format, dims, level: outer.len() };
+        let Some(Spread { level, places }) = last.operations()?.with_room(last, at, place)? else { return Ok(None) };
+        let moved = match places {
+            Places::Same(_) => values.try_clone()?,
+            Places::Listed(places) => gather(values, &places)?,
+        };
+        (*last, *values) = (level, moved);
+        let Some(position) = put(last, values, at, own)? else { return Ok(None) };
+        exchange(values, position, value)?;
+        Ok(Some(None))
+    }
+
+    /// The same by way of a list.
+    fn insert_anew<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
+        let mut list = self.convert(&Format::csf(self.order()))?.to_coo()?;
+        let here = |k: &usize| list.coords.iter().zip(coordinates).all(|(column, own)| column.get(*k) == Some(*own));
+        let before = match (0..list.values.len()).find(here) {
+            Some(k) => T::unwrap_mut(&mut list.values).map(|values| std::mem::replace(&mut values[k], value)),
+            None => {
+                append(&mut list, coordinates, value);
+                None
+            }
+        };
+        let (format, fill) = (self.format().clone(), self.fill());
+        *self = Tensor::from_coo_filled(list, &format, fill)?;
+        Ok(before)
+    }
+}
+
+/// Appends an entry to a list of values of its type.
+fn append<T: Element>(list: &mut Coo, coordinates: &[u64], value: T) {
+    list.coords.iter_mut().zip(coordinates).for_each(|(column, own)| column.push(*own));
+    if let Some(values) = T::unwrap_mut(&mut list.values) {
+        values.push(value);
+    }
+}
+
+/// Puts a value in the place of another of its type, which it gives.
+fn exchange<T: Element>(values: &mut Buffer, at: u64, value: T) -> Result<Option<T>, StorageError> {
+    values.make_owned()?;
+    let place = values.as_mut_slice::<T>().and_then(|values| values.get_mut(usize::try_from(at).ok()?));
+    Ok(place.map(|place| std::mem::replace(place, value)))
+}
+
+/// Puts a coordinate into a level, where there is room, and moves values with theirs. Both are owned.
+fn put(
+    level: &mut LevelStorage,
+    values: &mut Buffer,
+    parent: u64,
+    coordinate: u64,
+) -> Result<Option<u64>, StorageError> {
+    let operations = level.operations()?;
+    Ok(with_word!(values.dtype(), V => {
+        let words = values.as_words_mut::<V>().unwrap_or_default();
+        operations.put(level, parent, coordinate, &mut |from, to| words[to as usize] = words[from as usize])
+    }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use lacunar_formats::{DType, FormatSpec, IndexWidth, Scalar};
+
+    use super::*;
+    use crate::random::SplitMix;
+
+    fn empty(format: &str, dims: &[u64]) -> Tensor {
+        let format = format.parse::<FormatSpec>().unwrap().resolve(dims.len()).unwrap();
+        Tensor::zeros(dims.to_vec(), &format, DType::F64).unwrap()
+    }
+
+    /// What a tensor stores, but for zeros that fill up.
+    fn stored(tensor: &Tensor) -> BTreeMap<Vec<u64>, f64> {
+        let list = tensor.convert(&Format::csf(tensor.order())).unwrap().to_coo().unwrap();
+        let at = |k: usize| list.coords.iter().map(|column| column.get(k).unwrap()).collect();
+        f64::unwrap(&list.values).unwrap().iter().enumerate().map(|(k, value)| (at(k), *value)).collect()
+    }
+
+    #[test]
+    fn what_is_inserted_is_stored_in_every_format() {
+        let formats = [
+            "dl",
+            "dh",
+            "dl:1,0",
+            "dense",
+            "csr",
+            "coo",
+            "dcsr",
+            "db",
+            "dk",
+            "dr",
+            "dt",
+            "dg",
+            "hh",
+            "sl",
+            "lh",
+            "bcsr(2,3)",
+            "dia",
+            "ell",
+            "sell(2,4)",
+        ];
+        for format in formats {
+            let (mut rng, mut expected) = (SplitMix(7), BTreeMap::new());
+            let mut tensor = empty(format, &[9, 40]);
+            for step in 0..300 {
+                // Most into a few rows.
+                let row = if rng.below(2) == 0 { rng.below(2) } else { rng.below(9) };
+                let (at, value) = (vec![row, rng.below(40)], 1.0 + rng.below(3) as f64);
+                let before = tensor.insert(&at, value).unwrap();
+                let was = expected.insert(at, value);
+                assert_eq!(before.filter(|before| *before != 0.0), was, "{format}, {step}");
+            }
+            assert_eq!(stored(&tensor), expected, "{format}");
+            let (dims, format, levels, values) = tensor.into_parts();
+            assert!(Tensor::from_parts(dims, &format, levels, values).is_ok(), "{format}");
+        }
+    }
+
+    #[test]
+    fn long_rows_and_many_rows_grow() {
+        for (format, dims) in
+            [("l", &[5000][..]), ("h", &[5000]), ("dl", &[2000, 50]), ("dh", &[2000, 50]), ("ddl", &[9, 8, 99])]
+        {
+            let (mut rng, mut expected) = (SplitMix(3), BTreeMap::new());
+            let mut tensor = empty(format, dims);
+            for step in 0..4000 {
+                let at: Vec<u64> = dims.iter().map(|size| rng.below(*size)).collect();
+                assert_eq!(
+                    tensor.insert(&at, f64::from(step)).unwrap(),
+                    expected.insert(at, f64::from(step)),
+                    "{format}"
+                );
+            }
+            assert_eq!(stored(&tensor), expected, "{format}");
+            let (dims, format, levels, values) = tensor.into_parts();
+            assert!(Tensor::from_parts(dims, &format, levels, values).is_ok(), "{format}");
+        }
+    }
+
+    #[test]
+    fn scalars_fill_values_widths_and_borrowed_arrays() {
+        let mut scalar = Tensor::scalar(2.0);
+        assert_eq!(scalar.insert(&[], 3.0).unwrap(), Some(2.0));
+        for format in ["l", "dense", "sv", "b"] {
+            let mut filled = empty(format, &[5]).with_fill(Scalar::real(DType::F64, 1.5)).unwrap();
+            filled.insert(&[3], 4.0).unwrap();
+            assert_eq!(filled.to_dense::<f64>().unwrap()[3], 4.0, "{format}");
+            assert_eq!(filled.fill(), Scalar::real(DType::F64, 1.5));
+        }
+        let narrow = Format::new(empty("dl", &[3, 200]).format().levels().to_vec(), vec![0, 1]).unwrap();
+        let mut narrow = Tensor::zeros(vec![3, 200], &narrow.with_coordinates(1, IndexWidth::W8), DType::F64).unwrap();
+        (0..200).for_each(|j| assert_eq!(narrow.insert(&[1, j], 1.0).unwrap(), None));
+        assert_eq!(stored(&narrow).len(), 200);
+        let mut other = empty("dl", &[3, 4]);
+        assert!(matches!(other.insert(&[1, 2], 1.0f32), Err(StorageError::Type { .. })));
+        assert!(matches!(other.insert(&[1], 1.0), Err(StorageError::Order { .. })));
+        assert!(matches!(other.insert(&[1, 4], 1.0), Err(StorageError::OutOfRange { dimension: 1, .. })));
+        assert!(matches!(
+            empty("dq", &[2, 3]).insert(&[0, 1], 1.0),
+            Ok(_) | Err(StorageError::NotRepresentable { .. })
+        ));
+    }
+}
