@@ -63,10 +63,11 @@ const SAVING: f64 = 0.1;
 const FAR: u64 = 2;
 /// The places that names of formats take at least.
 const SHORT: usize = 11;
-/// How often the measured products take turns, how often each then runs, after a run that brings it into the caches, and about how
+/// How often the measured products take turns, how often each then runs, after runs that bring it into the caches, and about how
 /// long each may take in all, in seconds.
-const ROUNDS: usize = 10;
-const RUNS: usize = 3;
+const ROUNDS: usize = 5;
+const RUNS: usize = 10;
+const WARM: usize = 3;
 const LONG: f64 = 0.5;
 
 /// Formats for a matrix that is given in rows, the best first.
@@ -147,11 +148,10 @@ pub fn measure(found: &mut [Candidate], matrix: &DynTensor) -> Result<(), Failur
             break;
         }
         for (_, stored, kernel, times) in &mut running {
-            kernel.run(&mut y, &[stored, x.as_dyn()])?;
-            for _ in 0..RUNS {
+            for run in 0..WARM + RUNS {
                 let start = Instant::now();
                 kernel.run(&mut y, &[stored, x.as_dyn()])?;
-                times.push(start.elapsed().as_secs_f64());
+                times.extend((run >= WARM).then(|| start.elapsed().as_secs_f64()));
             }
         }
     }

@@ -32,8 +32,12 @@ const WORDS: i64 = 31;
 /// The places of a list: those of the words, and room to store whole vectors.
 const PLACES: i64 = (WORDS + 1) * Word::BITS;
 /// The part of the places that has to be stored for lanes over all of them: measured at densities from 20 to 60%, they are as fast
-/// from 30% on for matrices that come from memory, from 45% for those of a level-3 cache, and from 65% for smaller ones.
+/// from 45% on for matrices of a level-3 cache, from 65% for smaller ones, and from 25% for those that come from memory, where it
+/// costs more to make lists in between.
 const PART: i64 = 2;
+const PART_OF_MANY: i64 = 4;
+/// How many values come from memory.
+const MANY: i64 = 4 << 20;
 
 impl Lowerer<'_> {
     /// A loop in lanes over the coordinates of an interval, of which a single operand says where something is done.
@@ -50,7 +54,13 @@ impl Lowerer<'_> {
         }
         let (begin, end) = self.bounds(lattice, 0, scope)?;
         let stored = self.b.sub(end, begin);
-        let part = self.b.int(PART);
+        let mut part = self.b.int(PART);
+        let iterator = &lattice.iterators[0];
+        if let Some(all) = self.count_positions(&iterator.access, iterator.level) {
+            let (many, large) = (self.b.int(MANY), self.b.int(PART_OF_MANY));
+            let is_large = self.b.compare(CompareOp::Gt, all, many);
+            part = self.b.select(is_large, large, part);
+        }
         let scaled = self.b.mul(stored, part);
         let few = self.b.compare(CompareOp::Lt, scaled, interval.1);
         self.b.begin_block();
