@@ -303,7 +303,13 @@ impl Program {
             levels.push(storage);
             positions = count;
         }
-        let values = take(Binding::Values(result), positions).map_err(|error| error.to_string())?;
+        let values = match declared.dtype {
+            // The places are all there is.
+            DType::Pattern => {
+                Buffer::from_vec(vec![One; usize::try_from(positions).map_err(|error| error.to_string())?])
+            }
+            _ => take(Binding::Values(result), positions).map_err(|error| error.to_string())?,
+        };
         DynTensor::from_parts(dims, &declared.format, levels, values).map_err(|error| error.to_string())
     }
 }
