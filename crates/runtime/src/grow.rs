@@ -141,7 +141,9 @@ fn put(
     let operations = level.operations()?;
     Ok(with_word!(values.dtype(), V => {
         let words = values.as_words_mut::<V>().unwrap_or_default();
-        operations.put(level, parent, coordinate, &mut |from, to| words[to as usize] = words[from as usize])
+        operations.put(level, parent, coordinate, &mut |from, to| {
+            words.copy_within(from.start as usize..from.end as usize, to as usize);
+        })
     }))
 }
 

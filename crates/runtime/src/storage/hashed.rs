@@ -149,7 +149,7 @@ impl LevelArrays for Hashed {
         level: &mut LevelStorage,
         parent: u64,
         coordinate: u64,
-        moved: &mut dyn FnMut(u64, u64),
+        moved: &mut dyn FnMut(std::ops::Range<u64>, u64),
     ) -> Option<u64> {
         let (pos, crd) = (level.numbers(0), level.numbers(1));
         let (first, capacity) = (pos.get(parent as usize), length(pos, parent));
@@ -176,7 +176,7 @@ impl LevelArrays for Hashed {
         for pair in places.windows(2).rev() {
             let there = level.numbers(1).get(pair[0] as usize);
             level.set_number(1, pair[1], there);
-            moved(pair[0], pair[1]);
+            moved(pair[0]..pair[0] + 1, pair[1]);
         }
         level.set_number(1, at, coordinate);
         Some(at)
@@ -185,11 +185,10 @@ impl LevelArrays for Hashed {
     fn with_room(&self, level: &LevelStorage, parent: u64, place: Place) -> Result<Option<Spread>, StorageError> {
         let (pos, overflow) = (level.numbers(0), || StorageError::overflow("the number of positions"));
         let parents = pos.len() - 1;
-        // Twice the places that packing gives them, so that the next entries find room.
+        // More than packing gives them, small ones above all, of which some one is soon full again.
         let room = |segment: usize| {
             let own = u64::from(segment as u64 == parent);
-            let wanted =
-                capacity((self.count(level, segment as u64) + own).max(1)).and_then(|length| length.checked_mul(2));
+            let wanted = capacity(2 * (self.count(level, segment as u64) + own) + SPARE);
             wanted.map_or(u64::MAX, |wanted| wanted.max(length(pos, segment as u64)))
         };
         let edges = parallel::edges(parents, room)?;
@@ -214,6 +213,8 @@ impl LevelArrays for Hashed {
     }
 }
 
+/// Coordinates that a table gets room for besides twice its own.
+const SPARE: u64 = 4;
 /// How far from its slot a coordinate is put before its table gets more places.
 const FAR: u64 = 32;
 

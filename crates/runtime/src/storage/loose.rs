@@ -10,6 +10,7 @@
 //! ```
 
 use std::iter::repeat_n;
+use std::ops::Range;
 
 use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
 use linkme::distributed_slice;
@@ -113,7 +114,7 @@ impl LevelArrays for Loose {
         level: &mut LevelStorage,
         parent: u64,
         coordinate: u64,
-        moved: &mut dyn FnMut(u64, u64),
+        moved: &mut dyn FnMut(Range<u64>, u64),
     ) -> Option<u64> {
         let (pos, end) = (level.numbers(0), level.numbers(1));
         let own = pos.get(parent as usize)..end.get(parent as usize);
@@ -125,11 +126,9 @@ impl LevelArrays for Loose {
             (parent..parents).take_while(|&segment| pos.get(segment as usize) - own.start <= most).find(has_room);
         if let Some(last) = above {
             // Everything up to the unused place goes one place up.
-            for from in (at..end.get(last as usize)).rev() {
-                let there = level.numbers(2).get(from as usize);
-                level.set_number(2, from + 1, there);
-                moved(from, from + 1);
-            }
+            let above = at..end.get(last as usize);
+            level.copy_numbers(2, above.clone(), at + 1);
+            moved(above, at + 1);
             for segment in parent..=last {
                 if segment > parent {
                     let begin = level.numbers(0).get(segment as usize);
@@ -144,11 +143,9 @@ impl LevelArrays for Loose {
         let below =
             (0..parent).rev().take_while(|&segment| own.start - end.get(segment as usize) <= most).find(has_room)?;
         // Everything behind the unused place goes one place down.
-        for from in pos.get(below as usize + 1)..at {
-            let there = level.numbers(2).get(from as usize);
-            level.set_number(2, from - 1, there);
-            moved(from, from - 1);
-        }
+        let behind = pos.get(below as usize + 1)..at;
+        level.copy_numbers(2, behind.clone(), behind.start - 1);
+        moved(behind.clone(), behind.start - 1);
         for segment in below + 1..=parent {
             let begin = level.numbers(0).get(segment as usize);
             level.set_number(0, segment, begin - 1);

@@ -148,14 +148,14 @@ pub trait LevelArrays: Sync {
     }
 
     /// Stores a coordinate under a parent position where it is not stored yet, and gives its position; `None` if there is no room.
-    /// `moved` is told from which position to which each value goes that has to, in an order in which none is lost. The arrays
+    /// `moved` is told which values go to which position and those behind it, in an order in which none is lost. The arrays
     /// have been checked, and are owned.
     fn put(
         &self,
         _level: &mut LevelStorage,
         _parent: u64,
         _coordinate: u64,
-        _moved: &mut dyn FnMut(u64, u64),
+        _moved: &mut dyn FnMut(Range<u64>, u64),
     ) -> Option<u64> {
         None
     }
@@ -314,6 +314,16 @@ impl LevelStorage {
         with_width!(IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W64), N => {
             if let Some(slot) = array.as_mut_slice::<N>().and_then(|numbers| numbers.get_mut(place as usize)) {
                 *slot = N::of(number);
+            }
+        });
+    }
+
+    /// Copies numbers of array number `part`, which is owned, to a place of it and those behind.
+    pub fn copy_numbers(&mut self, part: usize, from: Range<u64>, to: u64) {
+        let Some(array) = self.arrays.get_mut(part) else { return };
+        with_width!(IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W64), N => {
+            if let Some(numbers) = array.as_mut_slice::<N>() {
+                numbers.copy_within(from.start as usize..from.end as usize, to as usize);
             }
         });
     }
