@@ -248,9 +248,10 @@ mod tests {
         assert!(matches!(other.insert(&[1, 2], 1.0f32), Err(StorageError::Type { .. })));
         assert!(matches!(other.insert(&[1], 1.0), Err(StorageError::Order { .. })));
         assert!(matches!(other.insert(&[1, 4], 1.0), Err(StorageError::OutOfRange { dimension: 1, .. })));
-        assert!(matches!(
-            empty("dq", &[2, 3]).insert(&[0, 1], 1.0),
-            Ok(_) | Err(StorageError::NotRepresentable { .. })
-        ));
+        let mut single = empty("dq", &[2, 3]);
+        single.insert(&[0, 1], 1.0).unwrap();
+        let before = single.try_clone().unwrap();
+        assert!(matches!(single.insert(&[0, 2], 1.0), Err(StorageError::NotRepresentable { .. })));
+        assert_eq!(single, before);
     }
 }
