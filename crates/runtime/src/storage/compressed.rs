@@ -16,7 +16,7 @@ use linkme::distributed_slice;
 
 use super::{
     Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
-    checked_indices, first_reaching, last, length,
+    checked_indices, last, length, stored_at,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Indices, Number, with_indices};
@@ -66,8 +66,7 @@ impl LevelArrays for Compressed {
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
         let (pos, crd) = (level.numbers(0), level.numbers(1));
         let (begin, end) = (pos.get(parent as usize), pos.get(parent as usize + 1));
-        let at = first_reaching(crd, begin..end, coordinate);
-        (at < end && crd.get(at as usize) == coordinate).then_some(at)
+        stored_at(crd, begin..end, coordinate)
     }
 
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {

@@ -17,7 +17,7 @@ use linkme::distributed_slice;
 
 use super::{
     LevelArrays, LevelStorage, NOWHERE, Piece, Place, Places, STORAGE, Segments, Spread, check_ascending, check_edges,
-    check_length, checked_indices, chunked, first_reaching, last, numbers,
+    check_length, checked_indices, chunked, first_reaching, last, numbers, stored_at,
 };
 use crate::array::Array;
 use crate::buffer::Buffer;
@@ -105,8 +105,7 @@ impl LevelArrays for Loose {
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
         let (begin, end, crd) =
             (level.numbers(0).get(parent as usize), level.numbers(1).get(parent as usize), level.numbers(2));
-        let at = first_reaching(crd, begin..end, coordinate);
-        (at < end && crd.get(at as usize) == coordinate).then_some(at)
+        stored_at(crd, begin..end, coordinate)
     }
 
     fn put(

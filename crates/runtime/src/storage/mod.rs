@@ -447,6 +447,12 @@ pub fn first_reaching(crd: Indices, Range { start: mut low, end: mut high }: Ran
     low
 }
 
+/// The place of a coordinate in such a range, if it is there.
+pub fn stored_at(crd: Indices, range: Range<u64>, coordinate: u64) -> Option<u64> {
+    let at = first_reaching(crd, range.clone(), coordinate);
+    (at < range.end && crd.get(at as usize) == coordinate).then_some(at)
+}
+
 /// The length of a segment of a position array.
 pub fn length(pos: Indices, segment: u64) -> u64 {
     pos.get(segment as usize + 1) - pos.get(segment as usize)
