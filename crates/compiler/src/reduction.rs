@@ -83,7 +83,8 @@ pub(crate) fn fresh_name(vars: &Arena<IndexVar>, base: &str) -> String {
         .unwrap_or_else(|| base.to_string())
 }
 
-fn substitute_var(expr: Expr, from: VarId, to: VarId) -> Expr {
+/// The expression with one variable in the place of another, where that is free.
+pub(crate) fn substitute_var(expr: Expr, from: VarId, to: VarId) -> Expr {
     match expr.kind {
         ExprKind::Access(mut access) => {
             access.vars.iter_mut().filter(|var| **var == from).for_each(|var| *var = to);

@@ -224,19 +224,20 @@ impl Lowerer<'_> {
     fn plan_clearing(&mut self, access: &AccessKey) -> Result<(), Diagnostic> {
         if !self.phase.computes()
             || self.kernel.updates
-            || writes_all(self.kernel, &original_loops(self.kernel, &self.kernel.stmt), access.tensor, &access.vars)
+            || (writes_all(self.kernel, &original_loops(self.kernel, &self.kernel.stmt), access.tensor, &access.vars)
+                && !self.has_outside_places(access.tensor, &access.vars, &Scope::default()))
         {
             return Ok(());
         }
         let mut depth = 0;
         let mut stmt = &self.kernel.stmt;
-        let mut bound = Vec::new();
+        let (mut bound, scope) = (Vec::new(), Scope::default());
         let mut strip = None;
         while let Stmt::Forall(leaf, body) = stmt {
             // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
             let originals = self.kernel.provenance.originals(*leaf);
             // What lies under a place inside a dimension is not one block.
-            if self.inside_dimension(access, depth) {
+            if self.is_inside_dimension(access, depth) {
                 break;
             }
             let next = access.vars.get(depth).map(|_| self.level_var(access, depth));
@@ -244,7 +245,8 @@ impl Lowerer<'_> {
             bound.push(*leaf);
             if self.kernel.provenance.is_known(var, &bound) {
                 let lattice = Lattice::build(self.kernel, body, var);
-                let everywhere = lattice.is_ok_and(|lattice| lattice.points == [Point::ALL]);
+                let confined = self.is_confined(var, &bound) && self.has_outside_places(access.tensor, &[var], &scope);
+                let everywhere = lattice.is_ok_and(|lattice| lattice.points == [Point::ALL]) && !confined;
                 if !everywhere || replaced_by(self.kernel, var).is_some() {
                     break;
                 }
@@ -298,7 +300,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a level of a view walks through a dimension together with others.
-    fn inside_dimension(&self, access: &AccessKey, level: usize) -> bool {
+    pub(super) fn is_inside_dimension(&self, access: &AccessKey, level: usize) -> bool {
         let view = self.kernel.tensors[access.tensor].view.as_ref();
         view.and_then(|view| view.steps.get(level)).is_some_and(|step| *step != ViewStep::Whole)
     }
@@ -434,7 +436,8 @@ impl Lowerer<'_> {
         if !inner.is_empty() {
             let covered = original_loops(self.kernel, body);
             if let Some(values) = self.tensors[access.tensor.index()].values
-                && !writes_all(self.kernel, &covered, access.tensor, &inner)
+                && (!writes_all(self.kernel, &covered, access.tensor, &inner)
+                    || self.has_outside_places(access.tensor, &inner, scope))
             {
                 let block = self.extent(&access, group.last + 1, order);
                 let number = self.b.var(group.counter);

@@ -119,8 +119,7 @@ impl Lowerer<'_> {
         let kernel = self.kernel;
         for recovered in kernel.stored.recovered_from(var) {
             let others = || recovered.terms.iter().filter(|(term, _)| *term != var);
-            let known = others().all(|(term, _)| kernel.provenance.is_known(*term, &scope.bound()));
-            if !known || self.fills_blocks(recovered) || scope.whole_blocks.contains(&recovered.var) {
+            if !self.is_last_of(recovered, var, &scope.bound()) || self.fills_blocks(recovered) || scope.whole_blocks.contains(&recovered.var) {
                 continue;
             }
             let whole = (self.b.int(0), self.size(var));
@@ -157,6 +156,17 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// Whether a loop over a variable, of those that `bound` have values in, is confined to what lies inside of dimensions.
+    pub(super) fn is_confined(&self, var: VarId, bound: &[VarId]) -> bool {
+        self.kernel.stored.recovered_from(var).any(|recovered| self.is_last_of(recovered, var, bound))
+    }
+
+    /// Whether all variables that another one is recovered from have values, but for one.
+    fn is_last_of(&self, recovered: &Recovered, var: VarId, bound: &[VarId]) -> bool {
+        let mut others = recovered.terms.iter().filter(|(term, _)| *term != var);
+        others.all(|(term, _)| self.kernel.provenance.is_known(*term, bound))
+    }
+
     /// Where a block's number is known and the place inside it is not: the condition under which the whole block lies inside of
     /// the dimension. Its loops then have constant bounds, and only the last block has others:
     ///
@@ -185,6 +195,18 @@ impl Lowerer<'_> {
         let size = self.size(recovered.var);
         let cond = self.b.compare(CompareOp::Le, end, size);
         Ok(Some(WholeBlock { var: recovered.var, cond }))
+    }
+
+    /// Whether the storage of a tensor under values of some variables has places that loops do not come to, as they lie outside of a
+    /// dimension: behind the last block, or at the ends of diagonals.
+    pub(super) fn has_outside_places(&self, tensor: TensorId, vars: &[VarId], scope: &Scope) -> bool {
+        let view = self.kernel.tensors[tensor].view.as_ref();
+        view.is_some_and(|view| view.format.map().is_some())
+            && self.kernel.stored.recovered.iter().any(|recovered| {
+                recovered.terms.iter().any(|(term, _)| vars.contains(term))
+                    && !self.fills_blocks(recovered)
+                    && !scope.whole_blocks.contains(&recovered.var)
+            })
     }
 
     /// Whether a dimension is known to be made of whole blocks.

@@ -85,25 +85,23 @@ impl Lowerer<'_> {
             fits &= own > 0 && outer && rest && assign.op != AssignOp::Set && depth.is_none_or(|depth| depth == own);
             depth = Some(own);
         });
+        // The positions of levels that walk through a dimension together are not those of segments.
+        let cut = |depth: usize| self.assigned(tensor).is_some_and(|key| self.is_inside_dimension(&key, depth));
         // Where coordinates repeat, what belongs together has several segments.
         let unique = |level: &Level| level.unique;
         let stored = self.kernel.tensors[access.tensor].format.levels();
-        depth.filter(|own| fits && stored[first..].iter().take(*own).all(unique))
+        depth.filter(|own| fits && !(0..=*own).any(cut) && stored[first..].iter().take(*own).all(unique))
     }
 
-    /// The number of elements of a tensor that is not sparse.
-    pub(super) fn elements(&mut self, tensor: TensorId) -> ExprId {
-        let mut vars = Vec::new();
+    /// How a tensor is assigned to.
+    fn assigned(&self, tensor: TensorId) -> Option<AccessKey> {
+        let mut key = None;
         self.kernel.stmt.visit_assigns(&mut |assign| {
             if assign.lhs.tensor == tensor {
-                vars.clone_from(&assign.lhs.vars);
+                key = Some(AccessKey::from(&assign.lhs));
             }
         });
-        let one = self.b.int(1);
-        vars.into_iter().fold(one, |product, var| {
-            let size = self.size(var);
-            self.b.mul(product, size)
-        })
+        key
     }
 
     pub(super) fn declare_copies(&mut self, tensor: TensorId, chunks: ExprId) -> Result<Copies, Diagnostic> {
@@ -115,7 +113,7 @@ impl Lowerer<'_> {
             )));
         }
         let (name, dtype) = (info.name.clone(), info.dtype);
-        let len = self.elements(tensor);
+        let len = self.block_below(tensor, 0);
         let total = self.b.mul(chunks, len);
         let array = self.b.local_array(&format!("{name}_copies"), dtype);
         self.b.alloc(array, total, false);
@@ -233,20 +231,12 @@ impl Lowerer<'_> {
         Ok((tensor, array, places, depth))
     }
 
-    /// The number of elements of a dense result under one position of its level `depth - 1`.
-    pub(super) fn block_below(&mut self, tensor: TensorId, depth: usize) -> ExprId {
-        let mut key = None;
-        self.kernel.stmt.visit_assigns(&mut |assign| {
-            if assign.lhs.tensor == tensor {
-                key = Some(AccessKey::from(&assign.lhs));
-            }
-        });
-        let one = self.b.int(1);
-        let Some(key) = key else { return one };
-        (depth..key.vars.len()).fold(one, |product, level| {
-            let size = self.size(level_var(self.kernel, &key, level));
-            self.b.mul(product, size)
-        })
+    /// The number of elements of a tensor that is not sparse under one position of its level `depth - 1`; all, if `depth` is 0.
+    fn block_below(&mut self, tensor: TensorId, depth: usize) -> ExprId {
+        match self.assigned(tensor) {
+            Some(key) => self.extent(&key, depth, key.vars.len()),
+            None => self.b.int(1),
+        }
     }
 
     /// Where the segment that a chunk's beginning cuts ends; the chunk's beginning, if it cuts none.

@@ -28,6 +28,7 @@ use lacunar_notation::{
 };
 use rustc_hash::FxHashMap;
 
+use super::diagonals::Diagonals;
 use super::storage::usual_widths;
 use super::{Conversion, free_name};
 use crate::iterate::iterators::AccessKey;
@@ -72,19 +73,29 @@ pub(super) fn rewrite(program: &Program, statement: &Assignment, walks: bool) ->
         return None;
     }
     let mut program = program.clone();
-    let statement = &make_explicit(statement, &mut program.vars);
-    let program = &program;
-    let mut walked: Vec<AccessKey> = if walks { candidates(program, statement) } else { Vec::new() };
-    let apart = loop {
-        let (apart, kept) = agree(program, &walked);
+    let explicit = make_explicit(statement, &mut program.vars);
+    let mut walked: Vec<AccessKey> = if walks { candidates(&program, &explicit) } else { Vec::new() };
+    let (statement, vars, apart) = loop {
+        let (apart, kept) = agree(&program, &walked);
         walked = kept;
-        match contradiction(program, statement, &walked, &apart) {
-            Some(place) => {
-                walked.remove(place);
-            }
-            None => break apart,
+        let counted_from = |var: VarId| match apart.get(&var) {
+            Some(Apart::Diagonals(other)) => Some(*other),
+            _ => None,
+        };
+        let mut vars = program.vars.clone();
+        let diagonals = Diagonals { counted_from: &counted_from, walked: &walked };
+        let arranged = diagonals.arrange(&explicit, &mut vars);
+        let fault = match &arranged {
+            Ok(statement) => contradiction(&program, statement, &walked, &apart),
+            Err(place) => Some(*place),
+        };
+        match (arranged, fault) {
+            (Ok(statement), None) => break (statement, vars, apart),
+            (_, place) => drop(walked.remove(place.unwrap_or(0))),
         }
     };
+    program.vars = vars;
+    let (program, statement) = (&program, &statement);
     let mut rewriter = Rewriter {
         done: Rewritten {
             program: program.clone(),

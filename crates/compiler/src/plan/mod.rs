@@ -14,6 +14,7 @@ mod auto;
 mod candidates;
 mod copy;
 mod cost;
+mod diagonals;
 mod factor;
 mod finish;
 mod given;
@@ -37,7 +38,7 @@ use lacunar_notation::concrete::{Kernel, Stmt, verify};
 use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
 use lacunar_notation::{
-    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Role, Tensor, TensorId, VarId,
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, Role, Tensor, TensorId, VarId,
 };
 
 use crate::concretize::{concretize, flatten, one_sum};
@@ -129,6 +130,12 @@ impl<'a> Source<'a> {
         Source { program, statement, rewritten }
     }
 
+    /// The statement in reduction notation. One over stored dimensions is in it already: which variables follow from which is no
+    /// longer seen in it, so that no sum may be made around anything again.
+    fn explicit(&self, vars: &mut Arena<IndexVar>) -> Assignment {
+        if self.rewritten.is_some() { self.statement.clone() } else { make_explicit(self.statement, vars) }
+    }
+
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         if let (Search::Cost, None) = (request.search, request.schedule)
             && let Some((schedule, why)) = special(self)
@@ -156,9 +163,10 @@ fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
 }
 
 /// The tensors and variables of a statement, what it assigns to, and the sum that it assigns, unless that reads the result.
-fn flat(Source { program, statement, .. }: Source<'_>) -> Option<(Kernel, Access, Expr)> {
+fn flat(source: Source<'_>) -> Option<(Kernel, Access, Expr)> {
+    let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
-    let statement = make_explicit(statement, &mut kernel.vars);
+    let statement = source.explicit(&mut kernel.vars);
     let rhs = flatten(statement.rhs);
     let reads_result = rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
     (!reads_result).then_some((kernel, statement.lhs, rhs))
@@ -166,16 +174,16 @@ fn flat(Source { program, statement, .. }: Source<'_>) -> Option<(Kernel, Access
 
 fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let Request { search, strict, schedule: given } = *request;
-    let Source { program, statement, rewritten } = source;
+    let Source { program, rewritten, .. } = source;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
-    let result = statement.lhs.tensor;
+    let result = source.statement.lhs.tensor;
     for tensor in program.tensors.handles() {
         kernel.tensors[tensor].role = if tensor == result { Role::Result } else { Role::Input };
     }
     let mut conversions = rewritten.map_or_else(Vec::new, |rewritten| rewritten.aliases.clone());
     let mut notes = rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone());
     kernel.stored = rewritten.map_or_else(StoredSpace::default, |rewritten| rewritten.space.clone());
-    let statement = make_explicit(statement, &mut kernel.vars);
+    let statement = source.explicit(&mut kernel.vars);
     let mut lhs = statement.lhs.clone();
     let (mut op, mut rhs) = (statement.op, statement.rhs.clone());
 
@@ -349,8 +357,8 @@ fn added(before: Expr, value: Expr) -> Expr {
 
 /// A tensor of the kernel for what the result held before.
 fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conversion>) -> TensorId {
-    if let Some(known) = conversions.iter().find(|conversion| conversion.source == result) {
-        return known.tensor;
+    if let Some(known) = made_of(kernel, conversions, result, &kernel.tensors[result]) {
+        return known;
     }
     let tensor = Tensor {
         name: free_name(&kernel.tensors, &format!("{}_old", kernel.tensors[result].name)),
@@ -361,6 +369,14 @@ fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conve
     let tensor = kernel.tensors.push(tensor);
     conversions.push(Conversion { tensor, source: result });
     tensor
+}
+
+/// The tensor of the kernel that is made of `source` and stored as another one is. Tensors of the user's dimensions and of stored ones
+/// may have the same levels: what they are the storage of tells them apart.
+fn made_of(kernel: &Kernel, conversions: &[Conversion], source: TensorId, as_is: &Tensor) -> Option<TensorId> {
+    let same = |tensor: &Tensor| (&tensor.format, &tensor.view, tensor.dtype) == (&as_is.format, &as_is.view, as_is.dtype);
+    let made = conversions.iter().filter(|conversion| conversion.source == source).map(|conversion| conversion.tensor);
+    made.into_iter().find(|tensor| same(&kernel.tensors[*tensor]))
 }
 
 /// The type of elements and the fill value in another format: patterns become truth values where nothing else would tell what
@@ -374,10 +390,6 @@ fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scalar>) {
 fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
     // What is converted may itself stand for the old values of the result.
     let origin = conversions.iter().find(|conversion| conversion.tensor == source).map_or(source, |c| c.source);
-    let known = conversions.iter().find(|c| c.source == origin && kernel.tensors[c.tensor].format == *format);
-    if let Some(known) = known {
-        return known.tensor;
-    }
     let (dtype, fill) = stored_as(&kernel.tensors[source], format);
     let tensor = Tensor {
         name: free_name(&kernel.tensors, &format!("{}_by_order", kernel.tensors[source].name)),
@@ -386,6 +398,9 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
         fill,
         ..kernel.tensors[source].clone()
     };
+    if let Some(known) = made_of(kernel, conversions, origin, &tensor) {
+        return known;
+    }
     let tensor = kernel.tensors.push(tensor);
     conversions.push(Conversion { tensor, source: origin });
     tensor

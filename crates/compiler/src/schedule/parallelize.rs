@@ -67,12 +67,21 @@ pub(super) fn parallelize(
     Ok(())
 }
 
-/// The race strategy with which vector lanes can share the loops over a variable: they reduce among themselves.
+/// The race strategy with which vector lanes can share the loops over a variable: what all of them add to one place, they reduce among
+/// themselves.
 fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
-    let mut together = None;
+    let (mut together, mut scattered) = (None, None);
     each_loop(&kernel.stmt, var, &mut |body, _| {
-        together = together.or_else(|| written_together(kernel, var, body).first().copied());
+        let written = written_together(kernel, var, body);
+        together = together.or(written.first().copied());
+        scattered = scattered.or(written.into_iter().find(|tensor| is_placed_inside(kernel, body, *tensor)));
     });
+    if let Some(tensor) = scattered {
+        let message =
+            format!("a loop inside that over `{name}` chooses the places of `{}`", kernel.tensors[tensor].name);
+        return Err(refuse("E1210", span, message, "a race")
+            .hint("lanes may meet at one place or at several, which nothing orders; another loop can run in lanes"));
+    }
     match (race, together) {
         (Race::Auto, None) => Ok(Race::None),
         (Race::Auto, Some(_)) => Ok(Race::ParallelReduction),
@@ -86,6 +95,21 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
         }
         _ => Ok(race),
     }
+}
+
+/// Whether loops inside a body choose the place of a tensor that is assigned to. Where iterations of a loop around write the tensor
+/// together, their places are then neither the same nor known to be different:
+///
+/// ```text
+/// forall(k, forall(j, y(j) += A(s,k,j)))      A: ell; under each k one j, which other k may have too
+/// ```
+fn is_placed_inside(kernel: &Kernel, body: &Stmt, tensor: TensorId) -> bool {
+    let inner: Vec<VarId> = loops(body).into_iter().flat_map(|leaf| kernel.provenance.originals(leaf)).collect();
+    let mut inside = false;
+    body.visit_assigns(&mut |assign| {
+        inside |= assign.lhs.tensor == tensor && assign.lhs.vars.iter().any(|var| inner.contains(var));
+    });
+    inside
 }
 
 /// Whether threads can share the loops that they are said to share, after all other transformations too.
