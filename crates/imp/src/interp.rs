@@ -48,12 +48,23 @@ pub struct Limits {
     pub array_bytes: usize,
     /// What decides on the order in which the iterations of parallel loops run.
     pub seed: u64,
+    /// `Output` arrays come without values, as memory does that was only allocated.
+    pub blank_outputs: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: None, array_bytes: 1 << 30, seed: 0 }
+        Limits { steps: None, array_bytes: 1 << 30, seed: 0, blank_outputs: false }
     }
+}
+
+/// How an execution ended that broke no rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The status that the function failed with; `None` if it ran to its end.
+    pub status: Option<Status>,
+    /// By array parameter, in their order: the first element that has no value, if there is one.
+    pub unwritten: Vec<Option<usize>>,
 }
 
 /// What a kernel must never do, or a wrong call of the interpreter.
@@ -113,22 +124,22 @@ pub enum Fault {
 /// Grown arrays go out as long as the largest capacity that was asked for; what of them was never written is zero
 /// there.
 pub fn interpret(function: &Verified<Function>, memory: &mut Memory) -> Result<Option<Status>, InterpError> {
-    interpret_within(function, memory, Limits::default())
+    interpret_within(function, memory, Limits::default()).map(|outcome| outcome.status)
 }
 
-/// [`interpret`] with limits of one's own.
+/// [`interpret`] with limits of one's own, which also tells what was not written.
 pub fn interpret_within(
     function: &Verified<Function>,
     memory: &mut Memory,
     limits: Limits,
-) -> Result<Option<Status>, InterpError> {
+) -> Result<Outcome, InterpError> {
     check_memory(function, memory).map_err(|why| InterpError { fault: Fault::Memory(why), stmt: String::new() })?;
     let mut machine = Machine::load(function, memory, limits);
     let outcome = machine.block(&function.body);
-    machine.unload(memory);
+    let unwritten = machine.unload(memory);
     match outcome {
-        Ok(_) => Ok(None),
-        Err(Stop::Failed(status)) => Ok(Some(status)),
+        Ok(_) => Ok(Outcome { status: None, unwritten }),
+        Err(Stop::Failed(status)) => Ok(Outcome { status: Some(status), unwritten }),
         Err(Stop::Error(error)) => Err(*error),
     }
 }
@@ -211,7 +222,11 @@ impl<'a> Machine<'a> {
         let mut scalars = memory.scalars.iter();
         for &param in &function.params {
             match param {
-                Param::Array(array) => buffers[array.index()].data = arrays.next().unwrap_or(ArrayData::Bool(vec![])),
+                Param::Array(array) => {
+                    let data = arrays.next().unwrap_or(ArrayData::Bool(vec![]));
+                    let blank = limits.blank_outputs && function.arrays[array].role == ArrayRole::Output;
+                    buffers[array.index()] = if blank { Buffer::blank(data) } else { Buffer::new(data) };
+                }
                 Param::Scalar(var) => {
                     vars[var.index()] = Const::int(DType::I64, scalars.next().copied().unwrap_or_default());
                 }
@@ -223,14 +238,17 @@ impl<'a> Machine<'a> {
         Machine { function, vars, buffers, parts, sharing: Vec::new(), own_within, order, limits, steps: 0 }
     }
 
-    /// Gives the array parameters back.
-    fn unload(mut self, memory: &mut Memory) {
+    /// Gives the array parameters back; the first element of each that has no value.
+    fn unload(mut self, memory: &mut Memory) -> Vec<Option<usize>> {
+        let mut unwritten = Vec::new();
         for &param in &self.function.params {
             if let Param::Array(array) = param {
-                let data = &mut self.buffers[array.index()].data;
-                memory.arrays.push(std::mem::replace(data, ArrayData::Bool(Vec::new())));
+                let buffer = &mut self.buffers[array.index()];
+                unwritten.push(buffer.first_undefined());
+                memory.arrays.push(std::mem::replace(&mut buffer.data, ArrayData::Bool(Vec::new())));
             }
         }
+        unwritten
     }
 
     fn block(&mut self, block: &Block) -> Result<Flow, Stop> {

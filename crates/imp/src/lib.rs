@@ -21,7 +21,7 @@ pub mod verify;
 mod walk;
 
 pub use build::Builder;
-pub use interp::{Fault, InterpError, Limits, interpret, interpret_within};
+pub use interp::{Fault, InterpError, Limits, Outcome, interpret, interpret_within};
 pub use ir::*;
 pub use loops::Reduction;
 pub use memory::{ArrayData, Memory};

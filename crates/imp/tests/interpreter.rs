@@ -194,7 +194,7 @@ fn parallel_loops_have_no_order() {
     let function = verify(parse(text).unwrap()).unwrap();
     let first = |seed| {
         let limits = Limits { seed, ..Limits::default() };
-        interpret_within(&function, &mut Memory::default(), limits).unwrap()
+        interpret_within(&function, &mut Memory::default(), limits).unwrap().status
     };
     let outcomes: Vec<_> = (0..20).map(first).collect();
     assert!(outcomes.contains(&Some(Status::OutOfMemory)) && outcomes.contains(&Some(Status::SizeOverflow)));
@@ -336,4 +336,19 @@ fn steps_are_bounded() {
     let limits = Limits { steps: Some(1000), ..Limits::default() };
     let error = interpret_within(&function, &mut Memory::default(), limits).unwrap_err();
     assert_eq!(error.to_string(), "the limit of 1000 steps is reached: while true {");
+}
+
+#[test]
+fn elements_that_were_not_written_are_told() {
+    let text =
+        "kernel f(in x: i64[], out y: i64[], grown z: i64[]) { let v: i64 = x[0]; y[1] = v; grow z[2 * 1]; z[0] = v; }";
+    let function = verify(parse(text).unwrap()).unwrap();
+    let unwritten = |blank_outputs| {
+        let mut memory =
+            Memory { arrays: vec![vec![5i64].into(), vec![0i64; 2].into(), vec![0i64; 0].into()], scalars: vec![] };
+        let limits = Limits { blank_outputs, ..Limits::default() };
+        interpret_within(&function, &mut memory, limits).unwrap().unwritten
+    };
+    assert_eq!(unwritten(true), [None, Some(0), Some(1)]);
+    assert_eq!(unwritten(false), [None, None, Some(1)]);
 }

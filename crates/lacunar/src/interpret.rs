@@ -2,8 +2,7 @@
 
 use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_formats::DType;
-use lacunar_imp::interp::interpret;
-use lacunar_imp::{ArrayData, ArrayRole, Memory, Param, Status};
+use lacunar_imp::{ArrayData, ArrayRole, Limits, Memory, Param, Status, interpret_within};
 use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
@@ -96,37 +95,51 @@ impl Call<'_> {
             places.push(binding);
             memory.arrays.push(array);
         }
-        match interpret(&self.step.function, &mut memory) {
-            Ok(None) => {}
-            Ok(Some(Status::OutOfMemory)) => return Err(KernelStatus::OutOfMemory.into()),
-            Ok(Some(Status::SizeOverflow)) => return Err(self.failure(KernelStatus::SizeOverflow)),
-            Err(error) => return Err(Error::Backend(format!("the interpreter stopped: {error}"))),
+        let limits = Limits { blank_outputs: !self.step.plan.kernel.updates, ..Limits::default() };
+        let outcome = interpret_within(&self.step.function, &mut memory, limits)
+            .map_err(|error| Error::Backend(format!("the interpreter stopped: {error}")))?;
+        match outcome.status {
+            None => {}
+            Some(Status::OutOfMemory) => return Err(KernelStatus::OutOfMemory.into()),
+            Some(Status::SizeOverflow) => return Err(self.failure(KernelStatus::SizeOverflow)),
         }
+        let mut unwritten = None;
         let mut take = |wanted: Binding, len: u64| -> Option<Buffer> {
             let place = places.iter().position(|binding| *binding == wanted)?;
             let data = std::mem::replace(&mut memory.arrays[place], ArrayData::empty(DType::Bool));
+            // What was not written is what memory held before, on other back ends.
+            let first = outcome.unwritten[place].filter(|first| (*first as u64) < len);
+            unwritten = unwritten.or(first.map(|first| (wanted, first)));
             Some(buffer(data, len as usize))
         };
-        if let (Phase::Compute, false) = (self.step.phase, format.is_dense()) {
+        let tensor = if let (Phase::Compute, false) = (self.step.phase, format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
             let values = take(Binding::Values(result), old.len() as u64).ok_or_else(missing_pattern)?;
-            return Ok(Tensor::from_parts(dims, &format, levels, values)?);
-        }
-        let mut levels = Vec::new();
-        let mut positions = 1u64;
-        for (level, kind) in format.levels().iter().enumerate() {
-            let size = dims[format.mode_order()[level]];
-            let mut take = |part, len| -> Result<Buffer, Error> {
-                take(Binding::Level(result, level, part), len).ok_or_else(missing_pattern)
+            Tensor::from_parts(dims, &format, levels, values)?
+        } else {
+            let mut levels = Vec::new();
+            let mut positions = 1u64;
+            for (level, kind) in format.levels().iter().enumerate() {
+                let size = dims[format.mode_order()[level]];
+                let mut take = |part, len| -> Result<Buffer, Error> {
+                    take(Binding::Level(result, level, part), len).ok_or_else(missing_pattern)
+                };
+                let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
+                levels.push(storage);
+                positions = count;
+            }
+            let values = match take(Binding::Values(result), positions) {
+                Some(values) => values,
+                None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
             };
-            let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
-            levels.push(storage);
-            positions = count;
-        }
-        let values = match take(Binding::Values(result), positions) {
-            Some(values) => values,
-            None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
+            Tensor::from_parts(dims, &format, levels, values)?
         };
-        Ok(Tensor::from_parts(dims, &format, levels, values)?)
+        match unwritten {
+            Some((array, place)) if !(self.first_pass && array == Binding::Values(result)) => {
+                let message = format!("element {place} of {array:?} of the result was not written");
+                Err(Error::Backend(format!("the interpreter stopped: {message}")))
+            }
+            _ => Ok(tensor),
+        }
     }
 }

@@ -119,7 +119,10 @@ impl Lowerer<'_> {
         let kernel = self.kernel;
         for recovered in kernel.stored.recovered_from(var) {
             let others = || recovered.terms.iter().filter(|(term, _)| *term != var);
-            if !self.is_last_of(recovered, var, &scope.bound()) || self.fills_blocks(recovered) || scope.whole_blocks.contains(&recovered.var) {
+            if !self.is_last_of(recovered, var, &scope.bound())
+                || self.fills_blocks(recovered)
+                || scope.whole_blocks.contains(&recovered.var)
+            {
                 continue;
             }
             let whole = (self.b.int(0), self.size(var));

@@ -69,12 +69,7 @@ impl Diagonals<'_> {
     }
 
     /// Calls `f` with each sum's variables, its body, and the variables that have a value in the body.
-    fn visit_sums(
-        &self,
-        expr: &Expr,
-        bound: &mut Vec<VarId>,
-        f: &mut impl FnMut(&Self, &[VarId], &Expr, &[VarId]),
-    ) {
+    fn visit_sums(&self, expr: &Expr, bound: &mut Vec<VarId>, f: &mut impl FnMut(&Self, &[VarId], &Expr, &[VarId])) {
         let depth = bound.len();
         if let ExprKind::Reduce(_, summed, body) = &expr.kind {
             bound.extend(summed);

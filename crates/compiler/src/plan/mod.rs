@@ -374,7 +374,8 @@ fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conve
 /// The tensor of the kernel that is made of `source` and stored as another one is. Tensors of the user's dimensions and of stored ones
 /// may have the same levels: what they are the storage of tells them apart.
 fn made_of(kernel: &Kernel, conversions: &[Conversion], source: TensorId, as_is: &Tensor) -> Option<TensorId> {
-    let same = |tensor: &Tensor| (&tensor.format, &tensor.view, tensor.dtype) == (&as_is.format, &as_is.view, as_is.dtype);
+    let same =
+        |tensor: &Tensor| (&tensor.format, &tensor.view, tensor.dtype) == (&as_is.format, &as_is.view, as_is.dtype);
     let made = conversions.iter().filter(|conversion| conversion.source == source).map(|conversion| conversion.tensor);
     made.into_iter().find(|tensor| same(&kernel.tensors[*tensor]))
 }

@@ -103,7 +103,12 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
 /// ```text
 /// forall(k, forall(j, y(j) += A(s,k,j)))      A: ell; under each k one j, which other k may have too
 /// ```
+///
+/// What is put on a list has no places: a loop that does so is not carried out by lanes.
 fn is_placed_inside(kernel: &Kernel, body: &Stmt, tensor: TensorId) -> bool {
+    if is_listed(kernel, tensor) {
+        return false;
+    }
     let inner: Vec<VarId> = loops(body).into_iter().flat_map(|leaf| kernel.provenance.originals(leaf)).collect();
     let mut inside = false;
     body.visit_assigns(&mut |assign| {
@@ -162,7 +167,7 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
             return;
         };
         let info = &kernel.tensors[tensor];
-        if matches!(info.role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted)) {
+        if is_listed(kernel, tensor) {
             let message =
                 format!("all iterations of `{name}` put coordinates on the list of workspace `{}`", info.name);
             fault = Some(refuse("E1210", span, message, "a race").hint("parallelize a loop around the workspace"));
@@ -195,6 +200,10 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
         None if chosen == Race::Auto => Ok(Race::None),
         None => Ok(chosen),
     }
+}
+
+fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {
+    matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
 }
 
 fn is_variable(kernel: &Kernel, tensor: TensorId) -> bool {

@@ -23,6 +23,17 @@ impl Buffer {
         Buffer { data, defined: None, slack: false }
     }
 
+    /// A buffer of which no element has a value.
+    pub(super) fn blank(data: ArrayData) -> Buffer {
+        let defined = Some(vec![false; data.len()]);
+        Buffer { data, defined, slack: false }
+    }
+
+    /// The first element that has no value.
+    pub(super) fn first_undefined(&self) -> Option<usize> {
+        self.defined.as_ref().and_then(|defined| defined.iter().position(|defined| !defined))
+    }
+
     /// Whether an element within the length has a value.
     pub(super) fn is_defined(&self, index: usize) -> bool {
         self.defined.as_ref().is_none_or(|defined| defined[index])
