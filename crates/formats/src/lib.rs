@@ -17,6 +17,6 @@ mod width;
 pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec};
 pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
-pub use map::{Map, Ranked, Recovery, Term};
+pub use map::{Map, Ranked, Recovery, Term, diagonals};
 pub use scalar::Scalar;
 pub use width::IndexWidth;

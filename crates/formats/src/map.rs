@@ -283,8 +283,13 @@ impl Map {
     }
 }
 
-/// The number of diagonals of a matrix.
-fn diagonals(size: u64, other: u64) -> Option<u64> {
+/// The number of diagonals of a matrix with dimensions of these sizes; `None` where it overflows. One without entries has none.
+///
+/// ```
+/// use lacunar_formats::diagonals;
+/// assert_eq!((diagonals(3, 5), diagonals(3, 0), diagonals(u64::MAX, 2)), (Some(7), Some(0), None));
+/// ```
+pub fn diagonals(size: u64, other: u64) -> Option<u64> {
     match (size, other) {
         (0, _) | (_, 0) => Some(0),
         _ => size.checked_add(other - 1),

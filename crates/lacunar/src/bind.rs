@@ -3,7 +3,7 @@
 //! On entry: the tensors of the program, by handle. On exit: a size for every variable of the statement, such that every
 //! tensor has the dimensions that the kernel will walk through; formats and types are those it was compiled for.
 
-use lacunar_formats::Format;
+use lacunar_formats::{Format, diagonals};
 use lacunar_notation::stored::StoredSize;
 use lacunar_notation::{Access, Program, Role, Tensor as Declared, TensorId, VarId};
 use lacunar_runtime::Tensor;
@@ -124,7 +124,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
             StoredSize::Blocks(var, block) => of(var).div_ceil(u64::from(block)),
             StoredSize::Inside(block) => u64::from(block),
             // A tensor with more diagonals than that could not be stored.
-            StoredSize::Diagonals(a, b) => of(a).saturating_add(of(b)).saturating_sub(1),
+            StoredSize::Diagonals(a, b) => diagonals(of(a), of(b)).unwrap_or(u64::MAX),
             StoredSize::Slots(tensor, level) => {
                 let stored = slots.get(tensor.index()).and_then(Slot::get).map(Tensor::stored_dims).transpose()?;
                 stored.and_then(|dims| dims.get(level).copied()).unwrap_or(0)

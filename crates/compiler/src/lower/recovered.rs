@@ -53,10 +53,12 @@ pub(super) fn stored_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &
         }
         StoredSize::Inside(block) => b.int(i64::from(block)),
         StoredSize::Diagonals(of, other) => {
-            let sum = b.add(sizes[of.index()], sizes[other.index()]);
-            let zero = b.int(0);
+            let (of, other, zero) = (sizes[of.index()], sizes[other.index()], b.int(0));
+            let sum = b.add(of, other);
             let diagonals = b.sub(sum, one);
-            b.binary(BinaryOp::Max, diagonals, zero)
+            let smaller = b.binary(BinaryOp::Min, of, other);
+            let some = b.compare(CompareOp::Gt, smaller, zero);
+            b.select(some, diagonals, zero)
         }
         StoredSize::Slots(..) => return None,
     })

@@ -20,7 +20,7 @@
 //! Paper: Chou et al. 2020, §4, remaps the coordinates of conversions; here every statement is remapped.
 
 use lacunar_base::Span;
-use lacunar_formats::{DType, Format, Level, Map, Recovery, Term};
+use lacunar_formats::{DType, Format, Level, Map, Recovery, Term, diagonals};
 use lacunar_notation::schedule::{Effect, Schedule};
 use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
 use lacunar_notation::{
@@ -325,7 +325,7 @@ impl Rewriter<'_> {
         let known = match size {
             StoredSize::Blocks(var, block) => of(var).map(|size| size.div_ceil(u64::from(block))),
             StoredSize::Inside(block) => Some(u64::from(block)),
-            StoredSize::Diagonals(a, b) => of(a).zip(of(b)).map(|(a, b)| (a + b).saturating_sub(1)),
+            StoredSize::Diagonals(a, b) => of(a).zip(of(b)).and_then(|(a, b)| diagonals(a, b)),
             StoredSize::Slots(..) => None,
         };
         let var = self.done.program.vars.push(IndexVar { name, size: known, span: Span::NONE });
