@@ -276,13 +276,18 @@ fn of_value(dtype: DType) -> DType {
     if dtype == DType::Pattern { DType::Bool } else { dtype }
 }
 
-/// The expression in another type. What was converted from the type that it is stored in loses nothing by that, and is
-/// converted from there.
+/// The expression in another type. What a tensor holds loses nothing by being read in the type that it is computed with, and is
+/// converted from the one that it is stored in. No other conversion is left out: each may change the value, and what is written
+/// decides where a sum is rounded.
 fn convert(expr: Expr, dtype: DType) -> Expr {
     match expr.kind {
-        ExprKind::Cast(stored) if expr.dtype != dtype && stored.dtype.is_storage() => convert(*stored, dtype),
+        ExprKind::Cast(read) if is_access(&read) && read.dtype.arithmetic() == expr.dtype => read.cast(dtype),
         kind => Expr { kind, ..expr }.cast(dtype),
     }
+}
+
+fn is_access(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Access(_))
 }
 
 fn function_of(op: BinaryOp) -> BinaryFn {
@@ -348,6 +353,9 @@ impl Weak {
     fn literal(self, dtype: DType) -> Option<Literal> {
         let bits = 8 * dtype.size() as u32;
         match self {
+            // Whether it is not 0, as of numbers that are not constant.
+            Weak::Int(value) if dtype == DType::Bool => Some(Literal::Bool(value != 0)),
+            Weak::Float(value) if dtype == DType::Bool => Some(Literal::Bool(value != 0.0)),
             Weak::Int(value) if dtype.is_integer() => {
                 let (low, high) = match dtype.kind() {
                     Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
