@@ -160,6 +160,53 @@ fn a_value_without_a_negative_is_refused() {
     assert_eq!(message("a.mtx", content), expected);
 }
 
+/// A file with symmetry holds the lower triangle, and a diagonal that is its own mirror image.
+#[test]
+fn what_contradicts_a_symmetry_is_refused() {
+    const LOWER: &str =
+        "expected entries of the lower triangle only, which stand for those above the diagonal, found one at";
+    const ZERO: &str = "expected only zeros on the diagonal of a skew-symmetric matrix, found";
+    const REAL: &str = "expected a real value on the diagonal of a Hermitian matrix, found";
+    let cases = [
+        ("coordinate real symmetric", "3 3 2\n2 1 1\n1 3 1\n", format!("a.mtx:4: {LOWER} (1, 3)")),
+        ("coordinate pattern symmetric", "2 2 1\n% c\n1 2\n", format!("a.mtx:4: {LOWER} (1, 2)")),
+        ("coordinate integer skew-symmetric", "2 2 2\n2 1 1\n1 2 -1\n", format!("a.mtx:4: {LOWER} (1, 2)")),
+        ("coordinate complex hermitian", "2 2 1\n1 2 0 1\n", format!("a.mtx:3: {LOWER} (1, 2)")),
+        ("coordinate real skew-symmetric", "2 2 2\n2 1 1\n2 2 0.5\n", format!("a.mtx:4: {ZERO} 0.5 at (2, 2)")),
+        ("coordinate complex skew-symmetric", "2 2 1\n1 1 0 1\n", format!("a.mtx:3: {ZERO} 0 1 at (1, 1)")),
+        ("coordinate complex hermitian", "2 2 1\n2 2 1 -1\n", format!("a.mtx:3: {REAL} 1 -1 at (2, 2)")),
+        ("array complex hermitian", "2 2\n1 0\n2 3\n% c\n4 5\n", format!("a.mtx:6: {REAL} 4 5 at (2, 2)")),
+        ("array complex hermitian", "3 3\n1 0 2 3 4 5\n1 1 2 2 0 0\n", format!("a.mtx:4: {REAL} 1 1 at (2, 2)")),
+        (
+            "coordinate real symmetric",
+            "2 3 1\n1 1 1\n",
+            "a.mtx:2: expected as many rows as columns, for the symmetry announced, found 2 x 3".to_string(),
+        ),
+    ];
+    for (kind, body, expected) in cases {
+        assert_eq!(message("a.mtx", &format!("%%MatrixMarket matrix {kind}\n{body}")), expected);
+    }
+    // Zeros on the diagonal say what is known, and values of arrays stand where they belong.
+    for (kind, body) in [
+        ("coordinate real skew-symmetric", "2 2 2\n1 1 0\n2 1 5\n"),
+        ("array complex hermitian", "2 2\n1 0\n2 3\n4 0\n"),
+        ("array real skew-symmetric", "3 3\n1\n2\n3\n"),
+    ] {
+        let (_folder, path) = file("a.mtx", format!("%%MatrixMarket matrix {kind}\n{body}"));
+        assert!(io::read(&path, &options()).is_ok(), "{kind}");
+    }
+    let harwell_boeing = |letters: &str, values: &str| {
+        let header = "title\n 3 1 1 1\n";
+        message("a.rb", &format!("{header}{letters} 2 2 2 0\n(3I1) (2I1) (4F6.2)\n123\n12\n{values}\n"))
+    };
+    assert_eq!(
+        harwell_boeing("rza", "  0.00  3.00"),
+        "a.rb:7: expected only zeros on the diagonal of a skew-symmetric matrix, found \"3.00\""
+    );
+    let found = harwell_boeing("cha", "  1.00  0.00  3.00 -4.00");
+    assert_eq!(found, "a.rb:7: expected a real value on the diagonal of a Hermitian matrix, found \"-4.00\"");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_stay_links_and_others_may_read() {

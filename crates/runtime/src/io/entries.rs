@@ -40,6 +40,22 @@ pub(super) trait Field: Sync {
     fn read(&self, cursor: &mut Cursor) -> Option<Self::Value>;
     /// The value on the other side of the diagonal; `None` if it has no place in the type.
     fn mirror(&self, value: Self::Value, symmetry: Symmetry) -> Option<Self::Value>;
+    /// Whether a value may stand on the diagonal of a matrix: whether it is its own mirror image.
+    fn fits_diagonal(&self, value: Self::Value, symmetry: Symmetry) -> bool {
+        symmetry != Symmetry::SkewSymmetric || value == Self::Value::default()
+    }
+    /// A value as files have it, for errors.
+    fn text(&self, value: Self::Value) -> String {
+        format!("{value:?}")
+    }
+}
+
+/// What [`Field::fits_diagonal`] asks for, in words.
+pub(super) fn expected_on_diagonal(symmetry: Symmetry) -> &'static str {
+    match symmetry {
+        Symmetry::Hermitian => "a real value on the diagonal of a Hermitian matrix",
+        _ => "only zeros on the diagonal of a skew-symmetric matrix",
+    }
 }
 
 /// 64-bit reals.
@@ -89,6 +105,16 @@ impl Field for ComplexField {
             Symmetry::General | Symmetry::Symmetric => value,
         })
     }
+    fn fits_diagonal(&self, value: Complex<f64>, symmetry: Symmetry) -> bool {
+        match symmetry {
+            Symmetry::SkewSymmetric => value == Complex::default(),
+            Symmetry::Hermitian => value.im == 0.0,
+            Symmetry::General | Symmetry::Symmetric => true,
+        }
+    }
+    fn text(&self, value: Complex<f64>) -> String {
+        format!("{} {}", value.re, value.im)
+    }
 }
 
 /// No value in the file: each entry is the given one.
@@ -118,8 +144,8 @@ pub(super) struct Layout {
     pub(super) comment: u8,
     /// Which entries stand for two.
     pub(super) symmetry: Symmetry,
-    /// Whether entries on the diagonal must be zero.
-    pub(super) zero_diagonal: bool,
+    /// Of an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
+    pub(super) triangle: Option<u64>,
     /// Whether a line may hold any number of entries.
     pub(super) many_per_line: bool,
 }
@@ -175,10 +201,11 @@ pub(super) fn read_entries<F: Field>(
             return Err(text.malformed(text.line() + line, expected, "another entry"));
         }
         let mut lines = 0;
-        for part in parts.iter() {
-            if let Some(fault) = &part.fault {
-                let (expected, found) = (fault.expected.clone(), fault.found.clone());
-                return Err(text.malformed(text.line() + lines + fault.line, expected, found));
+        for (part, piece) in parts.iter().zip(&pieces) {
+            let fault = part.fault.as_ref().map(|fault| (fault.line, fault.expected.to_string(), fault.found.clone()));
+            if let Some((line, expected, found)) = diagonal_fault(part, piece, layout, field, entries.stored).or(fault)
+            {
+                return Err(text.malformed(text.line() + lines + line, expected, found));
             }
             lines += part.lines;
             entries.stored += part.stored;
@@ -259,6 +286,38 @@ fn surplus_line<F: Field>(
     None
 }
 
+/// The first value of a triangle's part that may not stand on the diagonal: its line (counted from 1 in the piece), what is
+/// expected and what is found. `before` is the number of values before the part.
+fn diagonal_fault<F: Field>(
+    part: &Part<F::Value>,
+    piece: &[u8],
+    layout: &Layout,
+    field: &F,
+    before: u64,
+) -> Option<(u64, String, String)> {
+    let rows = layout.triangle?;
+    let end = before + part.stored;
+    // Columns get shorter by one value from one to the next, and each begins on the diagonal.
+    let place = |column: u64| u128::from(column) * u128::from(2 * rows + 1 - column) / 2;
+    let (mut low, mut high) = (0, rows);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if place(middle) < u128::from(before) { low = middle + 1 } else { high = middle }
+    }
+    let mut on_diagonal =
+        (low..rows).map(|column| (column, place(column))).take_while(|(_, place)| *place < u128::from(end));
+    let wrong = |(column, place): (u64, u128)| {
+        let local = (place - u128::from(before)) as usize;
+        let value = *part.values.get(local)?;
+        (!field.fits_diagonal(value, layout.symmetry)).then_some((column, local, value))
+    };
+    let (column, local, value) = on_diagonal.find_map(wrong)?;
+    let mut up_to = Part { limit: Some(local as u64), ..Part::default() };
+    up_to.parse(piece, layout, field);
+    let found = format!("{} at ({1}, {1})", field.text(value), column + 1);
+    Some((up_to.lines + 1, expected_on_diagonal(layout.symmetry).to_string(), found))
+}
+
 /// The entries of one piece of text.
 struct Part<V> {
     /// Coordinates, one entry after the other.
@@ -333,7 +392,7 @@ impl<V: Element> Part<V> {
         Ok(())
     }
 
-    /// Adds the mirror image of the matrix entry that was added last.
+    /// Adds the mirror image of the matrix entry that was added last, which has to be in the lower triangle.
     fn mirror<F: Field<Value = V>>(
         &mut self,
         cursor: &mut Cursor,
@@ -341,27 +400,30 @@ impl<V: Element> Part<V> {
         layout: &Layout,
         field: &F,
     ) -> Result<(), Fault> {
-        let image = field.mirror(value, layout.symmetry);
-        if let &[.., row, column] = self.indices.as_slice() {
-            if row != column {
-                let Some(image) = image else {
-                    let expected = "a value whose negative fits 64 bits";
-                    return Err(Fault {
-                        line: cursor.lines() + 1,
-                        expected: expected.into(),
-                        found: format!("{value:?}"),
-                    });
-                };
-                self.indices.extend([column, row]);
-                self.largest[0] = self.largest[0].max(column);
-                self.largest[1] = self.largest[1].max(row);
-                self.values.push(image);
-            } else if layout.zero_diagonal && value != V::default() {
-                let expected = "only zeros on the diagonal of a skew-symmetric matrix";
-                let found = format!("a value at ({}, {})", row.saturating_add(1), column.saturating_add(1));
-                return Err(Fault { line: cursor.lines() + 1, expected: expected.into(), found });
-            }
+        let &[.., row, column] = self.indices.as_slice() else { return Ok(()) };
+        let fault = |expected: &'static str, found: String| {
+            Err(Fault { line: cursor.lines() + 1, expected: expected.into(), found })
+        };
+        if column > row {
+            let expected = "entries of the lower triangle only, which stand for those above the diagonal";
+            return fault(expected, format!("one at ({}, {})", row + 1, column + 1));
         }
+        if row == column {
+            return match field.fits_diagonal(value, layout.symmetry) {
+                true => Ok(()),
+                false => fault(
+                    expected_on_diagonal(layout.symmetry),
+                    format!("{} at ({1}, {1})", field.text(value), row + 1),
+                ),
+            };
+        }
+        let Some(image) = field.mirror(value, layout.symmetry) else {
+            return fault("a value whose negative fits 64 bits", field.text(value));
+        };
+        self.indices.extend([column, row]);
+        self.largest[0] = self.largest[0].max(column);
+        self.largest[1] = self.largest[1].max(row);
+        self.values.push(image);
         Ok(())
     }
 }

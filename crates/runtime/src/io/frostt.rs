@@ -71,7 +71,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         base,
         comment: b'#',
         symmetry: Symmetry::General,
-        zero_diagonal: false,
+        triangle: None,
         many_per_line: false,
     };
     let Entries { coords, largest, values, stored } = read_entries(text, &layout, &RealField, header.count)?;

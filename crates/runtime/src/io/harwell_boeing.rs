@@ -17,14 +17,15 @@
 //! The type is three letters: real, complex, integer or pattern (`r c i p`, and `q`: pattern, values in another
 //! file); unsymmetric, symmetric, Hermitian, skew or rectangular (`u s h z r`); assembled (`a`). Matrices of
 //! unassembled elements (`e`) are refused by name. Rows need not be sorted in a column, but no row may occur twice; a
-//! matrix with symmetry holds its lower triangle, which is expanded.
+//! matrix with symmetry holds its lower triangle, which is expanded. The diagonal of a skew matrix holds zeros only, and that of a
+//! Hermitian one real values.
 
 use std::collections::BTreeSet;
 
 use lacunar_formats::One;
 use num_complex::Complex;
 
-use super::entries::{ComplexField, Field, IntegerField, PatternField, RealField};
+use super::entries::{ComplexField, Field, IntegerField, PatternField, RealField, expected_on_diagonal};
 use super::error::IoError;
 use super::fortran::{Format, read_fields};
 use super::matrix_market::LARGEST_SIZE;
@@ -67,7 +68,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
             let mut values = Vec::new();
             read_fields(text, format, header.count, "values", |_, field| {
                 values.push(format.real(field).ok_or("a real number")?);
-                Ok(())
+                check_diagonal(&header, &places, &values, &RealField)
             })?;
             expand(text, &header, places, values, &RealField)
         }
@@ -75,7 +76,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
             let mut values = Vec::new();
             read_fields(text, format, header.count, "values", |_, field| {
                 values.push(Cursor::new(field).integer().ok_or(IntegerField::EXPECTED)?);
-                Ok(())
+                check_diagonal(&header, &places, &values, &IntegerField)
             })?;
             expand(text, &header, places, values, &IntegerField)
         }
@@ -88,7 +89,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
                     Some(value) if place % 2 == 1 => value.im = part,
                     _ => values.push(Complex::new(part, 0.0)),
                 }
-                Ok(())
+                check_diagonal(&header, &places, &values, &ComplexField)
             })?;
             expand(text, &header, places, values, &ComplexField)
         }
@@ -249,6 +250,18 @@ fn read_places(text: &mut Text, header: &Header) -> Result<Places, IoError> {
         Ok(())
     })?;
     Ok(places)
+}
+
+/// Asks that the value read last is its own mirror image if it is on the diagonal of a matrix with symmetry; else says what would
+/// be.
+fn check_diagonal<F: Field>(header: &Header, places: &Places, values: &[F::Value], field: &F) -> Result<(), String> {
+    let last = values.len().wrapping_sub(1);
+    match (values.last(), places.rows.get(last), places.columns.get(last)) {
+        (Some(&value), Some(row), Some(column)) if row == column && !field.fits_diagonal(value, header.symmetry) => {
+            Err(expected_on_diagonal(header.symmetry).to_string())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes the coordinate list, with mirror images behind the entries.

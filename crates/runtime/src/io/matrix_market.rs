@@ -17,18 +17,18 @@
 //! - comments (indented too) and blank lines anywhere after the banner; CRLF line ends; lines of any length;
 //! - number forms of Fortran (`1.5D+02`), a plus sign; `nan` and `inf`; numbers past the range of doubles become
 //!   infinity or 0;
-//! - entries at the same place are all kept (packing adds them up); entries of the upper triangle of a symmetric
-//!   matrix stand for their mirror image as well;
+//! - entries at the same place are all kept (packing adds them up);
 //! - the field `double`, which is real;
-//! - zeros on the diagonal of a skew-symmetric matrix; any value on the diagonal of a Hermitian one;
+//! - zeros on the diagonal of a skew-symmetric matrix;
 //! - several values in a line of an array.
 //!
-//! A file whose tag is to the letter (`%%MatrixMarket`) is taken at its word in two more cases, and a file whose tag
-//! is not gets no second liberty: `hermitian` of a real or integer field, which is the same as symmetric; and values
-//! on the diagonal of a skew-symmetric matrix, which stay as they are.
+//! A file whose tag is to the letter (`%%MatrixMarket`) is taken at its word in one more case, and a file whose tag
+//! is not gets no second liberty: `hermitian` of a real or integer field, which is the same as symmetric.
 //!
-//! Refused: the object `vector` (an extension), integers past 64 bits, sizes past 2^63-1, a count in the size line of
-//! an array, and a carriage return alone as line end.
+//! Refused: entries above the diagonal of a matrix with symmetry (a file with both triangles would count twice), values other than
+//! zero on the diagonal of a skew-symmetric matrix, and other than real on that of a Hermitian one; the object `vector` (an
+//! extension), integers past 64 bits, sizes past 2^63-1, a count in the size line of an array, and a carriage return alone as
+//! line end.
 
 use std::collections::TryReserveError;
 
@@ -54,7 +54,6 @@ struct Banner {
     array: bool,
     field: FieldKind,
     symmetry: Symmetry,
-    exact: bool,
 }
 
 /// Whether a text starts like a Matrix Market file.
@@ -133,7 +132,7 @@ fn read_banner(text: &mut Text) -> Result<Banner, IoError> {
     };
     match clash {
         Some((expected, found)) => Err(text.malformed(1, expected, found)),
-        None => Ok(Banner { array, field, symmetry, exact }),
+        None => Ok(Banner { array, field, symmetry }),
     }
 }
 
@@ -176,7 +175,7 @@ fn read_coordinates<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Re
         base: 1,
         comment: b'%',
         symmetry: banner.symmetry,
-        zero_diagonal: banner.symmetry == Symmetry::SkewSymmetric && !banner.exact,
+        triangle: None,
         many_per_line: false,
     };
     let Entries { coords, values, stored, .. } = read_entries(text, &layout, field, Some(count))?;
@@ -202,7 +201,7 @@ fn read_array<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Result<(
         base: 1,
         comment: b'%',
         symmetry: banner.symmetry,
-        zero_diagonal: banner.symmetry == Symmetry::SkewSymmetric && !banner.exact,
+        triangle: (banner.symmetry == Symmetry::Hermitian).then_some(rows),
         many_per_line: true,
     };
     let values = read_entries(text, &layout, field, Some(count))?.values;
