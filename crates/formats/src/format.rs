@@ -17,6 +17,7 @@ use std::str::FromStr;
 
 use crate::level::{Level, LevelKind};
 use crate::map::{Map, Term};
+use crate::map_error::{MapError, MapFault};
 use crate::width::{IndexWidth, Widths, read_levels};
 
 /// How a tensor of a fixed order is stored: levels, outermost first.
@@ -49,8 +50,8 @@ pub enum FormatError {
         /// The order of the tensor.
         order: usize,
     },
-    /// The mode order is not a permutation of `0 .. levels`, or the map does not store every dimension.
-    ModeOrder(String),
+    /// The mode order is not a permutation of `0 .. levels`, or the map does not store every dimension once.
+    Map(MapError),
     /// A named format with sizes that it does not take.
     Arguments(String),
     /// A width that a level's arrays cannot have, the place of the text in which it is written, and why.
@@ -74,9 +75,7 @@ impl fmt::Display for FormatError {
             FormatError::Order { format, levels, order } => {
                 write!(f, "format `{format}` stores {levels} dimensions, but the tensor has {order}")
             }
-            FormatError::ModeOrder(text) => {
-                write!(f, "mode order `{text}` does not name each level's dimension exactly once")
-            }
+            FormatError::Map(error) => error.fmt(f),
             FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),
             FormatError::Width { reason, .. } => f.write_str(reason),
             FormatError::Ranked(text) => {
@@ -96,14 +95,10 @@ impl Format {
     /// A format from its levels (outermost first) and the dimension each stores; 32-bit index arrays.
     ///
     /// # Errors
-    /// [`FormatError::ModeOrder`] if `mode_order` is no permutation of the levels.
+    /// [`FormatError::Map`] if `mode_order` is no permutation of the levels.
     pub fn new(levels: Vec<Level>, mode_order: Vec<usize>) -> Result<Format, FormatError> {
-        let mut seen = vec![false; levels.len()];
-        let valid = mode_order.len() == levels.len()
-            && mode_order.iter().all(|&m| m < seen.len() && !std::mem::replace(&mut seen[m], true));
-        if !valid {
-            let text = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-            return Err(FormatError::ModeOrder(text));
+        if let Some(error) = MapError::of_order(&mode_order, levels.len()) {
+            return Err(FormatError::Map(error));
         }
         Format { mode_order, ..Format::natural(levels) }.with_ranks_mapped()
     }
@@ -112,20 +107,19 @@ impl Format {
     /// format with that mode order.
     ///
     /// # Errors
-    /// [`FormatError::ModeOrder`] if the map has no term for each level, or does not store every dimension.
+    /// [`FormatError::Map`] if the map has no term for each level, or does not store every dimension once.
     pub fn mapped(levels: Vec<Level>, terms: Vec<Term>) -> Result<Format, FormatError> {
-        let text = || terms.iter().map(Term::to_string).collect::<Vec<_>>().join(",");
         let whole: Option<Vec<usize>> =
             terms.iter().map(|term| if let Term::Whole(d) = term { Some(*d) } else { None }).collect();
         if let Some(mode_order) = whole {
             return Format::new(levels, mode_order);
         }
-        match Map::new(terms.clone()) {
-            Some(map) if map.terms().len() == levels.len() => {
-                Format { map: Some(Box::new(map)), ..Format::natural(levels) }.with_ranks_mapped()
-            }
-            _ => Err(FormatError::ModeOrder(text())),
+        if terms.len() != levels.len() {
+            let fault = MapFault::Count { terms: terms.len(), levels: levels.len() };
+            return Err(FormatError::Map(MapError::new(None, fault)));
         }
+        let map = Map::new(terms).map_err(FormatError::Map)?;
+        Format { map: Some(Box::new(map)), ..Format::natural(levels) }.with_ranks_mapped()
     }
 
     fn natural(levels: Vec<Level>) -> Format {
@@ -211,7 +205,7 @@ impl Format {
 
     /// Diagonals: those in which something is stored, each with a place for every row.
     pub fn dia() -> Format {
-        let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).map(Box::new);
+        let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).ok().map(Box::new);
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
     }
 
@@ -233,7 +227,7 @@ impl Format {
     /// `mode_order[k]`.
     ///
     /// # Errors
-    /// [`FormatError::ModeOrder`] if `mode_order` is no permutation of the dimensions.
+    /// [`FormatError::Map`] if `mode_order` is no permutation of the dimensions.
     pub fn with_mode_order(self, mode_order: Vec<usize>) -> Result<Format, FormatError> {
         let Some(map) = &self.map else {
             return Ok(Format { widths: self.widths, ..Format::new(self.levels, mode_order)? });
@@ -246,7 +240,7 @@ impl Format {
     /// The same storage of a tensor whose dimension `d` is called `to[d]`.
     ///
     /// # Errors
-    /// [`FormatError::ModeOrder`] if `to` is no permutation of the dimensions.
+    /// [`FormatError::Map`] if `to` is no permutation of the dimensions.
     pub fn with_dimensions(self, to: &[usize]) -> Result<Format, FormatError> {
         let order = match &self.map {
             Some(map) => (0..map.order()).collect(),
@@ -254,8 +248,8 @@ impl Format {
         };
         let renamed: Option<Vec<usize>> = order.iter().map(|d| to.get(*d).copied()).collect();
         let renamed = renamed.filter(|order| order.len() == to.len());
-        let text = || to.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        self.with_mode_order(renamed.ok_or_else(|| FormatError::ModeOrder(text()))?)
+        let count = || MapError::new(None, MapFault::Count { terms: to.len(), levels: order.len() });
+        self.with_mode_order(renamed.ok_or_else(|| FormatError::Map(count()))?)
     }
 
     /// The number of dimensions; without a map, that of levels.
@@ -478,8 +472,8 @@ impl FromStr for FormatSpec {
             None => (text, None),
         };
         let lower = name.to_ascii_lowercase();
-        if let Some((name, sizes)) = lower.strip_suffix(')').and_then(|text| text.split_once('(')) {
-            return with_modes(sized(name.trim(), sizes, text)?, modes);
+        if let Some((word, sizes)) = lower.strip_suffix(')').and_then(|text| text.split_once('(')) {
+            return with_modes(sized(word.trim(), sizes, text)?, name, modes);
         }
         let spec = match lower.as_str() {
             "dense" => FormatSpec::Dense,
@@ -502,7 +496,7 @@ impl FromStr for FormatSpec {
                 FormatSpec::Exact(Format { widths: widths.into(), ..Format::natural(levels) })
             }
         };
-        match with_modes(spec, modes)? {
+        match with_modes(spec, name, modes)? {
             FormatSpec::Exact(format) => Ok(FormatSpec::Exact(format.with_ranks_mapped()?)),
             open => Ok(open),
         }
@@ -529,12 +523,12 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
 }
 
 /// A format as written, with what is written behind it: a mode order, or a map in the place of one.
-fn with_modes(spec: FormatSpec, modes: Option<&str>) -> Result<FormatSpec, FormatError> {
+fn with_modes(spec: FormatSpec, name: &str, modes: Option<&str>) -> Result<FormatSpec, FormatError> {
     let Some(modes) = modes else { return Ok(spec) };
-    let terms = modes
-        .split(',')
-        .map(|word| word.parse::<Term>().map_err(|()| FormatError::ModeOrder(modes.to_string())))
-        .collect::<Result<Vec<_>, _>>()?;
+    let term = |(place, word): (usize, &str)| {
+        word.parse::<Term>().map_err(|fault| FormatError::Map(MapError::new(place, fault)))
+    };
+    let terms = modes.split(',').enumerate().map(term).collect::<Result<Vec<_>, _>>()?;
     let whole = |term: &Term| if let Term::Whole(d) = term { Some(*d) } else { None };
     let mode_order: Option<Vec<usize>> = terms.iter().map(whole).collect();
     match (spec, mode_order) {
@@ -546,6 +540,6 @@ fn with_modes(spec: FormatSpec, modes: Option<&str>) -> Result<FormatSpec, Forma
             Format::dense(order.len()).with_mode_order(order.clone())?;
             Ok(FormatSpec::Permuted(Box::new(open), order))
         }
-        (_, None) => Err(FormatError::ModeOrder(modes.to_string())),
+        (_, None) => Err(FormatError::Map(MapError::new(None, MapFault::Named(name.to_string())))),
     }
 }

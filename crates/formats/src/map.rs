@@ -37,6 +37,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::map_error::{MapError, MapFault};
+
 /// What one level stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Term {
@@ -64,6 +66,14 @@ impl Term {
             | Term::Difference(d, _)
             | Term::Ordinal(d)
             | Term::RankedOrdinal(d, _) => d,
+        }
+    }
+
+    /// The dimensions it is made of: one or two, or one twice.
+    fn dimensions(self) -> [usize; 2] {
+        match self {
+            Term::Difference(d, other) => [d, other],
+            term => [term.dimension(); 2],
         }
     }
 
@@ -99,12 +109,23 @@ impl fmt::Display for Term {
 }
 
 impl FromStr for Term {
-    type Err = ();
+    type Err = MapFault;
 
-    fn from_str(text: &str) -> Result<Term, ()> {
+    fn from_str(text: &str) -> Result<Term, MapFault> {
         let text = text.trim();
-        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ());
-        let size = |text: &str| text.trim().parse::<u32>().ok().filter(|size| *size > 0).ok_or(());
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let no_term = || MapFault::NoTerm(text.to_string());
+        // A number that no `usize` holds is that of a dimension that no tensor has.
+        let number = |digits: &str| match digits.trim() {
+            digits if is_number(digits) => Ok(digits.parse::<usize>().unwrap_or(usize::MAX)),
+            _ => Err(no_term()),
+        };
+        let size = |digits: &str| match digits.trim() {
+            digits if is_number(digits) => {
+                digits.parse::<u32>().ok().filter(|size| *size > 0).ok_or_else(|| MapFault::Size(text.to_string()))
+            }
+            _ => Err(no_term()),
+        };
         if let Some(counted) = text.strip_prefix('#') {
             return Ok(match counted.split_once('~') {
                 Some((dimension, window)) => Term::RankedOrdinal(number(dimension)?, size(window)?),
@@ -134,12 +155,15 @@ pub enum Recovery {
         /// The block's size.
         size: u32,
     },
-    /// That of a level plus the coordinate of another dimension, less that dimension's size and plus 1.
+    /// That of a level plus the coordinate of another dimension, less that dimension's size and plus 1; or, in reverse, the
+    /// coordinate of the other dimension plus this one's size, less 1 and what the level has.
     Diagonal {
         /// The level of the difference.
         difference: usize,
         /// The other dimension.
         other: usize,
+        /// Whether the difference is the other dimension's coordinate less this one's.
+        reverse: bool,
     },
 }
 
@@ -162,27 +186,53 @@ pub struct Map {
 }
 
 impl Map {
-    /// The map with a term for each level, outermost first; `None` where some dimension is not stored once.
-    pub fn new(terms: Vec<Term>) -> Option<Map> {
-        let order = 1 + terms.iter().map(|term| term.dimension()).max()?;
-        let map = Map { terms, order };
-        // Block sizes are sizes of stored dimensions, and a difference says where one dimension is if the other is known.
+    /// The map with a term for each level, outermost first.
+    ///
+    /// # Errors
+    /// Some dimension is not stored, or stored twice, a size is 0, or the terms do not go together otherwise.
+    pub fn new(terms: Vec<Term>) -> Result<Map, MapError> {
+        let at = |place: usize, fault: fn(Term) -> MapFault| Err(MapError::new(place, fault(terms[place])));
         let empty =
             |term: &Term| matches!(term, Term::Quotient(_, 0) | Term::Remainder(_, 0) | Term::RankedOrdinal(_, 0));
-        let sized = !map.terms.iter().any(empty);
-        let complete = order <= map.terms.len() && (0..order).all(|d| map.recovery(d).is_some());
-        let used = map.terms.iter().enumerate().all(|(level, term)| match term {
-            Term::Ordinal(d) | Term::RankedOrdinal(d, _) => *d < order,
-            _ => (0..order).any(|d| map.levels_of(d).contains(&level)),
-        });
-        let ordinals = map.terms.iter().filter(|term| term.is_ordinal()).count();
-        // Ranks have no diagonals.
-        let crosses = |ranked: usize| {
-            let mixed = |term: &Term| matches!(*term, Term::Difference(d, other) if [d, other].contains(&ranked));
-            map.terms.iter().any(mixed)
-        };
-        let straight = map.ranked().is_none_or(|ranked| order > 1 && !crosses(ranked.dimension));
-        (sized && complete && used && ordinals <= 1 && straight).then_some(map)
+        // Block sizes are sizes of stored dimensions.
+        if let Some(place) = terms.iter().position(empty) {
+            return at(place, |term| MapFault::Size(term.to_string()));
+        }
+        let named = |dimension: usize| terms.iter().any(|term| term.dimensions().contains(&dimension));
+        // A term is made of two dimensions at most.
+        let order = (0..=2 * terms.len()).find(|dimension| !named(*dimension)).unwrap_or(0);
+        let beyond = terms.iter().any(|term| term.dimensions().iter().any(|dimension| *dimension >= order));
+        if order == 0 || beyond {
+            return Err(MapError::new(None, MapFault::Missing(order)));
+        }
+        let map = Map { terms: terms.clone(), order };
+        if let Some(lost) = (0..order).find(|dimension| map.recovery(*dimension).is_none()) {
+            let parts =
+                |term: &Term| term.dimension() == lost && matches!(term, Term::Quotient(..) | Term::Remainder(..));
+            let crosses = |term: &Term| matches!(term, Term::Difference(..)) && term.dimensions().contains(&lost);
+            return match (terms.iter().position(parts), terms.iter().position(crosses)) {
+                (Some(place), _) => at(place, MapFault::Unpaired),
+                (None, Some(place)) => at(place, MapFault::Diagonal),
+                (None, None) => Err(MapError::new(None, MapFault::Missing(lost))),
+            };
+        }
+        let used = |level: usize| terms[level].is_ordinal() || (0..order).any(|d| map.levels_of(d).contains(&level));
+        if let Some(place) = (0..terms.len()).find(|level| !used(*level)) {
+            return at(place, MapFault::Redundant);
+        }
+        if let Some((place, _)) = terms.iter().enumerate().filter(|(_, term)| term.is_ordinal()).nth(1) {
+            return at(place, MapFault::Slots);
+        }
+        if let Some(Ranked { dimension, level, .. }) = map.ranked() {
+            if order == 1 {
+                return Err(MapError::new(level, MapFault::RankedVector));
+            }
+            let crosses = |term: &Term| matches!(*term, Term::Difference(a, b) if [a, b].contains(&dimension));
+            if let Some(place) = terms.iter().position(crosses) {
+                return Err(MapError::new(place, MapFault::RankedDiagonal(dimension)));
+            }
+        }
+        Ok(map)
     }
 
     fn levels_of(&self, dimension: usize) -> Vec<usize> {
@@ -205,10 +255,16 @@ impl Map {
             let remainder = find(&|term| term == Term::Remainder(dimension, size))?;
             return Some(Recovery::Block { quotient, remainder, size });
         }
-        let difference = find(&|term| matches!(term, Term::Difference(d, _) if d == dimension))?;
-        let Term::Difference(_, other) = self.terms[difference] else { return None };
         // The other one is stored as it is: two unknowns need two terms.
-        find(&|term| term == Term::Whole(other)).map(|_| Recovery::Diagonal { difference, other })
+        self.terms.iter().enumerate().find_map(|(difference, term)| {
+            let (other, reverse) = match *term {
+                Term::Difference(d, other) if d == dimension => (other, false),
+                Term::Difference(other, d) if d == dimension => (other, true),
+                _ => return None,
+            };
+            let stored = other != dimension && self.terms.contains(&Term::Whole(other));
+            stored.then_some(Recovery::Diagonal { difference, other, reverse })
+        })
     }
 
     /// The number of dimensions.
@@ -312,7 +368,7 @@ impl fmt::Display for Map {
 mod tests {
     use super::*;
 
-    fn map(text: &str) -> Option<Map> {
+    fn map(text: &str) -> Result<Map, MapError> {
         Map::new(text.split(',').map(|term| term.parse().unwrap()).collect())
     }
 
@@ -323,6 +379,8 @@ mod tests {
             "1,0",
             "0/4,1/4,0%4,1%4",
             "1-0,0",
+            "1-0,1",
+            "2,0-1,0",
             "#0,0,1",
             "0/8,#0,0%8,1",
             "0/2,1,0%2",
@@ -332,28 +390,46 @@ mod tests {
             let map = map(text).unwrap();
             assert_eq!(map.to_string(), text);
         }
-        for text in [
-            "1",
-            "0,0,1",
-            "0/4,0%2",
-            "0/4,1",
-            "1-0,0-1",
-            "1-0",
-            "0,#2,1",
-            "#0,#0,0",
-            "0/4,0%4,0",
-            "#0~4,#0,0",
-            "#0~4,1,0-1",
-            "#0~4,0,1-0",
-            "#2~4,0,1",
-            "#0~4,0",
+        let [unpaired, diagonal] = [MapFault::Unpaired, MapFault::Diagonal];
+        let redundant = |term: &str| MapFault::Redundant(term.parse().unwrap());
+        for (text, term, fault) in [
+            ("1", None, MapFault::Missing(0)),
+            ("0,18446744073709551615/2", None, MapFault::Missing(1)),
+            ("0,0,1", Some(1), redundant("0")),
+            ("0/4,0%2", Some(0), unpaired(Term::Quotient(0, 4))),
+            ("1,0%4", Some(1), unpaired(Term::Remainder(0, 4))),
+            ("0/4,1", Some(0), unpaired(Term::Quotient(0, 4))),
+            ("1-0,0-1", Some(0), diagonal(Term::Difference(1, 0))),
+            ("1-0", Some(0), diagonal(Term::Difference(1, 0))),
+            ("0-0", Some(0), diagonal(Term::Difference(0, 0))),
+            ("1-0,0,1", Some(0), redundant("1-0")),
+            ("1-0,0,0-1", Some(2), redundant("0-1")),
+            ("0,#2,1", None, MapFault::Missing(2)),
+            ("#0,#0,0", Some(1), MapFault::Slots(Term::Ordinal(0))),
+            ("#0,1", None, MapFault::Missing(0)),
+            ("0/4,0%4,0", Some(0), redundant("0/4")),
+            ("#0~4,#0,0", Some(1), MapFault::Slots(Term::Ordinal(0))),
+            ("#0~4,1,0-1", Some(2), MapFault::RankedDiagonal(0)),
+            ("#0~4,0,1-0", Some(2), MapFault::RankedDiagonal(0)),
+            ("#2~4,0,1", None, MapFault::Missing(2)),
+            ("#0~4,0", Some(0), MapFault::RankedVector),
         ] {
-            assert_eq!(map(text), None, "{text}");
+            assert_eq!(map(text), Err(MapError { term, fault }), "{text}");
         }
-        for text in ["#0~0", "#0~", "#~4", "0~4", "#0~4294967296", "#0~4~4", "#0~-1"] {
-            assert!(text.parse::<Term>().is_err(), "{text}");
+        let fault = |text: &str| text.parse::<Term>().unwrap_err();
+        for text in ["#0~", "#~4", "0~4", "#0~4~4", "#0~-1", "a", "0/", "", "+1", "-1", "0/4/2"] {
+            assert_eq!(fault(text), MapFault::NoTerm(text.to_string()));
         }
-        assert!("0/0".parse::<Term>().is_err() && "a".parse::<Term>().is_err() && "0/".parse::<Term>().is_err());
+        for text in ["#0~0", "#0~4294967296", "0/0", "0%0"] {
+            assert_eq!(fault(text), MapFault::Size(text.to_string()));
+        }
+    }
+
+    #[test]
+    fn dimensions_are_recovered_from_either_end_of_a_difference() {
+        let diagonal = |other, reverse| Some(Recovery::Diagonal { difference: 0, other, reverse });
+        assert_eq!(map("1-0,0").unwrap().recovery(1), diagonal(0, false));
+        assert_eq!(map("1-0,1").unwrap().recovery(0), diagonal(1, true));
     }
 
     #[test]

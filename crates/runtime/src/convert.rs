@@ -221,7 +221,7 @@ fn ascends(map: &Map, dimension: usize, fixed: &[usize]) -> bool {
     let levels = |dimension: usize| match map.recovery(dimension) {
         Some(Recovery::Whole(level)) => vec![level],
         Some(Recovery::Block { quotient, remainder, .. }) => vec![quotient, remainder],
-        Some(Recovery::Diagonal { difference, other }) if fixed.contains(&other) => vec![difference],
+        Some(Recovery::Diagonal { difference, other, reverse: false }) if fixed.contains(&other) => vec![difference],
         _ => Vec::new(),
     };
     let own = levels(dimension);

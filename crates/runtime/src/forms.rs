@@ -188,11 +188,13 @@ impl<K: Key> Form<K> {
                 self.add_whole(Some(remainder), weight);
             }
             // A map's other dimensions are recovered without this one.
-            Some(Recovery::Diagonal { difference, other }) => {
-                self.add_whole(Some(difference), weight);
+            Some(Recovery::Diagonal { difference, other, reverse }) => {
+                let last = |d: usize| weight.times(dims.get(d).map_or(0, |size| size.saturating_sub(1)));
+                let (along, shift) =
+                    if reverse { (weight.negative(), last(dimension)) } else { (weight, last(other).negative()) };
+                self.add_whole(Some(difference), along);
                 self.add_recovered(other, weight, (map, dims));
-                let last = dims.get(other).map_or(0, |size| size.saturating_sub(1));
-                self.start = self.start.plus(weight.times(last).negative());
+                self.start = self.start.plus(shift);
             }
             None => {}
         }
@@ -227,6 +229,10 @@ mod tests {
         let dia = Format::dia();
         let mut column = Form::<u64>::zero(2);
         column.add_dimension(1, 1, (&dia, &dims));
+        // Diagonals and columns: the row follows.
+        let by_columns = Format::mapped(dia.levels().to_vec(), vec![Term::Difference(1, 0), Term::Whole(1)]).unwrap();
+        let mut row = Form::<u64>::zero(2);
+        row.add_dimension(0, 1, (&by_columns, &dims));
         for (i, j) in [(0, 0), (9, 8), (3, 7), (7, 3)] {
             assert_eq!(number(Term::Remainder(1, 4), i, j), j % 4);
             assert_eq!(number(Term::Quotient(0, 3), i, j), i / 3);
@@ -234,6 +240,8 @@ mod tests {
             assert_eq!(diagonal, j + 9 - i);
             let at = column.start().wrapping_add(column.weight(0).of(diagonal)).wrapping_add(column.weight(1).of(i));
             assert_eq!(at, j);
+            let at = row.start().wrapping_add(row.weight(0).of(diagonal)).wrapping_add(row.weight(1).of(j));
+            assert_eq!(at, i);
         }
     }
 }

@@ -156,15 +156,21 @@ pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result
                 let most = dims[d].saturating_add(u64::from(size));
                 column(len, most, |k| at(quotient, k) * u64::from(size) + at(remainder, k))
             }
-            Some(Recovery::Diagonal { difference, other }) => {
+            Some(Recovery::Diagonal { difference, other, reverse }) => {
                 let level = match map.recovery(other) {
                     Some(Recovery::Whole(level)) => level,
                     _ => difference,
                 };
                 let most = dims[d].saturating_add(dims[other]).saturating_add(1);
-                let last = dims[other].saturating_sub(1);
-                // Left of the first column is outside as well.
-                column(len, most, |k| (at(difference, k) + at(level, k)).checked_sub(last).unwrap_or(dims[d]))
+                // What lies before the first coordinate is outside as well.
+                let inside = |sum: u64, less: u64| sum.checked_sub(less).unwrap_or(dims[d]);
+                if reverse {
+                    let last = dims[d].saturating_sub(1);
+                    column(len, most, |k| inside(at(level, k) + last, at(difference, k)))
+                } else {
+                    let last = dims[other].saturating_sub(1);
+                    column(len, most, |k| inside(at(difference, k) + at(level, k), last))
+                }
             }
             None => column(len, dims[d], |_| dims[d]),
         })

@@ -10,7 +10,7 @@ use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values, pool};
 use proptest::prelude::*;
 
 /// Formats of matrices.
-const MATRICES: [&str; 30] = [
+const MATRICES: [&str; 33] = [
     "bcsr(2,2)",
     "bcsr(3,1)",
     "bcsr(4,4):1,0",
@@ -25,6 +25,9 @@ const MATRICES: [&str; 30] = [
     "hicoo(300)",
     "dsd:0/4,1,0%4",
     "s8d:1-0,0",
+    "ds:1-0,1",
+    "sd:1-0,1",
+    "ss:0-1,0",
     "edp16:#0,0,1",
     "ell",
     "sell(3)",

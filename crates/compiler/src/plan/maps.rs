@@ -13,6 +13,9 @@
 //! Where a dimension is stored by the ranks of its coordinates, loops are over ranks, and dense tensors are seen at the
 //! coordinates that have them. Two tensors rank a dimension in two ways, so that one at most is walked through.
 //!
+//! A dimension that is recovered in reverse, from the far end of a diagonal (`ds:1-0,1`), would be walked through downwards: such
+//! tensors are always converted.
+//!
 //! All maps of a statement have to take a variable's dimension apart in the same way, and what is not dense has to store it so
 //! too. Where that does not hold, tensors with maps are converted to formats without, those with few values first to give way;
 //! and results are converted afterwards. So every statement has a plan, whatever the formats.
@@ -156,12 +159,17 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
         // What fills up slots is added to nothing only if it is 0.
         let unfilled = program.tensors[key.tensor].fill().is_zero();
         let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
-        if distinct && other_result && slots && !found.contains(&key) {
+        if distinct && other_result && slots && is_walkable(map) && !found.contains(&key) {
             found.push(key);
         }
     }
     found.sort_by_key(|key| std::cmp::Reverse(program.tensors[key.tensor].nnz.unwrap_or(u64::MAX)));
     found
+}
+
+/// Whether loops over a map's levels come to the coordinates of each dimension upwards.
+fn is_walkable(map: &Map) -> bool {
+    (0..map.order()).all(|d| !matches!(map.recovery(d), Some(Recovery::Diagonal { reverse: true, .. })))
 }
 
 /// Whether an access occurs once in an expression, and the value is a sum of terms of which one is a multiple of it.
@@ -275,6 +283,7 @@ fn contradiction(
 fn is_stored_so(program: &Program, key: &AccessKey, apart: &FxHashMap<VarId, Apart>) -> bool {
     program.tensors[key.tensor].format.map().is_some_and(|map| {
         map.ordinal().is_none()
+            && is_walkable(map)
             && wanted(map, key).iter().all(|(var, way)| match way {
                 Apart::Not => apart.get(var).is_none_or(|known| *known == Apart::Not),
                 way => apart.get(var) == Some(way),

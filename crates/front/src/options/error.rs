@@ -1,7 +1,7 @@
 //! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::Level;
+use lacunar_formats::{Level, MapError, MapFault};
 
 use super::generate;
 use crate::words;
@@ -31,7 +31,7 @@ const FORMATS: [&str; 16] = [
 pub(super) enum Error {
     Format { span: Span, word: String },
     Letter { span: Span, letter: char, word: String },
-    ModeOrder { span: Span, levels: String },
+    Map { span: Span, error: MapError },
     FormatSizes { span: Span, word: String },
     Width { span: Span, reason: String },
     Ranks { span: Span },
@@ -68,16 +68,19 @@ impl Error {
                     .note(letters)
                     .hint(words::did_you_mean(&word, FORMATS, "use one letter for each dimension, e.g. `A:ds`"))
             }
-            Error::ModeOrder { span, levels } => Diagnostic::error(
-                "E0404",
-                "the mode order does not name the dimension of each level exactly once",
-            )
-            .label(span, "not an order of the dimensions")
-            .hint(format!(
-                "list the dimensions from 0, outermost level first, e.g. `{levels}:{}`; or what each level stores, so \
-                         that every dimension can be recovered, e.g. `dsdd:0/4,1/4,0%4,1%4`",
-                order(&levels)
-            )),
+            Error::Map { span, error } => {
+                let label = match error.fault {
+                    MapFault::NoTerm(_) => "not a term",
+                    MapFault::Size(_) => "not a size",
+                    MapFault::Count { .. } => "another number of terms",
+                    MapFault::Missing(_) => "these terms leave it out",
+                    MapFault::Unpaired(_) | MapFault::Diagonal(_) => "not enough by itself",
+                    MapFault::Redundant(_) | MapFault::Slots(_) => "once more",
+                    MapFault::RankedDiagonal(_) | MapFault::RankedVector => "not with ranks",
+                    MapFault::Named(_) => "a map for levels that have one",
+                };
+                Diagnostic::error("E0404", error.to_string()).label(span, label).hint(error.hint())
+            }
             Error::FormatSizes { span, word } => Diagnostic::error(
                 "E0405",
                 format!("{} does not have the sizes that the format takes", words::quoted(&word)),
@@ -143,11 +146,4 @@ impl Error {
                 .hint("write, for example, `A:matrix.mtx`"),
         }
     }
-}
-
-/// An order of as many dimensions as there are level letters, for an example: the last first.
-fn order(levels: &str) -> String {
-    let named = FORMATS.contains(&levels.to_ascii_lowercase().as_str());
-    let dimensions = if named { 2 } else { levels.chars().filter(char::is_ascii_alphabetic).count().clamp(1, 8) };
-    (0..dimensions).rev().map(|dimension| dimension.to_string()).collect::<Vec<_>>().join(",")
 }

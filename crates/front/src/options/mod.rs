@@ -166,10 +166,10 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let start = word.text.char_indices().nth(place).map_or(word.start, |(offset, _)| word.start + offset);
             Error::Letter { span: Span::new(start, start + letter.len_utf8()), letter, word: word.text.to_string() }
         }
-        FormatError::ModeOrder(_) => {
-            let span = word.span().to(value.span());
-            let span = Span { start: parts.get(1).map_or(span.start, |part| part.span().start), ..span };
-            Error::ModeOrder { span, levels: word.text.to_string() }
+        FormatError::Map(error) => {
+            let terms = parts.get(1).copied().unwrap_or(value);
+            let part = error.term.and_then(|term| terms.split(',').get(term).copied()).unwrap_or(terms);
+            Error::Map { span: part.span(), error }
         }
         FormatError::Width { place, reason } => {
             let start = word.text.char_indices().nth(place).map_or(word.text.len(), |(offset, _)| offset);
