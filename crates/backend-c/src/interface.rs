@@ -20,7 +20,7 @@ use std::fmt::Write;
 use lacunar_imp::{ArrayRole, Function, Param};
 
 use crate::namer::Namer;
-use crate::types::c_type;
+use crate::types::header_type;
 
 /// The names of a kernel's parts in C.
 #[derive(Clone, Debug)]
@@ -100,6 +100,24 @@ typedef char lacunar_pointers_have_8_bytes[sizeof(void *) == 8 ? 1 : -1];
 #endif
 ";
 
+/// Complex numbers, once however many headers are included: C++ has none of C's, and its own are stored alike.
+pub(crate) const COMPLEX: &str = "\
+#ifndef LACUNAR_COMPLEX
+#define LACUNAR_COMPLEX
+
+#ifdef __cplusplus
+#include <complex>
+typedef std::complex<float> lacunar_c64;
+typedef std::complex<double> lacunar_c128;
+#else
+#include <complex.h>
+typedef float complex lacunar_c64;
+typedef double complex lacunar_c128;
+#endif
+
+#endif
+";
+
 /// The structure and the prototype.
 pub(crate) fn declarations(function: &Function, names: &Names) -> String {
     let symbol = &names.symbol;
@@ -111,7 +129,7 @@ pub(crate) fn declarations(function: &Function, names: &Names) -> String {
                 let array = &function.arrays[id];
                 let qualifier = if array.role == ArrayRole::Input { "const " } else { "" };
                 let (name, capacity) = (&names.arrays[id.index()], &names.capacities[id.index()]);
-                text.push_str(&format!("    {qualifier}{} *{name};\n", c_type(array.elem)));
+                text.push_str(&format!("    {qualifier}{} *{name};\n", header_type(array.elem)));
                 text.push_str(&format!("    uint64_t {capacity};\n"));
             }
         }
@@ -156,7 +174,7 @@ pub(crate) fn explanation(function: &Function, names: &Names, building: &str) ->
                         "made by the kernel: pass NULL and 0, free it when done"
                     }
                 };
-                line(&names.arrays[id.index()], &format!("array of {}{least}; {use_of_it}", c_type(array.elem)));
+                line(&names.arrays[id.index()], &format!("array of {}{least}; {use_of_it}", header_type(array.elem)));
             }
         }
     }

@@ -49,6 +49,7 @@ mod helpers;
 mod interface;
 mod kernel;
 mod known;
+mod library;
 mod loops;
 mod memory;
 pub mod namer;

@@ -15,6 +15,10 @@
 
 use std::collections::HashSet;
 
+use lacunar_imp::is_c_keyword;
+
+use crate::library::LIBRARY;
+
 /// Keywords of C99 and later and of C++ (a header may be read by a C++ compiler).
 const KEYWORDS: &str = "auto break case char const continue default do double else enum extern float for goto if inline
     int long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
@@ -39,23 +43,6 @@ const MACROS: &str = "I NULL EOF NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL NDEBU
 
 /// Functions that the printed file may call.
 const CALLED: &str = "malloc calloc realloc free memset memcpy qsort";
-
-/// Functions of the system's libraries that a kernel of the same name would conflict with or replace.
-const LIBRARY: &str = "main abort abs access acct alarm asctime asprintf atexit atof atoi atol atoll bcmp bcopy bsearch
-    bind brk bzero chdir chmod chown chroot clearerr clock close connect creat ctime difftime div dup dup2 environ
-    execl execv exit fclose fdopen feof ferror fflush ffs fgetc fgetpos fgets fileno fopen fork fprintf fputc fputs
-    fread freopen fscanf fseek fsetpos fstat fsync ftell ftruncate fwrite getc getchar getenv getpid gets getuid gmtime
-    index ioctl isalnum isalpha iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit kill labs
-    ldiv link listen llabs lldiv localeconv localtime longjmp lseek mblen mbtowc memchr memcmp memmove mkdir mkstemp
-    mktime mmap mount munmap nice open pause perror pipe poll popen printf putc putchar putenv puts raise rand random
-    read readlink recv remove rename rewind rindex rmdir sbrk scanf select send setbuf setenv setlocale setvbuf shutdown
-    sigaction signal sleep snprintf socket sprintf srand srandom sscanf stat stpcpy strcasecmp strcat strchr strcmp
-    strcoll strcpy strcspn strdup strerror strftime strlen strncat strncmp strncpy strnlen strpbrk strrchr strsep
-    strspn strstr strtod strtof strtok strtol strtold strtoll strtoul strtoull strxfrm sync syscall system tcgetattr
-    time times tmpfile tmpnam tolower toupper truncate umask ungetc unlink usleep utime vfork vfprintf vprintf vsprintf
-    wait waitpid wcstombs wctomb write j0 j1 jn y0 y1 yn gamma lgamma tgamma drem significand scalb signgam exp10 pow10
-    sincos erf erfc exp2 expm1 fdim fma fmax fmin frexp hypot ilogb ldexp llrint llround log1p log2 logb lrint lround
-    modf nan nearbyint nextafter nexttoward remainder remquo rint round scalbln scalbn trunc";
 
 /// Functions of `math.h` that the printed file may call, and their `float` forms with an `f` behind.
 const MATH: &str = "fabs sqrt cbrt exp log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil fmod pow atan2";
@@ -102,7 +89,7 @@ impl Namer {
         let wanted = if kept_for_others(wanted) { format!("k{wanted}") } else { wanted.to_string() };
         let mut name = wanted.clone();
         let mut count = 1_u64;
-        while self.taken.contains(&name) {
+        while self.taken.contains(&name) || is_c_keyword(&name) {
             name = if count == 1 { format!("{wanted}_") } else { format!("{wanted}_{count}") };
             count += 1;
         }
@@ -127,6 +114,9 @@ mod tests {
         let mut namer = Namer::new();
         for name in ["I", "complex", "double", "errno", "sqrtf", "csqrt", "memcpy", "args", "status", "restrict"] {
             assert_eq!(namer.unique(name), format!("{name}_"));
+        }
+        for name in ["int", "class", "co_await", "fortran", "main", "sqrtl", "pthread_create", "uint"] {
+            assert_eq!(Namer::for_functions().unique(name), format!("{name}_"));
         }
         assert_eq!(namer.unique("lac_grow"), "klac_grow");
         assert_eq!(namer.unique("__linux__"), "k__linux__");

@@ -3,14 +3,12 @@
 //! The header has the includes, the declarations that all kernels share, and for each kernel the explanation, the
 //! argument structure and the prototype. The source includes it and has the helpers that are used, then the kernels.
 
-use std::collections::BTreeSet;
-
 use lacunar_formats::DType;
 use lacunar_imp::{Function, Verified};
 
 use crate::facts::expression_types;
 use crate::helpers::{Helper, Helpers};
-use crate::interface::{BUILDING_MACHINE_CODE, Names, SHARED, building_source, declarations, explanation};
+use crate::interface::{BUILDING_MACHINE_CODE, COMPLEX, Names, SHARED, building_source, declarations, explanation};
 use crate::kernel::print_kernel;
 use crate::namer::Namer;
 
@@ -115,11 +113,9 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
 
 fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[bool], options: &COptions) -> String {
     let guard = format!("LACUNAR_{}_H", guard_name(file_name));
-    let mut includes = BTreeSet::from(["stdbool.h", "stddef.h", "stdint.h"]);
-    if functions.iter().any(|function| has_complex(function)) {
-        includes.insert("complex.h");
-    }
-    let includes: String = includes.iter().map(|name| format!("#include <{name}>\n")).collect();
+    let includes = ["stdbool.h", "stddef.h", "stdint.h"].map(|name| format!("#include <{name}>\n")).concat();
+    let complex = functions.iter().any(|function| has_complex(function));
+    let complex = if complex { format!("\n{COMPLEX}") } else { String::new() };
     let kernels: String = functions
         .iter()
         .zip(names)
@@ -134,7 +130,7 @@ fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[b
         })
         .collect();
     format!(
-        "#ifndef {guard}\n#define {guard}\n\n{includes}\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{SHARED}{kernels}\n\
+        "#ifndef {guard}\n#define {guard}\n\n{includes}{complex}\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{SHARED}{kernels}\n\
          #ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
     )
 }

@@ -27,6 +27,15 @@ pub fn c_type(ty: DType) -> &'static str {
     }
 }
 
+/// The type in a header, which C and C++ read: complex numbers have names of their own there.
+pub fn header_type(ty: DType) -> &'static str {
+    match ty {
+        DType::C64 => "lacunar_c64",
+        DType::C128 => "lacunar_c128",
+        ty => c_type(ty),
+    }
+}
+
 /// The unsigned integer type of the same width, for arithmetic that wraps. Types of less than 32 bits take 32: C would
 /// widen them to `int`, whose products can overflow.
 pub fn wrapping_type(ty: DType) -> &'static str {

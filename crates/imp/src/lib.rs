@@ -27,4 +27,4 @@ pub use loops::Reduction;
 pub use memory::{ArrayData, Memory};
 pub use parse::parse;
 pub use passes::optimize;
-pub use verify::{Rule, Verified, VerifyError, verify};
+pub use verify::{Rule, Verified, VerifyError, is_c_keyword, verify};

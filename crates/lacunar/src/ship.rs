@@ -13,9 +13,11 @@
 //! # }
 //! ```
 
+use lacunar_backend_c::namer::Namer;
 use lacunar_backend_c::{COptions, CSource, CcOptions, Purpose, compile_object, compile_shared, print_all};
 use lacunar_base::{Category, Diagnostic};
 use lacunar_imp::{Function, Verified, verify};
+use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::bind::own_format;
 use crate::compile::{Backend, Step};
@@ -70,13 +72,13 @@ pub struct Shipment {
 
 impl Kernel {
     /// Makes what other programs can call: for each statement a kernel called `name`, with a number behind it where there are
-    /// several statements; for the first of two passes over a statement `name_assemble`. The back end that the kernel was compiled with makes the machine code; source is always C.
+    /// several statements; for the first of two passes over a statement `name_assemble`. A name that means something in C or C++ (`int`, `main`) has an underscore behind it. The back end that the kernel was compiled with makes the machine code; source is always C.
     ///
     /// # Errors
     /// A statement needs conversions, which are the runtime's and not the kernel's; the back end does not make this shape, or
     /// fails.
     pub fn ship(&self, name: &str, shape: Shape) -> Result<Shipment, Error> {
-        let mut functions = Vec::new();
+        let (mut functions, mut names) = (Vec::new(), Namer::for_functions());
         for (number, step) in self.steps().iter().enumerate() {
             self.stands_alone(step)?;
             let mut name = name.to_string();
@@ -86,7 +88,7 @@ impl Kernel {
             if self.steps().get(number + 1).is_some_and(|next| next.statement == step.statement) {
                 name += "_assemble";
             }
-            functions.push(renamed(&step.function, identifier(&name))?);
+            functions.push(renamed(&step.function, names.unique(&identifier(&name)))?);
         }
         let print = |purpose| {
             print_all(&functions, &COptions { file_name: Some(name.to_string()), purpose, ..COptions::default() })
@@ -161,7 +163,7 @@ impl Kernel {
         if shape != Shape::Library {
             return Ok(code);
         }
-        let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+        let folder = ScratchFolder::new().map_err(|error| failed(&error))?;
         let (object, library) = (folder.path().join("kernel.o"), folder.path().join("kernel.so"));
         std::fs::write(&object, code).map_err(|error| failed(&error))?;
         lacunar_backend_c::link_shared(&object, &library, &CcOptions::default()).map_err(|error| failed(&error))?;
@@ -177,7 +179,7 @@ impl Kernel {
 /// Object or library by the C compiler.
 fn compiled(source: &CSource, shape: Shape) -> Result<Vec<u8>, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
-    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let folder = ScratchFolder::new().map_err(|error| failed(&error))?;
     let options = CcOptions { native: false, ..CcOptions::default() };
     let file = match shape {
         Shape::Library => compile_shared(source, &options, folder.path()),

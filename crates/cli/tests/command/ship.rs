@@ -59,6 +59,90 @@ fn a_file_keeps_its_content_where_nothing_is_made() {
     folder.fail("compile 'y(i) = A(i,j) * x(j)' -f A:csr -o spmv.s --backend c", 2, "llvm");
 }
 
+/// What a C++ compiler says of a program; `None` where there is no such compiler.
+fn cpp(folder: &Folder, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("g++");
+    command.current_dir(folder.path(".")).args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+    let Ok(output) = command.args(arguments).output() else {
+        eprintln!("SKIPPED: there is no g++");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn headers_are_valid_cpp_whatever_the_types() {
+    let folder = Folder::new();
+    for (name, dtype) in [("one", "c64"), ("two", "c128"), ("three", "f16"), ("four", "bool")] {
+        let program = "compile 'y(i) = A(i,j) * x(j)' -f A:csr";
+        folder.succeed(&format!("{program} -t A:{dtype} -t x:{dtype} -t y:{dtype} -o {name}.c"));
+    }
+    let includes = "#include \"one.h\"\n#include \"two.h\"\n#include \"three.h\"\n#include \"four.h\"\n";
+    folder.write("both.cc", &format!("{includes}{includes}#include <complex>\n"));
+    assert_eq!(cpp(&folder, &["-fsyntax-only", "both.cc"]).unwrap_or_default(), "");
+    // And in C, where numbers are C's own.
+    folder.write("both.c", includes);
+    let output = Command::new("cc")
+        .current_dir(folder.path("."))
+        .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "both.c", "one.c", "two.c"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Numbers of C++ go in and out.
+    let program = "#include \"dot.h\"\n#include <cstdio>\nint main() {\n\
+         std::complex<double> x[] = {{1, 2}, {3, -1}}, y[1];\n\
+         struct dot_args args = {};\n\
+         args.i_size = 2; args.x_vals = x; args.x_vals_capacity = 2; args.y_vals = y; args.y_vals_capacity = 1;\n\
+         int32_t status = dot(&args);\n\
+         std::printf(\"%d %g %g\", int(status), y[0].real(), y[0].imag());\n}\n";
+    folder.write("main.cc", program);
+    folder.succeed("compile 'y = x(i) * x(i)' -t x:c128 -s none -o dot.o");
+    if cpp(&folder, &["main.cc", "dot.o", "-o", "main", "-lm", "-pthread"]).is_some_and(|said| {
+        assert_eq!(said, "");
+        true
+    }) {
+        let output = Command::new(folder.path("main")).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "0 5 -2");
+    }
+}
+
+#[test]
+fn names_that_mean_something_are_changed() {
+    let folder = Folder::new();
+    let mut all = String::new();
+    for name in [
+        "int",
+        "main",
+        "double",
+        "class",
+        "co_await",
+        "fortran",
+        "sqrtl",
+        "_Bool",
+        "lac_x",
+        "I",
+        "errno",
+        "pthread_create",
+    ] {
+        folder.succeed(&format!("compile 'y = a * b' -o {name}.c"));
+        let header = folder.read(&format!("{name}.h"));
+        let symbol = header.split("int32_t ").last().unwrap().split('(').next().unwrap();
+        assert_ne!(symbol, name);
+        assert!(folder.read(&format!("{name}.c")).contains(&format!("int32_t {symbol}(struct {symbol}_args *args)")));
+        all += &format!("#include \"{name}.h\"\n");
+    }
+    folder.write("all.cc", &all);
+    assert_eq!(cpp(&folder, &["-fsyntax-only", "all.cc"]).unwrap_or_default(), "");
+    // One name whatever the kind of file.
+    if cfg!(feature = "llvm") {
+        for file in ["int.o", "int.so", "int.ll", "int.s"] {
+            folder.succeed(&format!("compile 'y = a * b' -o {file}"));
+            assert!(folder.read("int.h").contains("int32_t int_(struct int__args *args);"), "{file}");
+        }
+        assert!(folder.read("int.ll").contains("@int_("));
+    }
+}
+
 #[test]
 fn names_become_identifiers() {
     let folder = Folder::new();
