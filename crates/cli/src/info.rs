@@ -9,13 +9,13 @@ use std::io::IsTerminal;
 
 use lacunar::{Coo, DynTensor, Format, IndexWidth};
 use lacunar_runtime::Buffer;
-use lacunar_runtime::buffer::Indices;
 use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, ReadOptions, Symmetry};
 use serde::Serialize;
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
+use crate::lists::Lists;
 use crate::measure::{bytes_text, number};
 use crate::output;
 use crate::recommend::{self, Candidate};
@@ -120,11 +120,13 @@ fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Res
     let (mut matrix, mut modes, mut recommended) = (None, Vec::new(), Vec::new());
     let mut outermost = rows_first.level_counts().first().copied().unwrap_or(nnz);
     if let &[rows, columns] = dims.as_slice() {
-        let (by_rows, by_columns) = (DynTensor::from_coo(coo, &Format::csr())?, rows_first.convert(&Format::csc())?);
-        matrix = Some(matrix_info(rows, columns, &by_rows, &by_columns));
-        recommended = recommend::candidates(&by_rows, rows, columns);
+        let columns_first = permuted(&coo, vec![1, 0])?;
+        if let (Some(by_rows), Some(by_columns)) = (Lists::of(&rows_first), Lists::of(&columns_first)) {
+            matrix = Some(matrix_info([rows, columns], nnz, by_rows, by_columns));
+            recommended = recommend::candidates(by_rows, [rows, columns], nnz, dtype.size() as u64);
+        }
         if measured {
-            recommend::measure(&mut recommended, &by_rows)?;
+            recommend::measure(&mut recommended, &rows_first)?;
         }
     } else if dims.len() > 2 {
         for (mode, &size) in dims.iter().enumerate() {
@@ -174,50 +176,35 @@ fn mode_info(coo: &Coo, mode: usize, size: u64) -> Result<Mode, Failure> {
     Ok(Mode { size, slices, fibers })
 }
 
-/// `by_rows` is csr, `by_columns` csc.
-fn matrix_info(rows: u64, columns: u64, by_rows: &DynTensor, by_columns: &DynTensor) -> Matrix {
+fn matrix_info([rows, columns]: [u64; 2], nnz: u64, by_rows: Lists<'_>, by_columns: Lists<'_>) -> Matrix {
     let mut bandwidth = [0, 0];
     let mut diagonal = 0;
-    if let Some((starts, crd)) = compressed(by_rows) {
-        for row in 0..rows {
-            for place in starts.get(row as usize)..starts.get(row as usize + 1) {
-                let column = crd.get(place as usize);
-                diagonal += u64::from(row == column);
-                bandwidth[0] = bandwidth[0].max(row.saturating_sub(column));
-                bandwidth[1] = bandwidth[1].max(column.saturating_sub(row));
-            }
+    for (row, places) in by_rows.rows() {
+        for place in places {
+            let column = by_rows.column(place);
+            diagonal += u64::from(row == column);
+            bandwidth[0] = bandwidth[0].max(row.saturating_sub(column));
+            bandwidth[1] = bandwidth[1].max(column.saturating_sub(row));
         }
     }
-    let same = |left: Indices<'_>, right: Indices<'_>| {
-        left.len() == right.len() && (0..left.len()).all(|place| left.get(place) == right.get(place))
-    };
-    let pattern_symmetric = match (compressed(by_rows), compressed(by_columns)) {
-        (Some((starts, crd)), Some((other_starts, other_crd))) => {
-            rows == columns && same(starts, other_starts) && same(crd, other_crd)
-        }
-        _ => false,
-    };
-    let (rows, columns) = (lengths(by_rows, rows), lengths(by_columns, columns));
+    let pattern_symmetric = rows == columns && by_rows.same_as(by_columns);
+    let (rows, columns) = (lengths(by_rows, rows, nnz), lengths(by_columns, columns, nnz));
     Matrix { rows, columns, bandwidth, diagonal, pattern_symmetric }
 }
 
-/// The index arrays of a dense level above a compressed one.
-pub(crate) fn compressed(tensor: &DynTensor) -> Option<(Indices<'_>, Indices<'_>)> {
-    let level = tensor.levels().get(1)?;
-    Some((level.pos()?.indices()?, level.crd()?.indices()?))
-}
-
-fn lengths(tensor: &DynTensor, count: u64) -> Lengths {
-    let mut lengths: Vec<u64> = match compressed(tensor) {
-        Some((starts, _)) => (1..starts.len()).map(|place| starts.get(place) - starts.get(place - 1)).collect(),
-        None => Vec::new(),
-    };
+/// Of so many rows, of which those listed have entries.
+fn lengths(lists: Lists<'_>, count: u64, nnz: u64) -> Lengths {
+    let mut lengths: Vec<u64> = lists.rows().map(|(_, places)| places.len() as u64).collect();
     lengths.sort_unstable();
+    let empty = count.saturating_sub(lists.len());
+    // The shortest row, the next one, ...: the empty ones are first.
+    let length =
+        |place: u64| place.checked_sub(empty).and_then(|place| lengths.get(place as usize)).copied().unwrap_or(0);
     Lengths {
-        empty: lengths.iter().take_while(|&&length| length == 0).count() as u64,
-        min: lengths.first().copied().unwrap_or(0),
-        median: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
-        mean: if count > 0 { tensor.nnz() as f64 / count as f64 } else { 0.0 },
+        empty,
+        min: length(0),
+        median: length(count / 2),
+        mean: if count > 0 { nnz as f64 / count as f64 } else { 0.0 },
         max: lengths.last().copied().unwrap_or(0),
     }
 }

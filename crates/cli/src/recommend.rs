@@ -15,14 +15,17 @@
 //! Papers: Vuduc, *Automatic Performance Tuning of Sparse Matrix Kernels* (2003), §4 (block sizes by fill); Im, Yelick and Vuduc,
 //! *Sparsity* (IJHPCA 2004); Kreutzer et al., *A Unified Sparse Matrix Data Format* (SISC 2014), §4 (sorting windows by fill).
 
+use std::collections::HashSet;
 use std::time::Instant;
 
-use lacunar::{DType, DynTensor, Format, FormatSpec, Kernel, Options, Tensor, median};
-use lacunar_runtime::buffer::Indices;
+use lacunar::{
+    Category, DType, Diagnostic, DynTensor, Format, FormatSpec, IndexWidth, Kernel, Options, Tensor, median,
+};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::info::compressed;
+use crate::inputs::sizes_text;
+use crate::lists::Lists;
 use crate::measure::bytes_text;
 
 /// A format that may suit a matrix.
@@ -61,6 +64,11 @@ const LOOP: u64 = 24;
 const SAVING: f64 = 0.1;
 /// How many times as much as csr a candidate may cost.
 const FAR: u64 = 2;
+/// A matrix has few rows with entries if it has so many times as many rows.
+const FEW: u64 = 8;
+/// The memory that a measured format and the vectors may take each: this, or so many times what the entries take as a list.
+const BUDGET: u64 = 1 << 30;
+const TIMES_ENTRIES: u64 = 16;
 /// The places that names of formats take at least.
 const SHORT: usize = 11;
 /// How often the measured products take turns, how often each then runs, after runs that bring it into the caches, and about how
@@ -70,46 +78,54 @@ const RUNS: usize = 10;
 const WARM: usize = 3;
 const LONG: f64 = 0.5;
 
-/// Formats for a matrix that is given in rows, the best first.
-pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate> {
-    let value = by_rows.dtype().size() as u64;
-    let nnz = by_rows.nnz();
-    let csr = candidate("csr", by_rows.bytes(), rows, "coordinates of every entry");
-    let Some((starts, crd)) = compressed(by_rows) else { return vec![csr] };
+/// Formats for a matrix of these sizes that is given in rows, the best first; a value takes so many bytes.
+pub fn candidates(by_rows: Lists<'_>, [rows, columns]: [u64; 2], nnz: u64, value: u64) -> Vec<Candidate> {
+    let width = |largest: u64| if largest <= IndexWidth::W32.max() { 4 } else { 8 };
+    let (position, coordinate) = (width(nnz), width(columns.saturating_sub(1)));
+    let entries = nnz.saturating_mul(coordinate + value);
+    let starts = |count: u64| count.saturating_add(1).saturating_mul(position);
+    let csr = candidate("csr", entries.saturating_add(starts(rows)), rows, "coordinates of every entry");
     let mut found = Vec::new();
     for block in BLOCKS.into_iter().filter(|block| *block <= rows.min(columns)) {
-        let blocks = count_blocks(starts, crd, rows, columns, block);
+        let blocks = count_blocks(by_rows, block);
         let full = nnz as f64 / (blocks * block * block).max(1) as f64;
-        let bytes = blocks.saturating_mul(block * block * value + 4) + (rows.div_ceil(block) + 1) * 4;
+        let places = blocks.saturating_mul(block * block * value + 4);
         let why = format!("blocks of {block} x {block} are {:.0}% full", 100.0 * full);
+        let bytes = places.saturating_add(starts(rows.div_ceil(block)));
         found.push(candidate(&format!("bcsr({block},{block})"), bytes, rows.div_ceil(block), &why));
     }
-    let mut lengths: Vec<u64> = (0..rows).map(|row| row_of(starts, row).len() as u64).collect();
     let (slices, mean) = (rows.div_ceil(SLICE), nnz as f64 / rows.max(1) as f64);
     let of_slots = |places: u64, sorted: Option<u64>| {
         let full = 100.0 * nnz as f64 / places.max(1) as f64;
-        let ranks = if sorted.is_some() { rows * 4 } else { 0 };
-        let bytes = places.saturating_mul(value + 4).saturating_add((slices + 1) * 4 + ranks);
+        let ranks = if sorted.is_some() { rows.saturating_mul(4) } else { 0 };
+        let bytes = places.saturating_mul(value + 4).saturating_add(starts(slices)).saturating_add(ranks);
         let order = sorted.map_or_else(String::new, |window| format!("sorted by length in windows of {window}, "));
         let why = format!("rows of {mean:.1} entries, {order}{SLICE} at a time in vector lanes, {full:.0}% full");
         let arguments = sorted.map_or_else(|| SLICE.to_string(), |window| format!("{SLICE},{window}"));
         candidate(&format!("sell({arguments})"), bytes, slices, &why)
     };
-    let unsorted = of_slots(count_slots(&lengths), None);
-    let mut sorted: Vec<Candidate> = Vec::new();
-    for window in WINDOWS {
-        // Rows that are sorted in small windows are sorted sooner in large ones.
-        lengths.chunks_mut(window as usize).for_each(|rows| rows.sort_by(|a, b| b.cmp(a)));
-        sorted.push(of_slots(count_slots(&lengths), Some(window)));
-    }
+    let unsorted = of_slots(count_slots(by_rows, SLICE), None);
+    let sorted: Vec<Candidate> =
+        WINDOWS.into_iter().map(|window| of_slots(count_slots(by_rows, window), Some(window))).collect();
     let least = sorted.iter().map(|one| one.cost).min().unwrap_or(0);
     let sorted = sorted.into_iter().find(|one| one.cost as f64 <= least as f64 * (1.0 + HARDLY));
     found.extend(sorted.filter(|sorted| sorted.cost < unsorted.cost));
     found.push(unsorted);
-    let diagonals = count_diagonals(starts, crd, rows, columns);
-    let places = diagonals.saturating_mul(rows);
-    let why = format!("{diagonals} diagonals, {:.0}% full", 100.0 * nnz as f64 / places.max(1) as f64);
-    found.push(candidate("dia", places.saturating_mul(value).saturating_add(diagonals * 4), 0, &why));
+    let full_rows = by_rows.len();
+    if full_rows.saturating_mul(FEW) <= rows {
+        let why = format!("{full_rows} of {rows} rows have entries");
+        let lists = starts(full_rows)
+            .saturating_add(starts(1))
+            .saturating_add(full_rows.saturating_mul(width(rows.saturating_sub(1))));
+        found.push(candidate("dcsr", entries.saturating_add(lists), full_rows, &why));
+    }
+    // More diagonals than these cost too much, however many they are.
+    let most = csr.bytes.max(csr.cost).saturating_mul(FAR) / rows.saturating_mul(value).max(1);
+    if let Some(diagonals) = count_diagonals(by_rows, rows, most) {
+        let places = diagonals.saturating_mul(rows);
+        let why = format!("{diagonals} diagonals, {:.0}% full", 100.0 * nnz as f64 / places.max(1) as f64);
+        found.push(candidate("dia", places.saturating_mul(value).saturating_add(diagonals * 4), 0, &why));
+    }
     let all = rows.saturating_mul(columns);
     let why = format!("{:.1}% of all places hold entries", 100.0 * nnz as f64 / all.max(1) as f64);
     found.push(candidate("dense", all.saturating_mul(value), 0, &why));
@@ -128,13 +144,25 @@ pub fn candidates(by_rows: &DynTensor, rows: u64, columns: u64) -> Vec<Candidate
 /// machine does meets all of them.
 ///
 /// # Errors
-/// Memory is refused.
+/// Memory is refused, or the vectors of the product would take much more than the matrix.
 pub fn measure(found: &mut [Candidate], matrix: &DynTensor) -> Result<(), Failure> {
+    let budget = matrix.bytes().saturating_mul(TIMES_ENTRIES).max(BUDGET);
+    let vectors = matrix.dims().iter().fold(0u64, |bytes, size| bytes.saturating_add(size.saturating_mul(8)));
+    if vectors > budget {
+        let what = format!(
+            "the vectors of a product with a {} matrix take {}",
+            sizes_text(matrix.dims()),
+            bytes_text(vectors)
+        );
+        let diagnostic =
+            Diagnostic::error("E1020", what).hint("leave `--measure` away: formats are recommended without it, too");
+        return Err(Failure::plain(diagnostic.category(Category::Memory)));
+    }
     let matrix = matrix.cast(DType::F64)?;
     let x = Tensor::from_slice(&[matrix.dims()[1]], &vec![1.0; matrix.dims()[1] as usize])?;
     let mut y = Tensor::<f64>::zeros(&matrix.dims()[..1], Format::dense(1))?;
     let mut running = Vec::new();
-    for candidate in found.iter_mut() {
+    for candidate in found.iter_mut().filter(|candidate| candidate.bytes <= budget) {
         let format = candidate.format.parse::<FormatSpec>().ok().and_then(|spec| spec.resolve(2).ok());
         let Some(format) = format else { continue };
         let stored = matrix.convert(&format)?;
@@ -199,57 +227,77 @@ fn rank(found: &mut [Candidate], cost: impl Fn(&Candidate) -> f64) {
     found.sort_by(|a, b| judged(a).total_cmp(&judged(b)));
 }
 
-/// The places of the coordinates of a row.
-fn row_of(starts: Indices<'_>, row: u64) -> std::ops::Range<usize> {
-    starts.get(row as usize) as usize..starts.get(row as usize + 1) as usize
-}
-
-/// How many places slots have, in slices of rows of these lengths.
-fn count_slots(lengths: &[u64]) -> u64 {
-    lengths.chunks(SLICE as usize).filter_map(|slice| slice.iter().max()).sum::<u64>() * SLICE
+/// How many places slots have in slices of rows, where rows are sorted by their lengths in windows of so many.
+fn count_slots(lists: Lists<'_>, window: u64) -> u64 {
+    let mut slots = 0u64;
+    let mut lengths: Vec<usize> = Vec::new();
+    let mut count = |lengths: &mut Vec<usize>| {
+        // The longest first, and empty ones behind them: each slice is as long as its first row.
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        slots =
+            lengths.iter().step_by(SLICE as usize).fold(slots, |slots, length| slots.saturating_add(*length as u64));
+        lengths.clear();
+    };
+    let mut current = 0;
+    for (row, places) in lists.rows() {
+        if row / window != current {
+            count(&mut lengths);
+            current = row / window;
+        }
+        lengths.push(places.len());
+    }
+    count(&mut lengths);
+    slots.saturating_mul(SLICE)
 }
 
 /// How many blocks of a size have entries.
-fn count_blocks(starts: Indices<'_>, crd: Indices<'_>, rows: u64, columns: u64, block: u64) -> u64 {
-    // The last block row that had an entry in each block column.
-    let mut seen = vec![u64::MAX; columns.div_ceil(block) as usize];
+fn count_blocks(lists: Lists<'_>, block: u64) -> u64 {
     let mut blocks = 0;
-    for row in 0..rows {
-        for place in row_of(starts, row) {
-            let last = &mut seen[(crd.get(place) / block) as usize];
-            if *last != row / block {
-                *last = row / block;
-                blocks += 1;
-            }
+    let mut columns: Vec<u64> = Vec::new();
+    let mut count = |columns: &mut Vec<u64>| {
+        // Rows that are in order each.
+        columns.sort();
+        columns.dedup();
+        blocks += columns.len() as u64;
+        columns.clear();
+    };
+    let mut current = 0;
+    for (row, places) in lists.rows() {
+        if row / block != current {
+            count(&mut columns);
+            current = row / block;
         }
+        columns.extend(places.map(|place| lists.column(place) / block));
     }
+    count(&mut columns);
     blocks
 }
 
-/// How many diagonals have entries.
-fn count_diagonals(starts: Indices<'_>, crd: Indices<'_>, rows: u64, columns: u64) -> u64 {
-    let mut seen = vec![false; (rows + columns).saturating_sub(1) as usize];
-    for row in 0..rows {
-        for place in row_of(starts, row) {
-            seen[(crd.get(place) + (rows - 1 - row)) as usize] = true;
+/// How many diagonals have entries; `None` if they are more than so many.
+fn count_diagonals(lists: Lists<'_>, rows: u64, most: u64) -> Option<u64> {
+    let mut seen = HashSet::new();
+    for (row, places) in lists.rows() {
+        for place in places {
+            if seen.insert(lists.column(place) + (rows - 1 - row)) && seen.len() as u64 > most {
+                return None;
+            }
         }
     }
-    seen.into_iter().filter(|seen| *seen).count() as u64
+    Some(seen.len() as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn csr(dims: [u64; 2], entries: &[[u64; 2]]) -> DynTensor {
-        let entries: Vec<([u64; 2], f64)> = entries.iter().map(|at| (*at, 1.0)).collect();
-        let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
-        let tensor = Tensor::from_entries(&dims, &entries, Format::csr()).unwrap();
-        tensor.as_dyn().try_clone().unwrap()
+    fn of(dims: [u64; 2], entries: &[[u64; 2]]) -> Vec<Candidate> {
+        let entries: Vec<(&[u64], f64)> = entries.iter().map(|at| (at.as_slice(), 1.0)).collect();
+        let matrix = Tensor::from_entries(&dims, &entries, Format::dcsr()).unwrap();
+        candidates(Lists::of(matrix.as_dyn()).unwrap(), dims, matrix.as_dyn().nnz(), 8)
     }
 
-    fn best(matrix: &DynTensor) -> String {
-        candidates(matrix, matrix.dims()[0], matrix.dims()[1])[0].format.clone()
+    fn best(dims: [u64; 2], entries: &[[u64; 2]]) -> String {
+        of(dims, entries)[0].format.clone()
     }
 
     #[test]
@@ -260,26 +308,26 @@ mod tests {
                 .filter(|[i, j]| (i * 37 + j * j * 11) % 20 < n)
                 .collect()
         };
-        assert_eq!(best(&csr([300, 300], &every(2))), "csr");
-        assert_eq!(best(&csr([300, 300], &every(12))), "db");
-        assert_eq!(best(&csr([300, 300], &every(20))), "dense");
+        assert_eq!(best([300, 300], &every(2)), "csr");
+        assert_eq!(best([300, 300], &every(12)), "db");
+        assert_eq!(best([300, 300], &every(20)), "dense");
     }
 
     #[test]
     fn blocks_and_diagonals_are_found() {
         let blocks: Vec<[u64; 2]> =
             (0..40).flat_map(|b| (0..9).map(move |k| [3 * b + k / 3, 3 * (b * 7 % 40) + k % 3])).collect();
-        assert_eq!(best(&csr([120, 120], &blocks)), "bcsr(3,3)");
+        assert_eq!(best([120, 120], &blocks), "bcsr(3,3)");
         let line: Vec<[u64; 2]> = (0..200u64)
             .flat_map(|i| [i.checked_sub(1), Some(i), Some(i + 1)].into_iter().flatten().map(move |j| [i, j]))
             .filter(|[_, j]| *j < 200)
             .collect();
-        assert_eq!(best(&csr([200, 200], &line)), "dia");
+        assert_eq!(best([200, 200], &line), "dia");
         let scattered: Vec<[u64; 2]> = (0..300u64).map(|k| [k * 7 % 300, k * k % 299]).collect();
-        assert_eq!(best(&csr([300, 300], &scattered)), "sell(8)");
+        assert_eq!(best([300, 300], &scattered), "sell(8)");
         let uneven: Vec<[u64; 2]> =
             (0..640u64).flat_map(|i| (0..1 + 5 * (i % 2)).map(move |k| [i, (i * 31 + k * 57) % 640])).collect();
-        let found = candidates(&csr([640, 640], &uneven), 640, 640);
+        let found = of([640, 640], &uneven);
         assert_eq!(found[0].format, "sell(8,64)");
         assert_eq!(
             found[0].why,
@@ -288,6 +336,12 @@ mod tests {
         let heavy: Vec<[u64; 2]> = scattered.iter().copied().chain((0..299).map(|j| [(j * 31) % 300, j])).collect();
         let rows: Vec<[u64; 2]> =
             heavy.iter().flat_map(|&[i, j]| (0..8).map(move |k| [i, (j + 37 * k) % 300])).collect();
-        assert_eq!(best(&csr([300, 300], &rows)), "csr");
+        assert_eq!(best([300, 300], &rows), "csr");
+    }
+
+    #[test]
+    fn work_goes_with_entries_and_not_with_sizes() {
+        let found = of([1 << 62, (1 << 62) + 1], &[[0, 5], [1 << 40, 1 << 61], [(1 << 62) - 1, 1 << 62]]);
+        assert_eq!((found[0].format.as_str(), found[0].bytes), ("dcsr", 3 * 16 + (4 + 2) * 4 + 3 * 8));
     }
 }

@@ -68,6 +68,27 @@ fn files_are_described() {
     assert!(folder.succeed("info x.mtx").contains("4x1, 4 entries"));
 }
 
+/// Work and memory go with the entries: of a matrix that would take gigabytes as csr, and of one that nothing would hold.
+#[test]
+fn large_matrices_with_few_entries_are_described() {
+    let folder = Folder::new();
+    for size in [1u64 << 29, i64::MAX as u64] {
+        let text = format!("%%MatrixMarket matrix coordinate real general\n{size} {size} 2\n1 {size} 1\n{size} 3 2\n");
+        folder.write("large.mtx", &text);
+        let start = std::time::Instant::now();
+        let info: Value = serde_json::from_str(&folder.succeed("info large.mtx --json")).unwrap();
+        assert!(start.elapsed().as_secs() < 5);
+        assert_eq!(info["matrix"]["bandwidth"], serde_json::json!([size - 3, size - 1]));
+        for lengths in [&info["matrix"]["rows"], &info["matrix"]["columns"]] {
+            let found = ["empty", "min", "median", "max"].map(|what| lengths[what].as_u64());
+            assert_eq!(found, [size - 2, 0, 0, 1].map(Some));
+        }
+        assert_eq!(info["recommended"][0]["format"], "dcsr");
+        assert!(folder.succeed("info large.mtx").contains("recommended dcsr: 2 of "));
+        folder.fail("info large.mtx --measure", 4, "E1020");
+    }
+}
+
 /// What `info` says of memory is what packing takes.
 #[test]
 fn memory_is_that_of_packed_tensors() {
