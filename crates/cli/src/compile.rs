@@ -7,6 +7,7 @@ use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Kernel, Shape, Stage};
 use lacunar_base::Span;
+use lacunar_runtime::io;
 
 use crate::args::ProgramArgs;
 use crate::failure::Failure;
@@ -21,6 +22,7 @@ use crate::{emit, output, report};
 pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let files = args.outputs.iter().map(|file| Ok((file.as_str(), shape(file)?)));
     let files = files.collect::<Result<Vec<_>, Failure>>()?;
+    output::distinct(args.outputs.iter().map(|file| (file.as_str(), file.as_str())))?;
     let Prepared { request, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
@@ -77,7 +79,7 @@ fn ship(kernel: &Kernel, path: &Path, shape: Shape) -> Result<[String; 2], Failu
     let shipment = kernel.ship(&name, shape)?;
     let header = path.with_file_name(format!("{}.h", shipment.header_name));
     let write = |path: &Path, content: &[u8]| {
-        output::replace(path, content).map(|()| path.display().to_string()).map_err(|error| {
+        io::replace(path, content).map(|()| path.display().to_string()).map_err(|error| {
             let diagnostic = Diagnostic::error("E1014", format!("cannot write {}: {error}", path.display()));
             Failure::plain(diagnostic.category(Category::File))
         })

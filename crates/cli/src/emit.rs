@@ -4,9 +4,10 @@ use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Kernel, Stage};
 use lacunar_compiler::iterate::graph::graph;
+use lacunar_runtime::io;
 
 use crate::failure::Failure;
-use crate::{output, plot};
+use crate::plot;
 
 /// The texts of the stages. Where there are several, each has a headline.
 pub fn text(kernel: &Kernel, stages: &[Stage]) -> String {
@@ -41,7 +42,7 @@ pub fn to_folder(kernel: &Kernel, stages: &[Stage], folder: &Path) -> Result<Vec
         files.extend(drawings(kernel, *stage));
         for (name, text) in files {
             let path = folder.join(name);
-            output::replace(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
+            io::replace(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
             written.push(path.display().to_string());
         }
     }

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    lacunar_runtime::scratch::remove_on_signals();
     lacunar_cli::main(std::env::args_os().collect())
 }

@@ -1,10 +1,12 @@
 //! What leaves the command: text on standard output, tensors in files.
 
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lacunar::{Category, Diagnostic, DynTensor, Format};
+use lacunar_base::Span;
 use lacunar_runtime::io::{self, Data, Dense, WriteOptions};
+use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::failure::Failure;
 
@@ -37,26 +39,31 @@ pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
         let diagnostic = Diagnostic::error("E1014", format!("cannot write to a temporary file: {error}"));
         Failure::plain(diagnostic.category(Category::File))
     };
-    let folder = tempfile::tempdir().map_err(passing)?;
+    let folder = ScratchFolder::new().map_err(passing)?;
     let path = folder.path().join("result.tns");
     io::write(&path, &data, &WriteOptions::default())?;
     print(&std::fs::read(&path).map_err(passing)?)
 }
 
-/// Writes a file beside its place, then renames it.
+/// Asks that no two of the files that `-o` names are one, by whatever paths and links; each comes with the flag's value.
 ///
 /// # Errors
-/// What the system says.
-pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".lacunar-").suffix(".part");
-    // The usual rights of a new file, less what the user's mask takes; by default only the owner may read.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(content)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+/// Two are one.
+pub fn distinct<'a>(outputs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failure> {
+    let mut known: Vec<(&str, PathBuf)> = Vec::new();
+    for (value, file) in outputs {
+        // Standard output is no path, and no file is called the empty name.
+        let place = if file == "-" { PathBuf::new() } else { io::place_of(Path::new(file)) };
+        if let Some((before, _)) = known.iter().find(|(_, other)| *other == place) {
+            let start = value.rfind(file).unwrap_or(0);
+            let diagnostic = Diagnostic::error("E1019", "two outputs go into one file")
+                .label(Span::new(start, start + file.len()), format!("the file of `-o {before}`"))
+                .hint("name a file for each: the second would replace the first");
+            return Err(Failure::text(value, "-o", diagnostic));
+        }
+        known.push((value, place));
+    }
+    Ok(())
 }
 
 /// A tensor as what files hold.

@@ -3,12 +3,12 @@
 use lacunar::{Category, Diagnostic, DynTensor, Format};
 use lacunar_base::Span;
 use lacunar_runtime::Buffer;
-use lacunar_runtime::io::Data;
+use lacunar_runtime::io::{self, Data};
 
 use crate::args::PlotArgs;
+use crate::convert;
 use crate::failure::Failure;
 use crate::plot::{PlotOptions, Slices, Stored, spy};
-use crate::{convert, output};
 
 /// Draws a file. Of an array, the places that are not zero are drawn.
 ///
@@ -50,7 +50,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         true => drawing.to_svg().into_bytes(),
         false => drawing.to_png().map_err(|error| wrong(error.to_string()))?,
     };
-    output::replace(&args.output, &picture).map_err(|error| {
+    io::replace(&args.output, &picture).map_err(|error| {
         let diagnostic = Diagnostic::error("E1014", format!("cannot write {}: {error}", args.output.display()));
         Failure::plain(diagnostic.category(Category::File))
     })

@@ -126,7 +126,9 @@ impl Request {
             }
             self.outputs.push(output);
         }
-        Ok(())
+        crate::output::distinct(
+            args.outputs.iter().zip(&self.outputs).map(|(value, (_, file))| (value.as_str(), file.as_str())),
+        )
     }
 
     fn give(&mut self, flag: &'static str, value: &str, name: String, origin: Origin) -> Result<(), Failure> {

@@ -15,6 +15,7 @@ use lacunar_imp::{Function, Verified, verify};
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
+use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::error::Error;
 use crate::options::Options;
@@ -274,7 +275,7 @@ fn generate(function: &Verified<Function>, backend: Backend) -> Result<Code, Err
         Backend::C => {
             let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
             let source: CSource = print(function, &COptions { comments: false, ..COptions::default() });
-            let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
+            let dir = ScratchFolder::new().map_err(|error| failed(&error))?;
             let library = compile_shared(&source, &CcOptions::default(), dir.path()).map_err(|error| failed(&error))?;
             let kernel = SharedKernel::open(&library, source.symbol()).map_err(|error| failed(&error))?;
             Ok(Code::C(kernel))

@@ -14,12 +14,11 @@
 //! can't be read, or says something else, is left alone: a note tells of it, and the planner chooses.
 
 use std::hash::Hasher;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use lacunar_compiler::plan::Search;
 use lacunar_notation::{Program, Role, Tensor};
-use lacunar_runtime::io::IoError;
+use lacunar_runtime::io::{self, IoError};
 use lacunar_runtime::pool;
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
@@ -122,11 +121,8 @@ pub(crate) fn save(entry: &Entry, options: &Options) -> Result<PathBuf, Error> {
     let path = file(&folder, &entry.key);
     let failed = |source: std::io::Error| Error::Io(IoError::Write { file: path.clone(), source });
     let text = serde_json::to_string_pretty(entry).map_err(|error| failed(error.into()))?;
-    let folder = path.parent().unwrap_or(&folder);
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut file = tempfile::Builder::new().prefix(".").suffix(".part").tempfile_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.persist(&path).map_err(|error| failed(error.error))?;
+    std::fs::create_dir_all(path.parent().unwrap_or(&folder)).map_err(failed)?;
+    io::replace(&path, text.as_bytes()).map_err(failed)?;
     Ok(path)
 }
 

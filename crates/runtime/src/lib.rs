@@ -34,6 +34,7 @@ pub mod random;
 mod ranking;
 mod remap;
 mod runs;
+pub mod scratch;
 mod segments;
 mod sort;
 mod spread;

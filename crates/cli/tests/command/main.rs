@@ -5,6 +5,7 @@
 mod common;
 mod files;
 mod mistakes;
+mod outputs;
 mod run;
 mod ship;
 mod tune;

@@ -38,6 +38,7 @@ mod write;
 use std::path::Path;
 
 pub use error::IoError;
+pub use output::{place_of, replace};
 pub use write::{DataRef, WriteField, WriteOptions, write};
 
 use crate::coo::Coo;

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
 use rayon::prelude::*;
-use tempfile::NamedTempFile;
 
 use super::Compression;
 use super::error::IoError;
 use super::progress::Progress;
+use crate::scratch::ScratchFile;
 
 /// Zstandard's own default.
 const ZSTD_LEVEL: i32 = 3;
@@ -77,43 +77,64 @@ fn compress(text: Vec<u8>, compression: Compression) -> io::Result<Vec<u8>> {
 
 /// Where a file is written to.
 enum Target {
-    /// A temporary file and the name it takes at the end.
-    Beside(NamedTempFile, PathBuf),
+    /// A file that takes its name at the end.
+    Beside(ScratchFile),
     /// A device or a pipe, which has no content to protect.
     Direct(File),
 }
 
 impl Target {
     fn open(path: &Path) -> io::Result<Target> {
-        // A link stays a link: the file it leads to is replaced.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let place = place_of(path);
         if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
             return Ok(Target::Direct(File::options().write(true).open(&place)?));
         }
-        let folder = match place.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".lacunar-").suffix(".part");
-        // The usual rights of a new file, less what the user's mask takes; by default only the owner may read.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder)?;
-        Ok(Target::Beside(file, place))
+        Ok(Target::Beside(ScratchFile::for_file(&place)?))
     }
 
     fn writer(&mut self) -> &mut dyn Write {
         match self {
-            Target::Beside(file, _) => file,
+            Target::Beside(file) => file,
             Target::Direct(file) => file,
         }
     }
 
     fn finish(self) -> io::Result<()> {
         match self {
-            Target::Beside(file, place) => file.persist(place).map(drop).map_err(|error| error.error),
+            Target::Beside(file) => file.persist(),
             Target::Direct(mut file) => file.flush(),
         }
     }
+}
+
+/// The most links that lead from one to the next, as of most systems.
+const LINKS: usize = 40;
+
+/// The file that a path leads to through links, which need not be there yet: what is written to the path is written to it, so that
+/// the links stay.
+pub fn place_of(path: &Path) -> PathBuf {
+    let mut place = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(next) = fs::read_link(&place) else { break };
+        place = place.parent().unwrap_or(Path::new("")).join(next);
+    }
+    let folder = match place.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match (fs::canonicalize(&place), fs::canonicalize(folder), place.file_name()) {
+        (Ok(place), ..) => place,
+        (Err(_), Ok(folder), Some(name)) => folder.join(name),
+        _ => place,
+    }
+}
+
+/// Writes a file, whole or not at all: a link stays, and the file that it leads to is replaced.
+///
+/// # Errors
+/// What the system says.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut target = Target::open(path)?;
+    target.writer().write_all(content)?;
+    target.finish()
 }

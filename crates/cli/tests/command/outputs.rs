@@ -1,0 +1,126 @@
+//! Files that the command writes: whose they are, what is left of them when it is interrupted, and that they are several.
+
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use crate::common::Folder;
+
+#[test]
+fn two_results_do_not_go_into_one_file() {
+    let folder = Folder::new();
+    let run = "run 'y(i) = A(i,j) * x(j); z(j) = A(i,j) * y(i)' -i A:a.mtx -i x:x.mtx";
+    folder.write("old.tns", "1 1\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("old.tns", folder.path("link.tns")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("new.tns", folder.path("dangling.tns")).unwrap();
+    let here = folder.path("r.tns").display().to_string();
+    let mut pairs = vec![["r.tns", "r.tns"], ["r.tns", "./r.tns"], [here.as_str(), "r.tns"], ["-", "-"]];
+    if cfg!(unix) {
+        pairs.extend([["old.tns", "link.tns"], ["new.tns", "./dangling.tns"]]);
+    }
+    let files = folder.files();
+    for [a, b] in pairs {
+        folder.fail(&format!("{run} -o y:{a} -o z:{b}"), 2, "E1019");
+        assert_eq!(folder.files(), files);
+    }
+    folder.fail("compile 'y = a' -o k.c -o ./k.c", 2, "E1019");
+    // Source and object have one header, and one result may go into two files.
+    folder.succeed("compile 'y = a' -o k.c -o k.o");
+    folder.succeed(&format!("{run} -o y:r.tns -o z:link.tns -o z:dangling.tns"));
+    assert_eq!(folder.read("new.tns"), folder.read("old.tns"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_keeps_its_rights() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o7777;
+    let commands = [
+        ("run 'y(i) = x(i)' -i x:x.mtx -o y:y.tns", "y.tns"),
+        ("convert a.mtx b.tns.gz", "b.tns.gz"),
+        ("compile 'y = a' -o k.c", "k.c"),
+        ("plot a.mtx -o a.svg", "a.svg"),
+    ];
+    // What the mask of the tests leaves of a new file.
+    folder.write("new", "");
+    let usual = mode("new");
+    for (line, name) in commands {
+        folder.succeed(line);
+        assert_eq!(mode(name), usual, "{name}");
+        for rights in [0o640, 0o600, 0o666, 0o755] {
+            std::fs::set_permissions(folder.path(name), std::fs::Permissions::from_mode(rights)).unwrap();
+            folder.succeed(line);
+            assert_eq!(mode(name), rights, "{name}");
+        }
+    }
+}
+
+/// Starts the command in a folder whose `tmp` is the system's folder for temporary files.
+#[cfg(unix)]
+fn start(folder: &Folder, line: &str, cc: &str) -> Child {
+    std::fs::create_dir_all(folder.path("tmp")).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_lacunar"))
+        .args(shlex::split(line).unwrap())
+        .current_dir(folder.path("."))
+        .env("TMPDIR", folder.path("tmp"))
+        .env("CC", cc)
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until something is there.
+#[cfg(unix)]
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_there() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} does not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Ends a command by a signal, and asks that it ended by it.
+#[cfg(unix)]
+fn interrupt(mut child: Child, signal: i32) {
+    use std::os::unix::process::ExitStatusExt;
+    assert!(Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(signal));
+}
+
+#[cfg(unix)]
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_what_is_interrupted() {
+    use std::os::unix::fs::PermissionsExt;
+    let (int, term) = (2, 15);
+    let folder = Folder::new();
+    folder.write("y.tns.gz", "before");
+    let files = || folder.files().into_iter().filter(|name| name != "tmp").collect::<Vec<_>>();
+    let before = files();
+    for signal in [int, term] {
+        let writing = start(&folder, "run 'y(i) = x(i)' -g x:rand -d i:4000000 -o y:y.tns.gz", "cc");
+        wait_for("a part of the file", || files().len() > before.len());
+        interrupt(writing, signal);
+        assert_eq!((files(), folder.read("y.tns.gz").as_str()), (before.clone(), "before"));
+    }
+    // A compiler that takes its time.
+    folder.write("slow", "#!/bin/sh\n: > started\nexec sleep 20\n");
+    std::fs::set_permissions(folder.path("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (signal, line) in [(int, "run 'y = x' -i x=2 --backend c"), (term, "compile 'y = x' -o k.so --backend c")] {
+        let compiling = start(&folder, line, &folder.path("slow").display().to_string());
+        wait_for("the compiler", || folder.path("started").exists());
+        assert!(!is_empty(&folder.path("tmp")));
+        interrupt(compiling, signal);
+        assert!(is_empty(&folder.path("tmp")), "{line}");
+        std::fs::remove_file(folder.path("started")).unwrap();
+    }
+    // One that fails.
+    assert_eq!(start(&folder, "run 'y = x' -i x=2 --backend c", "false").wait().unwrap().code(), Some(2));
+    assert!(is_empty(&folder.path("tmp")));
+}
