@@ -28,6 +28,7 @@ mod recovered;
 mod runs;
 mod segments;
 mod shared;
+mod sizes;
 mod space;
 mod union;
 mod unpacked;

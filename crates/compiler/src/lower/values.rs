@@ -9,6 +9,11 @@
 //! On entry: the loops around have bound variables of the scope. A variable of the statement may be *confined* to a part of its
 //! values (a strip, a chunk); what derives from it is counted from the first of all, wherever its loop begins.
 //!
+//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers
+//! of a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end where what they
+//! are cut from does, and `i0` counts the strips that have an `i1`-th value where `i1` comes first. Products of fused sizes are
+//! the exception; who runs a kernel checks them.
+//!
 //! Paper: Senanayake et al. 2020, §6.1-6.2 (coordinate recovery and bounds).
 
 use lacunar_base::Diagnostic;
@@ -18,6 +23,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{BoundKind, Parts};
 
+use super::sizes::{ceil_div, constant, strip_of};
 use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, Iterator, Mode, level_var};
@@ -27,7 +33,9 @@ use crate::levels::{At, Position};
 impl Lowerer<'_> {
     /// The values of a variable, where the variables of the scope have theirs. Values of strips count from 0.
     pub(super) fn range(&mut self, var: VarId, scope: &mut Scope) -> Result<Interval, Diagnostic> {
-        if let Some(&known) = scope.ranges.get(&var) {
+        let place = self.place_in_strips(var, scope);
+        // What is known of strips holds for no place in particular.
+        if let (Some(&known), None) = (scope.ranges.get(&var), place) {
             return Ok(known);
         }
         let zero = self.b.int(0);
@@ -35,7 +43,7 @@ impl Lowerer<'_> {
             None | Some(Relation::Rename { .. }) => (zero, self.size(var)),
             Some(Relation::Bound { parent, size, kind, .. }) => {
                 let (low, high) = self.range(parent, scope)?;
-                let number = self.b.int(i64::try_from(size).unwrap_or(i64::MAX));
+                let number = constant(&mut self.b, size);
                 match kind {
                     BoundKind::MaxExact => (low, number),
                     BoundKind::MinExact => (number, high),
@@ -47,6 +55,11 @@ impl Lowerer<'_> {
                 let size = self.strip(&relation, scope)?;
                 let length = self.b.sub(high, low);
                 if var == outer {
+                    let before = match place {
+                        Some(place) => self.coordinate(place, scope)?,
+                        None => zero,
+                    };
+                    let length = self.b.sub(length, before);
                     (zero, self.ceil_div(length, size))
                 } else if self.is_bound(outer, &scope.bound()) && !self.divides(size, length) {
                     let number = self.coordinate(outer, scope)?;
@@ -55,7 +68,7 @@ impl Lowerer<'_> {
                     let end = self.b.binary(BinaryOp::Min, rest, size);
                     (zero, self.b.define(&format!("{}_end", self.var_name(var)), end))
                 } else {
-                    (zero, size)
+                    (zero, strip_of(&mut self.b, size, length))
                 }
             }
             Some(Relation::Fuse { outer, inner, .. }) => {
@@ -81,6 +94,16 @@ impl Lowerer<'_> {
             scope.ranges.insert(var, interval);
         }
         Ok(interval)
+    }
+
+    /// The variable of the place inside of strips, where a variable counts those that have a value at a place which is known.
+    fn place_in_strips(&self, var: VarId, scope: &Scope) -> Option<VarId> {
+        match self.kernel.provenance.origin(var)? {
+            Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } if *outer == var => {
+                Some(*inner).filter(|inner| self.is_bound(*inner, &scope.bound()))
+            }
+            _ => None,
+        }
     }
 
     /// The coordinates that belong to a strip of positions: from that of its first position (from 0, for the first strip) up to
@@ -127,7 +150,7 @@ impl Lowerer<'_> {
     /// The size of the strips that a relation makes.
     pub(super) fn strip(&mut self, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
         match *relation {
-            Relation::Split { size, .. } => Ok(self.b.int(i64::try_from(size).unwrap_or(i64::MAX))),
+            Relation::Split { size, .. } => Ok(constant(&mut self.b, size)),
             Relation::Divide { parent, parts, .. } => {
                 let (low, high) = self.range(parent, scope)?;
                 let length = self.b.sub(high, low);
@@ -145,9 +168,9 @@ impl Lowerer<'_> {
     /// How many strips a `divide` makes.
     pub(super) fn parts(&mut self, parts: Parts) -> ExprId {
         match parts {
-            Parts::Count(count) => self.b.int(i64::try_from(count).unwrap_or(i64::MAX)),
+            Parts::Count(count) => constant(&mut self.b, count),
             Parts::PerThread(count) => {
-                let count = self.b.int(i64::try_from(count).unwrap_or(i64::MAX));
+                let count = constant(&mut self.b, count.min(MOST_PER_THREAD));
                 let threads = self.threads();
                 self.b.mul(threads, count)
             }
@@ -292,15 +315,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn ceil_div(&mut self, a: ExprId, b: ExprId) -> ExprId {
-        if let (Some(a), Some(b)) = (self.b.as_const(a), self.b.as_const(b))
-            && b.bits != 0
-        {
-            return self.b.int((a.bits.div_ceil(b.bits)) as i64);
-        }
-        let one = self.b.int(1);
-        let round = self.b.sub(b, one);
-        let sum = self.b.add(a, round);
-        self.b.binary(BinaryOp::Div, sum, b)
+        ceil_div(&mut self.b, a, b)
     }
 
     /// Whether one constant divides another.
@@ -310,28 +325,31 @@ impl Lowerer<'_> {
     }
 }
 
+/// The most strips for each thread that a `divide` makes; with any number of threads they can be counted.
+const MOST_PER_THREAD: u64 = 1 << 32;
+
 /// The number of values of a derived variable, where it follows from the sizes of the variables made before it: strips of
 /// positions have none that is known in advance. `None` for an original one.
 pub(super) fn derived_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &[ExprId]) -> Option<ExprId> {
-    let ceil_div = |b: &mut Builder, a: ExprId, divisor: u64| {
-        let divisor = i64::try_from(divisor).unwrap_or(i64::MAX);
-        let (round, divisor) = (b.int(divisor - 1), b.int(divisor));
-        let sum = b.add(a, round);
-        b.binary(BinaryOp::Div, sum, divisor)
-    };
     let size = |var: VarId| sizes[var.index()];
     Some(match *kernel.provenance.origin(var)? {
         Relation::Rename { parent, .. } => size(parent),
         Relation::Bound { parent, size: number, kind, .. } => match kind {
-            BoundKind::MaxExact => b.int(i64::try_from(number).unwrap_or(i64::MAX)),
+            BoundKind::MaxExact => constant(b, number),
             _ => size(parent),
         },
-        Relation::Split { inner, size: strip, .. } if inner == var => b.int(i64::try_from(strip).unwrap_or(i64::MAX)),
-        Relation::Split { parent, size: strip, .. } => ceil_div(b, size(parent), strip),
-        Relation::Divide { outer, parts: Parts::Count(count), .. } if outer == var => {
-            b.int(i64::try_from(count).unwrap_or(i64::MAX))
+        Relation::Split { parent, inner, size: strip, .. } => {
+            let strip = constant(b, strip);
+            if inner == var { strip_of(b, strip, size(parent)) } else { ceil_div(b, size(parent), strip) }
         }
-        Relation::Divide { parent, parts: Parts::Count(count), .. } => ceil_div(b, size(parent), count),
+        Relation::Divide { parent, outer, parts: Parts::Count(count), .. } if outer == var => {
+            let count = constant(b, count);
+            strip_of(b, count, size(parent))
+        }
+        Relation::Divide { parent, parts: Parts::Count(count), .. } => {
+            let count = constant(b, count);
+            ceil_div(b, size(parent), count)
+        }
         Relation::Divide { parent, .. } => size(parent),
         Relation::Fuse { outer, inner, .. } => b.mul(size(outer), size(inner)),
         Relation::Pos { coordinate, .. } => size(coordinate),

@@ -24,7 +24,7 @@ use lacunar_formats::{DType, Format, Level, Map, Recovery, Term};
 use lacunar_notation::schedule::{Effect, Schedule};
 use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
 use lacunar_notation::{
-    Access, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, TensorId, UnaryFn, VarId,
+    Access, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, Tensor, TensorId, UnaryFn, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -120,13 +120,15 @@ pub(super) fn requested(program: &Program, statement: &Assignment, schedule: Opt
     let walked = rewrite(program, statement, true)?;
     let Some(schedule) = schedule else { return Some(walked) };
     let mut known: Vec<&str> = Vec::new();
-    let accesses = walked.statement.rhs.accesses().into_iter().chain([&walked.statement.lhs]);
-    for var in accesses.flat_map(|access| &access.vars) {
+    let accesses: Vec<&Access> = walked.statement.rhs.accesses().into_iter().chain([&walked.statement.lhs]).collect();
+    for var in accesses.iter().flat_map(|access| &access.vars) {
         known.push(&walked.program.vars[*var].name);
     }
+    let is_met = |access: &Access| accesses.iter().any(|met| AccessKey::from(*met) == AccessKey::from(access));
     for command in &schedule.commands {
         let Effect { uses, makes, .. } = command.kind.effect();
-        if uses.iter().any(|name| !known.contains(&name.text.as_str())) {
+        let unmet = command.kind.accesses().into_iter().any(|access| !is_met(access));
+        if unmet || uses.iter().any(|name| !known.contains(&name.text.as_str())) {
             return rewrite(program, statement, false);
         }
         known.extend(makes.into_iter().map(|name| name.text.as_str()));
@@ -145,12 +147,19 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
         // What fills up slots is added to nothing only if it is 0.
         let unfilled = program.tensors[key.tensor].fill().is_zero();
         let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
-        if distinct && other_result && slots && !found.contains(&key) {
+        if distinct && other_result && slots && has_countable(&program.tensors[key.tensor], map) && !found.contains(&key) {
             found.push(key);
         }
     }
     found.sort_by_key(|key| std::cmp::Reverse(program.tensors[key.tensor].nnz.unwrap_or(u64::MAX)));
     found
+}
+
+/// Whether the values of every stored dimension of a tensor can be counted, as far as its sizes are known.
+fn has_countable(tensor: &Tensor, map: &Map) -> bool {
+    let dims: Option<Vec<u64>> = tensor.dims.iter().copied().collect();
+    let countable = |size: &Option<u64>| size.is_none_or(|size| i64::try_from(size).is_ok());
+    dims.is_none_or(|dims| map.stored_dims(&dims).is_some_and(|sizes| sizes.iter().all(countable)))
 }
 
 /// Whether an access occurs once in an expression, and the value is a sum of terms of which one is a multiple of it.
@@ -314,7 +323,7 @@ impl Rewriter<'_> {
         let known = match size {
             StoredSize::Blocks(var, block) => of(var).map(|size| size.div_ceil(u64::from(block))),
             StoredSize::Inside(block) => Some(u64::from(block)),
-            StoredSize::Diagonals(a, b) => of(a).zip(of(b)).map(|(a, b)| (a + b).saturating_sub(1)),
+            StoredSize::Diagonals(a, b) => of(a).zip(of(b)).map(|(a, b)| a.saturating_add(b).saturating_sub(1)),
             StoredSize::Slots(..) => None,
         };
         let var = self.done.program.vars.push(IndexVar { name, size: known, span: Span::NONE });
@@ -536,7 +545,7 @@ impl Rewriter<'_> {
     fn alias(&mut self, source: TensorId, what: &str) -> TensorId {
         let info = self.source.tensors[source].clone();
         let name = free_name(&self.done.program.tensors, &format!("{}_{what}", info.name));
-        let tensor = self.done.program.tensors.push(lacunar_notation::Tensor { name, ..info });
+        let tensor = self.done.program.tensors.push(Tensor { name, ..info });
         self.done.aliases.push(Conversion { tensor, source });
         tensor
     }

@@ -197,6 +197,10 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
 
     let mut schedule = given.cloned().unwrap_or_default();
+    // What a schedule says of a tensor holds of what the statement reads in its place.
+    for command in &mut schedule.commands {
+        given::redirect(&mut command.kind, &rhs, &conversions);
+    }
     let (orders, others) = given::orders_first(&schedule);
     let flat = flatten(rhs.clone());
     let nest = if given::wants_flat_nest(&schedule) {
@@ -330,6 +334,7 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
     let convert_result = convert_result.or(plain);
     let statement = rewritten.map_or(statement, |rewritten| rewritten.written.clone());
+    let schedule = given.cloned().unwrap_or(schedule);
     Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
 }
 
