@@ -73,7 +73,8 @@ impl Lowerer<'_> {
     /// The loop over a leaf that derives from other variables.
     pub(super) fn derived_loop(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         let mut scope = scope.clone();
-        let first = self.kernel.provenance.originals(var).into_iter().find(|var| !scope.started.contains(var));
+        // Edges of the variables behind the first are those of loops inside.
+        let first = self.kernel.provenance.originals(var).first().copied().filter(|var| !scope.started.contains(var));
         scope.started.extend(self.kernel.provenance.originals(var));
         let interval = self.range(var, &mut scope)?;
         self.leaf_loop(var, interval, body, &scope)?;

@@ -147,7 +147,12 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
         // What fills up slots is added to nothing only if it is 0.
         let unfilled = program.tensors[key.tensor].fill().is_zero();
         let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
-        if distinct && other_result && slots && has_countable(&program.tensors[key.tensor], map) && !found.contains(&key) {
+        if distinct
+            && other_result
+            && slots
+            && has_countable(&program.tensors[key.tensor], map)
+            && !found.contains(&key)
+        {
             found.push(key);
         }
     }
