@@ -373,14 +373,25 @@ impl Lowerer<'_> {
 
     /// Before the loops over `var`: where they append to the innermost group, makes room for all that they can append, so
     /// that they need not ask. `most` gives the largest number of coordinates they can visit. Says whether it did.
-    pub(super) fn reserve_ahead(&mut self, var: VarId, body: &Stmt, most: &mut dyn FnMut(&mut Self) -> ExprId) -> bool {
+    pub(super) fn reserve_ahead(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        scope: &Scope,
+        most: &mut dyn FnMut(&mut Self) -> ExprId,
+    ) -> bool {
         let Some(appended) = self.appended.as_ref().filter(|_| self.phase.assembles()) else { return false };
         let (tensor, last) = (appended.access.tensor, appended.groups.len().wrapping_sub(1));
         let Some(group) = appended.groups.get(last) else { return false };
         if self.level_var(&appended.access, group.last) != var || !body.writes().contains(&tensor) {
             return false;
         }
-        let most = most(self);
+        let mut most = most(self);
+        // A part of the loop may end before it begins, where there is nothing of what it was cut from.
+        if scope.confined.contains_key(&var) || !scope.windows.is_empty() {
+            let zero = self.b.int(0);
+            most = self.b.binary(BinaryOp::Max, most, zero);
+        }
         self.reserve(last, most);
         true
     }

@@ -14,7 +14,7 @@ use super::{leaf, refuse};
 use crate::lower::SPECIALIZED_SIZE;
 
 /// How often a body is repeated at most, by all loops around it.
-const MOST_COPIES: u64 = 1024;
+const MOST_COPIES: u64 = 128;
 
 pub(super) fn unroll(kernel: &mut Kernel, name: &Name, times: u32, span: Span) -> Result<(), Diagnostic> {
     let var = leaf(kernel, name)?;
