@@ -12,7 +12,7 @@
 //! A compiler may still refuse some: where workspaces come to stand is not known here.
 
 use fastrand::Rng;
-use lacunar_formats::{Format, Term};
+use lacunar_formats::{Format, Term as Stored};
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
 
 use crate::sums::{Node, Term, with_sums};
@@ -288,8 +288,8 @@ impl<'a> Maker<'a> {
         match format.map() {
             Some(map) => {
                 let whole =
-                    map.terms().iter().filter(|term| !term.is_ordinal() && !matches!(term, Term::Difference(..)));
-                modes.extend(whole.map(Term::dimension).chain(0..map.order()));
+                    map.terms().iter().filter(|term| !term.is_ordinal() && !matches!(term, Stored::Difference(..)));
+                modes.extend(whole.map(|term| term.dimension()).chain(0..map.order()));
                 let all = modes.clone();
                 let mut place = 0..;
                 modes.retain(|mode| place.next().is_some_and(|place| !all[..place].contains(mode)));

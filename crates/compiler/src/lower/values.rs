@@ -72,7 +72,7 @@ impl Lowerer<'_> {
                 }
             }
             Some(Relation::Fuse { outer, inner, .. }) => {
-                let ((_, outer), (_, inner)) = (self.range(outer, scope)?, self.range(inner, scope)?);
+                let ((_, outer), inner) = (self.range(outer, scope)?, self.width(inner, scope)?);
                 (zero, self.b.mul(outer, inner))
             }
             Some(Relation::Pos { coordinate, access, .. }) => {
@@ -147,19 +147,49 @@ impl Lowerer<'_> {
         Ok((self.b.var(from), self.b.var(to)))
     }
 
-    /// The size of the strips that a relation makes.
+    /// The first value of a variable, whatever else is known.
+    pub(super) fn first(&mut self, var: VarId, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
+        match self.kernel.provenance.origin(var) {
+            None
+            | Some(
+                Relation::Rename { .. } | Relation::Split { .. } | Relation::Divide { .. } | Relation::Fuse { .. },
+            ) => Ok(self.b.int(0)),
+            Some(&Relation::Bound { parent, kind, .. }) if kind != BoundKind::MinExact => self.first(parent, scope),
+            Some(Relation::Bound { .. } | Relation::Pos { .. } | Relation::Coord { .. }) => {
+                Ok(self.range(var, scope)?.0)
+            }
+        }
+    }
+
+    /// By how many values of the inner variable of a pair the outer one advances. Though fewer may be left of the inner one where
+    /// more is known, pairs keep their numbers.
+    pub(super) fn width(&mut self, inner: VarId, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
+        if let Some(&width) = scope.widths.get(&inner) {
+            return Ok(width);
+        }
+        let (_, width) = self.range(inner, scope)?;
+        scope.widths.insert(inner, width);
+        Ok(width)
+    }
+
+    /// The size of the strips that a relation makes, which they keep where more is known of what they are cut from.
     pub(super) fn strip(&mut self, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
         match *relation {
             Relation::Split { size, .. } => Ok(constant(&mut self.b, size)),
             Relation::Divide { parent, parts, .. } => {
+                if let Some(&size) = scope.strips.get(&parent) {
+                    return Ok(size);
+                }
                 let (low, high) = self.range(parent, scope)?;
                 let length = self.b.sub(high, low);
                 let parts = self.parts(parts);
                 let size = self.ceil_div(length, parts);
-                Ok(match self.b.as_const(size) {
+                let size = match self.b.as_const(size) {
                     Some(_) => size,
                     None => self.b.define("strip", size),
-                })
+                };
+                scope.strips.insert(parent, size);
+                Ok(size)
             }
             _ => Err(Diagnostic::internal("strips of what is not split")),
         }
@@ -200,7 +230,7 @@ impl Lowerer<'_> {
                         continue;
                     };
                     let mut inside = scope.clone();
-                    let (first, _) = self.range(var, &mut inside)?;
+                    let first = self.first(var, &mut inside)?;
                     let size = self.strip(&relation, &mut inside)?;
                     let offset = self.b.mul(outer, size);
                     let begin = self.b.add(first, offset);
@@ -223,7 +253,7 @@ impl Lowerer<'_> {
         let value = match relation {
             Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. } => {
                 let parent_value = self.coordinate(parent, scope)?;
-                let (first, _) = self.range(parent, &mut inside)?;
+                let first = self.first(parent, &mut inside)?;
                 let size = self.strip(&relation, &mut inside)?;
                 let offset = self.b.sub(parent_value, first);
                 let op = if var == outer { BinaryOp::Div } else { BinaryOp::Rem };
@@ -231,10 +261,7 @@ impl Lowerer<'_> {
             }
             Relation::Bound { parent, .. } => Some(self.coordinate(parent, scope)?),
             Relation::Fuse { outer, inner, .. } => {
-                let size = match scope.widths.get(&inner) {
-                    Some(&width) => width,
-                    None => self.range(inner, &mut inside)?.1,
-                };
+                let size = self.width(inner, &mut inside)?;
                 let (outer, inner) = (self.coordinate(outer, scope)?, self.coordinate(inner, scope)?);
                 let first = self.b.mul(outer, size);
                 Some(self.b.add(first, inner))
