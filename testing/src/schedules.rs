@@ -1,4 +1,5 @@
-//! Random schedules that are meant to be legal: each command is made from the program and the commands before it alone.
+//! Random schedules that are meant to be legal: each command is made from the program and the commands before it alone. Numbers
+//! are small or huge. A few schedules are *daring*: positions are asked for wherever an operand has some, which is often refused.
 //!
 //! What is tracked is the nest of loops as it stands after each command: which variables of the statement a loop derives from,
 //! and whether it runs over coordinates, over positions, or over a part of either. From that follows what can be asked for
@@ -11,13 +12,17 @@
 //! A compiler may still refuse some: where workspaces come to stand is not known here.
 
 use fastrand::Rng;
-use lacunar_formats::Format;
+use lacunar_formats::{Format, Term as Stored};
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
 
 use crate::sums::{Node, Term, with_sums};
 
 /// The most commands for one statement.
 const LONGEST: usize = 5;
+/// Numbers with which sizes could wrap around.
+const HUGE: [u64; 7] = [1 << 31, 1 << 32, 1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, u64::MAX];
+/// How often a loop is unrolled at most without saying so.
+const LONGEST_UNROLLED: u64 = 5;
 
 /// A random schedule for a program: commands in order, each with its statement where there are several.
 pub fn schedule(rng: &mut Rng, program: &Program) -> Vec<String> {
@@ -62,6 +67,8 @@ struct Maker<'a> {
     ordered: bool,
     /// Whether the loops hold one assignment and nothing else.
     flat: bool,
+    /// Whether positions are asked for where they may be refused.
+    daring: bool,
     /// Operands that every value needs.
     factors: Vec<&'a Access>,
     /// Accesses whose positions are looped over, as the variables of their levels.
@@ -92,8 +99,12 @@ impl<'a> Maker<'a> {
         let own = statement.rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
         let sparse = !program.tensors[statement.lhs.tensor].format.is_dense();
         let split = own || (sparse && statement.op != AssignOp::Set);
+        let daring = rng.u8(..10) == 0;
         let mut factors = Vec::new();
-        collect_factors(&statement.rhs, &mut factors);
+        match daring {
+            true => factors = statement.rhs.accesses(),
+            false => collect_factors(&statement.rhs, &mut factors),
+        }
         Maker {
             rng,
             program,
@@ -101,6 +112,7 @@ impl<'a> Maker<'a> {
             loops: vars.iter().map(fresh).collect(),
             ordered: vars.len() < 2,
             flat: distinct && free && !split && one_sum(&whole),
+            daring,
             factors,
             positioned: Vec::new(),
             names,
@@ -181,18 +193,30 @@ impl<'a> Maker<'a> {
         self.loops.splice(at..=at, [part(outer, counts.0), part(inner, counts.1)]);
     }
 
+    /// A number from 1 up to some small one, or a huge one.
+    fn number(&mut self, most: u64) -> u64 {
+        match self.rng.u8(..6) {
+            0 => HUGE[self.rng.usize(..HUGE.len())],
+            _ => self.rng.u64(1..=most),
+        }
+    }
+
     fn split(&mut self) {
-        let (at, size) = (self.any(), self.rng.u64(1..=5));
+        let (at, size) = (self.any(), self.number(5));
         if self.loops[at].parallel {
             return;
         }
         let (outer, inner) = (self.name(), self.name());
         self.made.push(format!("split({}, {outer}, {inner}, {size})", self.loops[at].name));
         self.strips(at, outer, inner, (None, Some(size)));
+        // Inner halves meet other loops in fused ones.
+        if self.rng.u8(..4) == 0 && at + 2 < self.loops.len() {
+            self.fuse_at(at + 1);
+        }
     }
 
     fn divide(&mut self) {
-        let (at, parts) = (self.any(), self.rng.u64(1..=4));
+        let (at, parts) = (self.any(), self.number(4));
         if self.loops[at].parallel {
             return;
         }
@@ -228,10 +252,16 @@ impl<'a> Maker<'a> {
     }
 
     fn fuse(&mut self) {
-        if !(self.flat && self.ordered) || self.loops.len() < 2 {
+        if self.loops.len() >= 2 {
+            let at = self.rng.usize(..self.loops.len() - 1);
+            self.fuse_at(at);
+        }
+    }
+
+    fn fuse_at(&mut self, at: usize) {
+        if !(self.flat && self.ordered) {
             return;
         }
-        let at = self.rng.usize(..self.loops.len() - 1);
         let (outer, inner) = (self.loops[at].clone(), self.loops[at + 1].clone());
         let mixed = self.is_sparse() && self.is_summed(&outer) != self.is_summed(&inner);
         if outer.positions || inner.positions || outer.parallel || inner.parallel || mixed {
@@ -250,25 +280,36 @@ impl<'a> Maker<'a> {
         self.loops.splice(at..=at + 1, [fused]);
     }
 
-    /// The variables of an access in the order of its levels, if each is there once.
+    /// The variables of an access in the order of its levels, if each is there once; of one with a map, in the order in which
+    /// the map first stores something of each dimension.
     fn levels(&self, access: &Access) -> Option<Vec<VarId>> {
         let format: &Format = &self.program.tensors[access.tensor].format;
-        if format.map().is_some() {
-            return None;
+        let mut modes = Vec::new();
+        match format.map() {
+            Some(map) => {
+                let whole =
+                    map.terms().iter().filter(|term| !term.is_ordinal() && !matches!(term, Stored::Difference(..)));
+                modes.extend(whole.map(|term| term.dimension()).chain(0..map.order()));
+                let all = modes.clone();
+                let mut place = 0..;
+                modes.retain(|mode| place.next().is_some_and(|place| !all[..place].contains(mode)));
+            }
+            None => modes.extend_from_slice(format.mode_order()),
         }
-        let levels: Vec<VarId> = format.mode_order().iter().map(|&mode| access.vars[mode]).collect();
+        let levels: Vec<VarId> = modes.iter().map(|&mode| access.vars[mode]).collect();
         (1..levels.len()).all(|n| !levels[..n].contains(&levels[n])).then_some(levels)
     }
 
     fn pos(&mut self) {
-        if !(self.flat && self.ordered) || self.factors.is_empty() {
+        if !(self.daring || self.flat && self.ordered) || self.factors.is_empty() {
             return;
         }
         let (at, access) = (self.any(), self.factors[self.rng.usize(..self.factors.len())]);
         let own = self.loops[at].clone();
         let Some(levels) = self.levels(access) else { return };
         let stored = levels.windows(own.vars.len()).any(|levels| levels == own.vars);
-        if !own.whole || own.positions || own.parallel || !stored || !self.is_concordant(&levels) {
+        let fitting = self.daring || self.is_concordant(&levels);
+        if !own.whole || own.positions || own.parallel || !stored || !fitting {
             return;
         }
         let name = self.name();
@@ -326,7 +367,7 @@ impl<'a> Maker<'a> {
         let at = self.any();
         let name = &self.loops[at].name;
         let command = match (self.loops[at].count, self.rng.bool()) {
-            (Some(_), true) => format!("unroll({name})"),
+            (Some(..=LONGEST_UNROLLED), true) => format!("unroll({name})"),
             _ => format!("unroll({name}, {})", self.rng.u64(2..=4)),
         };
         self.made.push(command);
@@ -344,7 +385,7 @@ impl<'a> Maker<'a> {
         let name = self.name();
         let promise = match self.rng.u8(..3) {
             0 => format!("{size}, maxexact"),
-            1 => format!("{}, maxconstraint", size + self.rng.u64(..4)),
+            1 => format!("{}, maxconstraint", self.number(4).saturating_add(size - 1)),
             _ => "0, minexact".to_string(),
         };
         self.made.push(format!("bound({}, {name}, {promise})", own.name));

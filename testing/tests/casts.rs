@@ -159,7 +159,8 @@ fn results(text: &str, x: &DynTensor, types: &[(String, DType)], backend: Backen
     let options = types.iter().fold(options, |options, (name, dtype)| options.dtype(name, *dtype));
     let kernel = Kernel::compile(text, &options).unwrap_or_else(|error| panic!("{text}: {error}"));
     let used = kernel.inputs().next().is_some();
-    let run = kernel.run_named(if used { &[("x", x)] } else { &[] }).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let given = [("x", x)];
+    let run = kernel.run_named(if used { &given } else { &[] }).unwrap_or_else(|error| panic!("{text}: {error}"));
     run.results.iter().map(|(name, tensor)| (name.clone(), scalars(&tensor.to_coo().unwrap().values))).collect()
 }
 

@@ -123,7 +123,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
         sizes[var.index()] = match size {
             StoredSize::Blocks(var, block) => of(var).div_ceil(u64::from(block)),
             StoredSize::Inside(block) => u64::from(block),
-            // A tensor with more diagonals than that could not be stored.
+            // More than can be counted are refused before the kernel is run.
             StoredSize::Diagonals(a, b) => diagonals(of(a), of(b)).unwrap_or(u64::MAX),
             StoredSize::Slots(tensor, level) => {
                 let stored = slots.get(tensor.index()).and_then(Slot::get).map(Tensor::stored_dims).transpose()?;

@@ -1,23 +1,37 @@
-//! The promises of a schedule (`bound(i, b, 16, maxexact)`), checked against the sizes that a kernel is run with.
+//! What a kernel relies on of the sizes that it is run with; a run that breaks it is refused.
 //!
-//! A kernel relies on them, so that a run which breaks one is refused. Strips may be of two lengths, the last one shorter:
+//! The promises of a schedule hold. Strips may be of two lengths, the last one shorter:
 //!
 //! ```text
 //! split(i, i0, i1, 32), bound(i1, b, 32, maxexact)      with i of size 300: strips of 32 and of 12, refused
 //! ```
+//!
+//! The values of every variable can be counted, those of fused ones and of stored dimensions too, and strips can be gone through,
+//! one by one, in a time that somebody waits for:
+//!
+//! ```text
+//! fuse(i, j, f)                                         with i and j of size 2^32: 2^64 pairs, refused
+//! fuse(i, j, f), pos(f, p, A(i,j))                      positions are counted, not pairs
+//! split(i, i0, i1, 32)                                  with i of size 2^60: 2^55 strips, refused
+//! ```
 
+use lacunar_compiler::lower::SPECIALIZED_SIZE;
 use lacunar_notation::VarId;
-use lacunar_notation::concrete::Kernel;
+use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{BoundKind, Parts};
 
 use crate::error::Error;
 
-/// Checks every promise of a kernel, whose original variables have these sizes.
+/// The most strips that a loop goes through: those without anything in them take days.
+const MOST_STRIPS: u128 = 1 << 48;
+
+/// Checks every promise of a kernel, whose original variables have these sizes, and that what its loops run over can be counted.
 ///
 /// # Errors
-/// The first promise that does not hold.
+/// The first promise that does not hold, or variable with too many values.
 pub(crate) fn check(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
+    check_counts(kernel, sizes)?;
     for relation in &kernel.provenance.relations {
         let &Relation::Bound { parent, size, kind, .. } = relation else { continue };
         let name = &kernel.vars[parent].name;
@@ -39,6 +53,102 @@ pub(crate) fn check(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Checks that the values of stored dimensions, and of fused variables with loops over pairs, can be counted.
+fn check_counts(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
+    let stored = kernel.stored.sizes.iter().map(|(var, _)| *var);
+    let fused = kernel.provenance.relations.iter().filter_map(|relation| match relation {
+        Relation::Fuse { fused, .. } if is_counted(kernel, *fused) => Some(*fused),
+        _ => None,
+    });
+    for var in stored.chain(fused) {
+        let most = most(kernel, var, sizes);
+        if i64::try_from(most).is_err() {
+            let name = &kernel.vars[var].name;
+            let message = format!("`{name}` has {most} values, more than the {} that a loop can count", i64::MAX);
+            return Err(Error::Argument(message));
+        }
+    }
+    let mut fault = None;
+    each_leaf(&kernel.stmt, &mut Vec::new(), &mut |var, around| {
+        let count = most(kernel, var, sizes);
+        if fault.is_none() && count > MOST_STRIPS && counts_strips(kernel, var, around) {
+            let name = &kernel.vars[var].name;
+            fault = Some(format!("the loop over `{name}` goes through {count} values one by one; make longer strips"));
+        }
+    });
+    fault.map_or(Ok(()), |message| Err(Error::Argument(message)))
+}
+
+/// Calls `look` on the variable of each loop, with those of the loops around it.
+fn each_leaf(stmt: &Stmt, around: &mut Vec<VarId>, look: &mut impl FnMut(VarId, &[VarId])) {
+    match stmt {
+        Stmt::Assign(_) => {}
+        Stmt::Forall(var, body) => {
+            look(*var, around);
+            around.push(*var);
+            each_leaf(body, around, look);
+            around.pop();
+        }
+        Stmt::Where { consumer, producer } => {
+            each_leaf(consumer, around, look);
+            each_leaf(producer, around, look);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| each_leaf(stmt, around, look)),
+    }
+}
+
+/// Whether a loop counts strips, or places inside of them, and does not go through what is stored in one.
+fn counts_strips(kernel: &Kernel, var: VarId, around: &[VarId]) -> bool {
+    match kernel.provenance.origin(var) {
+        Some(&(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. })) => {
+            var == outer || !kernel.provenance.is_known(outer, around) || counts_strips(kernel, parent, around)
+        }
+        Some(&Relation::Bound { parent, .. }) => counts_strips(kernel, parent, around),
+        _ => false,
+    }
+}
+
+/// Whether loops count the values of a fused variable, and not positions instead.
+fn is_counted(kernel: &Kernel, fused: VarId) -> bool {
+    kernel.provenance.uses(fused).all(|relation| match *relation {
+        Relation::Pos { .. } => false,
+        Relation::Fuse { fused: next, .. } | Relation::Bound { bounded: next, .. } => is_counted(kernel, next),
+        _ => true,
+    })
+}
+
+/// A number that the values of a variable do not exceed, its pairs or strips counted as the loops over them do.
+fn most(kernel: &Kernel, var: VarId, sizes: &[u64]) -> u128 {
+    let of = |var: VarId| most(kernel, var, sizes);
+    let Some(relation) = kernel.provenance.origin(var) else {
+        return sizes.get(var.index()).map_or(0, |size| u128::from(*size));
+    };
+    match *relation {
+        Relation::Rename { parent, .. } | Relation::Bound { parent, .. } => of(parent),
+        Relation::Split { parent, outer, size, .. } => {
+            let (whole, size) = (of(parent), u128::from(size.max(1)));
+            // Short strips are counted as if all had their length.
+            if var == outer { whole.div_ceil(size) } else { size.min(whole.max(u128::from(SPECIALIZED_SIZE))) }
+        }
+        Relation::Divide { parent, outer, parts: Parts::Count(parts), .. } => {
+            let (whole, parts) = (of(parent), u128::from(parts.max(1)));
+            if var == outer { parts.min(whole) } else { whole.div_ceil(parts) }
+        }
+        // How long strips are depends on the threads.
+        Relation::Divide { parent, .. } => of(parent),
+        Relation::Fuse { outer, inner, .. } => match kernel.provenance.origin(outer) {
+            Some(Relation::Divide { parent, outer: first, inner: second, parts: Parts::PerThread(_) })
+                if [*first, *second] == [outer, inner] || [*second, *first] == [outer, inner] =>
+            {
+                of(*parent).saturating_mul(2)
+            }
+            _ => of(outer).saturating_mul(of(inner)),
+        },
+        // They lie in memory.
+        Relation::Pos { .. } | Relation::Coord { .. } => 0,
+    }
 }
 
 /// The least and the largest number of values that a variable takes, one after the other; `None` where the sizes do not tell.

@@ -355,4 +355,13 @@ impl CommandKind {
             CommandKind::Assemble { .. } => keeps(Vec::new()),
         }
     }
+
+    /// The operands that it names.
+    pub fn accesses(&self) -> Vec<&Access> {
+        match self {
+            CommandKind::Pos { access, .. } => vec![access],
+            CommandKind::Precompute { expr, .. } => expr.accesses(),
+            _ => Vec::new(),
+        }
+    }
 }

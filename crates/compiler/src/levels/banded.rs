@@ -49,10 +49,13 @@ impl LevelCode for Banded {
     }
 
     fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
-        let offset = self.offset(b, parent);
-        let at = b.sub(coordinate, offset);
-        let at = b.binary(BinaryOp::Max, at, begin);
-        b.binary(BinaryOp::Min, at, end)
+        let first = b.load_index("first", self.first, parent);
+        let run = b.load_index("run", self.pos, parent);
+        // The coordinate may be the size of the dimension, to which no position can be added.
+        let (inside, room) = (b.sub(coordinate, first), b.sub(end, run));
+        let inside = b.binary(BinaryOp::Min, inside, room);
+        let at = b.add(run, inside);
+        b.binary(BinaryOp::Max, at, begin)
     }
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {

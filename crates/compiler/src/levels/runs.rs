@@ -67,19 +67,19 @@ impl LevelCode for Runs {
 
     fn seek(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         let (first, last) = self.under(b, Position::One(parent));
-        let one = b.int(1);
-        let behind = b.add(coordinate, one);
-        let next = b.lower_bound(self.crd, first, last, behind);
-        // In the run before, or behind its end, which is the beginning of the next one.
+        let next = b.lower_bound(self.crd, first, last, coordinate);
+        // In the run before, which begins at less, or behind its end, which is the beginning of the next one.
         let found = b.declare("at", begin);
         let some = b.compare(CompareOp::Gt, next, first);
         b.if_then(some, |b| {
+            let one = b.int(1);
             let run = b.sub(next, one);
             let (own, start) = (b.load_index("own", self.crd, run), b.load_index("start", self.start, run));
             let stop = b.load_index("stop", self.start, next);
-            let offset = b.sub(coordinate, own);
+            // The coordinate may be the size of the dimension, to which no position can be added.
+            let (offset, length) = (b.sub(coordinate, own), b.sub(stop, start));
+            let offset = b.binary(BinaryOp::Min, offset, length);
             let at = b.add(start, offset);
-            let at = b.binary(BinaryOp::Min, at, stop);
             let at = b.binary(BinaryOp::Max, at, begin);
             let at = b.binary(BinaryOp::Min, at, end);
             b.assign(found, at);

@@ -23,6 +23,7 @@ use lacunar_notation::stored::ViewStep;
 use lacunar_notation::{AssignOp, Expr, ExprKind, Role, TensorId, VarId};
 
 use super::coverage::{reaches_all, writes_all};
+use super::sizes::{constant, product};
 use super::{Counter, Lowerer, Phase, Scope, Written};
 use crate::algebra::{Meet, meet, rests};
 use crate::iterate::iterators::AccessKey;
@@ -83,24 +84,24 @@ impl Lowerer<'_> {
     pub(super) fn extent(&mut self, access: &AccessKey, from: usize, to: usize) -> ExprId {
         let one = self.b.int(1);
         let view = self.kernel.tensors[access.tensor].view.clone();
-        (from..to).fold(one, |product, level| {
+        (from..to).fold(one, |so_far, level| {
             // Of the levels that walk through a dimension together, the first stands for all.
             let var = match view.as_ref().and_then(|view| view.steps.get(level)) {
-                Some(ViewStep::First(var, _)) => return self.extent_of(product, *var),
-                Some(ViewStep::Next(_)) => return product,
+                Some(ViewStep::First(var, _)) => return self.extent_of(so_far, *var),
+                Some(ViewStep::Next(_)) => return so_far,
                 _ => self.level_var(access, level),
             };
             let size = match &self.part {
                 Some(part) if part.tensor == access.tensor && level == 0 => part.len,
                 _ => self.size(var),
             };
-            self.b.mul(product, size)
+            product(&mut self.b, so_far, size)
         })
     }
 
-    fn extent_of(&mut self, product: ExprId, var: VarId) -> ExprId {
+    fn extent_of(&mut self, so_far: ExprId, var: VarId) -> ExprId {
         let size = self.size(var);
-        self.b.mul(product, size)
+        product(&mut self.b, so_far, size)
     }
 
     pub(super) fn begin_result(&mut self) -> Result<(), Diagnostic> {
@@ -286,10 +287,11 @@ impl Lowerer<'_> {
             return Err(Diagnostic::internal("a dense result under repeated coordinates"));
         };
         let whole = self.size(strip.of);
-        let size = self.b.int(i64::try_from(strip.size).unwrap_or(i64::MAX));
+        let size = constant(&mut self.b, strip.size);
         let low = self.b.mul(number, size);
-        let high = self.b.add(low, size);
-        let high = self.b.binary(BinaryOp::Min, high, whole);
+        let rest = self.b.sub(whole, low);
+        let len = self.b.binary(BinaryOp::Min, size, rest);
+        let high = self.b.add(low, len);
         let first = self.b.mul(parent, whole);
         let block = self.extent(&access, scope.depth + 1, access.vars.len());
         let (begin, end) = (self.b.add(first, low), self.b.add(first, high));
@@ -373,14 +375,25 @@ impl Lowerer<'_> {
 
     /// Before the loops over `var`: where they append to the innermost group, makes room for all that they can append, so
     /// that they need not ask. `most` gives the largest number of coordinates they can visit. Says whether it did.
-    pub(super) fn reserve_ahead(&mut self, var: VarId, body: &Stmt, most: &mut dyn FnMut(&mut Self) -> ExprId) -> bool {
+    pub(super) fn reserve_ahead(
+        &mut self,
+        var: VarId,
+        body: &Stmt,
+        scope: &Scope,
+        most: &mut dyn FnMut(&mut Self) -> ExprId,
+    ) -> bool {
         let Some(appended) = self.appended.as_ref().filter(|_| self.phase.assembles()) else { return false };
         let (tensor, last) = (appended.access.tensor, appended.groups.len().wrapping_sub(1));
         let Some(group) = appended.groups.get(last) else { return false };
         if self.level_var(&appended.access, group.last) != var || !body.writes().contains(&tensor) {
             return false;
         }
-        let most = most(self);
+        let mut most = most(self);
+        // A part of the loop may end before it begins, where there is nothing of what it was cut from.
+        if scope.confined.contains_key(&var) || !scope.windows.is_empty() {
+            let zero = self.b.int(0);
+            most = self.b.binary(BinaryOp::Max, most, zero);
+        }
         self.reserve(last, most);
         true
     }

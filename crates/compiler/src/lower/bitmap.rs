@@ -97,7 +97,8 @@ impl Lowerer<'_> {
         let here = Point::union(loops);
         let cursors = self.cursors(lattice, here, scope)?;
         let lengths = self.lengths(lattice, &cursors);
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
+        self.reserved |=
+            self.reserve_ahead(var, body, scope, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let none = self.word(u64::MAX);
         let mut operands = Vec::new();
         for k in here.members() {

@@ -4,7 +4,8 @@
 //!
 //! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
 //! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
-//! without iterators, and what is written there is written at every other point, where more is present.
+//! without iterators, and what is written there is written at every other point, where more is present. Loops over what a
+//! schedule derives from a variable visit all its values, for their bounds do not wrap around ([`super::sizes`]).
 
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{AssignOp, TensorId, VarId};

@@ -47,7 +47,7 @@ impl Lowerer<'_> {
             [] => {}
             [only] if *only == Point::ALL => {
                 let (begin, end) = self.dense_bounds(var, scope)?;
-                self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
+                self.reserved |= self.reserve_ahead(var, body, scope, &mut |this| this.b.sub(end, begin));
                 self.tested_loop(var, body, &lattice, scope, (begin, end))?;
             }
             _ if self.stores_words(&lattice, &loops) => self.stored_words(var, body, &lattice, &loops, scope)?,
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
             return self.merge_loops(var, body, lattice, &[point], scope);
         }
         let (begin, end) = self.bounds(lattice, k, scope)?;
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.b.sub(end, begin));
+        self.reserved |= self.reserve_ahead(var, body, scope, &mut |this| this.b.sub(end, begin));
         let name = self.position_name(lattice, k);
         let iterator = &lattice.iterators[k];
         let level = self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];

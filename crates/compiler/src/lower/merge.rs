@@ -59,7 +59,8 @@ impl Lowerer<'_> {
         let merged = Point::union(loops);
         let cursors = self.cursors(lattice, merged, scope)?;
         let lengths = self.lengths(lattice, &cursors);
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
+        self.reserved |=
+            self.reserve_ahead(var, body, scope, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let range = self.dense_bounds(var, scope)?;
         let counter = lattice.visits_all().then(|| self.b.declare(&self.var_name(var), range.0));
         let leaf = scope.leaves.get(&var).copied().unwrap_or(var);

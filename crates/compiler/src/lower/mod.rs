@@ -28,6 +28,7 @@ mod recovered;
 mod runs;
 mod segments;
 mod shared;
+mod sizes;
 mod space;
 mod union;
 mod unpacked;
@@ -169,8 +170,11 @@ struct Scope {
     confined: FxHashMap<VarId, space::Interval>,
     /// The positions that iterators are confined to.
     windows: FxHashMap<(AccessKey, usize), space::Interval>,
-    /// By how many values of the inner variable of a fused pair the outer one advances.
+    /// By how many values of the inner variable of a fused pair the outer one advances: fixed where the first loop over the pairs,
+    /// or a part of them, begins.
     widths: FxHashMap<VarId, ExprId>,
+    /// The size of the strips that a variable is divided into, fixed likewise.
+    strips: FxHashMap<VarId, ExprId>,
     /// Variables whose loops stand for those over what derives from them.
     pending: FxHashMap<VarId, space::Pending>,
     /// The leaves that finish original variables: what is said of their loops holds for those over the variables.

@@ -4,7 +4,7 @@
 //! chunks = the work of the kernel / what is worth a thread's while, at most a few for each thread
 //! for c in 0 .. chunks parallel {
 //!   workspaces that live inside the loop
-//!   the loop, over its values from c * step up to (c + 1) * step
+//!   the loop, over its values number n * c / chunks up to n * (c + 1) / chunks
 //! }
 //! ```
 //!
@@ -112,8 +112,12 @@ impl Lowerer<'_> {
             Some((key, deepest)) => self.count_positions(key, *deepest),
             None => None,
         };
-        let step = if ready || stored.is_some() { one } else { self.ceil_div(length, chunks) };
-        let step = if step == one { one } else { self.b.define("step", step) };
+        // Every chunk has so many values, the first ones each one more, until all that are left over have a place.
+        let shares = (!ready && stored.is_none()).then(|| {
+            let each = self.b.binary(BinaryOp::Div, length, chunks);
+            let over = self.b.binary(BinaryOp::Rem, length, chunks);
+            (self.b.define("each", each), self.b.define("over", over))
+        });
         let name = if ready { self.var_name(var) } else { "chunk".to_string() };
         let mut outcome = Ok(());
         self.in_parallel = true;
@@ -125,10 +129,16 @@ impl Lowerer<'_> {
                     begin.and_then(|begin| Ok((begin, this.first_of(key, *deepest, stored, next, chunks, high)?)))
                 }
                 _ => {
-                    let begin = this.b.mul(chunk, step);
-                    let begin = this.b.add(low, begin);
-                    let end = this.b.add(begin, step);
-                    Ok((begin, this.b.binary(BinaryOp::Min, end, high)))
+                    let next = this.b.add(chunk, one);
+                    let mut edge = |number: ExprId| {
+                        let before = shares.map_or(number, |(each, over)| {
+                            let before = this.b.mul(number, each);
+                            let more = this.b.binary(BinaryOp::Min, number, over);
+                            this.b.add(before, more)
+                        });
+                        this.b.add(low, before)
+                    };
+                    Ok((edge(chunk), edge(next)))
                 }
             };
             outcome = part.and_then(|(begin, end)| {

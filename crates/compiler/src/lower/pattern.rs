@@ -15,7 +15,7 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Holds;
-use lacunar_imp::{BinaryOp, ExprId};
+use lacunar_imp::ExprId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Unit;
 use lacunar_notation::{Role, VarId};
@@ -97,9 +97,6 @@ impl Lowerer<'_> {
     fn given_positions(&mut self, access: &AccessKey, first: ExprId) -> Result<Vec<ExprId>, Diagnostic> {
         let Some(appended) = &self.appended else { return Ok(Vec::new()) };
         let groups = appended.groups.clone();
-        // The last chunks may begin behind the last coordinate.
-        let size = self.size(self.level_var(access, 0));
-        let first = self.b.binary(BinaryOp::Min, first, size);
         let mut positions = Vec::new();
         let mut above = None;
         for group in groups {

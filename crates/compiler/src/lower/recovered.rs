@@ -18,6 +18,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::stored::{Recovered, StoredSize, ViewStep};
 use lacunar_notation::{Tensor, TensorId, VarId};
 
+use super::sizes::ceil_div;
 use super::space::Interval;
 use super::{Lowerer, SPECIALIZED_SIZE, Scope};
 use crate::levels::{LevelCode, Parent, Strided, Through};
@@ -47,9 +48,8 @@ pub(super) fn stored_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &
     let one = b.int(1);
     Some(match kernel.stored.size(var)? {
         StoredSize::Blocks(of, block) => {
-            let (block, round) = (b.int(i64::from(block)), b.int(i64::from(block) - 1));
-            let sum = b.add(sizes[of.index()], round);
-            b.binary(BinaryOp::Div, sum, block)
+            let block = b.int(i64::from(block));
+            ceil_div(b, sizes[of.index()], block)
         }
         StoredSize::Inside(block) => b.int(i64::from(block)),
         StoredSize::Diagonals(of, other) => {
@@ -176,7 +176,7 @@ impl Lowerer<'_> {
     /// the dimension. Its loops then have constant bounds, and only the last block has others:
     ///
     /// ```text
-    /// if 4 i0 + 4 <= n { for i1 in 0 .. 4 { .. } } else { for i1 in 0 .. n - 4 i0 { .. } }
+    /// if i0 < n / 4 { for i1 in 0 .. 4 { .. } } else { for i1 in 0 .. n - 4 i0 { .. } }
     /// ```
     pub(super) fn is_whole_block(&mut self, var: VarId, scope: &Scope) -> Result<Option<WholeBlock>, Diagnostic> {
         let bound = scope.bound();
@@ -194,11 +194,10 @@ impl Lowerer<'_> {
             return Ok(None);
         };
         let block = recovered.terms.iter().map(|(_, factor)| i64::from(*factor)).max().unwrap_or(1);
-        let (number, block, one) = (self.coordinate(var, scope)?, self.b.int(block), self.b.int(1));
-        let next = self.b.add(number, one);
-        let end = self.b.mul(next, block);
+        let (number, block) = (self.coordinate(var, scope)?, self.b.int(block));
         let size = self.size(recovered.var);
-        let cond = self.b.compare(CompareOp::Le, end, size);
+        let whole = self.b.binary(BinaryOp::Div, size, block);
+        let cond = self.b.compare(CompareOp::Lt, number, whole);
         Ok(Some(WholeBlock { var: recovered.var, cond }))
     }
 

@@ -46,7 +46,7 @@ impl Lowerer<'_> {
         let Some(all) = code.runs(&mut self.b, parent) else { return Ok(false) };
         let bounds = self.bounds(lattice, k, scope)?;
         let length = self.b.sub(bounds.1, bounds.0);
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_coordinates(lattice, k, length));
+        self.reserved |= self.reserve_ahead(var, body, scope, &mut |this| this.most_coordinates(lattice, k, length));
         let name = self.position_name(lattice, k);
         let windowed = scope.windows.contains_key(&(iterator.access.clone(), iterator.level));
         let confined = scope.confined.get(&var).copied();

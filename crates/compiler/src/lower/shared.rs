@@ -22,6 +22,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
+use super::sizes::{product, strip_begin};
 use super::space::Interval;
 use super::workspace::Workspace;
 use super::{Lowerer, Scope};
@@ -114,7 +115,7 @@ impl Lowerer<'_> {
         }
         let (name, dtype) = (info.name.clone(), info.dtype);
         let len = self.block_below(tensor, 0);
-        let total = self.b.mul(chunks, len);
+        let total = product(&mut self.b, chunks, len);
         let array = self.b.local_array(&format!("{name}_copies"), dtype);
         self.b.alloc(array, total, false);
         let given = self.appends().then(|| {
@@ -221,7 +222,7 @@ impl Lowerer<'_> {
         let info = &self.kernel.tensors[tensor];
         let (name, dtype) = (info.name.clone(), info.dtype);
         let block = self.block_below(tensor, depth);
-        let total = self.b.mul(chunks, block);
+        let total = product(&mut self.b, chunks, block);
         let array = self.b.local_array(&format!("{name}_carried"), dtype);
         let places = self.b.local_array(&format!("{name}_cut"), DType::I64);
         self.b.alloc(array, total, true);
@@ -261,7 +262,7 @@ impl Lowerer<'_> {
             at = self.ancestors(&key, level, at)?;
         }
         let end = self.b.add(at.0, one);
-        // The last chunks may be empty and begin where nothing is.
+        // The only chunk of no positions begins where nothing is.
         let all = self.count_positions(&key, levels.end - 1).ok_or_else(|| self.unbound(&key, levels.end - 1))?;
         let inside = self.b.compare(CompareOp::Lt, low, all);
         let cut = self.b.declare("cut", low);
@@ -283,7 +284,8 @@ impl Lowerer<'_> {
                 let (first, high) = self.range(parent, scope)?;
                 let size = self.strip(&relation, scope)?;
                 let offset = if var == outer {
-                    self.b.mul(value, size)
+                    let whole = self.b.sub(high, first);
+                    strip_begin(&mut self.b, value, size, whole)
                 } else {
                     let number = self.coordinate(outer, scope)?;
                     let begin = self.b.mul(number, size);

@@ -73,7 +73,8 @@ impl Lowerer<'_> {
     /// The loop over a leaf that derives from other variables.
     pub(super) fn derived_loop(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         let mut scope = scope.clone();
-        let first = self.kernel.provenance.originals(var).into_iter().find(|var| !scope.started.contains(var));
+        // Edges of the variables behind the first are those of loops inside.
+        let first = self.kernel.provenance.originals(var).first().copied().filter(|var| !scope.started.contains(var));
         scope.started.extend(self.kernel.provenance.originals(var));
         let interval = self.range(var, &mut scope)?;
         self.leaf_loop(var, interval, body, &scope)?;
@@ -119,7 +120,7 @@ impl Lowerer<'_> {
             }
             Leaf::Pairs { fused, outer, inner: second } => {
                 let mut sized = scope.clone();
-                let (_, size) = self.range(second, &mut sized)?;
+                let size = self.width(second, &mut sized)?;
                 let mut outcome = Ok(());
                 self.in_for_over(var, interval, scope, |this, value| {
                     let mut inner = scope.clone();
@@ -259,7 +260,7 @@ impl Lowerer<'_> {
             }
             Some(Relation::Bound { parent, .. }) => self.finish(parent, (low, high), body, &scope),
             Some(relation @ (Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. })) => {
-                let (first, _) = self.range(parent, &mut scope)?;
+                let first = self.first(parent, &mut scope)?;
                 let size = self.strip(&relation, &mut scope)?;
                 let number = self.coordinate(outer, &scope)?;
                 let begin = self.b.mul(number, size);
@@ -268,7 +269,7 @@ impl Lowerer<'_> {
                 self.finish(parent, (low, high), body, &scope)
             }
             Some(Relation::Fuse { outer, inner, .. }) => {
-                let (_, size) = self.range(inner, &mut scope)?;
+                let size = self.width(inner, &mut scope)?;
                 let (low, high) = (self.b.define("low", low), self.b.define("high", high));
                 let one = self.b.int(1);
                 let first = self.b.binary(BinaryOp::Div, low, size);
@@ -278,7 +279,6 @@ impl Lowerer<'_> {
                 // Nothing of nothing, though 0 / 0 is 0.
                 let some = self.b.compare(CompareOp::Lt, low, high);
                 let end = self.b.select(some, end, first);
-                scope.widths.insert(inner, size);
                 scope.pending.insert(inner, Pending::Fused { outer, size, interval: (low, high) });
                 let nest = Stmt::Forall(inner, Box::new(body.clone()));
                 self.finish(outer, (first, end), &nest, &scope)
@@ -313,7 +313,11 @@ impl Lowerer<'_> {
                 let zero = self.b.int(0);
                 let (from, to) = (self.b.sub(low, begin), self.b.sub(high, begin));
                 let from = self.b.binary(BinaryOp::Max, from, zero);
-                let to = self.b.binary(BinaryOp::Min, to, size);
+                let mut to = self.b.binary(BinaryOp::Min, to, size);
+                let (_, end) = self.range(var, &mut scope)?;
+                if end != size {
+                    to = self.b.binary(BinaryOp::Min, to, end);
+                }
                 self.finish(var, (from, to), body, &scope)?;
             }
             Pending::Half(value) => self.half(var, value, body, &scope)?,

@@ -139,7 +139,8 @@ impl Lowerer<'_> {
         let cursors = self.cursors(lattice, all, scope)?;
         let loops: Vec<Point> = lattice.points.clone();
         let lengths = self.lengths(lattice, &cursors);
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, &loops, &lengths));
+        self.reserved |=
+            self.reserve_ahead(var, body, scope, &mut |this| this.most_visited(var, lattice, &loops, &lengths));
         let name = self.kernel.vars[var].name.clone();
         let none = self.b.int(NONE);
         let mut heads: Vec<(usize, Counter)> = Vec::new();

@@ -9,6 +9,11 @@
 //! On entry: the loops around have bound variables of the scope. A variable of the statement may be *confined* to a part of its
 //! values (a strip, a chunk); what derives from it is counted from the first of all, wherever its loop begins.
 //!
+//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers
+//! of a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end where what they
+//! are cut from does, and `i0` counts the strips that have an `i1`-th value where `i1` comes first. Products of fused sizes are
+//! the exception; who runs a kernel checks them.
+//!
 //! Paper: Senanayake et al. 2020, §6.1-6.2 (coordinate recovery and bounds).
 
 use lacunar_base::Diagnostic;
@@ -18,6 +23,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{BoundKind, Parts};
 
+use super::sizes::{ceil_div, constant, strip_of};
 use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::{AccessKey, Iterator, Mode, level_var};
@@ -27,7 +33,9 @@ use crate::levels::{At, Position};
 impl Lowerer<'_> {
     /// The values of a variable, where the variables of the scope have theirs. Values of strips count from 0.
     pub(super) fn range(&mut self, var: VarId, scope: &mut Scope) -> Result<Interval, Diagnostic> {
-        if let Some(&known) = scope.ranges.get(&var) {
+        let place = self.place_in_strips(var, scope);
+        // What is known of strips holds for no place in particular.
+        if let (Some(&known), None) = (scope.ranges.get(&var), place) {
             return Ok(known);
         }
         let zero = self.b.int(0);
@@ -35,7 +43,7 @@ impl Lowerer<'_> {
             None | Some(Relation::Rename { .. }) => (zero, self.size(var)),
             Some(Relation::Bound { parent, size, kind, .. }) => {
                 let (low, high) = self.range(parent, scope)?;
-                let number = self.b.int(i64::try_from(size).unwrap_or(i64::MAX));
+                let number = constant(&mut self.b, size);
                 match kind {
                     BoundKind::MaxExact => (low, number),
                     BoundKind::MinExact => (number, high),
@@ -47,6 +55,11 @@ impl Lowerer<'_> {
                 let size = self.strip(&relation, scope)?;
                 let length = self.b.sub(high, low);
                 if var == outer {
+                    let before = match place {
+                        Some(place) => self.coordinate(place, scope)?,
+                        None => zero,
+                    };
+                    let length = self.b.sub(length, before);
                     (zero, self.ceil_div(length, size))
                 } else if self.is_bound(outer, &scope.bound()) && !self.divides(size, length) {
                     let number = self.coordinate(outer, scope)?;
@@ -55,11 +68,11 @@ impl Lowerer<'_> {
                     let end = self.b.binary(BinaryOp::Min, rest, size);
                     (zero, self.b.define(&format!("{}_end", self.var_name(var)), end))
                 } else {
-                    (zero, size)
+                    (zero, strip_of(&mut self.b, size, length))
                 }
             }
             Some(Relation::Fuse { outer, inner, .. }) => {
-                let ((_, outer), (_, inner)) = (self.range(outer, scope)?, self.range(inner, scope)?);
+                let ((_, outer), inner) = (self.range(outer, scope)?, self.width(inner, scope)?);
                 (zero, self.b.mul(outer, inner))
             }
             Some(Relation::Pos { coordinate, access, .. }) => {
@@ -81,6 +94,16 @@ impl Lowerer<'_> {
             scope.ranges.insert(var, interval);
         }
         Ok(interval)
+    }
+
+    /// The variable of the place inside of strips, where a variable counts those that have a value at a place which is known.
+    fn place_in_strips(&self, var: VarId, scope: &Scope) -> Option<VarId> {
+        match self.kernel.provenance.origin(var)? {
+            Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } if *outer == var => {
+                Some(*inner).filter(|inner| self.is_bound(*inner, &scope.bound()))
+            }
+            _ => None,
+        }
     }
 
     /// The coordinates that belong to a strip of positions: from that of its first position (from 0, for the first strip) up to
@@ -124,19 +147,49 @@ impl Lowerer<'_> {
         Ok((self.b.var(from), self.b.var(to)))
     }
 
-    /// The size of the strips that a relation makes.
+    /// The first value of a variable, whatever else is known.
+    pub(super) fn first(&mut self, var: VarId, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
+        match self.kernel.provenance.origin(var) {
+            None
+            | Some(
+                Relation::Rename { .. } | Relation::Split { .. } | Relation::Divide { .. } | Relation::Fuse { .. },
+            ) => Ok(self.b.int(0)),
+            Some(&Relation::Bound { parent, kind, .. }) if kind != BoundKind::MinExact => self.first(parent, scope),
+            Some(Relation::Bound { .. } | Relation::Pos { .. } | Relation::Coord { .. }) => {
+                Ok(self.range(var, scope)?.0)
+            }
+        }
+    }
+
+    /// By how many values of the inner variable of a pair the outer one advances. Though fewer may be left of the inner one where
+    /// more is known, pairs keep their numbers.
+    pub(super) fn width(&mut self, inner: VarId, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
+        if let Some(&width) = scope.widths.get(&inner) {
+            return Ok(width);
+        }
+        let (_, width) = self.range(inner, scope)?;
+        scope.widths.insert(inner, width);
+        Ok(width)
+    }
+
+    /// The size of the strips that a relation makes, which they keep where more is known of what they are cut from.
     pub(super) fn strip(&mut self, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
         match *relation {
-            Relation::Split { size, .. } => Ok(self.b.int(i64::try_from(size).unwrap_or(i64::MAX))),
+            Relation::Split { size, .. } => Ok(constant(&mut self.b, size)),
             Relation::Divide { parent, parts, .. } => {
+                if let Some(&size) = scope.strips.get(&parent) {
+                    return Ok(size);
+                }
                 let (low, high) = self.range(parent, scope)?;
                 let length = self.b.sub(high, low);
                 let parts = self.parts(parts);
                 let size = self.ceil_div(length, parts);
-                Ok(match self.b.as_const(size) {
+                let size = match self.b.as_const(size) {
                     Some(_) => size,
                     None => self.b.define("strip", size),
-                })
+                };
+                scope.strips.insert(parent, size);
+                Ok(size)
             }
             _ => Err(Diagnostic::internal("strips of what is not split")),
         }
@@ -145,9 +198,9 @@ impl Lowerer<'_> {
     /// How many strips a `divide` makes.
     pub(super) fn parts(&mut self, parts: Parts) -> ExprId {
         match parts {
-            Parts::Count(count) => self.b.int(i64::try_from(count).unwrap_or(i64::MAX)),
+            Parts::Count(count) => constant(&mut self.b, count),
             Parts::PerThread(count) => {
-                let count = self.b.int(i64::try_from(count).unwrap_or(i64::MAX));
+                let count = constant(&mut self.b, count.min(MOST_PER_THREAD));
                 let threads = self.threads();
                 self.b.mul(threads, count)
             }
@@ -177,7 +230,7 @@ impl Lowerer<'_> {
                         continue;
                     };
                     let mut inside = scope.clone();
-                    let (first, _) = self.range(var, &mut inside)?;
+                    let first = self.first(var, &mut inside)?;
                     let size = self.strip(&relation, &mut inside)?;
                     let offset = self.b.mul(outer, size);
                     let begin = self.b.add(first, offset);
@@ -200,7 +253,7 @@ impl Lowerer<'_> {
         let value = match relation {
             Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. } => {
                 let parent_value = self.coordinate(parent, scope)?;
-                let (first, _) = self.range(parent, &mut inside)?;
+                let first = self.first(parent, &mut inside)?;
                 let size = self.strip(&relation, &mut inside)?;
                 let offset = self.b.sub(parent_value, first);
                 let op = if var == outer { BinaryOp::Div } else { BinaryOp::Rem };
@@ -208,10 +261,7 @@ impl Lowerer<'_> {
             }
             Relation::Bound { parent, .. } => Some(self.coordinate(parent, scope)?),
             Relation::Fuse { outer, inner, .. } => {
-                let size = match scope.widths.get(&inner) {
-                    Some(&width) => width,
-                    None => self.range(inner, &mut inside)?.1,
-                };
+                let size = self.width(inner, &mut inside)?;
                 let (outer, inner) = (self.coordinate(outer, scope)?, self.coordinate(inner, scope)?);
                 let first = self.b.mul(outer, size);
                 Some(self.b.add(first, inner))
@@ -292,15 +342,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn ceil_div(&mut self, a: ExprId, b: ExprId) -> ExprId {
-        if let (Some(a), Some(b)) = (self.b.as_const(a), self.b.as_const(b))
-            && b.bits != 0
-        {
-            return self.b.int((a.bits.div_ceil(b.bits)) as i64);
-        }
-        let one = self.b.int(1);
-        let round = self.b.sub(b, one);
-        let sum = self.b.add(a, round);
-        self.b.binary(BinaryOp::Div, sum, b)
+        ceil_div(&mut self.b, a, b)
     }
 
     /// Whether one constant divides another.
@@ -310,28 +352,31 @@ impl Lowerer<'_> {
     }
 }
 
+/// The most strips for each thread that a `divide` makes; with any number of threads they can be counted.
+const MOST_PER_THREAD: u64 = 1 << 32;
+
 /// The number of values of a derived variable, where it follows from the sizes of the variables made before it: strips of
 /// positions have none that is known in advance. `None` for an original one.
 pub(super) fn derived_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &[ExprId]) -> Option<ExprId> {
-    let ceil_div = |b: &mut Builder, a: ExprId, divisor: u64| {
-        let divisor = i64::try_from(divisor).unwrap_or(i64::MAX);
-        let (round, divisor) = (b.int(divisor - 1), b.int(divisor));
-        let sum = b.add(a, round);
-        b.binary(BinaryOp::Div, sum, divisor)
-    };
     let size = |var: VarId| sizes[var.index()];
     Some(match *kernel.provenance.origin(var)? {
         Relation::Rename { parent, .. } => size(parent),
         Relation::Bound { parent, size: number, kind, .. } => match kind {
-            BoundKind::MaxExact => b.int(i64::try_from(number).unwrap_or(i64::MAX)),
+            BoundKind::MaxExact => constant(b, number),
             _ => size(parent),
         },
-        Relation::Split { inner, size: strip, .. } if inner == var => b.int(i64::try_from(strip).unwrap_or(i64::MAX)),
-        Relation::Split { parent, size: strip, .. } => ceil_div(b, size(parent), strip),
-        Relation::Divide { outer, parts: Parts::Count(count), .. } if outer == var => {
-            b.int(i64::try_from(count).unwrap_or(i64::MAX))
+        Relation::Split { parent, inner, size: strip, .. } => {
+            let strip = constant(b, strip);
+            if inner == var { strip_of(b, strip, size(parent)) } else { ceil_div(b, size(parent), strip) }
         }
-        Relation::Divide { parent, parts: Parts::Count(count), .. } => ceil_div(b, size(parent), count),
+        Relation::Divide { parent, outer, parts: Parts::Count(count), .. } if outer == var => {
+            let count = constant(b, count);
+            strip_of(b, count, size(parent))
+        }
+        Relation::Divide { parent, parts: Parts::Count(count), .. } => {
+            let count = constant(b, count);
+            ceil_div(b, size(parent), count)
+        }
         Relation::Divide { parent, .. } => size(parent),
         Relation::Fuse { outer, inner, .. } => b.mul(size(outer), size(inner)),
         Relation::Pos { coordinate, .. } => size(coordinate),

@@ -47,7 +47,8 @@ impl Lowerer<'_> {
             let (begin, end) = self.bounds(lattice, k, scope)?;
             lengths.insert(k, self.b.sub(end, begin));
         }
-        self.reserved |= self.reserve_ahead(var, body, &mut |this| this.most_visited(var, lattice, loops, &lengths));
+        self.reserved |=
+            self.reserve_ahead(var, body, scope, &mut |this| this.most_visited(var, lattice, loops, &lengths));
         let merge = WordMerge { var, body, lattice, points: Point::smallest(loops), here };
         let (begin, end) = self.dense_bounds(var, scope)?;
         let whole = !scope.confined.contains_key(&var) && end == self.size(var);

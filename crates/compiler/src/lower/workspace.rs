@@ -17,6 +17,7 @@ use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
 
 use super::compute::Presence;
+use super::sizes::product;
 use super::{Counter, INDEX, Lowerer, Scope, Written, workspace_kind};
 use crate::iterate::iterators::{AccessKey, Mode};
 use crate::iterate::lattice::{Lattice, Point};
@@ -71,7 +72,7 @@ impl Lowerer<'_> {
                 WorkspaceKind::Dense => {
                     let len = vars.iter().fold(one, |len, &var| {
                         let size = self.size(var);
-                        self.b.mul(len, size)
+                        product(&mut self.b, len, size)
                     });
                     let values = self.b.local_array(&name, dtype);
                     self.b.alloc(values, len, false);

@@ -19,6 +19,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
 use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
+use super::storage::is_in_no_order;
 use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words, is_single};
@@ -186,6 +187,10 @@ fn share(kernel: &Kernel, stmt: &Stmt, sparse_result: bool, chosen: &mut Vec<(Va
         }
         Stmt::Forall(var, body) => {
             if chosen.iter().any(|(known, _)| known == var) {
+                return;
+            }
+            // Enumerated by one thread, it is faster than looked up by many.
+            if is_in_no_order(kernel, body, *var) {
                 return;
             }
             let together = written_together(kernel, *var, body);

@@ -19,7 +19,10 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, TensorId, VarId};
 
+use super::storage::distinct_accesses;
+use super::{Conversion, rename};
 use crate::concretize::has_no_sum;
+use crate::iterate::iterators::AccessKey;
 
 /// A command that says the order of the loops; none for a single loop.
 pub(super) fn order_command(kernel: &Kernel, order: &[VarId]) -> Option<Command> {
@@ -47,6 +50,21 @@ pub(super) fn wants_flat_nest(schedule: &Schedule) -> bool {
         CommandKind::Reorder(names) => !derived.is_empty() && names.iter().any(|name| derived.contains(&name)),
         _ => false,
     })
+}
+
+/// A command about the tensors that an expression reads, instead of those that they are made of.
+pub(super) fn redirect(command: &mut CommandKind, rhs: &Expr, conversions: &[Conversion]) {
+    let read: Vec<AccessKey> = distinct_accesses(rhs);
+    let to = |access: &Access| {
+        let made = conversions.iter().filter(|conversion| conversion.source == access.tensor);
+        made.map(|conversion| conversion.tensor)
+            .find(|&tensor| read.contains(&AccessKey { tensor, vars: access.vars.clone() }))
+    };
+    match command {
+        CommandKind::Pos { access, .. } => access.tensor = to(access).unwrap_or(access.tensor),
+        CommandKind::Precompute { expr, .. } => *expr = rename(expr.clone(), &to),
+        _ => {}
+    }
 }
 
 /// A schedule's commands in two parts: those that reorder variables of the statement before any is replaced, and the others.

@@ -27,7 +27,7 @@ use lacunar_formats::{DType, Format, Level, Map, Recovery, Term, diagonals};
 use lacunar_notation::schedule::{Effect, Schedule};
 use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
 use lacunar_notation::{
-    Access, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, TensorId, UnaryFn, VarId,
+    Access, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Program, ReduceOp, Tensor, TensorId, UnaryFn, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -134,13 +134,15 @@ pub(super) fn requested(program: &Program, statement: &Assignment, schedule: Opt
     let walked = rewrite(program, statement, true)?;
     let Some(schedule) = schedule else { return Some(walked) };
     let mut known: Vec<&str> = Vec::new();
-    let accesses = walked.statement.rhs.accesses().into_iter().chain([&walked.statement.lhs]);
-    for var in accesses.flat_map(|access| &access.vars) {
+    let accesses: Vec<&Access> = walked.statement.rhs.accesses().into_iter().chain([&walked.statement.lhs]).collect();
+    for var in accesses.iter().flat_map(|access| &access.vars) {
         known.push(&walked.program.vars[*var].name);
     }
+    let is_met = |access: &Access| accesses.iter().any(|met| AccessKey::from(*met) == AccessKey::from(access));
     for command in &schedule.commands {
         let Effect { uses, makes, .. } = command.kind.effect();
-        if uses.iter().any(|name| !known.contains(&name.text.as_str())) {
+        let unmet = command.kind.accesses().into_iter().any(|access| !is_met(access));
+        if unmet || uses.iter().any(|name| !known.contains(&name.text.as_str())) {
             return rewrite(program, statement, false);
         }
         known.extend(makes.into_iter().map(|name| name.text.as_str()));
@@ -159,7 +161,9 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
         // What fills up slots is added to nothing only if it is 0.
         let unfilled = program.tensors[key.tensor].fill().is_zero();
         let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
-        if distinct && other_result && slots && is_walkable(map) && !found.contains(&key) {
+        let tensor = &program.tensors[key.tensor];
+        let passable = is_walkable(map) && has_countable(tensor, map);
+        if distinct && other_result && slots && passable && !found.contains(&key) {
             found.push(key);
         }
     }
@@ -170,6 +174,13 @@ fn candidates(program: &Program, statement: &Assignment) -> Vec<AccessKey> {
 /// Whether loops over a map's levels come to the coordinates of each dimension upwards.
 fn is_walkable(map: &Map) -> bool {
     (0..map.order()).all(|d| !matches!(map.recovery(d), Some(Recovery::Diagonal { reverse: true, .. })))
+}
+
+/// Whether the values of every stored dimension of a tensor can be counted, as far as its sizes are known.
+fn has_countable(tensor: &Tensor, map: &Map) -> bool {
+    let dims: Option<Vec<u64>> = tensor.dims.iter().copied().collect();
+    let countable = |size: &Option<u64>| size.is_none_or(|size| i64::try_from(size).is_ok());
+    dims.is_none_or(|dims| map.stored_dims(&dims).is_some_and(|sizes| sizes.iter().all(countable)))
 }
 
 /// Whether an access occurs once in an expression, and the value is a sum of terms of which one is a multiple of it.
@@ -556,7 +567,7 @@ impl Rewriter<'_> {
     fn alias(&mut self, source: TensorId, what: &str) -> TensorId {
         let info = self.source.tensors[source].clone();
         let name = free_name(&self.done.program.tensors, &format!("{}_{what}", info.name));
-        let tensor = self.done.program.tensors.push(lacunar_notation::Tensor { name, ..info });
+        let tensor = self.done.program.tensors.push(Tensor { name, ..info });
         self.done.aliases.push(Conversion { tensor, source });
         tensor
     }

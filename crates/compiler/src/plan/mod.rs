@@ -205,6 +205,10 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     kernel.updates = op == AssignOp::Reduce(ReduceOp::Add);
 
     let mut schedule = given.cloned().unwrap_or_default();
+    // What a schedule says of a tensor holds of what the statement reads in its place.
+    for command in &mut schedule.commands {
+        given::redirect(&mut command.kind, &rhs, &conversions);
+    }
     let (orders, others) = given::orders_first(&schedule);
     let flat = flatten(rhs.clone());
     let nest = if given::wants_flat_nest(&schedule) {
@@ -283,19 +287,12 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         if given::is_positioned(&kernel, source, &key.vars) {
             return Err(finish::contradicted(&kernel, source, &schedule));
         }
-        let tensor = converted(&mut kernel, source, &format, &mut conversions);
         let why = match kernel.tensors[source].format.plain() == format {
             true => "its levels cannot be walked through in this statement",
             false => "its storage order contradicts the order of the loops",
         };
-        notes.push(format!(
-            "`{}` ({}) is converted to {format}: {why}",
-            kernel.tensors[source].name, kernel.tensors[source].format
-        ));
-        let redirect = |access: &Access| (access.tensor == source && access.vars == key.vars).then_some(tensor);
-        rhs = rename(rhs, &redirect);
-        let stmt = std::mem::take(&mut kernel.stmt);
-        kernel.stmt = given::map_exprs(stmt, &mut |expr| rename(expr, &redirect));
+        let tensor = read_converted(&mut kernel, &key, &format, why, &mut conversions, &mut notes);
+        rhs = rename(rhs, &|access| (AccessKey::from(access) == key).then_some(tensor));
     }
 
     // A result that cannot be appended to in this order.
@@ -326,6 +323,16 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         schedule.commands.extend(given::order_command(&kernel, &order));
         schedule.commands.extend(auto::schedule(&mut kernel, &mut notes));
     }
+    // Operands that loops over parts of a dimension would look up at every coordinate.
+    for (assign, _) in given::known_orders(&kernel) {
+        for key in storage::distinct_accesses(&assign.rhs) {
+            if kernel.tensors[key.tensor].role == Role::Input && storage::is_tried(&kernel, &assign, &key) {
+                let format = kernel.tensors[key.tensor].format.plain();
+                let why = "loops over parts of a dimension take its coordinates in order";
+                read_converted(&mut kernel, &key, &format, why, &mut conversions, &mut notes);
+            }
+        }
+    }
     if given.is_some() {
         finish::check(&kernel, &schedule)?;
         insert::check(&kernel, result, &conversions, &schedule)?;
@@ -338,6 +345,7 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
     let convert_result = convert_result.or(plain);
     let statement = rewritten.map_or(statement, |rewritten| rewritten.written.clone());
+    let schedule = given.cloned().unwrap_or(schedule);
     Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
 }
 
@@ -404,6 +412,24 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
     }
     let tensor = kernel.tensors.push(tensor);
     conversions.push(Conversion { tensor, source: origin });
+    tensor
+}
+
+/// The statement reads an access from a tensor of the kernel in another format, which is given.
+fn read_converted(
+    kernel: &mut Kernel,
+    key: &AccessKey,
+    format: &Format,
+    why: &str,
+    conversions: &mut Vec<Conversion>,
+    notes: &mut Vec<String>,
+) -> TensorId {
+    let tensor = converted(kernel, key.tensor, format, conversions);
+    let source = &kernel.tensors[key.tensor];
+    notes.push(format!("`{}` ({}) is converted to {format}: {why}", source.name, source.format));
+    let redirect = |access: &Access| (AccessKey::from(access) == *key).then_some(tensor);
+    let stmt = std::mem::take(&mut kernel.stmt);
+    kernel.stmt = given::map_exprs(stmt, &mut |expr| rename(expr, &redirect));
     tensor
 }
 

@@ -5,7 +5,7 @@ use lacunar_formats::{Format, IndexWidth, Level};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
-use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::levels::{has_code, is_iterated, is_searched};
 
@@ -83,6 +83,46 @@ fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bo
     })
 }
 
+/// Whether loops come to a level of an access by trying every coordinate of a dimension that has many more than are stored: a
+/// schedule has cut the loop over what could be enumerated in no order only.
+pub(super) fn is_tried(kernel: &Kernel, assign: &Assign, key: &AccessKey) -> bool {
+    let body = Stmt::Assign(assign.clone());
+    let levels = kernel.tensors[key.tensor].format.levels().iter().enumerate();
+    levels.into_iter().any(|(level, &kind)| {
+        let looked_up = !kind.properties().full && !is_iterated(kind);
+        looked_up && is_spread_out(kernel, key, level) && {
+            let lattice = Lattice::build(kernel, &body, level_var(kernel, key, level));
+            lattice.is_ok_and(|lattice| lattice.visits_all() && !lattice.is_full())
+        }
+    })
+}
+
+/// Whether a variable's loop goes through a level whose coordinates are in no order, and have many times more places than are
+/// stored: it would try all of these, if it were cut.
+pub(super) fn is_in_no_order(kernel: &Kernel, body: &Stmt, var: VarId) -> bool {
+    Lattice::build(kernel, body, var).is_ok_and(|lattice| {
+        lattice.iterators.iter().any(|iterator| {
+            let kind = kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
+            iterator.mode == Mode::Coiterate
+                && kernel.tensors[iterator.access.tensor].role == Role::Input
+                && !is_iterated(kind)
+                && is_spread_out(kernel, &iterator.access, iterator.level)
+        })
+    })
+}
+
+/// Whether a dimension is not known to be about as small as the number of values.
+fn is_spread_out(kernel: &Kernel, key: &AccessKey, level: usize) -> bool {
+    let tensor = &kernel.tensors[key.tensor];
+    let size = kernel.vars[level_var(kernel, key, level)].size;
+    !size.zip(tensor.nnz).is_some_and(|(size, nnz)| is_near(size, nnz))
+}
+
+/// Whether a dimension is not much larger than the number of values, so that something can be done for each coordinate.
+fn is_near(size: u64, nnz: u64) -> bool {
+    size <= nnz.saturating_mul(4).saturating_add(1 << 20)
+}
+
 /// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one
 /// where the tensor has a dense outermost level now and the dimension is not much larger than the number of values.
 fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
@@ -91,7 +131,7 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
     modes.sort_by_key(|&mode| rank(order, access.vars[mode]));
     let mut levels = vec![Level::COMPRESSED; modes.len()];
     let small = match (modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz) {
-        (Some(size), Some(nnz)) => size <= nnz.saturating_mul(4).saturating_add(1 << 20),
+        (Some(size), Some(nnz)) => is_near(size, nnz),
         _ => true,
     };
     if tensor.format.levels().first() == Some(&Level::DENSE) && small && levels.len() > 1 {

@@ -42,7 +42,7 @@ pub fn apply(kernel: &mut Kernel, command: &Command) -> Result<(), Diagnostic> {
         CommandKind::Pos { var, position, access } => pos::pos(kernel, var, position, access, span),
         CommandKind::Coord { position, coordinate } => coord::coord(kernel, position, coordinate),
         CommandKind::Parallelize { var, unit, race } => parallelize::parallelize(kernel, var, *unit, *race, span),
-        CommandKind::Unroll { var, times } => unroll::unroll(kernel, var, *times),
+        CommandKind::Unroll { var, times } => unroll::unroll(kernel, var, *times, span),
         CommandKind::Bound { var, bounded, size, kind } => bound::bound(kernel, var, bounded, *size, *kind),
         CommandKind::Precompute { expr, vars, into, kind } => {
             precompute::precompute(kernel, expr, vars, into, *kind, span)

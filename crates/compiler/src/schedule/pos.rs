@@ -44,6 +44,16 @@ pub(super) fn pos(
         return Err(refuse("E1205", name.span, message, "a part").hint("take the positions first and split these"));
     }
     let key = AccessKey::from(access);
+    let mut read = false;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        read |= assign.rhs.accesses().into_iter().any(|other| AccessKey::from(other) == key)
+    });
+    if !read {
+        let message = format!("the loops do not read `{tensor}` by these variables and as it is stored");
+        return Err(refuse("E1206", span, message, "no such positions").hint(format!(
+            "name an access to `{tensor}` of the statement, and leave the loops in an order that needs no conversion of it"
+        )));
+    }
     let levels = pos_levels(kernel, &key, &originals);
     let stores = levels.end <= key.vars.len()
         && levels.clone().zip(&originals).all(|(level, var)| level_var(kernel, &key, level) == *var);

@@ -1,0 +1,99 @@
+//! Dimensions up to the greatest index, and what schedules and maps make of them: results are right or refused, never wrong.
+
+use lacunar::{Backend, Error, FormatSpec, Kernel, Options, Tensor};
+
+/// The greatest size of a dimension.
+const GREATEST: u64 = i64::MAX as u64;
+
+fn spec(format: &str) -> FormatSpec {
+    format.parse().expect("a format")
+}
+
+/// A square matrix with an entry in its first row, and one in its last.
+fn corners(size: u64, format: &str) -> Result<Tensor<f64>, Error> {
+    let last = size - 1;
+    Tensor::from_entries(&[size, size], &[(&[0, 0], 3.0), (&[last, last], 4.0)], spec(format))
+}
+
+/// The entries of the result of a statement about such a matrix; once with the size in the kernel, once without.
+fn run(source: &str, size: u64, format: &str, schedule: &str) -> Result<Vec<f64>, Error> {
+    let a = corners(size, format)?;
+    let mut found = Vec::new();
+    for known in [true, false] {
+        let options =
+            Options::new().threads(3).tuned(false).schedule(schedule).format("A", a.as_dyn().format().clone());
+        let options = if source.starts_with('y') { options.format("y", spec("s64")) } else { options };
+        let options = if known { options.tensor("A", a.as_dyn()) } else { options };
+        let backend = if known { Backend::default() } else { Backend::Interpreter };
+        let kernel = Kernel::compile(source, &options.backend(backend))?;
+        let results = kernel.run_named(&[("A", a.as_dyn())])?.results;
+        let values = Tensor::<f64>::try_from(results.into_iter().next().expect("a result").1)?;
+        found.push(values.values().to_vec());
+    }
+    assert_eq!(found[0], found[1], "{source} {format} {schedule}");
+    Ok(found.swap_remove(0))
+}
+
+#[test]
+fn sums_over_the_greatest_dimensions_are_right() {
+    let blocks = "ssss:0/8,1/8,0%8,1%8";
+    for format in ["ss", "rr", "gg", "tt", "hh", "uq", "hicoo(4)", blocks] {
+        for schedule in [
+            "",
+            "parallelize(i, cpu, temporary)",
+            "split(i, a, b, 4611686018427387904)",
+            "split(j, a, b, 18446744073709551615)",
+            "divide(i, a, b, 3), parallelize(a, cpu, temporary)",
+        ] {
+            let found = run("s = A(i,j)", GREATEST, format, schedule);
+            assert!(matches!(found.as_deref(), Ok([7.0])), "{format} {schedule}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn sparse_results_have_the_entries_of_the_greatest_dimensions() {
+    for format in ["ss", "rr", "hh", "hicoo(4)"] {
+        for schedule in ["", "split(i, a, b, 4611686018427387904)", "divide(i, a, b, 3), parallelize(a, cpu)"] {
+            let found = run("y(i) = A(i,j)", GREATEST, format, schedule);
+            assert!(matches!(found.as_deref(), Ok([3.0, 4.0])), "{format} {schedule}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn tables_are_not_searched_for_every_coordinate() {
+    for schedule in ["", "parallelize(i, cpu)", "split(i, a, b, 4611686018427387904)", "divide(j, a, b, 3)"] {
+        let found = run("s = A(i,j)", 1 << 62, "hh", schedule);
+        assert!(matches!(found.as_deref(), Ok([7.0])), "{schedule}: {found:?}");
+    }
+}
+
+#[test]
+fn what_loops_cannot_count_is_refused() {
+    for (schedule, message) in [
+        ("fuse(i, j, f)", "`f` has"),
+        ("fuse(i, j, f), split(f, f0, f1, 32)", "`f` has"),
+        ("split(i, i0, i1, 32)", "the loop over `i0` goes through"),
+        ("split(i, i0, i1, 4611686018427387904), reorder(i1, i0)", "the loop over `i1` goes through"),
+    ] {
+        let error = run("s = A(i,j)", GREATEST, "ss", schedule).expect_err(schedule).to_string();
+        assert!(error.contains(message), "{schedule}: {error}");
+    }
+    // Positions are counted instead of pairs.
+    let found =
+        run("s = A(i,j)", GREATEST, "ss", "fuse(i, j, f), pos(f, p, A(i,j)), split(p, p0, p1, 4611686018427387904)");
+    assert!(matches!(found.as_deref(), Ok([7.0])), "{found:?}");
+}
+
+#[test]
+fn maps_whose_levels_cannot_be_counted_are_not_walked_through() {
+    // The differences of coordinates fit, their number does not.
+    for format in ["ss:1-0,0", "hs:1-0,0"] {
+        if let Ok(found) = run("s = A(i,j)", GREATEST, format, "") {
+            assert_eq!(found, [7.0], "{format}");
+        }
+        let found = run("s = A(i,j)", 1 << 61, format, "");
+        assert!(matches!(found.as_deref(), Ok([7.0])), "{format}: {found:?}");
+    }
+}
