@@ -12,6 +12,7 @@ pub mod data;
 pub mod entries;
 pub mod generate;
 pub mod instance;
+pub mod layouts;
 pub mod oracle;
 #[cfg(test)]
 mod oracle_tests;
@@ -22,5 +23,6 @@ pub mod schedules;
 pub mod setup;
 pub mod shrink;
 pub mod sketch;
+pub mod soak;
 pub mod sums;
 pub mod tally;
