@@ -14,7 +14,10 @@ use fastrand::Rng;
 use lacunar_formats::Format;
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
 
-use crate::sums::{Node, Term, with_sums};
+use lacunar_oracle::sums::{self, Node, Term};
+
+/// Sizes that no loop has, as large as they may be written.
+const HUGE: [u64; 4] = [i64::MAX as u64, i64::MAX as u64 - 1, 1 << 62, 1 << 32];
 
 /// The most commands for one statement.
 const LONGEST: usize = 5;
@@ -181,25 +184,33 @@ impl<'a> Maker<'a> {
         self.loops.splice(at..=at, [part(outer, counts.0), part(inner, counts.1)]);
     }
 
+    /// A size of strips, or their number; now and then a huge one.
+    fn size(&mut self, most: u64) -> u64 {
+        match self.rng.u8(..20) {
+            0 => HUGE[self.rng.usize(..HUGE.len())],
+            _ => self.rng.u64(1..=most),
+        }
+    }
+
     fn split(&mut self) {
-        let (at, size) = (self.any(), self.rng.u64(1..=5));
+        let (at, size) = (self.any(), self.size(5));
         if self.loops[at].parallel {
             return;
         }
         let (outer, inner) = (self.name(), self.name());
         self.made.push(format!("split({}, {outer}, {inner}, {size})", self.loops[at].name));
-        self.strips(at, outer, inner, (None, Some(size)));
+        self.strips(at, outer, inner, (None, Some(size).filter(|size| *size <= 5)));
     }
 
     fn divide(&mut self) {
-        let (at, parts) = (self.any(), self.rng.u64(1..=4));
+        let (at, parts) = (self.any(), self.size(4));
         if self.loops[at].parallel {
             return;
         }
         let (outer, inner) = (self.name(), self.name());
         let (text, count) = match self.rng.u8(..3) {
             0 => (format!("{parts} threads"), None),
-            _ => (parts.to_string(), Some(parts)),
+            _ => (parts.to_string(), Some(parts).filter(|parts| *parts <= 4)),
         };
         self.made.push(format!("divide({}, {outer}, {inner}, {text})", self.loops[at].name));
         self.strips(at, outer, inner, (count, None));
@@ -266,6 +277,9 @@ impl<'a> Maker<'a> {
         }
         let (at, access) = (self.any(), self.factors[self.rng.usize(..self.factors.len())]);
         let own = self.loops[at].clone();
+        if self.program.tensors[access.tensor].format.map().is_some() {
+            return self.mapped_pos(at, access);
+        }
         let Some(levels) = self.levels(access) else { return };
         let stored = levels.windows(own.vars.len()).any(|levels| levels == own.vars);
         if !own.whole || own.positions || own.parallel || !stored || !self.is_concordant(&levels) {
@@ -275,6 +289,18 @@ impl<'a> Maker<'a> {
         self.made.push(format!("pos({}, {name}, {})", own.name, self.access_text(access)));
         self.loops[at] = Loop { name, whole: false, positions: true, count: None, ..own };
         self.positioned.push(levels);
+    }
+
+    /// The positions of an operand whose levels store something else than the loop's variable. It may be refused.
+    fn mapped_pos(&mut self, at: usize, access: &Access) {
+        let own = self.loops[at].clone();
+        let carried = own.vars.iter().all(|var| access.vars.contains(var));
+        if carried && own.whole && !own.positions && !own.parallel && self.rng.u8(..6) == 0 {
+            let name = self.name();
+            self.made.push(format!("pos({}, {name}, {})", own.name, self.access_text(access)));
+            self.loops[at] = Loop { name, whole: false, positions: true, count: None, ..own };
+            self.flat = false;
+        }
     }
 
     fn coord(&mut self) {
@@ -410,6 +436,26 @@ impl<'a> Maker<'a> {
         let name = &self.program.tensors[access.tensor].name;
         if vars.is_empty() { name.clone() } else { format!("{name}({})", vars.join(",")) }
     }
+}
+
+/// The value of a statement with its implicit sums.
+fn with_sums(statement: &Assignment) -> Term {
+    sums::with_sums(&term(&statement.rhs), &statement.lhs.vars)
+}
+
+/// An expression whose sums are those that are written. Constants are not looked at.
+fn term(expr: &Expr) -> Term {
+    let node = match &expr.kind {
+        ExprKind::Literal(_) => Node::Constant(None),
+        ExprKind::Access(access) => Node::Element(access.tensor, access.vars.clone()),
+        ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
+        ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
+        ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
+        ExprKind::Reduce(_, vars, body) => {
+            return vars.iter().rev().fold(term(body), |body, &var| sums::sum(body, var, true));
+        }
+    };
+    Term { node, dtype: expr.dtype }
 }
 
 /// The variables of all sums.

@@ -33,7 +33,7 @@ const BATCH: u64 = 200;
 /// How long one program may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How many failures of one manner are shrunk, and in how many runs each.
-const SHRUNK: usize = 5;
+const SHRUNK: usize = 4;
 const BUDGET: usize = 150;
 /// How often progress is printed.
 const TELLS: Duration = Duration::from_secs(20);
@@ -65,17 +65,22 @@ pub fn batch(first: u64, count: u64, engines: &[Box<dyn Engine>]) -> ExitCode {
     let tally = Tally::default();
     let tell = |line: String| {
         let mut out = std::io::stdout().lock();
-        // A supervisor that is gone needs no answer.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        writeln!(out, "{line}").and_then(|()| out.flush())
     };
     for seed in first..first.saturating_add(count) {
-        tell(format!("seed {seed}"));
-        if let Err(fault) = attempt(seed, engines, &tally) {
-            tell(format!("fault {seed} {}", serde_json::Value::String(fault)));
+        let told = tell(format!("seed {seed}")).and_then(|()| match attempt(seed, engines, &tally) {
+            Ok(()) => Ok(()),
+            Err(fault) => tell(format!("fault {seed} {}", serde_json::Value::String(fault))),
+        });
+        // A supervisor that is gone needs no answers.
+        if told.is_err() {
+            return ExitCode::FAILURE;
         }
     }
-    tell("done".to_string());
-    ExitCode::SUCCESS
+    match tell("done".to_string()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 /// The words of `--case FILE`: the cases of a file; fails with what is wrong with the first that is wrong.

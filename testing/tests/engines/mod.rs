@@ -56,8 +56,11 @@ impl BackEnd {
             schedule: setup.schedule_text().into(),
             phase,
             strict: setup.strict,
-            // Sizes as constants, and as parameters: each on some engine.
-            specialize: self.backend == Backend::Llvm,
+            // Sizes as constants, and as parameters: each on some engine, and both on the interpreter.
+            specialize: match self.backend {
+                Backend::Interpreter => data::seed(&[&instance.source]).is_multiple_of(2),
+                backend => backend == Backend::Llvm,
+            },
             // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
             grain: 1,
             optimization: self.optimization,
