@@ -1,4 +1,4 @@
-//! Dense oracle, generators and the corpus runner of Lacunar.
+//! Generators, the corpus runner and long runs of Lacunar.
 //!
 //! A [`case`] names a program, formats, types, sizes and data; the oracle ([`lacunar_oracle`]) says what it means; engines (interpreter,
 //! C, LLVM) run it and are compared with the oracle ([`runner`], [`compare`]). Cases come from the corpus in

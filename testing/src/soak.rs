@@ -33,8 +33,8 @@ const BATCH: u64 = 200;
 /// How long one program may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How many failures of one manner are shrunk, and in how many runs each.
-const SHRUNK: usize = 4;
-const BUDGET: usize = 150;
+const SHRUNK: usize = 25;
+const BUDGET: usize = 120;
 /// How often progress is printed.
 const TELLS: Duration = Duration::from_secs(20);
 

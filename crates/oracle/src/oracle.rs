@@ -18,7 +18,8 @@
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. Where
 //! a sum is a factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities,
-//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*.
+//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*; so are all values of a statement
+//! that reads moot ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -172,7 +173,16 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
             }
         };
         infer_fill(&program, statement, &mut fills);
-        let outcome = run(&program, statement, (&stored, &fills), before)?;
+        let mut read = Vec::new();
+        collect(&statement.rhs, &mut read);
+        let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
+        let moot = outcomes.iter().any(|outcome| !outcome.moot.is_empty() && reads(outcome));
+        let mut outcome = run(&program, statement, (&stored, &fills), before)?;
+        if moot && outcome.entries.dims.iter().any(|&size| size >= MANY) {
+            return Err(format!("too many elements of `{}` are moot", statement.text));
+        } else if moot {
+            outcome.moot = coordinates(&outcome.entries.dims).collect();
+        }
         let format = &program.formats[statement.target.index()];
         stored[statement.target.index()] = Some(Lookup::new(&outcome.entries.stored_in(format)?)?);
         outcomes.push(outcome);

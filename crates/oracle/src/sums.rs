@@ -2,7 +2,7 @@
 //!
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
 //! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the
-//! way down it passes negations, conversions to types that are only stored, products where only one factor uses `v`, and quotients where only the dividend does.
+//! way down it passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and quotients where only the dividend does.
 //! It stops at function calls and other conversions (the sum is around them) and at explicit sums. It passes the sums that
 //! this rule has placed for other variables, so the order of the variables does not matter.
 //!
