@@ -186,7 +186,7 @@ impl<'a> Maker<'a> {
 
     /// A size of strips, or their number; now and then a huge one.
     fn size(&mut self, most: u64) -> u64 {
-        match self.rng.u8(..20) {
+        match self.rng.u8(..50) {
             0 => HUGE[self.rng.usize(..HUGE.len())],
             _ => self.rng.u64(1..=most),
         }

@@ -31,7 +31,9 @@ use crate::tally::Tally;
 /// Seeds of one child.
 const BATCH: u64 = 200;
 /// How long one program may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How much memory a child may map, in KiB, if the plan limits it.
+const MEMORY: u64 = 4 << 20;
 /// How many failures of one manner are shrunk, and in how many runs each.
 const SHRUNK: usize = 25;
 const BUDGET: usize = 120;
@@ -47,6 +49,8 @@ pub struct Plan {
     pub count: u64,
     /// How many children at once.
     pub jobs: usize,
+    /// Whether children have [`MEMORY`] at most. Sanitizers map more than any machine has.
+    pub limited: bool,
     /// Environment variables of the children, by the number of the batch.
     pub environment: fn(u64) -> Vec<(&'static str, OsString)>,
     /// Where failures are written to as they are found.
@@ -191,7 +195,15 @@ impl Run<'_> {
 
     fn spawn(&self, batch: u64, arguments: &[String], log: &Path) -> Option<(Child, std::sync::mpsc::Receiver<String>)> {
         let errors = std::fs::File::create(log).ok()?;
-        let mut command = Command::new(std::env::current_exe().ok()?);
+        let own = std::env::current_exe().ok()?;
+        let mut command = match self.plan.limited {
+            true => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(own);
+                shell
+            }
+            false => Command::new(own),
+        };
         command.args(arguments).envs((self.plan.environment)(batch)).env("RUST_BACKTRACE", "0");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().ok()?;
         let out = BufReader::new(child.stdout.take()?);

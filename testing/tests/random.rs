@@ -61,6 +61,7 @@ fn plan(count: u64, words: &[&str]) -> Plan {
         first,
         count,
         jobs: value("--jobs").map_or(cores, |jobs| jobs as usize).max(1),
+        limited: !sanitize,
         environment: if sanitize { sanitized } else { natively },
         report: Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
     }
