@@ -25,10 +25,8 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
         let sketch = Generator::new(&mut rng, seed).sketch();
-        // Of a space without end, the oracle knows what is zero where nothing is.
-        let far = sketch.sizes.iter().any(|&size| size >= FAR);
         if let Ok(instance) = sketch.instance()
-            && (!far || instance.evaluated().is_ok())
+            && (!is_far(&sketch.sizes) || ends(&sketch))
         {
             let sketch = Sketch { setup: setup(&mut rng, &instance, &sketch), ..sketch };
             let setup = sketch.setup.clone();
@@ -38,6 +36,21 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     None
 }
 
+/// Whether some variable has more values than memory has bytes.
+fn is_far(sizes: &[u64]) -> bool {
+    sizes.iter().any(|&size| size >= FAR)
+}
+
+/// Whether a program of a space without end visits what is stored alone, whatever that is: nothing is at the coordinates that no
+/// tensor has, also where all that is stored elsewhere is full, which the oracle knows.
+fn ends(sketch: &Sketch) -> bool {
+    let mut full = sketch.clone();
+    for tensor in &mut full.tensors {
+        tensor.density = if is_far(&tensor.dims) { 0.0 } else { 1.0 };
+    }
+    [sketch, &full].into_iter().all(|sketch| sketch.instance().is_ok_and(|instance| instance.evaluated().is_ok()))
+}
+
 /// How a program is compiled.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let mut one_in = |count: u8| rng.u8(..count) == 0;
@@ -45,8 +58,7 @@ fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     // What is added to is an operand, so that its pattern cannot be given beside it.
     let phases = one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
     // A loop over all of a space without end does not end.
-    let far = sketch.sizes.iter().any(|&size| size >= FAR);
-    let schedule = if far || one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
+    let schedule = if is_far(&sketch.sizes) || one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
     Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 
@@ -148,6 +160,7 @@ fn sizes(rng: &mut Rng, habit: Habit) -> [u64; 5] {
     });
     let (one, other) = (rng.usize(..5), rng.usize(..5));
     if matches!(habit, Habit::Far) {
+        sizes = sizes.map(|size| size.max(1));
         sizes[one] = [i64::MAX as u64, i64::MAX as u64 - 1, 1 << 62, 1 << 40, 1 << 32, (1 << 31) + 1][rng.usize(..6)];
         return sizes;
     }

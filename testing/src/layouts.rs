@@ -32,7 +32,7 @@ pub fn unbounded(rng: &mut Rng, order: usize) -> Format {
     let inside = terms.iter().filter(|term| matches!(term, Term::Remainder(..))).count();
     let lists = terms.len() >= 2 && rng.bool();
     let kind = |level: usize| match level {
-        _ if level + inside >= terms.len() => [Level::DENSE, Level::COMPRESSED][usize::from(level % 2 == 0)],
+        _ if level + inside >= terms.len() => [Level::DENSE, Level::COMPRESSED][usize::from(level.is_multiple_of(2))],
         _ if !lists => Level::COMPRESSED,
         0 if terms.len() - inside > 1 => Level::COMPRESSED_NONUNIQUE,
         0 => Level::COMPRESSED,

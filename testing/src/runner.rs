@@ -23,8 +23,8 @@ use crate::instance::Instance;
 use crate::scalar::Scalar;
 use crate::schedules::schedule;
 use crate::setup::Setup;
-use crate::sketch::Sketch;
 use crate::shrink::{shrink, shrink_schedule};
+use crate::sketch::Sketch;
 use crate::tally::Tally;
 
 /// Why an engine gave no results.

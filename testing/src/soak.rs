@@ -37,6 +37,10 @@ const MEMORY: u64 = 4 << 20;
 /// How many failures of one manner are shrunk, and in how many runs each.
 const SHRUNK: usize = 25;
 const BUDGET: usize = 120;
+/// How long one may take while another fault is looked for.
+const IMPATIENCE: Duration = Duration::from_secs(5);
+/// The manner of programs that do not end. They are not shrunk: it would take as long for each step.
+const HANG: &str = "hang";
 /// How often progress is printed.
 const TELLS: Duration = Duration::from_secs(20);
 
@@ -193,7 +197,12 @@ impl Run<'_> {
         }
     }
 
-    fn spawn(&self, batch: u64, arguments: &[String], log: &Path) -> Option<(Child, std::sync::mpsc::Receiver<String>)> {
+    fn spawn(
+        &self,
+        batch: u64,
+        arguments: &[String],
+        log: &Path,
+    ) -> Option<(Child, std::sync::mpsc::Receiver<String>)> {
         let errors = std::fs::File::create(log).ok()?;
         let own = std::env::current_exe().ok()?;
         let mut command = match self.plan.limited {
@@ -221,6 +230,11 @@ impl Run<'_> {
     /// Counts a failure, shrinks it if there are few of its manner, and writes it down.
     fn failed(&self, job: usize, seed: u64, batch: u64, fault: Fault) {
         let known = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&fault.manner).map_or(0, Vec::len);
+        if fault.manner == HANG {
+            let case = guarded(|| crate::generate::generate(seed)).ok().flatten().map(|(_, case)| case.to_case_text());
+            let text = format!("{}\n{}", fault.text, case.unwrap_or_default());
+            return self.note(seed, batch, Fault { text, ..fault });
+        }
         if known >= SHRUNK {
             return self.note(seed, batch, Fault { text: String::new(), ..fault });
         }
@@ -251,7 +265,7 @@ impl Run<'_> {
         let (mut child, lines) = self.spawn(batch, &["--case".to_string(), path.display().to_string()], &log)?;
         let mut text = String::new();
         let fault = loop {
-            match lines.recv_timeout(PATIENCE) {
+            match lines.recv_timeout(IMPATIENCE) {
                 Ok(line) => text += &(line + "\n"),
                 Err(RecvTimeoutError::Timeout) => break Some(stopped(&mut child)),
                 Err(RecvTimeoutError::Disconnected) => match child.wait().ok()?.code() {
@@ -332,7 +346,7 @@ fn stopped(child: &mut Child) -> Fault {
     let _ = child.kill();
     let _ = child.wait();
     let text = format!("no end within {} seconds", PATIENCE.as_secs());
-    Fault { manner: "hang".to_string(), text }
+    Fault { manner: HANG.to_string(), text }
 }
 
 /// What is known of a child that is gone.

@@ -133,8 +133,7 @@ fn by_oracle(
     }
     // What it refuses, for example because a result is too large to enumerate, is left to the interpreter.
     let Ok(outcomes) = evaluate(&question) else { return Ok(None) };
-    let expected =
-        |outcome: Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
+    let expected = |outcome: Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
     Ok(Some(outcomes.into_iter().map(expected).collect()))
 }
 

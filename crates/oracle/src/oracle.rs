@@ -212,7 +212,9 @@ fn infer_fill(program: &Program, statement: &Statement, fills: &mut [Scalar]) {
 fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
     match &term.node {
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
-        Node::Element(tensor, _) if program.formats[tensor.index()].is_dense() => Value::Stored(Scalar::zero(term.dtype)),
+        Node::Element(tensor, _) if program.formats[tensor.index()].is_dense() => {
+            Value::Stored(Scalar::zero(term.dtype))
+        }
         Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
         Node::Cast(a) => cast(blank(program, a, fills), term.dtype),
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
@@ -234,8 +236,7 @@ pub fn is_small(question: &Question<'_>) -> bool {
 
 /// How many nodes are evaluated for a statement; `None` if they are more than [`MAX_WORK`].
 fn total_work(program: &Program, statement: &Statement, rhs: &Term) -> Option<u64> {
-    let points =
-        statement.vars.iter().try_fold(1u64, |product, &var| product.checked_mul(program.count(var)))?;
+    let points = statement.vars.iter().try_fold(1u64, |product, &var| product.checked_mul(program.count(var)))?;
     points.checked_mul(work(program, rhs)?).filter(|&work| work <= MAX_WORK)
 }
 
@@ -328,15 +329,8 @@ fn run(
     let fill = fills[statement.target.index()];
     let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
     let mut outcome = if statement.adds { before.unwrap_or_else(fresh) } else { fresh() };
-    let mut state = Run {
-        program,
-        stored,
-        fills,
-        at: vec![0; program.sizes.len()],
-        peak: 0.0,
-        exceptional: false,
-        strayed: false,
-    };
+    let mut state =
+        Run { program, stored, fills, at: vec![0; program.sizes.len()], peak: 0.0, exceptional: false, strayed: false };
     let movable = has_movable_sum(&rhs);
     // What is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, &rhs) / tolerance(tensor.dtype)).max(1.0);

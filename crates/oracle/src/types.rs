@@ -103,9 +103,7 @@ pub fn of_unary(function: UnaryFn, operand: DType) -> (DType, DType) {
 pub fn of_binary(function: BinaryFn, mixed: DType) -> (DType, DType) {
     match function {
         BinaryFn::Div | BinaryFn::Atan2 | BinaryFn::Heaviside => (with_fractions(mixed), with_fractions(mixed)),
-        BinaryFn::Eq | BinaryFn::Ne | BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge => {
-            (mixed, DType::Bool)
-        }
+        BinaryFn::Eq | BinaryFn::Ne | BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge => (mixed, DType::Bool),
         _ => (mixed, mixed),
     }
 }

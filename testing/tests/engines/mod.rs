@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar::{Backend, DynTensor, Optimization, Error, Kernel, Options, Phase, Search};
+use lacunar::{Backend, DynTensor, Error, Kernel, Optimization, Options, Phase, Search};
 use lacunar_notation::Tensor;
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
