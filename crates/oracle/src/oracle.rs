@@ -163,21 +163,29 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
             None => None,
         });
     }
+    // How far the values of each result may be from the true ones.
+    let mut inexact = vec![0.0; tensors.len()];
     let mut outcomes: Vec<Outcome> = Vec::new();
     for statement in &program.reading.statements {
         let tensor = program.tensor(statement.target);
         let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
             Some(place) => Some(outcomes.remove(place)),
-            None => {
-                question.given.get(&tensor.name).map(|entries| Outcome::known(&tensor.name, filled(entries, tensor)))
-            }
+            None => match question.given.get(&tensor.name) {
+                Some(entries) => {
+                    let format = &program.formats[statement.target.index()];
+                    Some(Outcome::known(&tensor.name, filled(entries, tensor).stored_in(format)?))
+                }
+                None => None,
+            },
         };
         infer_fill(&program, statement, &mut fills);
         let mut read = Vec::new();
         collect(&statement.rhs, &mut read);
         let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
         let moot = outcomes.iter().any(|outcome| !outcome.moot.is_empty() && reads(outcome));
-        let mut outcome = run(&program, statement, (&stored, &fills), before)?;
+        let mut outcome = run(&program, statement, (&stored, &fills, &inexact), before)?;
+        let target = statement.target.index();
+        inexact[target] = inexactness(&program, &inexact, &statement.rhs).max(inexact[target]);
         if moot && outcome.entries.dims.iter().any(|&size| size >= MANY) {
             return Err(format!("too many elements of `{}` are moot", statement.text));
         } else if moot {
@@ -317,7 +325,7 @@ struct Run<'a> {
 fn run(
     program: &Program,
     statement: &Statement,
-    (stored, fills): (&[Option<Lookup>], &[Scalar]),
+    (stored, fills, inexact): (&[Option<Lookup>], &[Scalar], &[f64]),
     before: Option<Outcome>,
 ) -> Result<Outcome, String> {
     let tensor = program.tensor(statement.target);
@@ -333,7 +341,7 @@ fn run(
         Run { program, stored, fills, at: vec![0; program.sizes.len()], peak: 0.0, exceptional: false, strayed: false };
     let movable = has_movable_sum(&rhs);
     // What is computed in a shorter type stays as inexact in a result of a wider one.
-    let rounding = (inexactness(program, &rhs) / tolerance(tensor.dtype)).max(1.0);
+    let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
     for numbers in coordinates(&counts) {
         let mut stray = false;
@@ -395,12 +403,13 @@ fn has_movable_sum(term: &Term) -> bool {
 }
 
 /// How far a part of the term may be from the true value. Inputs are what they are.
-fn inexactness(program: &Program, term: &Term) -> f64 {
+fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
     let own = match term.node {
         Node::Element(tensor, _) if !program.tensor(tensor).result => 0.0,
+        Node::Element(tensor, _) => inexact[tensor.index()].max(tolerance(term.dtype)),
         _ => tolerance(term.dtype),
     };
-    children(term).into_iter().map(|child| inexactness(program, child)).fold(own, f64::max)
+    children(term).into_iter().map(|child| inexactness(program, inexact, child)).fold(own, f64::max)
 }
 
 fn children(term: &Term) -> Vec<&Term> {
