@@ -54,7 +54,7 @@ fn ends(sketch: &Sketch) -> bool {
 /// How a program is compiled.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let mut one_in = |count: u8| rng.u8(..count) == 0;
-    let (strict, plain) = (one_in(8), one_in(6));
+    let (strict, plain) = (one_in(8), one_in(3));
     // What is added to is an operand, so that its pattern cannot be given beside it.
     let phases = one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
     // A loop over all of a space without end does not end.
@@ -128,7 +128,7 @@ impl Habit {
         match self {
             Habit::Usual | Habit::Casts | Habit::Far => 17,
             Habit::Maps => 65,
-            Habit::Repeats => 35,
+            Habit::Repeats => 55,
         }
     }
 

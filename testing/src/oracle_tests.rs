@@ -125,7 +125,7 @@ fn what_is_too_large_is_refused() {
         file.instances("t", &file.case[0]).unwrap().remove(0).evaluated().unwrap_err()
     };
     assert!(refused("y(i) = square(x(i) * z(j))", 10_000).contains("too large"));
-    assert!(refused("y(i) = x(i) + z(i) + 1", 1 << 40).contains("too many"));
+    assert!(refused("y(i,j) = x(i) + z(j) + 1", 1 << 40).contains("too many"));
 }
 
 #[test]
