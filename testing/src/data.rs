@@ -10,6 +10,9 @@ use num_complex::Complex;
 use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
 
+/// Dimensions of at least so many coordinates have entries at few of them.
+const MANY: u64 = 1 << 20;
+
 /// One value of a type; zero now and then if `zeros` says so.
 pub fn value(rng: &mut Rng, dtype: DType, zeros: bool) -> Scalar {
     if zeros && rng.u8(..8) == 0 && dtype != DType::Pattern {
@@ -35,7 +38,7 @@ pub fn value(rng: &mut Rng, dtype: DType, zeros: bool) -> Scalar {
 pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool) -> Entries {
     let mut rng = Rng::with_seed(seed);
     let mut entries = Entries::empty(dims.to_vec(), dtype);
-    for coordinate in coordinates(dims) {
+    for coordinate in drawn_from(dims) {
         // Drawn in any case, so that a tensor of lower density has a part of the entries of one of higher density.
         let (chance, value) = (rng.f64(), value(&mut rng, dtype, zeros));
         if chance < density {
@@ -43,6 +46,23 @@ pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool)
         }
     }
     entries
+}
+
+/// The coordinates at which entries may be: all, or a few of each dimension that has too many, among them the first and the last.
+fn drawn_from(dims: &[u64]) -> impl Iterator<Item = Vec<u64>> {
+    let few = |size: u64| match size {
+        ..MANY => size,
+        _ => 5,
+    };
+    let counts: Vec<u64> = dims.iter().map(|&size| few(size)).collect();
+    let dims = dims.to_vec();
+    coordinates(&counts).map(move |numbers| {
+        let place = |(&size, &number): (&u64, &u64)| match (size, number) {
+            (..MANY, number) => number,
+            (size, number) => [0, 1, size / 3, size - 2, size - 1][number as usize],
+        };
+        dims.iter().zip(&numbers).map(place).collect()
+    })
 }
 
 /// A seed from words: 64-bit FNV-1a.

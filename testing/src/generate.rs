@@ -1,20 +1,21 @@
 //! Random programs: expressions, formats, types, sizes and data, each from a seed.
 //!
-//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, seldom to 140; all operators and
-//! functions, literals, explicit sums, repeated variables (`A(i,i)`), repeated and transposed operands, broadcasts,
-//! `+=`, and second statements that read the first's result. Formats are any sequence of dense and compressed levels
-//! and coordinate-list groups (`u`, `c`..., `q`), and of every other kind there is, in any order of modes, some with index arrays
-//! of 64 bits; fill values other than 0. Most programs get a
-//! schedule ([`crate::schedules`]); some are compiled strictly, without a search, or in two phases.
+//! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, now and then to 140 and seldom
+//! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
+//! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results. Each
+//! program has a [`Habit`]: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
+//! with index arrays of 64 bits; fill values other than 0. Most programs get a schedule ([`crate::schedules`]); some are
+//! compiled strictly, without a search, or in two phases.
 //!
-//! Functions that jump (comparisons, `floor`, `mod`, ...) or amplify errors are only applied to inputs and their sums,
-//! which are exact, so that rounding alone never makes a difference.
+//! Functions that jump (comparisons, `floor`, `mod`, conversions to integers, ...) or amplify errors are only applied to inputs
+//! and their sums, which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, LevelKind, Scalar, Term};
+use lacunar_formats::{DType, Format, IndexWidth, Kind, Scalar};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
+use crate::layouts;
 use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::sketch::{Operand, Sketch, Statement, Tree};
@@ -24,7 +25,9 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
         let sketch = Generator::new(&mut rng, seed).sketch();
-        if let Ok(instance) = sketch.instance() {
+        if let Ok(instance) = sketch.instance()
+            && (!is_far(&sketch.sizes) || ends(&sketch))
+        {
             let sketch = Sketch { setup: setup(&mut rng, &instance, &sketch), ..sketch };
             let setup = sketch.setup.clone();
             return Some((sketch, Instance { setup, ..instance }));
@@ -33,99 +36,30 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     None
 }
 
+/// Whether some variable has more values than memory has bytes.
+fn is_far(sizes: &[u64]) -> bool {
+    sizes.iter().any(|&size| size >= FAR)
+}
+
+/// Whether a program of a space without end visits what is stored alone, whatever that is: nothing is at the coordinates that no
+/// tensor has, also where all that is stored elsewhere is full, which the oracle knows.
+fn ends(sketch: &Sketch) -> bool {
+    let mut full = sketch.clone();
+    for tensor in &mut full.tensors {
+        tensor.density = if is_far(&tensor.dims) { 0.0 } else { 1.0 };
+    }
+    [sketch, &full].into_iter().all(|sketch| sketch.instance().is_ok_and(|instance| instance.evaluated().is_ok()))
+}
+
 /// How a program is compiled.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let mut one_in = |count: u8| rng.u8(..count) == 0;
-    let (strict, plain) = (one_in(8), one_in(8));
+    let (strict, plain) = (one_in(8), one_in(3));
     // What is added to is an operand, so that its pattern cannot be given beside it.
     let phases = one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
-    let schedule = if one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
+    // A loop over all of a space without end does not end.
+    let schedule = if is_far(&sketch.sizes) || one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
     Setup { schedule, strict, plain, phases, ..Setup::default() }
-}
-
-/// A random format of an order, now and then with a map. `holds_all` says that it has to hold any entries.
-pub fn format(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
-    if order > 0
-        && rng.u8(..6) == 0
-        && let Some(format) = mapped(rng, order)
-    {
-        return format;
-    }
-    unmapped(rng, order, holds_all)
-}
-
-/// A random format whose levels store blocks, diagonals, or slots.
-fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
-    if order == 2 && rng.u8(..3) == 0 {
-        return slots(rng);
-    }
-    let mut terms = Vec::new();
-    if order == 2 && rng.u8(..3) == 0 {
-        let first = rng.usize(..2);
-        terms.extend([Term::Difference(first, 1 - first), Term::Whole(1 - first)]);
-    } else {
-        let mut inside = Vec::new();
-        for dimension in 0..order {
-            if rng.u8(..3) == 0 {
-                terms.push(Term::Whole(dimension));
-            } else {
-                let size = rng.u32(1..4);
-                terms.push(Term::Quotient(dimension, size));
-                inside.push(Term::Remainder(dimension, size));
-            }
-        }
-        rng.shuffle(&mut terms);
-        rng.shuffle(&mut inside);
-        terms.extend(inside);
-    }
-    let levels = unmapped(rng, terms.len(), true).levels().to_vec();
-    Format::mapped(levels, terms).ok()
-}
-
-/// A random format with slots of one dimension's entries, of coordinates or of ranks, in slices or not.
-fn slots(rng: &mut Rng) -> Option<Format> {
-    let first = rng.usize(..2);
-    let rows = rng.u32(1..5);
-    let (outside, inside) = match rng.bool() {
-        true => (Some(Term::Quotient(first, rows)), Term::Remainder(first, rows)),
-        false => (None, Term::Whole(first)),
-    };
-    let (slots, letter) = match rng.bool() {
-        true => (Term::RankedOrdinal(first, rng.u32(1..9)), 'n'),
-        false => (Term::Ordinal(first), 'e'),
-    };
-    let terms = outside.into_iter().chain([slots, inside, Term::Whole(1 - first)]).collect();
-    let of_slots = [Level::from_letter(letter)?, Level::DENSE, Level::from_letter('p')?];
-    Format::mapped(outside.map(|_| Level::DENSE).into_iter().chain(of_slots).collect(), terms).ok()
-}
-
-/// A random format without a map.
-fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
-    let kinds = LevelKind::unmapped().into_iter().map(|kind| Level { kind, unique: true });
-    let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
-    let dense = rng.u8(..4) == 0;
-    let mut levels = Vec::new();
-    while levels.len() < order {
-        let left = order - levels.len();
-        match rng.u8(..7) {
-            _ if dense => levels.push(Level::DENSE),
-            0 | 1 => levels.push(Level::DENSE),
-            2 if left >= 2 => {
-                let length = rng.usize(2..=left);
-                levels.push(Level::COMPRESSED_NONUNIQUE);
-                levels.extend(vec![Level::SINGLETON_NONUNIQUE; length - 2]);
-                levels.push(Level::SINGLETON);
-            }
-            3 if !open.is_empty() => levels.push(open[rng.usize(..open.len())]),
-            _ => levels.push(Level::COMPRESSED),
-        }
-    }
-    let mut modes: Vec<usize> = (0..order).collect();
-    if rng.u8(..5) < 2 {
-        rng.shuffle(&mut modes);
-    }
-    // A shuffled list of all modes is a permutation, which is all that can be wrong.
-    Format::new(levels, modes).unwrap_or_else(|_| Format::dense(order))
 }
 
 const SMOOTH: [UnaryFn; 12] = [
@@ -159,9 +93,105 @@ const JUMPING_PAIRS: [BinaryFn; 11] = [
     BinaryFn::Xor,
 ];
 
+const FLOATS: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
+/// Types among which conversions lose what others keep, more often than the rest.
+const SHORT: [DType; 5] = [DType::F16, DType::BF16, DType::Pattern, DType::Bool, DType::I8];
+
+/// What a program has much of.
+#[derive(Clone, Copy, Debug)]
+enum Habit {
+    /// A little of everything.
+    Usual,
+    /// Formats with maps, beside dense vectors and results, and sums of unlike terms.
+    Maps,
+    /// Mixed types and chains of conversions.
+    Casts,
+    /// One operand several times, in several orders of its variables.
+    Repeats,
+    /// A variable with more coordinates than memory has bytes.
+    Far,
+}
+
+impl Habit {
+    fn draw(rng: &mut Rng) -> Habit {
+        match rng.u8(..20) {
+            0..=5 => Habit::Usual,
+            6..=13 => Habit::Maps,
+            14 | 15 => Habit::Casts,
+            16..=18 => Habit::Repeats,
+            _ => Habit::Far,
+        }
+    }
+
+    /// Of 100 formats, how many have maps.
+    fn mapped(self) -> u8 {
+        match self {
+            Habit::Usual | Habit::Casts | Habit::Far => 17,
+            Habit::Maps => 65,
+            Habit::Repeats => 55,
+        }
+    }
+
+    /// Of 100 vectors and results, how many are dense whatever else could be drawn.
+    fn dense(self) -> u8 {
+        if matches!(self, Habit::Maps) { 50 } else { 0 }
+    }
+
+    /// Of 100 operands, how many are one that was there already.
+    fn repeated(self) -> u8 {
+        if matches!(self, Habit::Repeats) { 60 } else { 20 }
+    }
+
+    /// Of 100 operands, how many are converted.
+    fn converted(self) -> u8 {
+        if matches!(self, Habit::Casts) { 45 } else { 4 }
+    }
+}
+
+/// The size of each variable. The whole space is small enough to be enumerated in no time.
+fn sizes(rng: &mut Rng, habit: Habit) -> [u64; 5] {
+    let square = rng.bool() || matches!(habit, Habit::Repeats);
+    let common = rng.u64(1..=6);
+    let mut sizes = [0; 5].map(|_: u64| match rng.u8(..12) {
+        _ if square => common,
+        0 => 0,
+        1 => 1,
+        _ => rng.u64(1..=6),
+    });
+    let (one, other) = (rng.usize(..5), rng.usize(..5));
+    if matches!(habit, Habit::Far) {
+        sizes = sizes.map(|size| size.max(1));
+        sizes[one] = [i64::MAX as u64, i64::MAX as u64 - 1, 1 << 62, 1 << 40, 1 << 32, (1 << 31) + 1][rng.usize(..6)];
+        return sizes;
+    }
+    match rng.u8(..60) {
+        // More values than a word has bits, or a chunk has rows.
+        0..=2 => {
+            sizes = sizes.map(|size| size.min(3));
+            sizes[one] = rng.u64(60..=140);
+        }
+        // More than a few vectors.
+        3..=5 => {
+            sizes = sizes.map(|size| size.min(2));
+            sizes[one] = rng.u64(17..=40);
+            sizes[other] = if square { sizes[one] } else { rng.u64(17..=40) };
+        }
+        6 => {
+            sizes = sizes.map(|size| size.min(2));
+            sizes[one] = 1000;
+        }
+        _ => {}
+    }
+    sizes
+}
+
+/// Variables of this size and above are in no tensor whose memory grows with its sizes.
+const FAR: u64 = 1 << 20;
+
 struct Generator<'a> {
     rng: &'a mut Rng,
     sketch: Sketch,
+    habit: Habit,
     /// Variables that this program uses.
     vars: usize,
     /// The type of tensors, unless they are mixed.
@@ -172,23 +202,10 @@ struct Generator<'a> {
 
 impl Generator<'_> {
     fn new(rng: &mut Rng, seed: u64) -> Generator<'_> {
-        let mut sizes = [0; 5];
-        let square = rng.bool();
-        let common = rng.u64(1..=5);
-        for size in &mut sizes {
-            *size = match rng.u8(..12) {
-                _ if square => common,
-                0 => 0,
-                1 => 1,
-                _ => rng.u64(1..=6),
-            };
-        }
-        // Now and then one variable has more values than a word has bits, and the others have few.
-        if !square && rng.u8(..20) == 0 {
-            sizes = sizes.map(|size| size.min(3));
-            sizes[rng.usize(..sizes.len())] = rng.u64(60..=140);
-        }
+        let habit = Habit::draw(rng);
+        let sizes = sizes(rng, habit);
         let dtype = match rng.u8(..10) {
+            _ if matches!(habit, Habit::Casts) => None,
             0..=5 => Some(DType::F64),
             6 | 7 => Some(DType::ALL[rng.usize(..DType::ALL.len())]),
             _ => None,
@@ -196,7 +213,7 @@ impl Generator<'_> {
         let vars = rng.usize(1..=5);
         let filled = rng.u8(..4) == 0;
         let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), setup: Setup::default() };
-        Generator { rng, sketch, vars, dtype, filled }
+        Generator { rng, sketch, habit, vars, dtype, filled }
     }
 
     fn chance(&mut self, percent: u8) -> bool {
@@ -209,7 +226,7 @@ impl Generator<'_> {
 
     fn sketch(mut self) -> Sketch {
         self.statement();
-        if self.chance(20) {
+        while self.sketch.statements.len() < 4 && self.chance(20) {
             self.statement();
         }
         self.sketch
@@ -231,7 +248,7 @@ impl Generator<'_> {
         if !summed.is_empty() && self.chance(25) {
             rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
         }
-        let adds = self.chance(10);
+        let adds = self.chance(15);
         let given = adds && self.chance(50);
         let dtype = if given || self.chance(15) { Some(self.dtype()) } else { None };
         let name = format!("R{}", self.sketch.statements.len());
@@ -247,7 +264,12 @@ impl Generator<'_> {
     }
 
     fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool, input: bool) -> usize {
-        let mut format = format(self.rng, vars.len(), !input);
+        let plain = (vars.len() <= 1 || !input) && self.chance(self.habit.dense());
+        let mut format = match plain {
+            _ if vars.iter().any(|&var| self.sketch.sizes[var] >= FAR) => layouts::unbounded(self.rng, vars.len()),
+            true => Format::dense(vars.len()),
+            false => layouts::format(self.rng, vars.len(), !input, self.habit.mapped()),
+        };
         let told = format.tells_entries();
         let unpadded = |dtype: DType| if !told && dtype == DType::Pattern { DType::Bool } else { dtype };
         let dtype = dtype.map(unpadded);
@@ -260,10 +282,14 @@ impl Generator<'_> {
                 format = format.with_positions(level, positions).with_coordinates(level, coordinates);
             }
         }
-        let density = self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]);
+        let dims: Vec<u64> = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
+        let density = match dims.iter().fold(1u64, |product, &size| product.saturating_mul(size)) {
+            FAR.. => self.pick(&[0.1, 0.3, 0.6]),
+            ..=200 => self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]),
+            _ => self.pick(&[0.003, 0.03, 0.1, 0.4, 1.0]),
+        };
         // What is stored as zero and what only fills up storage cannot be told apart behind a map.
         let zeros = self.chance(30) && format.map().is_none();
-        let dims = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
         let fill = if self.filled && self.chance(40) { Some(self.fill(dtype)) } else { None };
         self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given });
         self.sketch.tensors.len() - 1
@@ -290,7 +316,11 @@ impl Generator<'_> {
         }
         let left = self.rng.usize(1..operands);
         let (a, b) = (Box::new(self.tree(left)), Box::new(self.tree(operands - left)));
-        let tree = match self.rng.u8(..20) {
+        let kind = match self.habit {
+            Habit::Maps => self.rng.u8(3..18),
+            _ => self.rng.u8(..20),
+        };
+        let tree = match kind {
             0..=8 => Tree::Binary(BinaryFn::Mul, a, b),
             9..=13 => Tree::Binary(BinaryFn::Add, a, b),
             14..=16 => Tree::Binary(BinaryFn::Sub, a, b),
@@ -298,13 +328,23 @@ impl Generator<'_> {
             18 => Tree::Binary(BinaryFn::Max, a, b),
             _ => Tree::Binary(BinaryFn::Div, a, Box::new(self.access())),
         };
-        if self.chance(8) { Tree::Unary(self.pick(&PLAIN), Box::new(tree)) } else { tree }
+        match self.rng.u8(..100) {
+            0..=7 => Tree::Unary(self.pick(&PLAIN), Box::new(tree)),
+            // What is inexact already may be rounded once more.
+            percent if percent < 8 + self.habit.converted() / 4 => {
+                Tree::Cast(self.pick(&FLOATS), self.rng.bool(), Box::new(tree))
+            }
+            _ => tree,
+        }
     }
 
     /// One operand, or a function of inputs.
     fn small(&mut self) -> Tree {
+        if self.chance(self.habit.converted()) {
+            return self.converted();
+        }
         match self.rng.u8(..100) {
-            0..=7 => Tree::Number(["0", "1", "2", "0.5", "3", "-1", "1.25"][self.rng.usize(..7)]),
+            0..=7 => self.number(),
             8..=14 => Tree::Unary(self.pick(&SMOOTH), Box::new(self.exact())),
             15..=18 => Tree::Unary(self.pick(&JUMPING), Box::new(self.exact())),
             19..=24 => {
@@ -322,6 +362,25 @@ impl Generator<'_> {
             }
             33..=45 => self.result().unwrap_or_else(|| self.access()),
             _ => self.access(),
+        }
+    }
+
+    fn number(&mut self) -> Tree {
+        Tree::Number(self.pick(&["0", "1", "2", "0.5", "3", "-1", "1.25", "1.0", "2.75", "-0.0", "300"]))
+    }
+
+    /// An exact value, converted once or several times.
+    fn converted(&mut self) -> Tree {
+        let mut tree = if self.chance(10) { self.number() } else { self.exact() };
+        loop {
+            let dtype = if self.chance(35) { self.pick(&SHORT) } else { self.pick(&DType::ALL) };
+            tree = Tree::Cast(dtype, self.chance(25), Box::new(tree));
+            if self.chance(50) {
+                return tree;
+            }
+            if self.chance(15) {
+                tree = Tree::Binary(BinaryFn::Mul, Box::new(self.number()), Box::new(tree));
+            }
         }
     }
 
@@ -347,7 +406,7 @@ impl Generator<'_> {
         let inputs: Vec<usize> = (0..self.sketch.tensors.len())
             .filter(|&place| !self.sketch.statements.iter().any(|statement| statement.result == place))
             .collect();
-        if !inputs.is_empty() && self.chance(20) {
+        if !inputs.is_empty() && self.chance(self.habit.repeated()) {
             let input = self.pick(&inputs);
             return self.access_of(input);
         }
@@ -398,7 +457,7 @@ mod tests {
         }
         assert!(texts.len() > 150, "{}", texts.len());
         let all: String = texts.into_iter().collect();
-        for word in ["sum(", "+=", "\n", "/", "exp(", "-"] {
+        for word in ["sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<"] {
             assert!(all.contains(word), "no program has `{word}`");
         }
     }
@@ -408,7 +467,7 @@ mod tests {
         let mut present = 0;
         for seed in 0..200 {
             let (_, instance) = generate(seed).expect("a program that checks");
-            let outcomes = crate::oracle::evaluate(&instance.program, &instance.given, &Default::default());
+            let outcomes = instance.evaluated();
             let outcomes = outcomes.unwrap_or_else(|fault| panic!("{fault}\n{}", instance.to_case_text()));
             present += outcomes.iter().map(|outcome| outcome.entries.values.len()).sum::<usize>();
         }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Format};
 use lacunar_front::Declarations;
 use lacunar_notation::{Program, Role};
+use lacunar_oracle::{Outcome, Question};
 
 use crate::entries::Entries;
 use crate::scalar::Scalar;
@@ -99,6 +100,29 @@ impl Instance {
         text
     }
 
+    /// How each tensor is stored.
+    pub fn formats(&self) -> BTreeMap<String, Format> {
+        let tensors = self.program.tensors.iter().map(|(_, tensor)| tensor);
+        tensors.map(|tensor| (tensor.name.clone(), tensor.format.clone())).collect()
+    }
+
+    /// What the oracle says of it.
+    ///
+    /// # Errors
+    /// It is too large to be enumerated.
+    pub fn evaluated(&self) -> Result<Vec<Outcome>, String> {
+        lacunar_oracle::evaluate(&self.question(&self.formats()))
+    }
+
+    /// Whether it is small enough to be enumerated.
+    pub fn is_small(&self) -> bool {
+        lacunar_oracle::is_small(&self.question(&self.formats()))
+    }
+
+    fn question<'a>(&'a self, formats: &'a BTreeMap<String, Format>) -> Question<'a> {
+        Question { source: &self.source, declarations: &self.declarations, formats, given: &self.given }
+    }
+
     /// The names of all results.
     pub fn results(&self) -> Vec<&str> {
         let results = self.program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Result);
@@ -107,7 +131,7 @@ impl Instance {
 }
 
 /// A format as the command line takes it; `scalar` for order 0.
-pub fn format_text(format: &lacunar_formats::Format) -> String {
+pub fn format_text(format: &Format) -> String {
     if format.order() == 0 { "scalar".to_string() } else { format.letters() }
 }
 

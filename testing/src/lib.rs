@@ -1,26 +1,24 @@
-//! Dense oracle, generators and the corpus runner of Lacunar.
+//! Generators, the corpus runner and long runs of Lacunar.
 //!
-//! A [`case`] names a program, formats, types, sizes and data; the [`oracle`] says what it means; engines (interpreter,
+//! A [`case`] names a program, formats, types, sizes and data; the oracle ([`lacunar_oracle`]) says what it means; engines (interpreter,
 //! C, LLVM) run it and are compared with the oracle ([`runner`], [`compare`]). Cases come from the corpus in
 //! `tests/kernels`, from [`generate`], and, where they are at hand, from other systems' tests ([`conformance`]).
 
-pub mod absence;
+pub use lacunar_oracle::{compare, entries, scalar};
+
 pub mod case;
-pub mod compare;
 pub mod conformance;
 pub mod data;
-pub mod entries;
 pub mod generate;
 pub mod instance;
-pub mod oracle;
+pub mod layouts;
 #[cfg(test)]
 mod oracle_tests;
 pub mod pairs;
 pub mod runner;
-pub mod scalar;
 pub mod schedules;
 pub mod setup;
 pub mod shrink;
 pub mod sketch;
-pub mod sums;
+pub mod soak;
 pub mod tally;

@@ -1,13 +1,11 @@
 //! The oracle against results worked out by hand.
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
-use std::collections::BTreeMap;
-
 use lacunar_formats::DType;
+use lacunar_oracle::Outcome;
 
 use crate::case::CaseFile;
 use crate::entries::Entries;
-use crate::oracle::{Outcome, evaluate};
 use crate::scalar::Scalar;
 
 /// Evaluates a case given as TOML without its head; the outcome of the last statement.
@@ -15,7 +13,7 @@ fn outcome(expr: &str, rest: &str) -> Outcome {
     let text = format!("[[case]]\nname = \"t\"\nexpr = {expr:?}\n{rest}");
     let file = CaseFile::parse(&text).unwrap();
     let instance = file.instances("t", &file.case[0]).unwrap().remove(0);
-    evaluate(&instance.program, &instance.given, &BTreeMap::new()).unwrap().pop().unwrap()
+    instance.evaluated().unwrap().pop().unwrap()
 }
 
 fn present(expr: &str, rest: &str) -> Vec<(Vec<u64>, f64)> {
@@ -119,10 +117,33 @@ fn an_empty_sum_is_absent_and_stored_zeros_are_present() {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    let text = "[[case]]\nname = \"t\"\nexpr = \"a = x(i)\"\nsizes = { i = 100000000 }\nformats = { x = \"sv\" }\ninputs.x = []";
-    let file = CaseFile::parse(text).unwrap();
-    let instance = file.instances("t", &file.case[0]).unwrap().remove(0);
-    assert!(evaluate(&instance.program, &instance.given, &BTreeMap::new()).unwrap_err().contains("too large"));
+    let refused = |expr: &str, size: u64| {
+        let text = format!(
+            "[[case]]\nname = \"t\"\nexpr = {expr:?}\nsizes = {{ i = {size}, j = {size} }}\nformats = {{ x = \"sv\", z = \"sv\" }}\ninputs.x = []\ninputs.z = []"
+        );
+        let file = CaseFile::parse(&text).unwrap();
+        file.instances("t", &file.case[0]).unwrap().remove(0).evaluated().unwrap_err()
+    };
+    assert!(refused("y(i) = square(x(i) * z(j))", 10_000).contains("too large"));
+    assert!(refused("y(i,j) = x(i) + z(j) + 1", 1 << 40).contains("too many"));
+}
+
+#[test]
+fn of_a_space_without_end_what_is_there_is_enumerated() {
+    let last = u64::MAX / 2 - 1;
+    let matrix = format!("sizes = {{ i = {0}, j = {0} }}\ninputs.A = [[0, 3, 2], [{last}, {last}, 5]]\n", last + 1);
+    assert_eq!(present("s = A(i,j)", &format!("formats.A = \"coo\"\n{matrix}")), [(vec![], 7.0)]);
+    let rest = format!("formats = {{ A = \"coo\", x = \"sv\", y = \"sv\" }}\n{matrix}inputs.x = [[{last}, 10]]");
+    assert_eq!(present("y(i) = A(i,j) * x(j)", &rest), [(vec![last], 50.0)]);
+}
+
+#[test]
+fn types_are_those_of_the_text() {
+    let rest = "dtypes = { x = \"f16\" }\nsizes = { i = 1 }\ninputs.x = [[0, 2.75]]";
+    assert_eq!(present("y(i) = 1.0 * i64(x(i))", rest), [(vec![0], 2.0)]);
+    assert_eq!(present("y(i) = f64(bool(x(i))) + 1", rest), [(vec![0], 2.0)]);
+    assert_eq!(present("y(i) = f64(i8(x(i) * 100))", rest), [(vec![0], 127.0)]);
+    assert_eq!(present("y(i) = f64(bf16(x(i) + 256))", rest), [(vec![0], 258.0)]);
 }
 
 #[test]

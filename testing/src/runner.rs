@@ -4,13 +4,13 @@
 //! each engine's values and stored coordinates must be what the oracle says ([`crate::compare`]), values known from
 //! elsewhere must hold, and all engines must store the same coordinates. A panic of an engine is a failure like others.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use fastrand::Rng;
 use lacunar_notation::Role;
+use lacunar_oracle::Outcome;
 use lacunar_runtime::coo::Coo;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -20,11 +20,11 @@ use crate::data;
 use crate::entries::Entries;
 use crate::generate::generate;
 use crate::instance::Instance;
-use crate::oracle::{self, Outcome};
 use crate::scalar::Scalar;
 use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::shrink::{shrink, shrink_schedule};
+use crate::sketch::Sketch;
 use crate::tally::Tally;
 
 /// Why an engine gave no results.
@@ -60,12 +60,21 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// Runs an instance. Every result by name, as its stored entries in the order they are stored in; the storage has
-    /// been validated (positions, coordinates in range) on the way.
+    /// Runs an instance, once or in several ways. The storage of every result has been validated (positions, coordinates in
+    /// range) on the way.
     ///
     /// # Errors
     /// What the engine reports; no program that checks should be refused.
-    fn run(&self, instance: &Instance) -> Result<Vec<(String, Found)>, Failure>;
+    fn run(&self, instance: &Instance) -> Result<Vec<Results>, Failure>;
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// How it was run, if in several ways: `, 3 threads`.
+    pub how: String,
+    /// Every result by name, as its stored entries in the order they are stored in.
+    pub tensors: Vec<(String, Found)>,
 }
 
 /// What the engines are compared with.
@@ -93,8 +102,7 @@ pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Refer
         return if faults.is_empty() { Ok(()) } else { Err(report(instance, &faults)) };
     }
     let outcomes = match reference {
-        Reference::Oracle => oracle::evaluate(&instance.program, &instance.given, &BTreeMap::new())
-            .map_err(|fault| format!("oracle: {fault}"))?,
+        Reference::Oracle => instance.evaluated().map_err(|fault| format!("oracle: {fault}"))?,
         Reference::Expected => Vec::new(),
     };
     for (name, expected) in &instance.expected {
@@ -103,18 +111,22 @@ pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Refer
             faults.extend(same.err().map(|fault| format!("oracle, against the result known from elsewhere: {fault}")));
         }
     }
-    let mut first: Option<(&str, Vec<(String, Found)>)> = None;
+    let mut first: Option<(String, Results)> = None;
     for engine in engines.iter().filter(|engine| engine.takes(instance)) {
         match run(engine.as_ref(), instance) {
+            Err(failure) if is_beyond_memory(instance, &failure) => {}
             Err(failure) => faults.push(format!("{}: {}: {}", engine.name(), failure.stage, failure.message)),
-            Ok(results) => {
-                let checked = check(instance, &outcomes, &results);
-                faults.extend(checked.err().map(|fault| format!("{}: {fault}", engine.name())));
-                match &first {
-                    None => first = Some((engine.name(), results)),
-                    Some((other, before)) => {
-                        let same = same_storage(before, &results);
-                        faults.extend(same.err().map(|fault| format!("{} and {other}: {fault}", engine.name())));
+            Ok(runs) => {
+                for results in runs {
+                    let name = format!("{}{}", engine.name(), results.how);
+                    let checked = check(instance, &outcomes, &results.tensors);
+                    faults.extend(checked.err().map(|fault| format!("{name}: {fault}")));
+                    match &first {
+                        None => first = Some((name, results)),
+                        Some((other, before)) => {
+                            let same = same_storage(&before.tensors, &results.tensors);
+                            faults.extend(same.err().map(|fault| format!("{name} and {other}: {fault}")));
+                        }
                     }
                 }
             }
@@ -123,17 +135,27 @@ pub fn verify(instance: &Instance, engines: &[Box<dyn Engine>], reference: Refer
     if faults.is_empty() { Ok(()) } else { Err(report(instance, &faults)) }
 }
 
+/// Whether an engine could not have the memory that it needs for an instance of a size without end.
+fn is_beyond_memory(instance: &Instance, failure: &Failure) -> bool {
+    let endless = instance.program.vars.iter().any(|(_, var)| var.size.is_some_and(|size| size > 1 << 31));
+    endless && failure.message.contains("memory")
+}
+
 fn report(instance: &Instance, faults: &[String]) -> String {
     let case = instance.to_case_text();
     format!("{}\n{}\nto keep it, add to tests/kernels:\n{case}", instance.id, faults.join("\n"))
 }
 
 /// Runs an instance on an engine; a panic is a failure.
-fn run(engine: &dyn Engine, instance: &Instance) -> Result<Vec<(String, Found)>, Failure> {
-    catch_unwind(AssertUnwindSafe(|| engine.run(instance))).unwrap_or_else(|payload| {
+fn run(engine: &dyn Engine, instance: &Instance) -> Result<Vec<Results>, Failure> {
+    guarded(|| engine.run(instance)).unwrap_or_else(|message| Err(Failure { stage: "panic".to_string(), message }))
+}
+
+/// What a function gives, or the message with which it panics.
+pub(crate) fn guarded<T>(function: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(function)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
-        let message = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("(no message)").to_string();
-        Err(Failure { stage: "panic".to_string(), message })
+        text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("(no message)").to_string()
     })
 }
 
@@ -299,20 +321,47 @@ fn summary(why: &str, faults: &[String], of: usize) -> Result<(), Failed> {
     Err(Failed::from(format!("{why}{} of {of} instances fail; the first:\n{}", faults.len(), shown.join("\n\n"))))
 }
 
+/// Runs the random program of a seed.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn attempt(seed: u64, engines: &[Box<dyn Engine>], tally: &Tally) -> Result<(), String> {
+    let (_, instance) = guarded(|| generate(seed))?.ok_or("no program of this seed checks")?;
+    attempt_instance(instance, engines, tally)
+}
+
+/// Runs an instance with as many commands of its schedule as are accepted.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn attempt_instance(instance: Instance, engines: &[Box<dyn Engine>], tally: &Tally) -> Result<(), String> {
+    let instance = acceptable(instance, engines, tally)?;
+    verify(&instance, engines, Reference::Oracle)
+}
+
+/// The instance with as many commands of its schedule as are accepted.
+fn acceptable(mut instance: Instance, engines: &[Box<dyn Engine>], tally: &Tally) -> Result<Instance, String> {
+    if instance.setup.refused.is_some() {
+        return Ok(instance);
+    }
+    let accepted = guarded(|| accept(&mut instance, engines, tally));
+    accepted.unwrap_or_else(|panic| Err(report(&instance, &[format!("compile: panic: {panic}")])))?;
+    Ok(instance)
+}
+
 /// One trial for each of `count` random programs from seed `first` on; a failing one is shrunk. `LACUNAR_SHOW=1` shows each
 /// program before it is compiled, to find one on which something hangs.
 pub fn random_trials(first: u64, count: u64, engines: fn() -> Vec<Box<dyn Engine>>, tally: &Arc<Tally>) -> Vec<Trial> {
     let trial = |seed: u64| {
         let tally = tally.clone();
         Trial::test(format!("random/{seed}"), move || {
-            let drawn = generate(seed).ok_or_else(|| Failed::from("no program of this seed checks"))?;
-            let (mut sketch, mut instance) = drawn;
             let engines = engines();
             if std::env::var_os("LACUNAR_SHOW").is_some() {
-                println!("{}", instance.to_case_text());
+                println!("{}", generate(seed).map(|(_, instance)| instance.to_case_text()).unwrap_or_default());
             }
-            accept(&mut instance, &engines, &tally)?;
-            sketch.setup = instance.setup.clone();
+            let (sketch, instance) = generate(seed).ok_or_else(|| Failed::from("no program of this seed checks"))?;
+            let instance = acceptable(instance, &engines, &tally)?;
+            let sketch = Sketch { setup: instance.setup.clone(), ..sketch };
             let Err(fault) = verify(&instance, &engines, Reference::Oracle) else { return Ok(()) };
             let small = shrink(sketch, 300, |instance| fails(instance, &engines));
             let least = small.instance().map_err(Failed::from)?;
@@ -358,8 +407,8 @@ mod tests {
             "echo"
         }
 
-        fn run(&self, instance: &Instance) -> Result<Vec<(String, Found)>, Failure> {
-            let outcomes = oracle::evaluate(&instance.program, &instance.given, &BTreeMap::new());
+        fn run(&self, instance: &Instance) -> Result<Vec<Results>, Failure> {
+            let outcomes = instance.evaluated();
             let outcomes = outcomes.map_err(|message| Failure { stage: "run".into(), message })?;
             assert!(self.0 != "panic", "on purpose");
             let results = outcomes.into_iter().map(|mut outcome| {
@@ -372,7 +421,7 @@ mod tests {
                 }
                 (outcome.name, Found { coo: outcome.entries.to_coo(), fill: outcome.entries.fill })
             });
-            Ok(results.collect())
+            Ok(vec![Results { how: String::new(), tensors: results.collect() }])
         }
     }
 

@@ -14,8 +14,7 @@
 use fastrand::Rng;
 use lacunar_formats::{Format, Term as Stored};
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
-
-use crate::sums::{Node, Term, with_sums};
+use lacunar_oracle::sums::{self, Node, Term};
 
 /// The most commands for one statement.
 const LONGEST: usize = 5;
@@ -195,7 +194,7 @@ impl<'a> Maker<'a> {
 
     /// A number from 1 up to some small one, or a huge one.
     fn number(&mut self, most: u64) -> u64 {
-        match self.rng.u8(..6) {
+        match self.rng.u8(..20) {
             0 => HUGE[self.rng.usize(..HUGE.len())],
             _ => self.rng.u64(1..=most),
         }
@@ -223,7 +222,7 @@ impl<'a> Maker<'a> {
         let (outer, inner) = (self.name(), self.name());
         let (text, count) = match self.rng.u8(..3) {
             0 => (format!("{parts} threads"), None),
-            _ => (parts.to_string(), Some(parts)),
+            _ => (parts.to_string(), Some(parts).filter(|parts| *parts <= 4)),
         };
         self.made.push(format!("divide({}, {outer}, {inner}, {text})", self.loops[at].name));
         self.strips(at, outer, inner, (count, None));
@@ -451,6 +450,26 @@ impl<'a> Maker<'a> {
         let name = &self.program.tensors[access.tensor].name;
         if vars.is_empty() { name.clone() } else { format!("{name}({})", vars.join(",")) }
     }
+}
+
+/// The value of a statement with its implicit sums.
+fn with_sums(statement: &Assignment) -> Term {
+    sums::with_sums(&term(&statement.rhs), &statement.lhs.vars)
+}
+
+/// An expression whose sums are those that are written. Constants are not looked at.
+fn term(expr: &Expr) -> Term {
+    let node = match &expr.kind {
+        ExprKind::Literal(_) => Node::Constant(None),
+        ExprKind::Access(access) => Node::Element(access.tensor, access.vars.clone()),
+        ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
+        ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
+        ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
+        ExprKind::Reduce(_, vars, body) => {
+            return vars.iter().rev().fold(term(body), |body, &var| sums::sum(body, var, true));
+        }
+    };
+    Term { node, dtype: expr.dtype }
 }
 
 /// The variables of all sums.

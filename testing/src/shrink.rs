@@ -141,6 +141,9 @@ fn trees(tree: &Tree) -> Vec<Tree> {
         Tree::Unary(function, a) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Unary(*function, Box::new(a))));
         }
+        Tree::Cast(dtype, long, a) => {
+            found.extend(trees(a).into_iter().map(|a| Tree::Cast(*dtype, *long, Box::new(a))));
+        }
         Tree::Sum(var, a) => found.extend(trees(a).into_iter().map(|a| Tree::Sum(*var, Box::new(a)))),
         Tree::Binary(function, a, b) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Binary(*function, Box::new(a), b.clone())));

@@ -77,6 +77,8 @@ pub enum Tree {
     Binary(BinaryFn, Box<Tree>, Box<Tree>),
     /// An explicit sum.
     Sum(usize, Box<Tree>),
+    /// A conversion, as `cast<type>(...)` where that is asked for, else as `type(...)`.
+    Cast(DType, bool, Box<Tree>),
 }
 
 impl Tree {
@@ -84,7 +86,7 @@ impl Tree {
     pub fn children(&self) -> Vec<&Tree> {
         match self {
             Tree::Access(..) | Tree::Number(_) => Vec::new(),
-            Tree::Unary(_, a) | Tree::Sum(_, a) => vec![a],
+            Tree::Unary(_, a) | Tree::Sum(_, a) | Tree::Cast(_, _, a) => vec![a],
             Tree::Binary(_, a, b) => vec![a, b],
         }
     }
@@ -115,6 +117,8 @@ impl Tree {
                 None => call(Function::Binary(*function).name(), &[a, b]),
             },
             Tree::Sum(var, a) => format!("sum({}, {})", VARS[*var], a.text(tensors)),
+            Tree::Cast(dtype, true, a) => format!("cast<{dtype}>({})", a.text(tensors)),
+            Tree::Cast(dtype, false, a) => format!("{dtype}({})", a.text(tensors)),
         }
     }
 }

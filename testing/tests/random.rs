@@ -1,18 +1,92 @@
-//! Random programs on every engine: `LACUNAR_RANDOM` of them (300) from seed `LACUNAR_SEED` (0) on.
+//! Random programs on every engine: `LACUNAR_RANDOM` of them from seed `LACUNAR_SEED` on. Unless that is set, the first is another
+//! one every day; it is printed, and repeats the run.
+//!
+//! `-- --soak 100000 --seed 0 --jobs 2` runs so many on LLVM and the interpreter in children, and survives what they do
+//! ([`lacunar_testing::soak`]); most are compiled with little optimization, which is faster, every eighth batch as usual,
+//! and every eighth with all of it. `--sanitize` runs them as C, compiled with the address and undefined behavior sanitizers.
 
 mod engines;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use lacunar_testing::runner::{arguments, conclude, random_trials};
+use lacunar_testing::soak::{Plan, batch, case, soak};
 use lacunar_testing::tally::Tally;
 
+/// How many programs a run without arguments takes.
+const USUAL: u64 = 300;
+
 fn main() -> ExitCode {
-    let number = |name: &str, otherwise: u64| {
-        std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
-    };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("`{text}` is not a number"));
+    match words[..] {
+        ["--batch", first, count] => return batch(number(first), number(count), &engines::all()),
+        ["--case", path] => return case(Path::new(path), &engines::all()),
+        ["--soak", count, ref rest @ ..] => return soak(&plan(number(count), rest)),
+        _ => {}
+    }
+    let variable = |name: &str| std::env::var(name).ok().map(|text| number(&text));
+    let first = variable("LACUNAR_SEED").unwrap_or_else(seed_of_the_day);
+    let arguments = arguments();
+    if !arguments.list {
+        println!("LACUNAR_SEED={first}");
+    }
     let tally = Arc::new(Tally::default());
-    let trials = random_trials(number("LACUNAR_SEED", 0), number("LACUNAR_RANDOM", 300), engines::all, &tally);
-    conclude(&arguments(), trials, &tally)
+    let trials = random_trials(first, variable("LACUNAR_RANDOM").unwrap_or(USUAL), engines::all, &tally);
+    conclude(&arguments, trials, &tally)
+}
+
+/// Seeds that no other day has, far from those that people begin with.
+fn seed_of_the_day() -> u64 {
+    let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400);
+    days * 1_000_000
+}
+
+/// What the words behind `--soak COUNT` ask for.
+fn plan(count: u64, words: &[&str]) -> Plan {
+    let value = |name: &str| {
+        let place = words.iter().position(|word| *word == name)?;
+        Some(words.get(place + 1)?.parse::<u64>().unwrap_or_else(|_| panic!("{name} wants a number")))
+    };
+    let sanitize = words.contains(&"--sanitize");
+    let first = value("--seed").unwrap_or_else(seed_of_the_day);
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let name = if sanitize { format!("soak-sanitize-{first}.txt") } else { format!("soak-{first}.txt") };
+    Plan {
+        first,
+        count,
+        jobs: value("--jobs").map_or(cores, |jobs| jobs as usize).max(1),
+        limited: !sanitize,
+        environment: if sanitize { sanitized } else { natively },
+        report: Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
+    }
+}
+
+/// Native code and the interpreter.
+fn natively(batch: u64) -> Vec<(&'static str, OsString)> {
+    let effort = match batch % 8 {
+        3 => "usual",
+        7 => "most",
+        _ => "least",
+    };
+    vec![("LACUNAR_ENGINES", "interp,llvm".into()), ("LACUNAR_OPTIMIZATION", effort.into())]
+}
+
+/// C, in which each access of memory is checked, as are shifts, conversions and the like. Nothing is released but at the end of
+/// a child, and what is not is no fault.
+fn sanitized(_: u64) -> Vec<(&'static str, OsString)> {
+    let library = Command::new("gcc").arg("-print-file-name=libasan.so").output();
+    let library = library.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()).unwrap_or_default();
+    vec![
+        ("LACUNAR_ENGINES", "c".into()),
+        ("LACUNAR_OPTIMIZATION", "least".into()),
+        ("CC", "gcc -g -fsanitize=address,undefined -fno-sanitize-recover=all".into()),
+        ("LD_PRELOAD", library.into()),
+        ("ASAN_OPTIONS", "detect_leaks=0".into()),
+    ]
 }

@@ -24,7 +24,7 @@ use lacunar_runtime::{Buffer, StorageError};
 use lacunar_testing::case::CaseFile;
 use lacunar_testing::data;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::{Engine, Failure, Found, Reference, arguments, corpus, verify};
+use lacunar_testing::runner::{Engine, Failure, Found, Reference, Results, arguments, corpus, verify};
 use libtest_mimic::{Failed, Trial};
 use num_complex::Complex;
 
@@ -360,7 +360,7 @@ impl Engine for Called {
         &self.symbol
     }
 
-    fn run(&self, _: &Instance) -> Result<Vec<(String, Found)>, Failure> {
+    fn run(&self, _: &Instance) -> Result<Vec<Results>, Failure> {
         let failure = |message: String| Failure { stage: "run".to_string(), message };
         let path = self.program.folder.path().join("main");
         let output = Command::new(&path).arg(&self.symbol).output().map_err(|error| failure(error.to_string()))?;
@@ -372,6 +372,7 @@ impl Engine for Called {
         let tensor = self.program.read(step, &text).map_err(failure)?;
         let result = &self.program.kernel.program().tensors[step.plan.result];
         let coo = tensor.to_coo().map_err(|error| failure(error.to_string()))?;
-        Ok(vec![(result.name.clone(), Found { coo, fill: result.fill().into() })])
+        let found = Found { coo, fill: result.fill().into() };
+        Ok(vec![Results { how: String::new(), tensors: vec![(result.name.clone(), found)] }])
     }
 }

@@ -1,6 +1,7 @@
 //! `--check`: every result is compared with what the program means.
 //!
-//! Where the iteration space is small, the dense oracle says what a program means; it shares no code with the compiler.
+//! Where the iteration space is small, the dense oracle says what the text of the program means; it shares no code with the
+//! compiler, nor with the check of types.
 //! Where it is not, each statement is run again on the reference interpreter, on the inputs as they are or, where that
 //! would take too long, restricted to a random sample of coordinates of the result ([`crate::sample`]). Then results of earlier
 //! statements are taken as they were found, after they have been compared themselves.
@@ -12,10 +13,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar::{DynTensor, Kernel};
-use lacunar_testing::compare::close;
-use lacunar_testing::entries::Entries;
-use lacunar_testing::oracle;
-use lacunar_testing::scalar::Scalar;
+use lacunar_front::Declarations;
+use lacunar_oracle::compare::close;
+use lacunar_oracle::entries::Entries;
+use lacunar_oracle::scalar::Scalar;
+use lacunar_oracle::{Outcome, Question, evaluate, is_small};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -66,18 +68,19 @@ pub struct Expected {
     pub scale: BTreeMap<Vec<u64>, f64>,
 }
 
-/// Compares the results of a run.
+/// Compares the results of a run of a kernel, whose text and declarations are `written`.
 ///
 /// # Errors
 /// Memory is refused; the interpreter refuses the program, which is a fault of Lacunar.
 pub fn check(
     kernel: &Kernel,
+    written: (&str, &Declarations),
     given: &[(&str, &DynTensor)],
     results: &[(String, DynTensor)],
     seed: u64,
 ) -> Result<Verdict, Failure> {
     let mut verdict = Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0 };
-    if let Some(outcomes) = by_oracle(kernel, given)? {
+    if let Some(outcomes) = by_oracle(kernel, written, given)? {
         verdict.how = "the dense oracle".to_string();
         for expected in outcomes {
             if let Some((_, found)) = results.iter().find(|(name, _)| *name == expected.name) {
@@ -110,7 +113,11 @@ pub fn check(
 }
 
 /// What the oracle says, if the program is small enough for it.
-fn by_oracle(kernel: &Kernel, given: &[(&str, &DynTensor)]) -> Result<Option<Vec<Expected>>, Failure> {
+fn by_oracle(
+    kernel: &Kernel,
+    (source, declarations): (&str, &Declarations),
+    given: &[(&str, &DynTensor)],
+) -> Result<Option<Vec<Expected>>, Failure> {
     if given.iter().map(|(_, tensor)| tensor.nnz()).sum::<u64>() > ORACLE_ENTRIES {
         return Ok(None);
     }
@@ -118,13 +125,15 @@ fn by_oracle(kernel: &Kernel, given: &[(&str, &DynTensor)]) -> Result<Option<Vec
     for (name, tensor) in given {
         entries.insert((*name).to_string(), entries_of(tensor)?);
     }
-    if !oracle::is_small(kernel.program(), &entries) {
+    let tensors = kernel.program().tensors.iter().map(|(_, tensor)| tensor);
+    let formats = tensors.map(|tensor| (tensor.name.clone(), tensor.format.clone())).collect();
+    let question = Question { source, declarations, formats: &formats, given: &entries };
+    if !is_small(&question) {
         return Ok(None);
     }
     // What it refuses, for example because a result is too large to enumerate, is left to the interpreter.
-    let Ok(outcomes) = oracle::evaluate(kernel.program(), &entries, &BTreeMap::new()) else { return Ok(None) };
-    let expected =
-        |outcome: oracle::Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
+    let Ok(outcomes) = evaluate(&question) else { return Ok(None) };
+    let expected = |outcome: Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
     Ok(Some(outcomes.into_iter().map(expected).collect()))
 }
 
@@ -188,11 +197,12 @@ mod tests {
         let a = made(Generator::Uniform(5), &[rows, 100], &Format::csr());
         let x = made(Generator::Rand, &[100], &Format::dense(1));
         let options = Options::new().tensor("A", &a).tensor("x", &x).backend(lacunar::Backend::Interpreter);
-        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).unwrap();
+        let text = "y(i) = A(i,j) * x(j)";
+        let kernel = Kernel::compile(text, &options).unwrap();
         let given = [("A", &a), ("x", &x)];
         let mut run = kernel.run_named(&given).unwrap();
         change(run.results[0].1.values_mut().into_slice().unwrap());
-        check(&kernel, &given, &run.results, 1).unwrap()
+        check(&kernel, (text, &options.declarations), &given, &run.results, 1).unwrap()
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lacunar::{DType, DynTensor, Error};
 use lacunar_formats::Kind;
-use lacunar_testing::entries::scalars;
-use lacunar_testing::scalar::Scalar;
+use lacunar_oracle::entries::scalars;
+use lacunar_oracle::scalar::Scalar;
 use num_complex::Complex;
 use serde::Serialize;
 

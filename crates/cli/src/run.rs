@@ -43,7 +43,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     };
     let flops = flops::of_program(kernel.program(), &tensor)?;
     let verdict = match args.check {
-        true => Some(check::check(&kernel, &given, &last.results, args.seed)?),
+        true => Some(check::check(&kernel, (&program.text, &options.declarations), &given, &last.results, args.seed)?),
         false => None,
     };
     let outcome = Outcome {

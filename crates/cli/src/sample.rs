@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use lacunar::{Backend, Coo, DType, Diagnostic, DynTensor, Error, Format, Kernel, Options, StorageError};
 use lacunar_notation::{Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Program, Role, UnaryFn, VarId};
+use lacunar_oracle::entries::Entries;
 use lacunar_runtime::{Coordinates, Values};
-use lacunar_testing::entries::Entries;
 
 use crate::check::{Expected, entries_of};
 use crate::failure::Failure;

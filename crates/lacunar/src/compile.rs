@@ -18,7 +18,7 @@ use lacunar_runtime::load::SharedKernel;
 use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::error::Error;
-use crate::options::Options;
+use crate::options::{Optimization, Options};
 use crate::store::{self, Tuned};
 
 /// What turns the imperative IR into something that runs.
@@ -178,7 +178,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             emit_llvm(&mut trace, &function);
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
-                _ => trace.time("generate", || generate(&function, options.backend))?,
+                _ => trace.time("generate", || generate(&function, options))?,
             };
             steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, code });
         }
@@ -269,14 +269,16 @@ fn function_name(program: &Program, statement: &Assignment, number: usize, first
     if program.statements.len() == 1 { format!("{verb}_{tensor}") } else { format!("{verb}_{tensor}_{}", number + 1) }
 }
 
-fn generate(function: &Verified<Function>, backend: Backend) -> Result<Code, Error> {
-    match backend {
-        Backend::Llvm => generate_llvm(function),
+fn generate(function: &Verified<Function>, options: &Options) -> Result<Code, Error> {
+    match options.backend {
+        Backend::Llvm => generate_llvm(function, options.optimization),
         Backend::C => {
             let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
             let source: CSource = print(function, &COptions { comments: false, ..COptions::default() });
             let dir = ScratchFolder::new().map_err(|error| failed(&error))?;
-            let library = compile_shared(&source, &CcOptions::default(), dir.path()).map_err(|error| failed(&error))?;
+            let optimization = if options.optimization == Optimization::Least { 0 } else { 3 };
+            let options = CcOptions { optimization, ..CcOptions::default() };
+            let library = compile_shared(&source, &options, dir.path()).map_err(|error| failed(&error))?;
             let kernel = SharedKernel::open(&library, source.symbol()).map_err(|error| failed(&error))?;
             Ok(Code::C(kernel))
         }
@@ -285,15 +287,21 @@ fn generate(function: &Verified<Function>, backend: Backend) -> Result<Code, Err
 }
 
 #[cfg(feature = "llvm")]
-fn generate_llvm(function: &Verified<Function>) -> Result<Code, Error> {
-    let options = lacunar_backend_llvm::CompileOptions::default();
+fn generate_llvm(function: &Verified<Function>, optimization: Optimization) -> Result<Code, Error> {
+    use lacunar_backend_llvm::{CompileOptions, Optimization as Passes};
+    let optimization = match optimization {
+        Optimization::Least => Passes::None,
+        Optimization::Usual => Passes::Kernel,
+        Optimization::Most => Passes::Full,
+    };
+    let options = CompileOptions { optimization, ..CompileOptions::default() };
     let kernel =
         lacunar_backend_llvm::compile(function, &options).map_err(|error| Error::Backend(error.to_string()))?;
     Ok(Code::Llvm(kernel))
 }
 
 #[cfg(not(feature = "llvm"))]
-fn generate_llvm(_function: &Verified<Function>) -> Result<Code, Error> {
+fn generate_llvm(_function: &Verified<Function>, _optimization: Optimization) -> Result<Code, Error> {
     Err(Error::Backend("this build has no LLVM; use the back end `c` or `interp`".to_string()))
 }
 

@@ -39,6 +39,8 @@ pub struct Options {
     pub specialize: bool,
     /// How many scalar iterations are worth handing to a thread.
     pub grain: u64,
+    /// How much the back end works on the code.
+    pub optimization: Optimization,
     /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
     /// nothing where this is not set.
     pub tuned: bool,
@@ -47,6 +49,18 @@ pub struct Options {
     pub cache: Option<PathBuf>,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
+}
+
+/// How much a back end works on the code of a kernel. The interpreter does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Optimization {
+    /// As little as possible: kernels that run once on little data are there the soonest.
+    Least,
+    /// The passes that matter for kernels.
+    #[default]
+    Usual,
+    /// All passes that the back end has.
+    Most,
 }
 
 impl Default for Options {
@@ -61,6 +75,7 @@ impl Default for Options {
             strict: false,
             specialize: true,
             grain: lacunar_compiler::lower::GRAIN,
+            optimization: Optimization::default(),
             tuned: true,
             cache: None,
             emit: Vec::new(),

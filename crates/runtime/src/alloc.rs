@@ -67,7 +67,9 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if bytes >= LARGE {
         return mapped::allocate(bytes);
     }
-    let total = bytes.max(1).checked_next_multiple_of(ALIGNMENT)?.checked_add(HEADER)?;
+    // Without room to spare where faults are looked for, so that what checks accesses sees the first one behind the block.
+    let rounding = if cfg!(debug_assertions) { 1 } else { ALIGNMENT };
+    let total = bytes.max(1).checked_next_multiple_of(rounding)?.checked_add(HEADER)?;
     let layout = Layout::from_size_align(total, ALIGNMENT).ok()?;
     // SAFETY: the layout's size is not zero.
     let base = unsafe { if zeroed { std::alloc::alloc_zeroed(layout) } else { std::alloc::alloc(layout) } };

@@ -15,7 +15,6 @@ use serde_json::Value;
 use crate::conformance::{ConformanceCase, Runnable, Translation, concrete};
 use crate::entries::Entries;
 use crate::instance::{Instance, parse_dtype};
-use crate::oracle;
 use crate::runner::Reference;
 use crate::scalar::Scalar;
 
@@ -116,7 +115,7 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
     for (name, tensor) in &case.results {
         instance.expected.insert(name.clone(), entries(tensor)?);
     }
-    let reference = match oracle::is_small(&instance.program, &instance.given) {
+    let reference = match instance.is_small() {
         true => Reference::Oracle,
         false => Reference::Expected,
     };

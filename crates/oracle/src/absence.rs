@@ -3,8 +3,8 @@
 //! ```
 //! use lacunar_formats::DType;
 //! use lacunar_notation::BinaryFn;
-//! use lacunar_testing::absence::{Value, binary};
-//! use lacunar_testing::scalar::Scalar::Real;
+//! use lacunar_oracle::absence::{Value, binary};
+//! use lacunar_oracle::scalar::Scalar::Real;
 //! let (infinite, two) = (Value::Absent(Real(f64::INFINITY)), Value::Stored(Real(2.0)));
 //! assert_eq!(binary(BinaryFn::Add, infinite, two, DType::F64), infinite);
 //! assert_eq!(binary(BinaryFn::Min, infinite, two, DType::F64), two);

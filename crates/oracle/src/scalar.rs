@@ -8,7 +8,7 @@
 //! ```
 //! use lacunar_formats::DType;
 //! use lacunar_notation::BinaryFn;
-//! use lacunar_testing::scalar::Scalar;
+//! use lacunar_oracle::scalar::Scalar;
 //! let sum = Scalar::Int(200).binary(BinaryFn::Add, Scalar::Int(100), DType::U8);
 //! assert_eq!(sum, Scalar::Int(44));
 //! ```
@@ -168,6 +168,12 @@ impl Scalar {
             Literal::Absent => None,
             Literal::Fill(value) => Some(Scalar::from(value)),
         }
+    }
+
+    /// A declared fill value in the type of its tensor; zeros of either sign are 0, and what a pattern does not store is.
+    pub fn declared_fill(self, dtype: DType) -> Scalar {
+        let own = self.cast(dtype);
+        if own.is_zero() || dtype == DType::Pattern { Scalar::zero(dtype) } else { own }
     }
 
     /// As a fill value of a type.

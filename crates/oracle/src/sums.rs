@@ -2,7 +2,7 @@
 //!
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
 //! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the
-//! way down it passes negations, conversions to types that are only stored, products where only one factor uses `v`, and quotients where only the dividend does.
+//! way down it passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and quotients where only the dividend does.
 //! It stops at function calls and other conversions (the sum is around them) and at explicit sums. It passes the sums that
 //! this rule has placed for other variables, so the order of the variables does not matter.
 //!
@@ -15,9 +15,10 @@
 //! ```
 
 use lacunar_formats::DType;
-use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, TensorId, UnaryFn, VarId};
+use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 
 use crate::scalar::Scalar;
+use crate::types::computed_in;
 
 /// An expression in which every sum is explicit and over one variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,42 +53,46 @@ pub enum Node {
     },
 }
 
-/// The right-hand side of a statement with all its sums.
-pub fn with_sums(statement: &Assignment) -> Term {
-    let implicit = statement.rhs.free_vars().into_iter().filter(|var| !statement.lhs.vars.contains(var));
-    implicit.fold(term(&statement.rhs), place)
+/// The value of a statement with all its sums, where these are the variables of what is assigned to.
+pub fn with_sums(rhs: &Term, vars: &[VarId]) -> Term {
+    let mut free = Vec::new();
+    free_vars(rhs, &mut Vec::new(), &mut free);
+    free.into_iter().filter(|var| !vars.contains(var)).fold(rhs.clone(), place)
 }
 
-fn term(expr: &Expr) -> Term {
-    let node = match &expr.kind {
-        ExprKind::Literal(literal) => Node::Constant(Scalar::literal(*literal, expr.dtype)),
-        ExprKind::Access(access) => Node::Element(access.tensor, access.vars.clone()),
-        ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
-        ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
-        ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
-        ExprKind::Reduce(_, vars, body) => {
-            return vars.iter().rev().fold(term(body), |body, &var| sum(body, var, true));
+/// The variables that no sum of a term binds, in the order of the text.
+fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
+    match &term.node {
+        Node::Constant(_) => {}
+        Node::Element(_, vars) => {
+            for var in vars {
+                if !bound.contains(var) && !found.contains(var) {
+                    found.push(*var);
+                }
+            }
         }
-    };
-    Term { node, dtype: expr.dtype }
-}
-
-/// The type in which values are added up.
-fn computed_in(stored: DType) -> DType {
-    match stored {
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::Pattern => DType::Bool,
-        other => other,
+        Node::Unary(_, a) | Node::Cast(a) => free_vars(a, bound, found),
+        Node::Binary(_, a, b) => {
+            free_vars(a, bound, found);
+            free_vars(b, bound, found);
+        }
+        Node::Sum { var, body, .. } => {
+            bound.push(*var);
+            free_vars(body, bound, found);
+            bound.pop();
+        }
     }
 }
 
-fn sum(body: Term, var: VarId, written: bool) -> Term {
-    let stored = body.dtype;
-    let dtype = computed_in(stored);
-    let cast = |term: Term, dtype| Term { node: Node::Cast(Box::new(term)), dtype };
-    let body = Box::new(if dtype == stored { body } else { cast(body, dtype) });
-    let total = Term { node: Node::Sum { var, written, body }, dtype };
-    if dtype == stored { total } else { cast(total, stored) }
+/// A term in a type.
+pub fn cast(term: Term, dtype: DType) -> Term {
+    if term.dtype == dtype { term } else { Term { node: Node::Cast(Box::new(term)), dtype } }
+}
+
+/// The sum of a term over a variable, written or implicit.
+pub fn sum(body: Term, var: VarId, written: bool) -> Term {
+    let dtype = body.dtype;
+    Term { node: Node::Sum { var, written, body: Box::new(body) }, dtype }
 }
 
 /// The term with a sum over `var` around each part that needs one.

@@ -1,0 +1,484 @@
+//! The dense oracle: what a program means, evaluated by definition on coordinate lists.
+//!
+//! It visits every point of the iteration space and shares no code with the compiler. A value is *stored* (computed of some
+//! entry that is present), *written* (a constant of the program, or computed of such and of absent zeros), or *absent*: an
+//! entry that is not present, which has the fill value of its tensor, and what follows from it ([`crate::absence`]):
+//!
+//! - an absent operand that annihilates makes the result absent: 0 in a product, and as a dividend; an infinity in a sum; the
+//!   least value of a minimum, the greatest of a maximum;
+//! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`, where the fill value is 0;
+//! - other functions take the fill value for what is absent; they are absent if no operand is stored, and 0 if all absent
+//!   operands are 0 (then none may be written);
+//! - a sum passes over absent zeros, and is absent if it has no other terms.
+//!
+//! A result has an entry unless it is absent and 0, or, where its fill value is another, unless it is not stored and that.
+//! Unless declared, the fill value of a sparse result is its value where no operand has entries, if an operand has a fill
+//! value that is not 0. Where the result's format stores more entries than are present ([`Entries::stored_in`]), later
+//! statements read them as present fill values.
+//!
+//! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. Where
+//! a sum is a factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities,
+//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*; so are all values of a statement
+//! that reads moot ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lacunar_formats::Format;
+use lacunar_front::Declarations;
+use lacunar_notation::{BinaryFn, TensorId, VarId};
+use rustc_hash::FxHashMap;
+
+use crate::absence::{Value, binary, cast, unary};
+use crate::compare::tolerance;
+use crate::entries::{Entries, coordinates};
+use crate::read::{Known, Reading, Statement, collect, read};
+use crate::scalar::Scalar;
+use crate::sums::{Node, Term, with_sums};
+
+/// The largest iteration space that is evaluated, in nodes of the expression times points.
+pub const MAX_WORK: u64 = 50_000_000;
+
+/// What a program gives for one of its results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The result's name.
+    pub name: String,
+    /// Entries that are present.
+    pub entries: Entries,
+    /// The largest finite magnitude that occurred in the computation of each present entry.
+    pub scale: BTreeMap<Vec<u64>, f64>,
+    /// Coordinates whose value is moot.
+    pub moot: BTreeSet<Vec<u64>>,
+}
+
+impl Outcome {
+    /// Entries that are known, without what they were computed from.
+    pub fn known(name: &str, entries: Entries) -> Outcome {
+        Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new() }
+    }
+}
+
+/// What is asked: the meaning of a program, with these tensors.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The program.
+    pub source: &'a str,
+    /// Types, fill values, sizes; the formats are not looked at.
+    pub declarations: &'a Declarations,
+    /// How tensors are stored. A tensor that is not here is dense. The meaning does not depend on it but for what later
+    /// statements find stored, and for the fill value of a sparse result.
+    pub formats: &'a BTreeMap<String, Format>,
+    /// The entries of each input, and of results that have values before the program runs (for `+=`). An input stored dense is
+    /// given with all its entries, or is completed here.
+    pub given: &'a BTreeMap<String, Entries>,
+}
+
+/// A program that was read, with its sizes.
+struct Program {
+    reading: Reading,
+    formats: Vec<Format>,
+    /// The size of each variable, by its index.
+    sizes: Vec<u64>,
+    /// The coordinates of each variable that are looked at, if they are not all.
+    places: Vec<Option<Places>>,
+}
+
+impl Program {
+    fn new(question: &Question<'_>) -> Result<Program, String> {
+        let reading = read(question.source, question.declarations)?;
+        let given = |name: &str| question.given.get(name).map(|entries| entries.dims.clone());
+        let sizes = crate::read::sizes(&reading, question.declarations, &given)?;
+        let format = |tensor: &Known| {
+            let known = question.formats.get(&tensor.name).filter(|format| format.order() == tensor.order);
+            known.cloned().unwrap_or(Format::dense(tensor.order))
+        };
+        let formats = reading.tensors.iter().map(format).collect();
+        let places = places(&reading, &sizes, question.given);
+        Ok(Program { reading, formats, sizes, places })
+    }
+
+    fn tensor(&self, id: TensorId) -> &Known {
+        &self.reading.tensors[id.index()]
+    }
+
+    /// How many coordinates of a variable are looked at.
+    fn count(&self, var: VarId) -> u64 {
+        self.places[var.index()].as_ref().map_or(self.sizes[var.index()], |places| places.all.len() as u64)
+    }
+
+    fn whole(&self, statement: &Statement) -> Term {
+        with_sums(&statement.rhs, &statement.vars)
+    }
+}
+
+/// Some coordinates of a variable.
+struct Places {
+    all: Vec<u64>,
+    /// The one of them at which no tensor has an entry.
+    stranger: Option<u64>,
+}
+
+/// Of a variable of at least so many values, those alone are looked at that occur in entries, and one that does not: it stands
+/// for all others, and nothing may be there.
+const MANY: u64 = 1 << 20;
+
+/// The coordinates of each variable that has many, among entries of tensors that are given.
+fn places(reading: &Reading, sizes: &[u64], given: &BTreeMap<String, Entries>) -> Vec<Option<Places>> {
+    let mut accesses = Vec::new();
+    for statement in &reading.statements {
+        accesses.push((statement.target, statement.vars.as_slice()));
+        collect(&statement.rhs, &mut accesses);
+    }
+    // Statements may hand coordinates from one variable to another: variables of one size share theirs.
+    let of_size = |size: u64| {
+        let mut found = BTreeSet::new();
+        for (tensor, vars) in &accesses {
+            let Some(entries) = given.get(&reading.tensors[tensor.index()].name) else { continue };
+            for (dimension, _) in vars.iter().enumerate().filter(|(_, var)| sizes[var.index()] == size) {
+                found.extend(entries.values.keys().map(|at| at[dimension]));
+            }
+        }
+        let stranger = (0..size).find(|at| !found.contains(at));
+        found.extend(stranger);
+        Places { all: found.into_iter().collect(), stranger }
+    };
+    sizes.iter().map(|&size| (size >= MANY).then(|| of_size(size))).collect()
+}
+
+/// Evaluates a program: every result, in the order of first assignment.
+///
+/// # Errors
+/// An input or a size that is missing, sizes that disagree, an iteration space beyond [`MAX_WORK`].
+pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
+    let program = Program::new(question)?;
+    let tensors = &program.reading.tensors;
+    let declared = |tensor: &Known| tensor.fill.unwrap_or(Scalar::zero(tensor.dtype));
+    let mut fills: Vec<Scalar> = tensors.iter().map(declared).collect();
+    let filled = |entries: &Entries, tensor: &Known| entries.clone().with_fill(declared(tensor));
+    let mut stored = Vec::new();
+    for (tensor, format) in tensors.iter().zip(&program.formats) {
+        stored.push(match question.given.get(&tensor.name) {
+            Some(entries) => Some(Lookup::new(&filled(entries, tensor).stored_in(format)?)?),
+            None if !tensor.result => return Err(format!("input `{}` has no values", tensor.name)),
+            None => None,
+        });
+    }
+    // How far the values of each result may be from the true ones.
+    let mut inexact = vec![0.0; tensors.len()];
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for statement in &program.reading.statements {
+        let tensor = program.tensor(statement.target);
+        let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
+            Some(place) => Some(outcomes.remove(place)),
+            None => match question.given.get(&tensor.name) {
+                Some(entries) => {
+                    let format = &program.formats[statement.target.index()];
+                    Some(Outcome::known(&tensor.name, filled(entries, tensor).stored_in(format)?))
+                }
+                None => None,
+            },
+        };
+        infer_fill(&program, statement, &mut fills);
+        let mut read = Vec::new();
+        collect(&statement.rhs, &mut read);
+        let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
+        let moot = outcomes.iter().any(|outcome| !outcome.moot.is_empty() && reads(outcome));
+        let mut outcome = run(&program, statement, (&stored, &fills, &inexact), before)?;
+        let target = statement.target.index();
+        inexact[target] = inexactness(&program, &inexact, &statement.rhs).max(inexact[target]);
+        if moot && outcome.entries.dims.iter().any(|&size| size >= MANY) {
+            return Err(format!("too many elements of `{}` are moot", statement.text));
+        } else if moot {
+            outcome.moot = coordinates(&outcome.entries.dims).collect();
+        }
+        let format = &program.formats[statement.target.index()];
+        stored[statement.target.index()] = Some(Lookup::new(&outcome.entries.stored_in(format)?)?);
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// Sets the fill value of a sparse result that has none declared: the value of what is assigned, where nothing is stored.
+fn infer_fill(program: &Program, statement: &Statement, fills: &mut [Scalar]) {
+    let target = statement.target.index();
+    let mut read = Vec::new();
+    collect(&statement.rhs, &mut read);
+    let reads_filled = read.iter().any(|(tensor, _)| !fills[tensor.index()].is_zero());
+    let declared = program.reading.tensors[target].fill.is_some();
+    if statement.adds || declared || program.formats[target].is_dense() || !reads_filled {
+        return;
+    }
+    let value = blank(program, &program.whole(statement), fills);
+    if let Value::Written(value) | Value::Absent(value) = value
+        && !value.is_zero()
+    {
+        fills[target] = value;
+    }
+}
+
+/// The value of a term where no tensor has an entry; those without gaps have entries everywhere, of whatever value.
+fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
+    match &term.node {
+        Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
+        Node::Element(tensor, _) if program.formats[tensor.index()].is_dense() => {
+            Value::Stored(Scalar::zero(term.dtype))
+        }
+        Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
+        Node::Cast(a) => cast(blank(program, a, fills), term.dtype),
+        Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
+        Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
+        // How many terms there are is not known.
+        Node::Sum { body, .. } => match blank(program, body, fills) {
+            Value::Absent(zero) if zero.is_zero() => Value::Absent(zero),
+            other => Value::Stored(other.scalar()),
+        },
+    }
+}
+
+/// Whether every statement's iteration space is small enough to enumerate.
+pub fn is_small(question: &Question<'_>) -> bool {
+    let Ok(program) = Program::new(question) else { return false };
+    let mut statements = program.reading.statements.iter();
+    statements.all(|statement| total_work(&program, statement, &program.whole(statement)).is_some())
+}
+
+/// How many nodes are evaluated for a statement; `None` if they are more than [`MAX_WORK`].
+fn total_work(program: &Program, statement: &Statement, rhs: &Term) -> Option<u64> {
+    let points = statement.vars.iter().try_fold(1u64, |product, &var| product.checked_mul(program.count(var)))?;
+    points.checked_mul(work(program, rhs)?).filter(|&work| work <= MAX_WORK)
+}
+
+/// The entries of a tensor, under numbers: row-major ones, of the coordinates that occur where there would be too many.
+struct Lookup {
+    /// How the coordinates of each dimension are numbered.
+    numbers: Vec<Numbers>,
+    values: FxHashMap<u64, Scalar>,
+}
+
+enum Numbers {
+    All(u64),
+    Some(FxHashMap<u64, u64>),
+}
+
+impl Numbers {
+    fn count(&self) -> u64 {
+        match self {
+            Numbers::All(size) => *size,
+            Numbers::Some(known) => known.len() as u64,
+        }
+    }
+
+    fn of(&self, coordinate: u64) -> Option<u64> {
+        match self {
+            Numbers::All(_) => Some(coordinate),
+            Numbers::Some(known) => known.get(&coordinate).copied(),
+        }
+    }
+}
+
+impl Lookup {
+    fn new(entries: &Entries) -> Result<Lookup, String> {
+        let numbered = |(dimension, &size): (usize, &u64)| {
+            if size < MANY {
+                return Numbers::All(size);
+            }
+            let known: BTreeSet<u64> = entries.values.keys().map(|at| at[dimension]).collect();
+            Numbers::Some(known.into_iter().zip(0..).collect())
+        };
+        let numbers: Vec<Numbers> = entries.dims.iter().enumerate().map(numbered).collect();
+        let volume = numbers.iter().try_fold(1u64, |product, numbers| product.checked_mul(numbers.count().max(1)));
+        volume.ok_or("a tensor is too large for a test")?;
+        let mut lookup = Lookup { numbers, values: FxHashMap::default() };
+        for (at, &value) in &entries.values {
+            if let Some(number) = lookup.number(at.iter().copied()) {
+                lookup.values.insert(number, value);
+            }
+        }
+        Ok(lookup)
+    }
+
+    fn number(&self, at: impl Iterator<Item = u64>) -> Option<u64> {
+        at.zip(&self.numbers).try_fold(0, |number, (c, numbers)| Some(number * numbers.count() + numbers.of(c)?))
+    }
+
+    fn get(&self, at: impl Iterator<Item = u64>) -> Option<Scalar> {
+        self.values.get(&self.number(at)?).copied()
+    }
+}
+
+/// One statement under evaluation.
+struct Run<'a> {
+    program: &'a Program,
+    stored: &'a [Option<Lookup>],
+    /// The fill value of each tensor.
+    fills: &'a [Scalar],
+    /// The value of each variable.
+    at: Vec<u64>,
+    /// The largest finite magnitude since it was last reset.
+    peak: f64,
+    /// Whether an infinity, a NaN or a divisor of zero occurred since it was last reset.
+    exceptional: bool,
+    /// Whether something was at a coordinate that stands for others.
+    strayed: bool,
+}
+
+fn run(
+    program: &Program,
+    statement: &Statement,
+    (stored, fills, inexact): (&[Option<Lookup>], &[Scalar], &[f64]),
+    before: Option<Outcome>,
+) -> Result<Outcome, String> {
+    let tensor = program.tensor(statement.target);
+    let rhs = program.whole(statement);
+    let space: Vec<u64> = statement.vars.iter().map(|var| program.sizes[var.index()]).collect();
+    if total_work(program, statement, &rhs).is_none() {
+        return Err(format!("the iteration space of `{}` is too large to enumerate", statement.text));
+    }
+    let fill = fills[statement.target.index()];
+    let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
+    let mut outcome = if statement.adds { before.unwrap_or_else(fresh) } else { fresh() };
+    let mut state =
+        Run { program, stored, fills, at: vec![0; program.sizes.len()], peak: 0.0, exceptional: false, strayed: false };
+    let movable = has_movable_sum(&rhs);
+    // What is computed in a shorter type stays as inexact in a result of a wider one.
+    let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
+    let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
+    for numbers in coordinates(&counts) {
+        let mut stray = false;
+        let mut coordinate = Vec::new();
+        for (&var, &number) in statement.vars.iter().zip(&numbers) {
+            let (c, is_stray) = state.place(var, number);
+            state.at[var.index()] = c;
+            stray |= is_stray;
+            coordinate.push(c);
+        }
+        (state.peak, state.exceptional) = (0.0, false);
+        let value = state.value(&rhs);
+        if movable && state.exceptional {
+            outcome.moot.insert(coordinate.clone());
+        }
+        let value = cast(value, tensor.dtype);
+        let old = outcome.entries.values.get(&coordinate).copied();
+        let new = match statement.adds {
+            false => value,
+            true => binary(BinaryFn::Add, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
+        };
+        if new.rests_at(fill) {
+            continue;
+        }
+        state.strayed |= stray;
+        let scale = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
+        *scale = scale.max(state.peak * rounding);
+        *scale = scale.max(finite(old)).max(finite(Some(new.scalar())));
+        outcome.entries.values.insert(coordinate, new.scalar());
+    }
+    if state.strayed {
+        return Err(format!("too many elements of `{}` have values", statement.text));
+    }
+    Ok(outcome)
+}
+
+/// How many nodes are evaluated for one value of a term; `None` if they cannot be counted.
+fn work(program: &Program, term: &Term) -> Option<u64> {
+    let below = match &term.node {
+        Node::Constant(_) | Node::Element(..) => 0,
+        Node::Unary(_, a) | Node::Cast(a) => work(program, a)?,
+        Node::Binary(_, a, b) => work(program, a)?.checked_add(work(program, b)?)?,
+        Node::Sum { var, body, .. } => work(program, body)?.checked_mul(program.count(*var))?,
+    };
+    below.checked_add(1)
+}
+
+/// Whether a sum is an operand of something else than a sum or difference.
+fn has_movable_sum(term: &Term) -> bool {
+    fn has_sum(term: &Term) -> bool {
+        matches!(term.node, Node::Sum { .. }) || children(term).into_iter().any(has_sum)
+    }
+    match &term.node {
+        Node::Binary(BinaryFn::Add | BinaryFn::Sub, ..) | Node::Sum { .. } => {
+            children(term).into_iter().any(has_movable_sum)
+        }
+        _ => children(term).into_iter().any(has_sum),
+    }
+}
+
+/// How far a part of the term may be from the true value. Inputs are what they are.
+fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
+    let own = match term.node {
+        Node::Element(tensor, _) if !program.tensor(tensor).result => 0.0,
+        Node::Element(tensor, _) => inexact[tensor.index()].max(tolerance(term.dtype)),
+        _ => tolerance(term.dtype),
+    };
+    children(term).into_iter().map(|child| inexactness(program, inexact, child)).fold(own, f64::max)
+}
+
+fn children(term: &Term) -> Vec<&Term> {
+    match &term.node {
+        Node::Constant(_) | Node::Element(..) => Vec::new(),
+        Node::Unary(_, a) | Node::Cast(a) | Node::Sum { body: a, .. } => vec![a],
+        Node::Binary(_, a, b) => vec![a, b],
+    }
+}
+
+fn finite(value: Option<Scalar>) -> f64 {
+    value.map(Scalar::magnitude).filter(|m| m.is_finite()).unwrap_or(0.0)
+}
+
+impl Run<'_> {
+    /// The coordinate of this number of those of a variable that are looked at, and whether it stands for others.
+    fn place(&self, var: VarId, number: u64) -> (u64, bool) {
+        match &self.program.places[var.index()] {
+            None => (number, false),
+            Some(places) => {
+                let place = places.all[number as usize];
+                (place, places.stranger == Some(place))
+            }
+        }
+    }
+
+    /// The value of a term at the current point.
+    fn value(&mut self, term: &Term) -> Value {
+        let value = match &term.node {
+            Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
+            Node::Element(tensor, vars) => self.element(*tensor, vars),
+            Node::Cast(a) => cast(self.value(a), term.dtype),
+            Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
+            Node::Binary(function, a, b) => {
+                let (left, right) = (self.value(a), self.value(b));
+                let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
+                self.exceptional |= divides && right.scalar().is_zero();
+                binary(*function, left, right, a.dtype)
+            }
+            Node::Sum { var, body, .. } => self.sum(*var, body),
+        };
+        self.peak = self.peak.max(finite(Some(value.scalar())));
+        self.exceptional |= !value.scalar().magnitude().is_finite();
+        value
+    }
+
+    fn element(&self, tensor: TensorId, vars: &[VarId]) -> Value {
+        let at = vars.iter().map(|var| self.at[var.index()]);
+        let found = self.stored[tensor.index()].as_ref().and_then(|lookup| lookup.get(at));
+        found.map_or(Value::Absent(self.fills[tensor.index()]), Value::Stored)
+    }
+
+    fn sum(&mut self, var: VarId, body: &Term) -> Value {
+        let outer = self.at[var.index()];
+        let mut total: Option<Scalar> = None;
+        for number in 0..self.program.count(var) {
+            let (c, stray) = self.place(var, number);
+            self.at[var.index()] = c;
+            let value = self.value(body);
+            if value.rests_at(Scalar::zero(body.dtype)) {
+                continue;
+            }
+            self.strayed |= stray;
+            let value = value.scalar();
+            let sum = total.map_or(value, |total| total.binary(BinaryFn::Add, value, body.dtype));
+            self.peak = self.peak.max(finite(Some(sum)));
+            total = Some(sum);
+        }
+        self.at[var.index()] = outer;
+        total.map_or(Value::Absent(Scalar::zero(body.dtype)), Value::Stored)
+    }
+}
