@@ -10,8 +10,10 @@ use num_complex::Complex;
 use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
 
-/// Dimensions of at least so many coordinates have entries at few of them.
+/// Tensors have fewer places for entries than that.
 const MANY: u64 = 1 << 20;
+/// How many coordinates of a dimension that has too many have entries.
+const FEW: u64 = 5;
 
 /// One value of a type; zero now and then if `zeros` says so.
 pub fn value(rng: &mut Rng, dtype: DType, zeros: bool) -> Scalar {
@@ -50,18 +52,18 @@ pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool)
 
 /// The coordinates at which entries may be: all, or a few of each dimension that has too many, among them the first and the last.
 fn drawn_from(dims: &[u64]) -> impl Iterator<Item = Vec<u64>> {
-    let few = |size: u64| match size {
-        ..MANY => size,
-        _ => 5,
-    };
-    let counts: Vec<u64> = dims.iter().map(|&size| few(size)).collect();
+    let counts = |most: u64| dims.iter().map(|&size| if size < most { size } else { FEW }).collect::<Vec<u64>>();
+    let can_be_visited =
+        |counts: &Vec<u64>| counts.iter().try_fold(1, |all: u64, &count| all.checked_mul(count)).is_some_and(|all| all < MANY);
+    let fitting = [MANY, 512, 64].map(counts).into_iter().find(can_be_visited);
+    let counts = fitting.unwrap_or_else(|| counts(2 * FEW));
     let dims = dims.to_vec();
-    coordinates(&counts).map(move |numbers| {
-        let place = |(&size, &number): (&u64, &u64)| match (size, number) {
-            (..MANY, number) => number,
-            (size, number) => [0, 1, size / 3, size - 2, size - 1][number as usize],
+    coordinates(&counts.clone()).map(move |numbers| {
+        let place = |((&size, &count), &number): ((&u64, &u64), &u64)| match count < size {
+            true => [0, 1, size / 3, size - 2, size - 1][number as usize],
+            false => number,
         };
-        dims.iter().zip(&numbers).map(place).collect()
+        dims.iter().zip(&counts).zip(&numbers).map(place).collect()
     })
 }
 

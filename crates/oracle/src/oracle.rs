@@ -364,6 +364,8 @@ fn run(
             true => binary(BinaryFn::Add, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
         if new.rests_at(fill) {
+            // What was there may be annihilated by what is added.
+            outcome.entries.values.remove(&coordinate);
             continue;
         }
         state.strayed |= stray;
