@@ -97,10 +97,10 @@ impl Call<'_> {
         let stored = fixed.as_ref().map_or(0, Tensor::nnz);
         // The result's values, which one parameter takes.
         let (pattern, mut own) = match (&mut values, &mut fixed) {
-            (Some(values), _) => (None, Some(values)),
+            (Some(values), _) => (None, Some(values.into())),
             (None, Some(fixed)) => {
                 let (levels, values) = fixed.split_mut();
-                (Some(levels), Some(values.into_buffer()))
+                (Some(levels), Some(values))
             }
             (None, None) => (None, None),
         };

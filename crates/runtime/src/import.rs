@@ -26,7 +26,7 @@ use crate::buffer::{Buffer, Indices};
 use crate::convert::check_type;
 use crate::error::StorageError;
 use crate::parallel;
-use crate::remap;
+use crate::remap::{self, Extra};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -55,32 +55,21 @@ impl Tensor {
             .enumerate()
             .map(|(level, storage)| unsigned(storage, level))
             .collect::<Result<Vec<_>, StorageError>>()?;
-        let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, &dims, &levels)?);
-        let place = |level| Place { format: &stored, dims: &stored_dims, level };
-        check_type(values.dtype(), format)?;
-        let mut positions = 1;
-        for (level, storage) in levels.iter().enumerate() {
-            if storage.kind() != format.levels()[level].kind {
-                return Err(StorageError::LevelKind { level, format: format.clone() });
-            }
-            positions = storage.check(positions, place(level))?;
-        }
-        if values.len() as u64 != positions {
-            let (what, found) = ("the array of values".into(), values.len() as u64);
-            return Err(StorageError::Length { what, found, expected: positions });
-        }
-        let order = (0..levels.len()).try_for_each(|level| check_order(&levels, place(level)));
         let tensor = Tensor::assemble(dims, format.clone(), levels, values);
-        match order {
-            Ok(()) => {
-                format.map().map_or(Ok(()), |map| remap::check(&tensor, map))?;
-                Ok(tensor)
-            }
-            Err(StorageError::Duplicate { level, .. }) if repeats_are_summed(&tensor, level) => {
-                Tensor::from_coo(tensor.to_coo()?, format)
-            }
-            Err(error) => Err(error),
+        match check(&tensor)? {
+            Extra::None => Ok(tensor),
+            Extra::Dropped => Tensor::from_coo(tensor.to_coo()?, format),
         }
+    }
+
+    /// The tensor, whose arrays were made here; builds with debug assertions check them as those from outside.
+    #[track_caller]
+    pub(crate) fn made(self) -> Tensor {
+        if cfg!(debug_assertions) {
+            let found = check(&self);
+            assert!(found == Ok(Extra::None), "arrays of {} that were made: {found:?}", self.format());
+        }
+        self
     }
 
     /// A pattern of the given arrays, checked, which has no values: everything that the arrays store is one.
@@ -116,6 +105,36 @@ impl Tensor {
     ) -> Tensor {
         Tensor::assemble(dims, format, levels, values)
     }
+}
+
+/// Checks the arrays of a tensor, which has a level for each of its format's.
+///
+/// # Errors
+/// The first thing that is wrong with them.
+fn check(tensor: &Tensor) -> Result<Extra, StorageError> {
+    let (dims, format, levels) = (tensor.dims(), tensor.format(), tensor.levels());
+    remap::check_sizes(dims)?;
+    let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, dims, levels)?);
+    let place = |level| Place { format: &stored, dims: &stored_dims, level };
+    check_type(tensor.dtype(), format)?;
+    let mut positions = 1;
+    for (level, storage) in levels.iter().enumerate() {
+        if storage.kind() != format.levels()[level].kind {
+            return Err(StorageError::LevelKind { level, format: format.clone() });
+        }
+        positions = storage.check(positions, place(level))?;
+    }
+    if tensor.nnz() != positions {
+        let (what, found) = ("the array of values".into(), tensor.nnz());
+        return Err(StorageError::Length { what, found, expected: positions });
+    }
+    let order = (0..levels.len()).try_for_each(|level| check_order(levels, place(level)));
+    let repeats = match order {
+        Ok(()) => Extra::None,
+        Err(StorageError::Duplicate { level, .. }) if repeats_are_summed(tensor, level) => Extra::Dropped,
+        Err(error) => return Err(error),
+    };
+    Ok(format.map().map_or(Ok(Extra::None), |map| remap::check(tensor, map))?.max(repeats))
 }
 
 /// The level with signed index arrays read as unsigned.

@@ -26,7 +26,7 @@ mod walk;
 
 use std::ops::Range;
 
-use lacunar_formats::{Format, IndexWidth, Level, Term};
+use lacunar_formats::{Format, IndexWidth, Level, Map, Term};
 
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices};
@@ -108,8 +108,11 @@ impl<'a> Plan<'a> {
         let below = counted.map_or(0, |level| level + 1);
         let is_placed = |level: usize| match assemblies[level] {
             Assembly::Full => true,
-            // Two entries cannot have one place only where slots tell them apart.
-            Assembly::Single { .. } => level == last && matches!(terms[last], Term::Whole(_)) && format.map().is_some(),
+            // Two entries cannot have one place only where slots tell apart those that differ in this dimension alone.
+            Assembly::Single { .. } => {
+                let counted = format.map().and_then(Map::ordinal).map(|(_, dimension)| dimension);
+                level == last && matches!(terms[last], Term::Whole(own) if counted.is_some_and(|counted| counted != own))
+            }
             _ => false,
         };
         let (mut first, mut block) = (None, 0);
