@@ -49,6 +49,8 @@ impl Tensor {
             let (levels, order) = (format.order(), self.order());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
+        let sizes = format.map().map_or(Some(Vec::new()), |map| map.stored_dims(self.dims()));
+        sizes.ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
         Ok(self.converted(format)?.made())
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Checked are the types and lengths of arrays, that positions start at 0 and never descend, that coordinates are below
 //! their dimension's size and ascend under each parent, and that none repeats where the format does not say so. A
-//! coordinate list that repeats whole coordinates is packed anew, which adds up their values.
+//! coordinate list that repeats whole coordinates is packed anew, which adds up their values; so are slots that do, and what has
+//! entries where levels are filled up behind the last coordinate, which are left out.
 //!
 //! Arrays of signed integers (SciPy's) are taken as unsigned, without a copy; negative numbers are refused.
 //!

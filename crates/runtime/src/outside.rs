@@ -58,7 +58,9 @@ impl Blocks {
         let mut levels: Vec<(u64, u64)> = Vec::with_capacity(inner);
         for level in tensor.levels()[outer..].iter().rev() {
             levels.push((level.size(), len));
-            len = len.checked_mul(level.size()).ok_or_else(|| StorageError::overflow("the number of values"))?;
+            // Blocks that do not fit anywhere are none.
+            let Some(longer) = len.checked_mul(level.size()) else { return Ok(None) };
+            len = longer;
         }
         levels.reverse();
         let mut dimensions = Vec::new();

@@ -174,7 +174,8 @@ fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
         for (k, &value) in from.iter().enumerate() {
             let place: u64 = columns.iter().zip(&strides).map(|(column, stride)| column(k) * stride).sum();
             let slot = &mut to[place as usize];
-            *slot = slot.accumulate(value);
+            // What is added to nothing stays as it is, a negative zero too.
+            *slot = if *slot == T::default() { value } else { slot.accumulate(value) };
         }
     });
     let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
@@ -192,9 +193,6 @@ pub(crate) fn strides(sizes: &[u64]) -> Result<Vec<u64>, StorageError> {
 
 /// The number of positions of dense levels under `parents` positions.
 pub(crate) fn positions(parents: u64, sizes: &[u64]) -> Result<u64, StorageError> {
-    if parents == 0 || sizes.contains(&0) {
-        return Ok(0);
-    }
     sizes
         .iter()
         .try_fold(parents, |product, &size| product.checked_mul(size))

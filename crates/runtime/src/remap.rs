@@ -29,7 +29,8 @@ pub(crate) fn stored_dims(format: &Format, dims: &[u64], levels: &[LevelStorage]
     let Some(map) = format.map() else { return Ok(dims.to_vec()) };
     let sizes = map.stored_dims(dims).ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
     let slots = |level: usize| levels.get(level).map_or(0, number_of_slots);
-    let sizes: Vec<u64> = sizes.into_iter().enumerate().map(|(level, size)| size.unwrap_or_else(|| slots(level))).collect();
+    let sizes: Vec<u64> =
+        sizes.into_iter().enumerate().map(|(level, size)| size.unwrap_or_else(|| slots(level))).collect();
     check_sizes(&sizes)?;
     Ok(sizes)
 }

@@ -111,22 +111,25 @@ impl<'a> Plan<'a> {
             // Two entries cannot have one place only where slots tell apart those that differ in this dimension alone.
             Assembly::Single { .. } => {
                 let counted = format.map().and_then(Map::ordinal).map(|(_, dimension)| dimension);
-                level == last && matches!(terms[last], Term::Whole(own) if counted.is_some_and(|counted| counted != own))
+                level == last
+                    && matches!(terms[last], Term::Whole(own) if counted.is_some_and(|counted| counted != own))
             }
             _ => false,
         };
         let (mut first, mut block) = (None, 0);
-        if counted == Some(1) && assemblies[0] == Assembly::Full {
-            (first, block) = match terms[0] {
-                Term::Whole(d) => (Some(d), 1),
-                Term::Quotient(d, size) => (Some(d), u64::from(size)),
+        if counted == Some(1) {
+            (first, block) = match (terms[0], assemblies[0]) {
+                (Term::Whole(d), Assembly::Full) => (Some(d), 1),
+                (Term::Quotient(d, size), Assembly::Full) => (Some(d), u64::from(size)),
                 _ => return None,
             };
         }
         let ordinal = terms.iter().position(|term| matches!(term, Term::Ordinal(_)));
         if let Some(level) = ordinal {
             let counts = Some(terms[level].dimension());
-            if counted != Some(level) || first.is_some_and(|_| first != counts) {
+            // Entries do not tell their slots: these are counted from 0 on.
+            let is_counted = counted == Some(level) && assemblies[level] == Assembly::Extent;
+            if !is_counted || first.is_some_and(|_| first != counts) {
                 return None;
             }
             first = counts;
