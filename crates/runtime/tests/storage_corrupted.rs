@@ -81,7 +81,7 @@ fn format(rng: &mut Rng, order: usize) -> Format {
             }
             3 => {
                 let first = rng.below(order as u64) as usize;
-                let slots = if rng.one_in(3) {
+                let slots = if letters.contains(&'n') && rng.one_in(3) {
                     Term::RankedOrdinal(first, 1 + rng.below(6) as u32)
                 } else {
                     Term::Ordinal(first)
@@ -104,7 +104,7 @@ fn format(rng: &mut Rng, order: usize) -> Format {
         }
         let names = ["dddd", "dsss", "ssss", "uccq", "dedp", "edpp", "sddd", "dsdd", "ddss", "dndp"];
         let suited: Vec<char> = rng.pick(&names).chars().collect();
-        let suit = rng.one_in(2);
+        let suit = rng.one_in(2) && suited.iter().all(|letter| letters.contains(letter));
         let letter = |rng: &mut Rng, level: usize| if suit { suited[level.min(3)] } else { rng.pick(&letters) };
         let mut levels: Vec<Level> =
             (0..terms.len()).map(|level| Level::from_letter(letter(rng, level)).unwrap()).collect();
