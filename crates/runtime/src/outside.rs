@@ -172,9 +172,9 @@ fn is_filled(format: &Format, map: &Map, dimension: usize) -> bool {
         }
         None => return false,
     };
-    let above = format.levels()[..=innermost].iter().rev().map(|level| level.properties());
+    let mut above = format.levels()[..=innermost].iter().rev().map(|level| level.properties());
     // Where each position has one below it, what fills up above does so here.
-    above.skip_while(|level| level.branchless).next().is_none_or(|level| level.padded)
+    above.find(|level| !level.branchless).is_none_or(|level| level.padded)
 }
 
 /// The first place outside of the dimensions of a tensor, whose levels are seen as `plain` ones: of the dimensions that levels are

@@ -63,7 +63,9 @@ fn format(rng: &mut Rng, order: usize) -> Format {
         let mut terms: Vec<Term> = match rng.below(6) {
             0 if order > 1 => {
                 let (d, other) = (rng.below(order as u64) as usize, rng.below(order as u64) as usize);
-                let whole = (0..order).filter(|e| *e != d).map(Term::Whole);
+                // What is not stored as it is, is recovered from either end of the diagonal.
+                let recovered = rng.pick(&[d, other]);
+                let whole = (0..order).filter(|e| *e != recovered).map(Term::Whole);
                 whole.chain([Term::Difference(d, other)]).collect()
             }
             1 | 2 => {
@@ -336,6 +338,10 @@ fn meaning(dims: &[u64], format: &Format, levels: &[LevelStorage], values: &Buff
                 Term::Difference(e, other) if e == d => {
                     let other_coordinate = find(Term::Whole(other))?;
                     Some(i128::from(find(*term)?) + i128::from(other_coordinate) - (i128::from(dims[other]) - 1))
+                }
+                Term::Difference(e, other) if other == d => {
+                    let first = find(Term::Whole(e))?;
+                    Some(i128::from(first) + (i128::from(dims[d]) - 1) - i128::from(find(*term)?))
                 }
                 _ => None,
             });
