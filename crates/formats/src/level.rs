@@ -44,6 +44,11 @@ pub struct LevelInfo {
 #[distributed_slice]
 pub static LEVELS: [LevelInfo];
 
+/// [`LEVELS`]. Miri, which does not know the sections of a program, sees none.
+fn linked() -> &'static [LevelInfo] {
+    if cfg!(miri) { &[] } else { &LEVELS }
+}
+
 /// One array of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
@@ -263,7 +268,7 @@ impl LevelKind {
 
     /// All kinds: the plain ones, and then the others in the order of their names.
     pub fn all() -> Vec<LevelKind> {
-        let mut others: Vec<LevelKind> = LEVELS.iter().map(LevelKind).collect();
+        let mut others: Vec<LevelKind> = linked().iter().map(LevelKind).collect();
         others.sort();
         [vec![LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON], others].concat()
     }
@@ -377,7 +382,7 @@ impl Level {
             (unique || kind.0.repeating == Some(letter)).then_some(Level { kind, unique })
         };
         let plain = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
-        plain.into_iter().chain(LEVELS.iter().map(LevelKind)).find_map(of)
+        plain.into_iter().chain(linked().iter().map(LevelKind)).find_map(of)
     }
 
     /// The letter of the command line.

@@ -339,7 +339,8 @@ impl Map {
     }
 }
 
-/// The number of diagonals of a matrix with dimensions of these sizes; `None` where it overflows. One without entries has none.
+/// The number of diagonals of a matrix with dimensions of these sizes; `None` where it is no signed number of 64 bits, as sizes are.
+/// One without entries has none.
 ///
 /// ```
 /// use lacunar_formats::diagonals;
@@ -348,7 +349,7 @@ impl Map {
 pub fn diagonals(size: u64, other: u64) -> Option<u64> {
     match (size, other) {
         (0, _) | (_, 0) => Some(0),
-        _ => size.checked_add(other - 1),
+        _ => size.checked_add(other - 1).filter(|count| i64::try_from(*count).is_ok()),
     }
 }
 
@@ -449,5 +450,7 @@ mod tests {
         assert_eq!(dia.stored_dims(&[3, 5]), Some(vec![Some(7), Some(3)]));
         assert_eq!(dia.stored_dims(&[0, 5]), Some(vec![Some(0), Some(0)]));
         assert_eq!(dia.stored_dims(&[u64::MAX, 5]), None);
+        assert_eq!(dia.stored_dims(&[1 << 62, 1 << 62]), Some(vec![Some((1 << 63) - 1), Some(1 << 62)]));
+        assert_eq!(dia.stored_dims(&[1 << 62, (1 << 62) + 1]), None);
     }
 }

@@ -5,7 +5,7 @@
 
 use lacunar_formats::{Format, diagonals};
 use lacunar_notation::stored::StoredSize;
-use lacunar_notation::{Access, Program, Role, Tensor as Declared, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Program, Role, Tensor as Declared, TensorId, VarId};
 use lacunar_runtime::Tensor;
 
 use crate::compile::Step;
@@ -93,6 +93,10 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     });
     if !kernel.stored.sizes.is_empty() {
         step.plan.statement.rhs.accesses().into_iter().for_each(|access| meet(access, access.tensor));
+    }
+    // Values that are added to have to be those of the coordinates that are assigned.
+    if step.plan.statement.op != AssignOp::Set {
+        meet(&step.plan.statement.lhs, step.plan.statement.lhs.tensor);
     }
     if let Some((var, here, there)) = fault {
         let place = |at: Dimension| format!("dimension {} of `{}`", at.number, program.tensors[at.tensor].name);

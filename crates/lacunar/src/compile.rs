@@ -159,6 +159,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             let lowering = lower::Options {
                 name: function_name(&program, statement, number, passes.len() > 1 && pass == Phase::Assemble),
                 phase: pass,
+                // What a first pass finds is right.
+                compared: passes.len() == 1,
                 strict: options.strict,
                 specialize: options.specialize,
                 grain: options.grain,

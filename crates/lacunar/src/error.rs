@@ -41,6 +41,9 @@ pub enum Error {
     /// A back end that is not there, or failed.
     #[error("{0}")]
     Backend(String),
+    /// Code that does what no kernel may: a fault of the compiler.
+    #[error("internal error: {0}")]
+    Internal(String),
 }
 
 impl Error {
@@ -61,7 +64,7 @@ impl Error {
             }
             Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) => Category::Memory,
-            Error::Kernel(_) => Category::Internal,
+            Error::Kernel(_) | Error::Internal(_) => Category::Internal,
         }
     }
 

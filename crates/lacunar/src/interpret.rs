@@ -8,7 +8,7 @@ use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
 use crate::error::Error;
-use crate::launch::{Call, missing_pattern, product, size_word};
+use crate::launch::{Call, invalid, missing_pattern, product, size_word};
 
 macro_rules! copies {
     ($($variant:ident $ty:ty),* $(,)?) => {
@@ -97,7 +97,7 @@ impl Call<'_> {
         }
         let limits = Limits { blank_outputs: !self.step.plan.kernel.updates, ..Limits::default() };
         let outcome = interpret_within(&self.step.function, &mut memory, limits)
-            .map_err(|error| Error::Backend(format!("the interpreter stopped: {error}")))?;
+            .map_err(|error| Error::Internal(format!("the interpreter stopped: {error}")))?;
         match outcome.status {
             None => {}
             Some(Status::OutOfMemory) => return Err(KernelStatus::OutOfMemory.into()),
@@ -115,7 +115,7 @@ impl Call<'_> {
         let tensor = if let (Phase::Compute, false) = (self.step.phase, format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
             let values = take(Binding::Values(result), old.len() as u64).ok_or_else(missing_pattern)?;
-            Tensor::from_parts(dims, &format, levels, values)?
+            Tensor::from_parts(dims, &format, levels, values).map_err(invalid)?
         } else {
             let mut levels = Vec::new();
             let mut positions = 1u64;
@@ -132,12 +132,12 @@ impl Call<'_> {
                 Some(values) => values,
                 None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
             };
-            Tensor::from_parts(dims, &format, levels, values)?
+            Tensor::from_parts(dims, &format, levels, values).map_err(invalid)?
         };
         match unwritten {
             Some((array, place)) if !(self.first_pass && array == Binding::Values(result)) => {
                 let message = format!("element {place} of {array:?} of the result was not written");
-                Err(Error::Backend(format!("the interpreter stopped: {message}")))
+                Err(Error::Internal(format!("the interpreter stopped: {message}")))
             }
             _ => Ok(tensor),
         }

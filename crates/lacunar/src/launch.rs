@@ -85,7 +85,7 @@ impl Call<'_> {
             Code::Llvm(kernel) => kernel.entry(),
             Code::C(kernel) => kernel.entry(),
             Code::Interpreter | Code::Conversion(..) => {
-                return Err(Error::Backend("a statement without machine code was to be called".to_string()));
+                return Err(Error::Internal("a statement without machine code was to be called".to_string()));
             }
         };
         let format = self.format().clone();
@@ -97,10 +97,10 @@ impl Call<'_> {
         let stored = fixed.as_ref().map_or(0, Tensor::nnz);
         // The result's values, which one parameter takes.
         let (pattern, mut own) = match (&mut values, &mut fixed) {
-            (Some(values), _) => (None, Some(values)),
+            (Some(values), _) => (None, Some(values.into())),
             (None, Some(fixed)) => {
                 let (levels, values) = fixed.split_mut();
-                (Some(levels), Some(values.into_buffer()))
+                (Some(levels), Some(values))
             }
             (None, None) => (None, None),
         };
@@ -180,7 +180,7 @@ impl Call<'_> {
             None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
         };
         if cfg!(debug_assertions) {
-            return Ok(Tensor::from_parts(dims, &format, levels, values)?);
+            return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);
         }
         // SAFETY: see the head of this module.
         Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) })
@@ -206,6 +206,14 @@ impl Call<'_> {
 /// A size as the kernel gets it.
 pub(crate) fn size_word(size: u64) -> Result<i64, Error> {
     i64::try_from(size).map_err(|_| Error::Storage(StorageError::overflow("the size of a dimension")))
+}
+
+/// Why what a kernel has made is no tensor: for want of memory, or because its code is wrong.
+pub(crate) fn invalid(error: StorageError) -> Error {
+    match error {
+        StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. } => error.into(),
+        error => Error::Internal(format!("a kernel has made arrays that fit no tensor: {error}")),
+    }
 }
 
 pub(crate) fn wrong_pattern() -> Error {

@@ -44,6 +44,35 @@ fn tensors_that_do_not_fit_the_kernel() -> Result<(), Error> {
     Ok(())
 }
 
+/// Whatever way a result is given that is added to: it has the size of what is added, and stays as it is otherwise.
+#[test]
+fn results_of_another_size_are_not_replaced() -> Result<(), Error> {
+    let x = Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?;
+    let short = Tensor::from_slice(&[2], &[10.0, 20.0])?;
+    let sizes = ["index variable `i` has two sizes", "dimension 0 of `y` is 2", "dimension 0 of `x` is 3"];
+    let check = |text: String| assert!(sizes.iter().all(|part| text.contains(part)), "{text}");
+    for format in [Format::dense(1), Format::sv()] {
+        let options = Options::new().backend(Backend::Interpreter).format("y", format.clone());
+        let kernel = Kernel::compile("y(i) += x(i)", &options)?;
+        let mut y = short.convert(&format)?;
+        check(message(kernel.run(&mut y, &[x.as_dyn()])));
+        assert_eq!(y.to_dense()?, [10.0, 20.0]);
+        check(message(kernel.run_named(&[("y", y.as_dyn()), ("x", x.as_dyn())])));
+        let mut y = Tensor::from_slice(&[3], &[10.0, 20.0, 30.0])?.convert(&format)?;
+        kernel.run(&mut y, &[x.as_dyn()])?;
+        assert_eq!(y.to_dense()?, [11.0, 22.0, 33.0]);
+    }
+    let y = short;
+    let text = message(einsum!("y(i) += x(i)", y = &y, x = &x));
+    assert!(text.contains("`i` runs over 2 and over 3 coordinates"), "{text}");
+    // That of an earlier statement, too.
+    let w = Tensor::from_slice(&[2], &[1.0, 1.0])?;
+    let kernel = Kernel::compile("y(i) = w(i); y(j) += x(j)", &Options::new().backend(Backend::Interpreter))?;
+    let text = message(kernel.run_named(&[("w", w.as_dyn()), ("x", x.as_dyn())]));
+    assert!(text.contains("dimension 0 of `y` is 2"), "{text}");
+    Ok(())
+}
+
 #[test]
 fn tensors_that_are_missing_or_unknown() -> Result<(), Error> {
     let kernel = spmv()?;
@@ -108,7 +137,7 @@ fn programs_with_mistakes_say_where() {
 #[test]
 fn tensors_that_contradict_themselves() -> Result<(), Error> {
     assert!(message(Tensor::from_slice(&[2, 2], &[1.0])).contains("1 elements, but 4 are needed"));
-    let huge = Tensor::from_slice(&[u64::MAX, 2], &[1.0]).expect_err("too large");
+    let huge = Tensor::from_slice(&[1 << 62, 4], &[1.0]).expect_err("too large");
     assert_eq!(huge.category(), Category::Memory);
     assert_eq!(huge.to_string(), "the number of values does not fit into 64 bits");
     let outside = Tensor::from_entries(&[2, 2], &[(&[0, 2], 1.0)], Format::csr());

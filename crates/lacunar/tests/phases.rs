@@ -160,6 +160,51 @@ fn threads_keep_to_their_parts_of_a_pattern() {
 }
 
 #[test]
+fn a_pattern_with_as_many_entries_elsewhere_is_refused() {
+    // Each of as many entries as the result, of which one is in another column, row, or both.
+    let places: [&[[u64; 2]]; 5] = [
+        &[[0, 1], [1, 0], [2, 1], [3, 3]],
+        &[[0, 0], [1, 1], [2, 1], [3, 3]],
+        &[[0, 0], [0, 1], [2, 2], [3, 3]],
+        &[[0, 0], [0, 1], [0, 2], [0, 3]],
+        &[[3, 0], [3, 1], [3, 2], [3, 3]],
+    ];
+    let diagonal = [[0, 0], [1, 1], [2, 2], [3, 3]];
+    let tensor = |places: &[[u64; 2]], format: &str| {
+        let entries: Vec<(&[u64], f64)> = places.iter().map(|place| (place.as_slice(), 1.0)).collect();
+        Tensor::from_entries(&[4, 4], &entries, format.parse::<FormatSpec>().expect("a format")).expect("a matrix")
+    };
+    for format in ["csr", "csc", "dcsr", "coo", "db", "sd", "csf"] {
+        let a = tensor(&diagonal, "csr");
+        for (backend, threads) in backends().into_iter().flat_map(|backend| [(backend, 1), (backend, 3)]) {
+            let mut options = Options::new().backend(backend).phase(Phase::Compute).threads(threads);
+            options.grain = 1;
+            for name in ["A", "B"] {
+                options = options.format(name, Format::csr());
+            }
+            let options = options.format("C", format.parse::<FormatSpec>().expect("a format"));
+            for source in ["C(i,j) = A(i,j) + B(i,j)", "C(i,k) = A(i,j) * B(j,k)"] {
+                let kernel = Kernel::compile(source, &options).expect("a kernel");
+                let run = |pattern: &Tensor<f64>| {
+                    kernel.run_named(&[("A", a.as_dyn()), ("B", a.as_dyn()), ("C", pattern.as_dyn())])
+                };
+                let context = format!("{source} as {format} on {} with {threads}", backend.name());
+                let right = only(run(&tensor(&diagonal, format)).expect(&context));
+                assert_eq!(right.nnz(), tensor(&diagonal, format).as_dyn().nnz(), "{context}");
+                for (number, places) in places.iter().enumerate() {
+                    let wrong = tensor(places, format);
+                    if wrong.as_dyn().levels() == right.levels() {
+                        continue;
+                    }
+                    let error = run(&wrong).expect_err(&format!("{context}, pattern {number}"));
+                    assert!(error.to_string().contains("not that of the result"), "{context}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn two_passes_of_a_schedule() {
     let formats = [("A", "csc"), ("B", "csr"), ("C", "csc")];
     let operands: Vec<(&str, DynTensor)> = [("A", "csc", 0), ("B", "csr", 1)]

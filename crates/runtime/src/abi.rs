@@ -49,6 +49,7 @@ use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::kernel_parts::{self, Header};
 use crate::pool::{self, Body};
+use crate::tensor::ValuesMut;
 use crate::{kernel_fill, kernel_sort};
 
 /// One word of a kernel's arguments.
@@ -200,7 +201,8 @@ impl<'a> Args<'a> {
     ///
     /// # Errors
     /// [`StorageError::ReadOnly`] if the buffer is borrowed for reading.
-    pub fn write(&mut self, buffer: &'a mut Buffer) -> Result<(), StorageError> {
+    pub fn write(&mut self, array: impl Into<ValuesMut<'a>>) -> Result<(), StorageError> {
+        let buffer = array.into().into_buffer();
         let len = buffer.len() as Word;
         let what = || StorageError::ReadOnly { what: "an array of the result".into() };
         let data = buffer.as_mut_ptr().ok_or_else(what)?;

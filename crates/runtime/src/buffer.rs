@@ -23,7 +23,9 @@ use lacunar_formats::{DType, IndexWidth};
 
 use crate::alloc;
 use crate::array::{Array, Plain};
+use crate::dispatch::with_element;
 use crate::error::{AllocError, StorageError};
+use crate::tensor::to_vec;
 use crate::values::{Element, Values};
 
 /// `len` elements of one element type.
@@ -87,6 +89,14 @@ impl Buffer {
     /// Takes the memory of values, without a copy.
     pub fn from_values(values: Values) -> Buffer {
         crate::dispatch::with_values!(values, vec => Buffer::from_vec(vec))
+    }
+
+    /// A copy of the values.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub(crate) fn to_values(&self) -> Result<Values, AllocError> {
+        Ok(with_element!(self.dtype, T => T::wrap(to_vec(self.as_slice::<T>().unwrap_or_default())?)))
     }
 
     /// A copy of a slice.

@@ -29,6 +29,7 @@ use crate::error::StorageError;
 use crate::fill::cast_scalar;
 use crate::forms::Form;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout};
+use crate::outside;
 use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
 use crate::placed;
 use crate::ranking;
@@ -48,6 +49,13 @@ impl Tensor {
             let (levels, order) = (format.order(), self.order());
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
+        let sizes = format.map().map_or(Some(Vec::new()), |map| map.stored_dims(self.dims()));
+        sizes.ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
+        Ok(self.converted(format)?.made())
+    }
+
+    /// [`Tensor::convert`] to a format of the tensor's order.
+    fn converted(&self, format: &Format) -> Result<Tensor, StorageError> {
         let wide = widen(format, self.dims(), self.nnz());
         if wide == *self.format() {
             return Ok(self.try_clone()?);
@@ -110,6 +118,18 @@ impl Tensor {
         if format == *self.format() && padded == format.is_padded() {
             return Ok(self.try_clone()?);
         }
+        let slots = has_slots(self.format());
+        if padded && slots {
+            // What fills up slots, if it is not zero, has the coordinate of others, and is added to them.
+            return Tensor::from_coo(self.entries(padded)?, &format);
+        }
+        let cleared = if padded { outside::cleared(self)? } else { None };
+        cleared.as_ref().unwrap_or(self).sorted(format, padded, slots)
+    }
+
+    /// The same of a tensor all of whose entries are in its dimensions, and which is stored in another way. `slots` says that it
+    /// has some, which may have been filled in any order.
+    fn sorted(&self, format: Format, padded: bool, slots: bool) -> Result<Tensor, StorageError> {
         if format.is_dense() {
             return to_dense(self, format, padded);
         }
@@ -117,7 +137,9 @@ impl Tensor {
         if unsorted > 0 || padded {
             // What is in order already needs no bins, but levels are made of them at little cost.
             let levels = unsorted.max(1).min(format.order() - 1);
-            let prefix = Some(levels).filter(|levels| *levels >= unsorted);
+            // Only where one level is left below are bins sorted.
+            let is_sorted = !slots || transpose::ends_compressed(&format);
+            let prefix = Some(levels).filter(|levels| *levels >= unsorted && is_sorted);
             let prefix =
                 prefix.and_then(|levels| Prefix::choose(self.dims(), &format, levels, (self.nnz(), self.bytes())));
             if let Some(result) = prefix.and_then(|prefix| transpose::convert(self, &format, prefix, padded)) {
@@ -159,7 +181,8 @@ impl Tensor {
         let layout = sizes.into_iter().collect::<Option<Vec<u64>>>().map(|sizes| (Layout::new(&sizes), sizes));
         let stored = match layout {
             Some((layout, sizes)) if !sizes.is_empty() && layout.bits() <= 128 => {
-                let target = widen(format, self.dims(), self.nnz()).stored().plain();
+                // Other levels than those of the format may keep coordinates that it does not.
+                let target = widen(&format.stored().plain(), &sizes, self.nnz());
                 match layout.bits() {
                     0..=32 => pack_mapped(self, (target, sizes, padded), map, layout, Entries::Keys32),
                     33..=64 => pack_mapped(self, (target, sizes, padded), map, layout, Entries::Keys64),
@@ -198,6 +221,11 @@ pub(crate) fn check_type(dtype: DType, format: &Format) -> Result<(), StorageErr
         true => Err(StorageError::PaddedPattern { format: Box::new(format.clone()) }),
         false => Ok(()),
     }
+}
+
+/// Whether a format has slots: entries that differ in other coordinates may be in any of them.
+pub(crate) fn has_slots(format: &Format) -> bool {
+    format.map().is_some_and(|map| map.ordinal().is_some())
 }
 
 /// How many outer levels of the target have to be sorted by: its levels from some level on are in order already if they
@@ -241,10 +269,9 @@ fn convert_keyed<K: Key>(
     for (level, &dimension) in format.mode_order().iter().enumerate() {
         form.add_dimension(dimension, layout.unit(level), (source.format(), source.dims()));
     }
-    // Slots may have been filled in any order.
-    let in_order = source.format().map().is_none_or(|map| map.ordinal().is_none());
+    let slots = has_slots(source.format());
     let low = match unsorted_levels(source.format(), &format) {
-        _ if !in_order => 0,
+        _ if slots => 0,
         0 => layout.bits(),
         levels => layout.shift(levels - 1),
     };

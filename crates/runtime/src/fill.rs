@@ -25,6 +25,7 @@ use lacunar_formats::{DType, Format, One, Scalar};
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::cast;
+use crate::convert::has_slots;
 use crate::coo::Coo;
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
@@ -76,7 +77,14 @@ impl Tensor {
         if !self.format().is_padded() && !format.is_padded() {
             return Ok(self.with_values(self.values().try_clone()?, unfilled)?.convert(format)?.filled(fill));
         }
-        let masked = self.with_values(mask(self.values(), fill)?, unfilled)?.convert(format)?;
+        let masked = self.with_values(mask(self.values(), fill)?, unfilled)?;
+        if has_slots(self.format()) && self.format().is_padded() {
+            // Slots may repeat coordinates, and what is masked cannot be added up.
+            let mut list = masked.entries(true)?;
+            list.values = mask(&Buffer::from_values(list.values), fill)?.to_values()?;
+            return Tensor::from_coo_filled(list, format, fill);
+        }
+        let masked = masked.convert(format)?;
         let values = mask(masked.values(), fill)?;
         let (dims, format, levels, _) = masked.into_parts();
         Ok(Tensor::assemble(dims, format, levels, values).filled(fill))

@@ -2,7 +2,8 @@
 //!
 //! Checked are the types and lengths of arrays, that positions start at 0 and never descend, that coordinates are below
 //! their dimension's size and ascend under each parent, and that none repeats where the format does not say so. A
-//! coordinate list that repeats whole coordinates is packed anew, which adds up their values.
+//! coordinate list that repeats whole coordinates is packed anew, which adds up their values; so are slots that do, and what has
+//! entries where levels are filled up behind the last coordinate, which are left out.
 //!
 //! Arrays of signed integers (SciPy's) are taken as unsigned, without a copy; negative numbers are refused.
 //!
@@ -26,7 +27,7 @@ use crate::buffer::{Buffer, Indices};
 use crate::convert::check_type;
 use crate::error::StorageError;
 use crate::parallel;
-use crate::remap;
+use crate::remap::{self, Extra};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -55,32 +56,22 @@ impl Tensor {
             .enumerate()
             .map(|(level, storage)| unsigned(storage, level))
             .collect::<Result<Vec<_>, StorageError>>()?;
-        let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, &dims, &levels)?);
-        let place = |level| Place { format: &stored, dims: &stored_dims, level };
-        check_type(values.dtype(), format)?;
-        let mut positions = 1;
-        for (level, storage) in levels.iter().enumerate() {
-            if storage.kind() != format.levels()[level].kind {
-                return Err(StorageError::LevelKind { level, format: format.clone() });
-            }
-            positions = storage.check(positions, place(level))?;
-        }
-        if values.len() as u64 != positions {
-            let (what, found) = ("the array of values".into(), values.len() as u64);
-            return Err(StorageError::Length { what, found, expected: positions });
-        }
-        let order = (0..levels.len()).try_for_each(|level| check_order(&levels, place(level)));
         let tensor = Tensor::assemble(dims, format.clone(), levels, values);
-        match order {
-            Ok(()) => {
-                format.map().map_or(Ok(()), |map| remap::check(&tensor, map))?;
-                Ok(tensor)
-            }
-            Err(StorageError::Duplicate { level, .. }) if repeats_are_summed(&tensor, level) => {
-                Tensor::from_coo(tensor.to_coo()?, format)
-            }
-            Err(error) => Err(error),
+        match check(&tensor)? {
+            Extra::None => Ok(tensor),
+            Extra::Dropped => Tensor::from_coo(tensor.to_coo()?, format),
         }
+    }
+
+    /// The tensor, whose arrays were made here; builds with debug assertions check them as those from outside.
+    #[track_caller]
+    pub(crate) fn made(self) -> Tensor {
+        if cfg!(debug_assertions) {
+            // What is asked of a map takes as much memory as the tensor.
+            let found = if self.nnz() <= SMALL { check(&self) } else { check_levels(&self) };
+            assert!(found == Ok(Extra::None), "arrays of {} that were made: {found:?}", self.format());
+        }
+        self
     }
 
     /// A pattern of the given arrays, checked, which has no values: everything that the arrays store is one.
@@ -115,6 +106,47 @@ impl Tensor {
         values: Buffer,
     ) -> Tensor {
         Tensor::assemble(dims, format, levels, values)
+    }
+}
+
+/// So many values are looked through at little cost.
+const SMALL: u64 = 1 << 16;
+
+/// Checks the arrays of a tensor, which has a level for each of its format's.
+///
+/// # Errors
+/// The first thing that is wrong with them.
+fn check(tensor: &Tensor) -> Result<Extra, StorageError> {
+    let repeats = check_levels(tensor)?;
+    Ok(tensor.format().map().map_or(Ok(Extra::None), |map| remap::check(tensor, map))?.max(repeats))
+}
+
+/// The same of its levels, whatever a map makes of their coordinates.
+///
+/// # Errors
+/// The first thing that is wrong with them.
+fn check_levels(tensor: &Tensor) -> Result<Extra, StorageError> {
+    let (dims, format, levels) = (tensor.dims(), tensor.format(), tensor.levels());
+    remap::check_sizes(dims)?;
+    let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, dims, levels)?);
+    let place = |level| Place { format: &stored, dims: &stored_dims, level };
+    check_type(tensor.dtype(), format)?;
+    let mut positions = 1;
+    for (level, storage) in levels.iter().enumerate() {
+        if storage.kind() != format.levels()[level].kind {
+            return Err(StorageError::LevelKind { level, format: format.clone() });
+        }
+        positions = storage.check(positions, place(level))?;
+    }
+    if tensor.nnz() != positions {
+        let (what, found) = ("the array of values".into(), tensor.nnz());
+        return Err(StorageError::Length { what, found, expected: positions });
+    }
+    let order = (0..levels.len()).try_for_each(|level| check_order(levels, place(level)));
+    match order {
+        Ok(()) => Ok(Extra::None),
+        Err(StorageError::Duplicate { level, .. }) if repeats_are_summed(tensor, level) => Ok(Extra::Dropped),
+        Err(error) => Err(error),
     }
 }
 

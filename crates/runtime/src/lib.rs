@@ -25,6 +25,7 @@ mod kernel_parts;
 mod kernel_sort;
 mod keys;
 pub mod load;
+mod outside;
 mod pack;
 mod pack_counted;
 mod parallel;

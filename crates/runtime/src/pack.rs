@@ -35,6 +35,7 @@ use crate::insert;
 use crate::keys::{Access, Column, Columns, Entries, Keyed, Layout, with_access};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
+use crate::remap;
 use crate::sort::{self, Key};
 use crate::storage::{Bounds, LevelStorage, Place};
 use crate::tensor::Tensor;
@@ -45,6 +46,11 @@ use crate::tensor::Tensor;
 /// The list contradicts itself, does not fit the format, or memory is refused.
 pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     check(&coo, format)?;
+    Ok(pack_checked(coo, format)?.made())
+}
+
+/// The same of a list that does not contradict itself.
+fn pack_checked(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
     if format.map().is_some() {
         let plain = plain_format(&coo.dims, coo.len() as u64);
         return pack(coo, &plain)?.convert(format);
@@ -134,6 +140,7 @@ fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
         false => Err(StorageError::Length { what, found: found as u64, expected: expected as u64 }),
     };
     check_type(coo.values.dtype(), format)?;
+    remap::check_sizes(&coo.dims)?;
     length("the list of coordinate arrays".into(), coo.coords.len(), order)?;
     for (dimension, (column, &size)) in coo.coords.iter().zip(&coo.dims).enumerate() {
         length(format!("the coordinates of dimension {dimension}"), column.len(), coo.len())?;
@@ -167,7 +174,8 @@ fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
         for (k, &value) in from.iter().enumerate() {
             let place: u64 = columns.iter().zip(&strides).map(|(column, stride)| column(k) * stride).sum();
             let slot = &mut to[place as usize];
-            *slot = slot.accumulate(value);
+            // What is added to nothing stays as it is, a negative zero too.
+            *slot = if *slot == T::default() { value } else { slot.accumulate(value) };
         }
     });
     let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
@@ -185,9 +193,6 @@ pub(crate) fn strides(sizes: &[u64]) -> Result<Vec<u64>, StorageError> {
 
 /// The number of positions of dense levels under `parents` positions.
 pub(crate) fn positions(parents: u64, sizes: &[u64]) -> Result<u64, StorageError> {
-    if parents == 0 || sizes.contains(&0) {
-        return Ok(0);
-    }
     sizes
         .iter()
         .try_fold(parents, |product, &size| product.checked_mul(size))

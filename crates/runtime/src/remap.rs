@@ -9,13 +9,16 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §4.
 
-use lacunar_formats::{Format, Level, Map, Recovery, Term};
+use lacunar_formats::{Format, Map, Recovery, Term};
 
+use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
 use crate::error::{AllocError, StorageError};
+use crate::outside;
 use crate::parallel;
+use crate::placed;
 use crate::ranking;
-use crate::storage::LevelStorage;
+use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 
 /// The stored dimensions of a tensor of these sizes in a format: with a map, one a level.
@@ -25,11 +28,32 @@ use crate::tensor::Tensor;
 pub(crate) fn stored_dims(format: &Format, dims: &[u64], levels: &[LevelStorage]) -> Result<Vec<u64>, StorageError> {
     let Some(map) = format.map() else { return Ok(dims.to_vec()) };
     let sizes = map.stored_dims(dims).ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
-    Ok(sizes
-        .into_iter()
-        .enumerate()
-        .map(|(level, size)| size.or_else(|| levels.get(level).map(LevelStorage::size)).unwrap_or(0))
-        .collect())
+    let slots = |level: usize| levels.get(level).map_or(0, number_of_slots);
+    let sizes: Vec<u64> =
+        sizes.into_iter().enumerate().map(|(level, size)| size.unwrap_or_else(|| slots(level))).collect();
+    check_sizes(&sizes)?;
+    Ok(sizes)
+}
+
+/// How many slots a level of slots has.
+fn number_of_slots(level: &LevelStorage) -> u64 {
+    let numbers = level.crd().and_then(Buffer::indices);
+    match numbers.filter(|_| level.kind().is_plain()) {
+        // These do not know the size of what they store.
+        Some(numbers) => (0..numbers.len()).map(|k| numbers.get(k).saturating_add(1)).max().unwrap_or(0),
+        None => level.size(),
+    }
+}
+
+/// Checks that sizes of dimensions, and sums of two of them, can be computed with: they are signed numbers of 64 bits, as in kernels.
+///
+/// # Errors
+/// One is not.
+pub(crate) fn check_sizes(dims: &[u64]) -> Result<(), StorageError> {
+    let large = dims.iter().enumerate().find(|(_, size)| i64::try_from(**size).is_err());
+    large.map_or(Ok(()), |(dimension, size)| {
+        Err(StorageError::overflow(format!("size {size} of dimension {dimension}, as a signed number,")))
+    })
 }
 
 /// Packs a coordinate list into a format with a map.
@@ -177,36 +201,52 @@ pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result
         .collect()
 }
 
-/// Whether every stored entry is one of the tensor: whatever lies outside its dimensions only fills up dense levels, which no
-/// kernel walks through there. And whether every rank is that of one coordinate.
+/// What a tensor's arrays store besides entries with coordinates of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Extra {
+    /// Nothing.
+    None,
+    /// Places outside of its dimensions, which are no entries, or repeated coordinates. Packed anew, it has none.
+    Dropped,
+}
+
+/// Checks arrays that fit a tensor's levels against its map: every rank is that of one coordinate, and every coordinate that is
+/// stored is one of the dimensions'. What only fills up levels may lie outside.
 ///
 /// # Errors
 /// The first entry that lies outside; what is wrong with the ranks.
-pub(crate) fn check(tensor: &Tensor, map: &Map) -> Result<(), StorageError> {
+pub(crate) fn check(tensor: &Tensor, map: &Map) -> Result<Extra, StorageError> {
     ranking::check(tensor)?;
-    let levels = tensor.format().levels();
-    let full = |level: usize| levels[level] == Level::DENSE;
-    for (dimension, &size) in tensor.dims().iter().enumerate() {
-        let bounded = match map.recovery(dimension) {
-            Some(Recovery::Whole(_)) => true,
-            Some(Recovery::Block { remainder, .. }) => full(remainder),
-            Some(Recovery::Diagonal { other, .. }) => {
-                matches!(map.recovery(other), Some(Recovery::Whole(level)) if full(level))
-            }
-            None => false,
-        };
-        if bounded {
-            continue;
-        }
-        let column = &recover(&tensor.stored_coordinates()?, map, tensor.dims())?[dimension];
-        let outside = |entry: usize| {
-            let coordinate = column.get(entry)?;
-            let entry = entry as u64;
-            (coordinate >= size).then_some(StorageError::OutOfRange { dimension, entry, coordinate, size })
-        };
-        if let Some(error) = parallel::first(column.len(), outside) {
-            return Err(error);
-        }
+    let plain = if tensor.format().is_plain() { None } else { Some(tensor.to_plain()?) };
+    let seen = plain.as_ref().unwrap_or(tensor);
+    if let Some(place) = outside::first(tensor, seen, false)? {
+        return Err(out_of_range(seen, map, place)?);
     }
-    Ok(())
+    if tensor.format().is_padded() {
+        return Ok(Extra::None);
+    }
+    let extra = outside::first(tensor, seen, true)?.is_some() || map.ordinal().is_some() && repeats(tensor)?;
+    Ok(if extra { Extra::Dropped } else { Extra::None })
+}
+
+/// What is wrong with an entry that lies outside.
+fn out_of_range(tensor: &Tensor, map: &Map, entry: u64) -> Result<StorageError, StorageError> {
+    let columns = recover(&tensor.stored_coordinates()?, map, tensor.dims())?;
+    let coordinates = columns.iter().map(|column| column.get(entry as usize).unwrap_or(0)).zip(tensor.dims());
+    let outside = coordinates.enumerate().find(|(_, (coordinate, size))| coordinate >= size);
+    let (dimension, (coordinate, &size)) = outside.unwrap_or((0, (0, &0)));
+    Ok(StorageError::OutOfRange { dimension, entry, coordinate, size })
+}
+
+/// Whether slots repeat a coordinate of the tensor.
+fn repeats(tensor: &Tensor) -> Result<bool, StorageError> {
+    // Of ranks it is asked as well as of the rows that have them.
+    if let Some(rows) = placed::rows(tensor, None)? {
+        let place = Place { format: rows.format(), dims: rows.dims(), level: 1 };
+        let order = rows.levels()[1].check_order(&[rows.levels()[1].numbers(1)], place);
+        return Ok(matches!(order, Err(StorageError::Duplicate { .. })));
+    }
+    let entries = tensor.to_coo()?;
+    let stored = entries.len() as u64;
+    Ok(Tensor::from_coo(entries, &Format::csf(tensor.order()))?.nnz() < stored)
 }

@@ -3,7 +3,9 @@
 //! Holds of every tensor: the arrays of each level are those its kind keeps, of the widths the format names; positions
 //! never descend and end at the number of coordinates; coordinates are below their dimension's size and ascend under
 //! each parent, without repeats where the format says so; and there is one value for each position of the innermost
-//! level. So a kernel or an enumeration that follows the arrays reads nothing out of bounds.
+//! level. So a kernel or an enumeration that follows the arrays reads nothing out of bounds. In a format with a map, every entry lies
+//! in the tensor's dimensions, and no two have the same coordinates; only places that fill up levels may lie outside
+//! ([`outside`](crate::outside)), and their values may be any. Sizes are signed numbers of 64 bits.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
@@ -25,12 +27,12 @@ use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
 use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates, retain};
-use crate::dispatch::{with_element, with_values};
+use crate::dispatch::with_values;
 use crate::error::{AllocError, StorageError};
 use crate::ranking;
-use crate::remap;
+use crate::remap::{self, Extra};
 use crate::storage::LevelStorage;
-use crate::values::{Element, Values};
+use crate::values::Element;
 
 /// A tensor of any order, format and element type.
 #[derive(Debug, PartialEq)]
@@ -77,6 +79,7 @@ impl Tensor {
             return Err(StorageError::Order { format: format.clone(), levels, order });
         }
         check_type(values.dtype(), &Format::dense(dims.len()))?;
+        remap::check_sizes(&dims)?;
         let expected = crate::pack::positions(1, &dims)?;
         if values.len() as u64 != expected {
             let (what, found) = ("the array of values".into(), values.len() as u64);
@@ -303,9 +306,7 @@ impl Tensor {
             true => Some((0..self.values.len()).map(is_entry).collect::<Vec<bool>>()),
             false => None,
         };
-        let mut values: Values = with_element!(self.dtype(), T => {
-            T::wrap(to_vec(self.values.as_slice::<T>().unwrap_or_default())?)
-        });
+        let mut values = self.values.to_values()?;
         if let Some(kept) = kept {
             coords = coords.into_iter().zip(&self.dims).map(|(column, size)| column.kept(&kept, *size)).collect();
             with_values!(&mut values, v => retain(v, &kept));
@@ -367,10 +368,11 @@ impl Tensor {
             return Err(StorageError::Order { format, levels, order });
         }
         let tensor = Tensor { dims, format, ..self };
-        if let Some(map) = tensor.format.map() {
-            remap::check(&tensor, map)?;
+        let Some(map) = tensor.format.map() else { return Ok(tensor) };
+        match remap::check(&tensor, map)? {
+            Extra::None => Ok(tensor),
+            Extra::Dropped => Tensor::from_coo_filled(tensor.to_coo()?, &tensor.format, tensor.fill),
         }
-        Ok(tensor)
     }
 
     /// The coordinate of `level` at every position of the innermost level, in 32 bits where they are enough. All levels are plain.
@@ -423,14 +425,20 @@ impl Tensor {
 #[derive(Debug)]
 pub struct ValuesMut<'a>(&'a mut Buffer);
 
+impl<'a> From<&'a mut Buffer> for ValuesMut<'a> {
+    fn from(buffer: &'a mut Buffer) -> ValuesMut<'a> {
+        ValuesMut(buffer)
+    }
+}
+
 impl<'a> ValuesMut<'a> {
     /// The values, if they are of type `T` and not borrowed for reading.
     pub fn into_slice<T: Element>(self) -> Option<&'a mut [T]> {
         self.0.as_mut_slice()
     }
 
-    /// The buffer itself, as an argument of a kernel.
-    pub fn into_buffer(self) -> &'a mut Buffer {
+    /// The buffer itself, as an argument of a kernel. Nobody else gets hold of it: another one in its place could be shorter.
+    pub(crate) fn into_buffer(self) -> &'a mut Buffer {
         self.0
     }
 
@@ -443,7 +451,7 @@ impl<'a> ValuesMut<'a> {
     }
 }
 
-fn to_vec<T: Copy + Send + Sync + Default>(slice: &[T]) -> Result<Vec<T>, AllocError> {
+pub(crate) fn to_vec<T: Copy + Send + Sync + Default>(slice: &[T]) -> Result<Vec<T>, AllocError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(slice.len()).map_err(|_| AllocError { bytes: size_of_val(slice) as u64 })?;
     vec.extend_from_slice(slice);

@@ -97,7 +97,7 @@ proptest! {
     /// Dimensions of which some are too large to be counted by.
     #[test]
     fn so_it_does_in_large_dimensions(
-        dims in prop::collection::vec(prop::sample::select(vec![3u64, 1000, 1 << 20, (1 << 32) + 9, u64::MAX]), 3),
+        dims in prop::collection::vec(prop::sample::select(vec![3u64, 1000, 1 << 20, (1 << 32) + 9, i64::MAX as u64]), 3),
         picks in prop::collection::vec((prop::collection::vec(any::<u64>(), 3), 1u8..), 0..50),
         modes in prop::sample::select(permutations(3)),
         list in any::<bool>(),

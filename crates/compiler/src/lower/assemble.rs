@@ -44,6 +44,8 @@ pub(super) struct Group {
     pub head: usize,
     pub last: usize,
     pub counter: Counter,
+    /// How many positions the pattern has that is given, where it is compared.
+    pub given: Option<ExprId>,
 }
 
 /// A loop over strips, of a size, of a variable of the statement.
@@ -120,7 +122,7 @@ impl Lowerer<'_> {
                 _ => {
                     let zero = self.b.int(0);
                     let counter = self.b.declare(&format!("{}{}_n", self.name(access.tensor), level + 1), zero);
-                    groups.push(Group { head: level, last: level, counter });
+                    groups.push(Group { head: level, last: level, counter, given: None });
                 }
             }
         }
@@ -129,6 +131,9 @@ impl Lowerer<'_> {
                 let parents = self.is_fixed(&access, *group).then(|| self.extent(&access, 0, group.head));
                 self.tensors[access.tensor.index()].levels[group.head].append_init(&mut self.b, parents);
             }
+        }
+        if self.compared {
+            self.count_given(&access, &mut groups);
         }
         let innermost = groups.len().wrapping_sub(1);
         self.appended = Some(Appended { access, groups });
@@ -492,6 +497,8 @@ impl Lowerer<'_> {
                 let slot = Slot { parent, position: number, fixed };
                 self.tensors[access.tensor.index()].levels[level].append_coordinate(&mut self.b, slot, coordinate);
             }
+        } else if self.compared {
+            self.compare(&access, place, scope)?;
         }
         let one = self.b.int(1);
         let next = self.b.add(number, one);

@@ -118,6 +118,8 @@ impl Lowerer<'_> {
         let first = self.b.define("slot", first);
         let parent = self.position(&access, group.head.checked_sub(1), scope)?.first();
         let slot = Slot { parent, position: first, fixed: self.is_fixed(&access, group) };
+        // Words of coordinates are not compared with a pattern on the way.
+        self.conditional |= self.compared;
         let code = self.tensors[access.tensor.index()].levels.get(group.head).filter(|_| self.phase.assembles());
         let one_by_one = code.is_some_and(|code| !code.takes_words());
         if let Some(code) = code {

@@ -76,6 +76,8 @@ pub struct Options {
     pub name: String,
     /// Pattern, values or both.
     pub phase: Phase,
+    /// Whoever gives the pattern of a result may be wrong: it is compared with that of the result on the way.
+    pub compared: bool,
     /// No reassociation and no contraction of floating-point operations.
     pub strict: bool,
     /// Sizes that are known and small become constants: loops over a few columns then run in registers.
@@ -241,6 +243,8 @@ struct Lowerer<'k> {
     tensors: Vec<TensorCode>,
     /// The result whose pattern is found by appending.
     appended: Option<Appended>,
+    /// The pattern that is given is compared with that.
+    compared: bool,
     /// How many values the result has, where its pattern is given.
     stored: Option<ExprId>,
     /// Room for what the innermost group of the result is given was made before the loops around this place.
@@ -318,7 +322,8 @@ impl<'k> Lowerer<'k> {
                     _ if tensor.format.is_dense() => ArrayRole::Output,
                     _ => ArrayRole::Grown,
                 };
-                let place = pattern::placed_by(kernel, options.phase).is_some();
+                let compared = options.compared && options.phase == Phase::Compute;
+                let place = compared || pattern::placed_by(kernel, options.phase).is_some();
                 let indices = role != ArrayRole::Grown || options.phase.assembles() || place;
                 // A pattern that is given is only read.
                 let index_role = if role == ArrayRole::Grown && place { ArrayRole::Input } else { role };
@@ -383,6 +388,7 @@ impl<'k> Lowerer<'k> {
             stored,
             reserved: false,
             slot: None,
+            compared: options.compared && options.phase == Phase::Compute,
             conditional: false,
             block_given: None,
             clear_at: None,

@@ -10,21 +10,26 @@
 //! }
 //! ```
 //!
+//! A pattern that a user gives may be another than the result's. Then every coordinate that would be appended is *compared* with
+//! the one at its position, and that position with the segment of its parent. As there are as many values as positions, the
+//! patterns are the same if no coordinate differs.
+//!
 //! Where the first level is compressed, the chunk's first position is found by a search for its first coordinate. On entry: as
 //! for results in parts ([`super::segments`]), which are how a pattern is found.
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Holds;
-use lacunar_imp::ExprId;
+use lacunar_imp::{CompareOp, ExprId};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Unit;
 use lacunar_notation::{Role, VarId};
 
+use super::assemble::Group;
 use super::space::Interval;
 use super::{Lowerer, Phase, Scope};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::space::replaced_by;
-use crate::levels::Position;
+use crate::levels::{At, Position};
 
 /// The leaf whose loop, the outermost of a kernel, threads share so that each has a part of the sparse result.
 pub(super) fn cut_by(kernel: &Kernel) -> Option<VarId> {
@@ -116,5 +121,40 @@ impl Lowerer<'_> {
             above = Some((position, group.last + 1));
         }
         Ok(positions)
+    }
+
+    /// Counts the positions that a pattern has, where it is compared.
+    pub(super) fn count_given(&mut self, access: &AccessKey, groups: &mut [Group]) {
+        let levels = self.kernel.tensors[access.tensor].format.levels();
+        // Other levels than these do not tell the coordinate of a position in one step.
+        self.conditional |= levels.iter().any(|level| !level.kind.is_plain());
+        for group in groups {
+            let count = self.count_positions(access, group.last);
+            group.given = count.map(|count| self.b.define("given", count));
+        }
+    }
+
+    /// Ends the kernel where the pattern that is given does not have the coordinates that are appended next, in group number
+    /// `place`, at the position that they get.
+    pub(super) fn compare(&mut self, access: &AccessKey, place: usize, scope: &Scope) -> Result<(), Diagnostic> {
+        let Some(appended) = &self.appended else { return Ok(()) };
+        let (group, above) = (appended.groups[place], place.checked_sub(1).map(|above| appended.groups[above]));
+        if let Some(Group { counter, given: Some(given), .. }) = above {
+            let parent = self.b.var(counter);
+            self.fail_if(CompareOp::Ge, parent, given);
+        }
+        let position = self.b.var(group.counter);
+        let parent = self.position(access, group.head.checked_sub(1), scope)?.first();
+        let (b, code) = self.level(access, group.head)?;
+        let (begin, end) = code.bounds(b, Position::One(parent));
+        self.fail_if(CompareOp::Lt, position, begin);
+        self.fail_if(CompareOp::Ge, position, end);
+        for level in group.head..=group.last {
+            let appended = self.coordinate(self.level_var(access, level), scope)?;
+            let (b, code) = self.level(access, level)?;
+            let given = code.coordinate(b, "given", At { parent, position, state: None });
+            self.fail_if(CompareOp::Ne, given, appended);
+        }
+        Ok(())
     }
 }

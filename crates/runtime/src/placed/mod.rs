@@ -26,7 +26,7 @@ mod walk;
 
 use std::ops::Range;
 
-use lacunar_formats::{Format, IndexWidth, Level, Term};
+use lacunar_formats::{Format, IndexWidth, Level, Map, Term};
 
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices};
@@ -108,22 +108,28 @@ impl<'a> Plan<'a> {
         let below = counted.map_or(0, |level| level + 1);
         let is_placed = |level: usize| match assemblies[level] {
             Assembly::Full => true,
-            // Two entries cannot have one place only where slots tell them apart.
-            Assembly::Single { .. } => level == last && matches!(terms[last], Term::Whole(_)) && format.map().is_some(),
+            // Two entries cannot have one place only where slots tell apart those that differ in this dimension alone.
+            Assembly::Single { .. } => {
+                let counted = format.map().and_then(Map::ordinal).map(|(_, dimension)| dimension);
+                level == last
+                    && matches!(terms[last], Term::Whole(own) if counted.is_some_and(|counted| counted != own))
+            }
             _ => false,
         };
         let (mut first, mut block) = (None, 0);
-        if counted == Some(1) && assemblies[0] == Assembly::Full {
-            (first, block) = match terms[0] {
-                Term::Whole(d) => (Some(d), 1),
-                Term::Quotient(d, size) => (Some(d), u64::from(size)),
+        if counted == Some(1) {
+            (first, block) = match (terms[0], assemblies[0]) {
+                (Term::Whole(d), Assembly::Full) => (Some(d), 1),
+                (Term::Quotient(d, size), Assembly::Full) => (Some(d), u64::from(size)),
                 _ => return None,
             };
         }
         let ordinal = terms.iter().position(|term| matches!(term, Term::Ordinal(_)));
         if let Some(level) = ordinal {
             let counts = Some(terms[level].dimension());
-            if counted != Some(level) || first.is_some_and(|_| first != counts) {
+            // Entries do not tell their slots: these are counted from 0 on.
+            let is_counted = counted == Some(level) && assemblies[level] == Assembly::Extent;
+            if !is_counted || first.is_some_and(|_| first != counts) {
                 return None;
             }
             first = counts;

@@ -25,7 +25,7 @@ use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel::{self, GRAIN};
 
 /// Compressed levels.
-struct Compressed;
+pub(super) struct Compressed;
 
 #[distributed_slice(STORAGE)]
 static OPERATIONS: &dyn LevelArrays = &Compressed;

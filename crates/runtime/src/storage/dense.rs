@@ -19,7 +19,7 @@ use crate::keys::{Access, Entries, with_access};
 use crate::parallel::{self, GRAIN};
 
 /// Dense levels.
-struct Dense;
+pub(super) struct Dense;
 
 #[distributed_slice(STORAGE)]
 static OPERATIONS: &dyn LevelArrays = &Dense;

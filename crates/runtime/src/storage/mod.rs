@@ -202,9 +202,14 @@ impl Assembly {
 #[distributed_slice]
 pub static STORAGE: [&'static dyn LevelArrays];
 
+/// [`STORAGE`]. Miri, which does not know the sections of a program, sees the plain kinds.
+fn linked() -> &'static [&'static dyn LevelArrays] {
+    if cfg!(miri) { &[&dense::Dense, &compressed::Compressed, &singleton::Singleton] } else { &STORAGE }
+}
+
 /// What a kind does at run time; `None` if it is not linked into the program.
 fn operations(kind: LevelKind) -> Option<&'static dyn LevelArrays> {
-    STORAGE.iter().copied().find(|operations| operations.kind() == kind)
+    linked().iter().copied().find(|operations| operations.kind() == kind)
 }
 
 /// How levels of a kind are assembled; `None` if it is not linked into the program.

@@ -22,7 +22,7 @@ use crate::keys::{Access, Entries, index_array, with_access};
 use crate::parallel;
 
 /// Singleton levels.
-struct Singleton;
+pub(super) struct Singleton;
 
 #[distributed_slice(STORAGE)]
 static OPERATIONS: &dyn LevelArrays = &Singleton;

@@ -1,0 +1,217 @@
+//! Places outside of a tensor's dimensions, where a map stores more coordinates than the dimensions have.
+//!
+//! ```text
+//! bcsr(2,2) of a 3 x 3 matrix:   place (1, 0, 1, 1) would be (3, 1)
+//! dia of a 3 x 2 matrix:         diagonal 0, row 0 would be column -2
+//! ```
+//!
+//! What stands at such a place is no entry, whatever it is: kernels do not walk there, and here entries are kept from coming out
+//! of there. In formats that are padded, such places have values, which may be any; a conversion takes the tensor with these
+//! [`cleared`], so that they are left out with the zeros that fill up. Other formats have no such places: arrays from outside are
+//! looked through for them ([`first`]).
+//!
+//! Coordinates of dimensions are forms ([`crate::forms`]). Under a position of the level above the innermost dense ones, all places
+//! of a block follow from the form there, and those outside are found without a look at the others:
+//!
+//! ```text
+//! dia: a diagonal's form of j is k = d - (rows - 1) before any row is added: outside are the rows below -k, and those from n - k on
+//! ```
+
+use std::ops::Range;
+
+use lacunar_formats::{Format, Level, LevelKind, Map, Recovery, Term};
+
+use crate::array::Array;
+use crate::dispatch::with_word;
+use crate::error::StorageError;
+use crate::forms::Form;
+use crate::parallel;
+use crate::tensor::Tensor;
+
+/// A dimension whose coordinates are made of several levels' ones.
+struct Recovered {
+    size: i128,
+    /// What the levels above the blocks make of it, at each of their positions.
+    bases: Array<u64>,
+    /// By dense level of a block, outermost first.
+    weights: Vec<i128>,
+}
+
+/// The places of a tensor of plain levels, in blocks of the innermost dense ones.
+struct Blocks {
+    dimensions: Vec<Recovered>,
+    /// The sizes of the dense levels, and how far apart places of neighbors are.
+    levels: Vec<(u64, u64)>,
+    count: usize,
+    /// How many places a block has.
+    len: u64,
+}
+
+impl Blocks {
+    /// Those of a tensor, of whose dimensions some are `watched`; `None` if all of these are stored as they are.
+    fn new(tensor: &Tensor, watched: impl Fn(usize) -> bool) -> Result<Option<Blocks>, StorageError> {
+        let Some(map) = tensor.format().map() else { return Ok(None) };
+        let is_dense = |level: &Level| level.kind == LevelKind::DENSE;
+        let inner = tensor.format().levels().iter().rev().take_while(|level| is_dense(level)).count();
+        let outer = tensor.levels().len() - inner;
+        let mut len = 1u64;
+        let mut levels: Vec<(u64, u64)> = Vec::with_capacity(inner);
+        for level in tensor.levels()[outer..].iter().rev() {
+            levels.push((level.size(), len));
+            // Blocks that do not fit anywhere are none.
+            let Some(longer) = len.checked_mul(level.size()) else { return Ok(None) };
+            len = longer;
+        }
+        levels.reverse();
+        let mut dimensions = Vec::new();
+        let mut count = 0;
+        for (dimension, &size) in tensor.dims().iter().enumerate() {
+            if matches!(map.recovery(dimension), Some(Recovery::Whole(_))) || !watched(dimension) {
+                continue;
+            }
+            let mut form = Form::<u64>::zero(tensor.levels().len());
+            form.add_dimension(dimension, 1, (tensor.format(), tensor.dims()));
+            let weight = |level: usize| i128::from(form.weight(level).whole() as i64);
+            let weights = (outer..tensor.levels().len()).map(weight).collect();
+            let bases = form.at_positions(tensor, outer)?;
+            count = bases.len();
+            dimensions.push(Recovered { size: i128::from(size), bases, weights });
+        }
+        Ok((!dimensions.is_empty() && len > 0).then_some(Blocks { dimensions, levels, count, len }))
+    }
+
+    /// Calls `each` with the ranges of places of a block that are outside, until it gives something, which is given back.
+    fn outside<R>(&self, block: usize, each: &mut impl FnMut(Range<u64>) -> Option<R>) -> Option<R> {
+        let bases: Vec<i128> = self.dimensions.iter().map(|recovered| signed(recovered.bases[block])).collect();
+        self.outside_below(0, block as u64 * self.len, &bases, each)
+    }
+
+    /// The same of the places from `place` on, under coordinates of the dense levels before `level`, with what these make of the
+    /// dimensions.
+    fn outside_below<R>(
+        &self,
+        level: usize,
+        place: u64,
+        bases: &[i128],
+        each: &mut impl FnMut(Range<u64>) -> Option<R>,
+    ) -> Option<R> {
+        let of_dimensions = || self.dimensions.iter().zip(bases);
+        // The least and the greatest coordinate of each dimension under here.
+        let bounds = |(recovered, base): (&Recovered, &i128)| {
+            let levels = self.levels[level..].iter().zip(&recovered.weights[level..]);
+            levels.fold((*base, *base), |(least, most), ((size, _), weight)| {
+                let last = weight * i128::from(size - 1);
+                (least + last.min(0), most + last.max(0))
+            })
+        };
+        let is_inside = |of: (&Recovered, &i128)| {
+            let (least, most) = bounds(of);
+            least >= 0 && most < of.0.size
+        };
+        let is_outside = |of: (&Recovered, &i128)| {
+            let (least, most) = bounds(of);
+            most < 0 || least >= of.0.size
+        };
+        if of_dimensions().all(is_inside) {
+            return None;
+        }
+        let len = self.levels.get(level).map_or(1, |(size, stride)| size * stride);
+        if of_dimensions().any(is_outside) {
+            return each(place..place + len);
+        }
+        let &(size, stride) = self.levels.get(level)?;
+        if level + 1 < self.levels.len() {
+            let mut own = bases.to_vec();
+            return (0..size).find_map(|coordinate| {
+                for ((own, base), recovered) in own.iter_mut().zip(bases).zip(&self.dimensions) {
+                    *own = base + recovered.weights[level] * i128::from(coordinate);
+                }
+                self.outside_below(level + 1, place + coordinate * stride, &own, each)
+            });
+        }
+        // The coordinates of the innermost level with which all dimensions' are inside.
+        let (mut low, mut high) = (0, i128::from(size));
+        for (recovered, base) in of_dimensions() {
+            let (first, end) = match recovered.weights[level] {
+                0 => continue,
+                weight if weight > 0 => (ceil_div(-base, weight), ceil_div(recovered.size - base, weight)),
+                weight => (ceil_div(base - recovered.size + 1, -weight), ceil_div(base + 1, -weight)),
+            };
+            (low, high) = (low.max(first), high.min(end));
+        }
+        let low = low.clamp(0, i128::from(size)) as u64;
+        let high = (high.clamp(0, i128::from(size)) as u64).max(low);
+        [place..place + low, place + high..place + size].into_iter().filter(|range| !range.is_empty()).find_map(each)
+    }
+
+    /// What `of` makes of the first range of places outside of which it makes something.
+    fn first<R: Send>(&self, of: impl Fn(Range<u64>) -> Option<R> + Sync) -> Option<R> {
+        parallel::first(self.count, |block| self.outside(block, &mut |places| of(places)))
+    }
+}
+
+/// A number that wrapped around 0. What is above 2^63 is outside of any dimension, as negative numbers are.
+fn signed(number: u64) -> i128 {
+    i128::from(number as i64)
+}
+
+/// A quotient rounded up; the divisor is positive.
+fn ceil_div(number: i128, divisor: i128) -> i128 {
+    number.div_euclid(divisor) + i128::from(number.rem_euclid(divisor) != 0)
+}
+
+/// Whether levels are filled up with coordinates of which a dimension's may come out too large: the innermost level that it is
+/// recovered from has coordinates without entries.
+fn is_filled(format: &Format, map: &Map, dimension: usize) -> bool {
+    let innermost = match map.recovery(dimension) {
+        Some(Recovery::Whole(level)) => level,
+        Some(Recovery::Block { quotient, remainder, .. }) => quotient.max(remainder),
+        Some(Recovery::Diagonal { difference, other, .. }) => {
+            let other = map.terms().iter().position(|term| *term == Term::Whole(other));
+            other.map_or(difference, |other| other.max(difference))
+        }
+        None => return false,
+    };
+    let mut above = format.levels()[..=innermost].iter().rev().map(|level| level.properties());
+    // Where each position has one below it, what fills up above does so here.
+    above.find(|level| !level.branchless).is_none_or(|level| level.padded)
+}
+
+/// The first place outside of the dimensions of a tensor, whose levels are seen as `plain` ones: of the dimensions that levels are
+/// `filled` up for, or of the others.
+///
+/// # Errors
+/// Memory is refused.
+pub(crate) fn first(tensor: &Tensor, plain: &Tensor, filled: bool) -> Result<Option<u64>, StorageError> {
+    let Some(map) = tensor.format().map() else { return Ok(None) };
+    let blocks = Blocks::new(plain, |dimension| is_filled(tensor.format(), map, dimension) == filled)?;
+    Ok(blocks.and_then(|blocks| blocks.first(|places| Some(places.start))))
+}
+
+/// The tensor, which is of plain levels, with zeros at the places outside of its dimensions; `None` if it has only zeros there.
+///
+/// # Errors
+/// Memory is refused.
+pub(crate) fn cleared(tensor: &Tensor) -> Result<Option<Tensor>, StorageError> {
+    let Some(blocks) = Blocks::new(tensor, |_| true)? else { return Ok(None) };
+    let (bytes, size) = (tensor.values().as_bytes(), tensor.dtype().size());
+    let is_set = |places: Range<u64>| {
+        let bytes = &bytes[places.start as usize * size..places.end as usize * size];
+        bytes.iter().any(|byte| *byte != 0).then_some(())
+    };
+    if blocks.first(is_set).is_none() {
+        return Ok(None);
+    }
+    let mut values = tensor.values().try_clone()?;
+    values.make_owned()?;
+    with_word!(tensor.dtype(), V => {
+        let words = values.as_words_mut::<V>().unwrap_or_default();
+        for block in 0..blocks.count {
+            blocks.outside(block, &mut |places| {
+                words[places.start as usize..places.end as usize].fill(V::default());
+                None::<()>
+            });
+        }
+    });
+    Ok(Some(tensor.with_values(values, tensor.fill())?))
+}
