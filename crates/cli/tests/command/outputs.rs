@@ -1,7 +1,7 @@
 //! Files that the command writes: whose they are, what is left of them when it is interrupted, and that they are several.
 
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::Folder;
@@ -67,6 +67,8 @@ fn start(folder: &Folder, line: &str, cc: &str) -> Child {
         .current_dir(folder.path("."))
         .env("TMPDIR", folder.path("tmp"))
         .env("CC", cc)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap()
 }
