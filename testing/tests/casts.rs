@@ -2,6 +2,8 @@
 //! and into results that add up. What comes out is compared with definitions of this file, which follow the text and share
 //! nothing with the compiler: conversions that vanish or trade places are seen.
 
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
+
 use half::{bf16, f16};
 use lacunar::{Backend, DType, DynTensor, Format, Kernel, Options};
 use lacunar_formats::Kind;
