@@ -602,7 +602,7 @@ fn try_one(seed: u64) -> [u64; 3] {
 fn arrays_from_outside_are_refused_or_valid_in_all_that_is_made_of_them() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let (first, count) = (number("LACUNAR_SEED").unwrap_or(clock), number("LACUNAR_CORRUPTED").unwrap_or(500));
+    let (first, count) = (number("LACUNAR_SEED").unwrap_or(clock), number("LACUNAR_CORRUPTED").unwrap_or(2000));
     println!("tensors from LACUNAR_SEED={first} on, LACUNAR_CORRUPTED={count} of them");
     let (mut seen, mut failed) = ([0; 3], Vec::new());
     for seed in first..first + count {
