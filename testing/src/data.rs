@@ -53,8 +53,9 @@ pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool)
 /// The coordinates at which entries may be: all, or a few of each dimension that has too many, among them the first and the last.
 fn drawn_from(dims: &[u64]) -> impl Iterator<Item = Vec<u64>> {
     let counts = |most: u64| dims.iter().map(|&size| if size < most { size } else { FEW }).collect::<Vec<u64>>();
-    let can_be_visited =
-        |counts: &Vec<u64>| counts.iter().try_fold(1, |all: u64, &count| all.checked_mul(count)).is_some_and(|all| all < MANY);
+    let can_be_visited = |counts: &Vec<u64>| {
+        counts.iter().try_fold(1, |all: u64, &count| all.checked_mul(count)).is_some_and(|all| all < MANY)
+    };
     let fitting = [MANY, 512, 64].map(counts).into_iter().find(can_be_visited);
     let counts = fitting.unwrap_or_else(|| counts(2 * FEW));
     let dims = dims.to_vec();
