@@ -25,7 +25,8 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
         let sketch = Generator::new(&mut rng, seed).sketch();
-        if let Ok(instance) = sketch.instance()
+        if sketch.tensors.iter().all(is_countable)
+            && let Ok(instance) = sketch.instance()
             && (!is_far(&sketch.sizes) || ends(&sketch))
         {
             let sketch = Sketch { setup: setup(&mut rng, &instance, &sketch), ..sketch };
@@ -34,6 +35,18 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
         }
     }
     None
+}
+
+/// Whether the diagonals and blocks of a tensor can be counted; others are refused.
+fn is_countable(tensor: &Operand) -> bool {
+    let counted = |size: &Option<u64>| size.is_none_or(|size| i64::try_from(size).is_ok());
+    let sizes = tensor.format.map().map(|map| map.stored_dims(&tensor.dims));
+    sizes.is_none_or(|sizes| sizes.is_some_and(|sizes| sizes.iter().all(counted)))
+}
+
+/// What has the pattern of a tensor of which it is not known what it stores, but values.
+fn unpadded(dtype: DType) -> DType {
+    if dtype == DType::Pattern { DType::Bool } else { dtype }
 }
 
 /// Whether some variable has more values than memory has bytes.
@@ -271,8 +284,7 @@ impl Generator<'_> {
             false => layouts::format(self.rng, vars.len(), !input, self.habit.mapped()),
         };
         let told = format.tells_entries();
-        let unpadded = |dtype: DType| if !told && dtype == DType::Pattern { DType::Bool } else { dtype };
-        let dtype = dtype.map(unpadded);
+        let dtype = dtype.map(|dtype| if told { dtype } else { unpadded(dtype) });
         if self.chance(12) {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
         } else if self.chance(20) {
@@ -369,11 +381,20 @@ impl Generator<'_> {
         Tree::Number(self.pick(&["0", "1", "2", "0.5", "3", "-1", "1.25", "1.0", "2.75", "-0.0", "300"]))
     }
 
+    /// Whether it is known of each operand what it stores, and what only fills up its storage.
+    fn tells_entries(&self, tree: &Tree) -> bool {
+        match tree {
+            Tree::Access(tensor, _) => self.sketch.tensors[*tensor].format.tells_entries(),
+            tree => tree.children().into_iter().all(|child| self.tells_entries(child)),
+        }
+    }
+
     /// An exact value, converted once or several times.
     fn converted(&mut self) -> Tree {
         let mut tree = if self.chance(10) { self.number() } else { self.exact() };
         loop {
             let dtype = if self.chance(35) { self.pick(&SHORT) } else { self.pick(&DType::ALL) };
+            let dtype = if self.tells_entries(&tree) { dtype } else { unpadded(dtype) };
             tree = Tree::Cast(dtype, self.chance(25), Box::new(tree));
             if self.chance(50) {
                 return tree;

@@ -259,7 +259,8 @@ impl Lowerer<'_> {
                 depth += 1;
                 strip = None;
             } else {
-                strip = self.strip_of(*leaf, var);
+                // Copies of chunks are added to all strips.
+                strip = self.strip_of(*leaf, var).filter(|_| !self.shares(body));
                 if strip.is_none() {
                     break;
                 }

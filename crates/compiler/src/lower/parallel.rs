@@ -70,7 +70,8 @@ impl Lowerer<'_> {
         };
         let few = !copied.is_empty();
         let chunks = self.chunks(var, interval, body, few);
-        let copies = copied.iter().map(|tensor| self.declare_copies(*tensor, chunks)).collect::<Result<Vec<_>, _>>()?;
+        let copies = copied.iter().map(|tensor| self.declare_copies(*tensor, chunks, &scope));
+        let copies = copies.collect::<Result<Vec<_>, _>>()?;
         let carry = match carried {
             Some((tensor, depth)) => Some(self.declare_carry(tensor, depth, chunks)?),
             None => None,

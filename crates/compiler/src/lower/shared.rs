@@ -33,7 +33,7 @@ use crate::levels::Position;
 /// Where additions to a tensor go instead of to its own values, inside a parallel loop.
 #[derive(Clone, Debug)]
 pub(super) enum Redirect {
-    /// To a chunk's copy in an array of all copies, which begins at an offset.
+    /// To a chunk's copy in an array of all copies: an element's place there is its own, and an offset.
     Copy { array: ArrayId, offset: ExprId },
     /// For the segment that is cut: to a chunk's block in an array of blocks; which segment it is goes to `places`.
     Carry { array: ArrayId, places: ArrayId, chunk: ExprId, depth: usize },
@@ -59,6 +59,8 @@ pub(super) struct Carry {
 pub(super) struct Copies {
     pub tensor: TensorId,
     pub array: ArrayId,
+    /// The element that a copy begins with.
+    pub first: ExprId,
     /// Elements of one copy.
     pub len: ExprId,
     /// Whether a chunk gave anything, where the pattern of a result depends on it.
@@ -105,7 +107,21 @@ impl Lowerer<'_> {
         key
     }
 
-    pub(super) fn declare_copies(&mut self, tensor: TensorId, chunks: ExprId) -> Result<Copies, Diagnostic> {
+    /// How many outer levels of a dense result have coordinates at a place: what is added to there lies under one position of theirs.
+    fn levels_known(&self, tensor: TensorId, scope: &Scope) -> usize {
+        let Some(key) = self.assigned(tensor).filter(|_| self.kernel.tensors[tensor].role == Role::Result) else { return 0 };
+        let known = |level: usize| scope.coordinates.contains_key(&self.level_var(&key, level));
+        let depth = (0..key.vars.len()).take_while(|level| known(*level)).count();
+        if (0..=depth).any(|level| self.is_inside_dimension(&key, level)) { 0 } else { depth }
+    }
+
+    /// Declares copies of what the chunks add to of a tensor: of all of it, or of what lies under the coordinates that it has here.
+    pub(super) fn declare_copies(
+        &mut self,
+        tensor: TensorId,
+        chunks: ExprId,
+        scope: &Scope,
+    ) -> Result<Copies, Diagnostic> {
         let info = &self.kernel.tensors[tensor];
         if let Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted) = info.role {
             return Err(Diagnostic::internal(format!(
@@ -114,7 +130,13 @@ impl Lowerer<'_> {
             )));
         }
         let (name, dtype) = (info.name.clone(), info.dtype);
-        let len = self.block_below(tensor, 0);
+        let depth = self.levels_known(tensor, scope);
+        let len = self.block_below(tensor, depth);
+        let number = match (depth.checked_sub(1), self.assigned(tensor)) {
+            (Some(level), Some(key)) => self.position(&key, Some(level), scope)?.first(),
+            _ => self.b.int(0),
+        };
+        let first = self.b.mul(number, len);
         let total = product(&mut self.b, chunks, len);
         let array = self.b.local_array(&format!("{name}_copies"), dtype);
         self.b.alloc(array, total, false);
@@ -123,7 +145,7 @@ impl Lowerer<'_> {
             self.b.alloc(given, chunks, false);
             given
         });
-        Ok(Copies { tensor, array, len, given })
+        Ok(Copies { tensor, array, first, len, given })
     }
 
     /// At the beginning of a chunk: its copy is empty, and takes the place of the tensor.
@@ -147,7 +169,8 @@ impl Lowerer<'_> {
         let begin = self.b.mul(chunk, copies.len);
         let end = self.b.add(begin, copies.len);
         self.b.push(lacunar_imp::Stmt::Fill { array: copies.array, begin, end, value: zero });
-        self.redirects.insert(copies.tensor, Redirect::Copy { array: copies.array, offset: begin });
+        let offset = self.b.sub(begin, copies.first);
+        self.redirects.insert(copies.tensor, Redirect::Copy { array: copies.array, offset });
     }
 
     /// At the end of a chunk: what a variable holds goes to the copies.
@@ -187,13 +210,14 @@ impl Lowerer<'_> {
             });
         } else {
             let values = self.values_of(copies.tensor)?;
-            let len = copies.len;
+            let Copies { first, len, .. } = *copies;
             self.b.for_loop("c", zero, chunks, |b, c| {
                 let begin = b.mul(c, len);
                 b.for_loop("p", zero, len, |b, p| {
                     let at = b.add(begin, p);
                     let part = b.load("part", array, at);
-                    b.accumulate(values, p, BinaryOp::Add, part);
+                    let place = b.add(first, p);
+                    b.accumulate(values, place, BinaryOp::Add, part);
                 });
             });
         }
