@@ -154,7 +154,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
-        let passes = passes_of(&plan, options.phase);
+        let passes = passes_of(&plan, options.phase, is_told_by_values(&program, number));
         for &pass in passes {
             let lowering = lower::Options {
                 name: function_name(&program, statement, number, passes.len() > 1 && pass == Phase::Assemble),
@@ -198,7 +198,7 @@ pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedu
 }
 
 /// The phases that a statement is compiled in, where the user asks for `phase`.
-fn passes_of(plan: &Plan, phase: Phase) -> &'static [Phase] {
+fn passes_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase] {
     match phase {
         // There are no values to be computed behind it.
         Phase::Fused | Phase::Compute if plan.kernel.tensors[plan.result].dtype == DType::Pattern => &[Phase::Fused],
@@ -206,9 +206,19 @@ fn passes_of(plan: &Plan, phase: Phase) -> &'static [Phase] {
         // A result that is stored otherwise than it is assembled does not tell the pattern that the kernel would walk.
         Phase::Compute if plan.convert_result.is_some() => &[Phase::Fused],
         Phase::Fused => &[Phase::Fused],
+        // Later statements see a pattern in the values.
+        Phase::Assemble if told_by_values => &[Phase::Fused],
         Phase::Assemble => &[Phase::Assemble],
         Phase::Compute => &[Phase::Compute],
     }
+}
+
+/// Whether a later statement reads a result of which only the values tell the entries: it may be converted for that.
+fn is_told_by_values(program: &Program, number: usize) -> bool {
+    let result = program.statements[number].lhs.tensor;
+    let format = &program.tensors[result].format;
+    let reads = |statement: &Assignment| statement.rhs.accesses().iter().any(|access| access.tensor == result);
+    !format.is_dense() && !format.tells_entries() && program.statements[number + 1..].iter().any(reads)
 }
 
 /// The schedules of tuning, now or earlier.

@@ -18,8 +18,9 @@
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. Where
 //! a sum is a factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities,
-//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*; so are all values of a statement
-//! that reads moot ones.
+//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*; so it is where a place
+//! was read that only fills up storage behind a map, which an engine finds a zero at; and so are all values of a statement that reads
+//! moot ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,7 +193,8 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
             outcome.moot = coordinates(&outcome.entries.dims).collect();
         }
         let format = &program.formats[statement.target.index()];
-        stored[statement.target.index()] = Some(Lookup::new(&outcome.entries.stored_in(format)?)?);
+        let lookup = Lookup::new(&outcome.entries.stored_in(format)?)?.with_scales(&outcome.scale);
+        stored[statement.target.index()] = Some(lookup);
         outcomes.push(outcome);
     }
     Ok(outcomes)
@@ -253,6 +255,8 @@ struct Lookup {
     /// How the coordinates of each dimension are numbered.
     numbers: Vec<Numbers>,
     values: FxHashMap<u64, Scalar>,
+    /// Of entries that were computed: the largest magnitude that occurred on the way to them.
+    scales: FxHashMap<u64, f64>,
 }
 
 enum Numbers {
@@ -288,7 +292,7 @@ impl Lookup {
         let numbers: Vec<Numbers> = entries.dims.iter().enumerate().map(numbered).collect();
         let volume = numbers.iter().try_fold(1u64, |product, numbers| product.checked_mul(numbers.count().max(1)));
         volume.ok_or("a tensor is too large for a test")?;
-        let mut lookup = Lookup { numbers, values: FxHashMap::default() };
+        let mut lookup = Lookup { numbers, values: FxHashMap::default(), scales: FxHashMap::default() };
         for (at, &value) in &entries.values {
             if let Some(number) = lookup.number(at.iter().copied()) {
                 lookup.values.insert(number, value);
@@ -297,12 +301,21 @@ impl Lookup {
         Ok(lookup)
     }
 
+    /// The same, with what entries were computed from.
+    fn with_scales(mut self, scales: &BTreeMap<Vec<u64>, f64>) -> Lookup {
+        let numbered = scales.iter().filter_map(|(at, &scale)| Some((self.number(at.iter().copied())?, scale)));
+        self.scales = numbered.collect();
+        self
+    }
+
     fn number(&self, at: impl Iterator<Item = u64>) -> Option<u64> {
         at.zip(&self.numbers).try_fold(0, |number, (c, numbers)| Some(number * numbers.count() + numbers.of(c)?))
     }
 
-    fn get(&self, at: impl Iterator<Item = u64>) -> Option<Scalar> {
-        self.values.get(&self.number(at)?).copied()
+    /// The value of an entry, and the largest magnitude on the way to it.
+    fn get(&self, at: impl Iterator<Item = u64>) -> Option<(Scalar, f64)> {
+        let number = self.number(at)?;
+        Some((*self.values.get(&number)?, self.scales.get(&number).copied().unwrap_or(0.0)))
     }
 }
 
@@ -318,6 +331,8 @@ struct Run<'a> {
     peak: f64,
     /// Whether an infinity, a NaN or a divisor of zero occurred since it was last reset.
     exceptional: bool,
+    /// Whether a place was read, since it was last reset, that may only fill up storage: an engine finds a stored zero there.
+    filled_up: bool,
     /// Whether something was at a coordinate that stands for others.
     strayed: bool,
 }
@@ -337,8 +352,16 @@ fn run(
     let fill = fills[statement.target.index()];
     let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
     let mut outcome = if statement.adds { before.unwrap_or_else(fresh) } else { fresh() };
-    let mut state =
-        Run { program, stored, fills, at: vec![0; program.sizes.len()], peak: 0.0, exceptional: false, strayed: false };
+    let mut state = Run {
+        program,
+        stored,
+        fills,
+        at: vec![0; program.sizes.len()],
+        peak: 0.0,
+        exceptional: false,
+        filled_up: false,
+        strayed: false,
+    };
     let movable = has_movable_sum(&rhs);
     // What is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
@@ -352,9 +375,9 @@ fn run(
             stray |= is_stray;
             coordinate.push(c);
         }
-        (state.peak, state.exceptional) = (0.0, false);
+        (state.peak, state.exceptional, state.filled_up) = (0.0, false, false);
         let value = state.value(&rhs);
-        if movable && state.exceptional {
+        if (movable || state.filled_up) && state.exceptional {
             outcome.moot.insert(coordinate.clone());
         }
         let value = cast(value, tensor.dtype);
@@ -458,10 +481,16 @@ impl Run<'_> {
         value
     }
 
-    fn element(&self, tensor: TensorId, vars: &[VarId]) -> Value {
+    fn element(&mut self, tensor: TensorId, vars: &[VarId]) -> Value {
         let at = vars.iter().map(|var| self.at[var.index()]);
         let found = self.stored[tensor.index()].as_ref().and_then(|lookup| lookup.get(at));
-        found.map_or(Value::Absent(self.fills[tensor.index()]), Value::Stored)
+        let Some((value, scale)) = found else {
+            let format = &self.program.formats[tensor.index()];
+            self.filled_up |= format.map().is_some() && format.is_padded();
+            return Value::Absent(self.fills[tensor.index()]);
+        };
+        self.peak = self.peak.max(scale);
+        Value::Stored(value)
     }
 
     fn sum(&mut self, var: VarId, body: &Term) -> Value {

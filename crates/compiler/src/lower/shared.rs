@@ -109,7 +109,9 @@ impl Lowerer<'_> {
 
     /// How many outer levels of a dense result have coordinates at a place: what is added to there lies under one position of theirs.
     fn levels_known(&self, tensor: TensorId, scope: &Scope) -> usize {
-        let Some(key) = self.assigned(tensor).filter(|_| self.kernel.tensors[tensor].role == Role::Result) else { return 0 };
+        let Some(key) = self.assigned(tensor).filter(|_| self.kernel.tensors[tensor].role == Role::Result) else {
+            return 0;
+        };
         let known = |level: usize| scope.coordinates.contains_key(&self.level_var(&key, level));
         let depth = (0..key.vars.len()).take_while(|level| known(*level)).count();
         if (0..=depth).any(|level| self.is_inside_dimension(&key, level)) { 0 } else { depth }
