@@ -39,20 +39,7 @@ pub(super) fn parallelize(
     }
     let race = match unit {
         Unit::CpuThread => threads(kernel, name, var, race, span)?,
-        Unit::CpuVector => {
-            let mut innermost = true;
-            each_loop(&kernel.stmt, var, &mut |body, _| innermost &= is_single(kernel, body) || loops(body).is_empty());
-            if !innermost {
-                return Err(refuse(
-                    "E1209",
-                    name.span,
-                    format!("there are loops inside that over `{name}`"),
-                    "not innermost",
-                )
-                .hint("vector lanes run the innermost loop; `reorder` it inside"));
-            }
-            lanes(kernel, name, var, race, span)?
-        }
+        Unit::CpuVector => lanes(kernel, name, var, race, span)?,
         Unit::GpuBlock | Unit::GpuWarp | Unit::GpuThread => {
             let taken =
                 kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(other, _) if *other == unit));
@@ -70,12 +57,18 @@ pub(super) fn parallelize(
 /// The race strategy with which vector lanes can share the loops over a variable: what all of them add to one place, they reduce among
 /// themselves.
 fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
-    let (mut together, mut scattered) = (None, None);
+    let (mut innermost, mut together, mut scattered) = (true, None, None);
     each_loop(&kernel.stmt, var, &mut |body, _| {
+        innermost &= is_single(kernel, body) || loops(body).is_empty();
         let written = written_together(kernel, var, body);
         together = together.or(written.first().copied());
         scattered = scattered.or(written.into_iter().find(|tensor| is_placed_inside(kernel, body, *tensor)));
     });
+    if !innermost {
+        let message = format!("there are loops inside that over `{name}`");
+        return Err(refuse("E1209", name.span, message, "not innermost")
+            .hint("vector lanes run the innermost loop; `reorder` it inside"));
+    }
     if let Some(tensor) = scattered {
         let message =
             format!("a loop inside that over `{name}` chooses the places of `{}`", kernel.tensors[tensor].name);
@@ -117,15 +110,18 @@ fn is_placed_inside(kernel: &Kernel, body: &Stmt, tensor: TensorId) -> bool {
     inside
 }
 
-/// Whether threads can share the loops that they are said to share, after all other transformations too.
+/// Whether threads and lanes can share the loops that they are said to share, after all other transformations too.
 ///
 /// # Errors
 /// They cannot; `span` is the place to name.
 pub(crate) fn check_shared(kernel: &Kernel, span: Span) -> Result<(), Diagnostic> {
     for (var, tag) in &kernel.provenance.tags {
-        if let Tag::Parallel(Unit::CpuThread, race) = tag {
+        if let Tag::Parallel(unit @ (Unit::CpuThread | Unit::CpuVector), race) = tag {
             let name = Name { text: kernel.vars[*var].name.clone(), span };
-            let settled = threads(kernel, &name, *var, *race, span)?;
+            let settled = match unit {
+                Unit::CpuVector => lanes(kernel, &name, *var, *race, span)?,
+                _ => threads(kernel, &name, *var, *race, span)?,
+            };
             if settled != *race {
                 let message = format!("a race over `{name}` needs `{}` now, not `{}`", settled.name(), race.name());
                 return Err(refuse("E1210", span, message, "after this"));
