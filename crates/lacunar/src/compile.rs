@@ -154,7 +154,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
-        let passes = passes_of(&plan, options.phase, is_told_by_values(&program, number));
+        let passes = passes_of(&plan, options.phase, is_told_by_values(&program, &plan, number));
         for &pass in passes {
             let lowering = lower::Options {
                 name: function_name(&program, statement, number, passes.len() > 1 && pass == Phase::Assemble),
@@ -206,19 +206,21 @@ fn passes_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase
         // A result that is stored otherwise than it is assembled does not tell the pattern that the kernel would walk.
         Phase::Compute if plan.convert_result.is_some() => &[Phase::Fused],
         Phase::Fused => &[Phase::Fused],
-        // Later statements see a pattern in the values.
+        // The values have to be there for the entries to be found.
         Phase::Assemble if told_by_values => &[Phase::Fused],
         Phase::Assemble => &[Phase::Assemble],
         Phase::Compute => &[Phase::Compute],
     }
 }
 
-/// Whether a later statement reads a result of which only the values tell the entries: it may be converted for that.
-fn is_told_by_values(program: &Program, number: usize) -> bool {
-    let result = program.statements[number].lhs.tensor;
+/// Whether only the values of a statement's result tell its entries, and it is converted: to its own format, or for a later statement
+/// that reads it. Zeros in the place of values that are not computed yet would be left out.
+fn is_told_by_values(program: &Program, plan: &Plan, number: usize) -> bool {
+    let result = plan.result;
     let format = &program.tensors[result].format;
     let reads = |statement: &Assignment| statement.rhs.accesses().iter().any(|access| access.tensor == result);
-    !format.is_dense() && !format.tells_entries() && program.statements[number + 1..].iter().any(reads)
+    let converted = plan.convert_result.is_some() || program.statements[number + 1..].iter().any(reads);
+    converted && !format.is_dense() && !format.tells_entries()
 }
 
 /// The schedules of tuning, now or earlier.

@@ -32,10 +32,13 @@ use lacunar_notation::{
 use rustc_hash::FxHashMap;
 
 use super::diagonals::Diagonals;
-use super::storage::usual_widths;
+use super::storage::{is_near, usual_widths};
 use super::{Conversion, free_name};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::{fresh_name, make_explicit};
+
+/// The largest dimension with a place for each coordinate, whatever is stored.
+const MOST_ROWS: u64 = 1 << 32;
 
 /// A statement without maps.
 #[derive(Clone, Debug)]
@@ -395,7 +398,7 @@ impl Rewriter<'_> {
                 Access { vars, ..lhs.clone() }
             }
             Some(map) => {
-                let format = without_map(&tensor.format, map).fitted(&tensor.dims, 0);
+                let format = without_map(tensor, map).fitted(&tensor.dims, 0);
                 self.done
                     .notes
                     .push(format!("`{}` is assembled as {format} and then stored as {}", tensor.name, tensor.format));
@@ -547,7 +550,7 @@ impl Rewriter<'_> {
     /// An operand with a map that is converted to a format without.
     fn converted(&mut self, access: Access, map: &Map) -> Access {
         let info = &self.source.tensors[access.tensor];
-        let format = without_map(&info.format, map).fitted(&info.dims, 0);
+        let format = without_map(info, map).fitted(&info.dims, 0);
         let made = |conversion: &&Conversion| conversion.source == access.tensor;
         let known = self.done.aliases.iter().filter(made).map(|conversion| conversion.tensor);
         let known = known.into_iter().find(|tensor| self.done.program.tensors[*tensor].format == format);
@@ -573,9 +576,10 @@ impl Rewriter<'_> {
     }
 }
 
-/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now, in the order in which
-/// the map first stores something of each dimension.
-pub(super) fn without_map(format: &Format, map: &Map) -> Format {
+/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now and not known to be too large for
+/// that, in the order in which the map first stores something of each dimension.
+fn without_map(tensor: &Tensor, map: &Map) -> Format {
+    let format = &tensor.format;
     let mut modes: Vec<usize> = Vec::new();
     for term in map.terms().iter().filter(|term| !term.is_ordinal() && !matches!(term, Term::Difference(..))) {
         if !modes.contains(&term.dimension()) {
@@ -583,7 +587,13 @@ pub(super) fn without_map(format: &Format, map: &Map) -> Format {
         }
     }
     modes.extend((0..map.order()).filter(|d| !modes.contains(d)).collect::<Vec<_>>());
-    let dense = map.order() > 1
+    let small = match (modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz) {
+        (Some(size), Some(nnz)) => is_near(size, nnz),
+        (Some(size), None) => size <= MOST_ROWS,
+        (None, _) => true,
+    };
+    let dense = small
+        && map.order() > 1
         && !matches!(map.terms().first(), Some(Term::Whole(_) | Term::Quotient(..)) if format.levels().first() != Some(&Level::DENSE));
     let mut levels = vec![Level::COMPRESSED; map.order()];
     if let (true, Some(first)) = (dense, levels.first_mut()) {

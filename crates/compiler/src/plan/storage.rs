@@ -119,7 +119,7 @@ fn is_spread_out(kernel: &Kernel, key: &AccessKey, level: usize) -> bool {
 }
 
 /// Whether a dimension is not much larger than the number of values, so that something can be done for each coordinate.
-fn is_near(size: u64, nnz: u64) -> bool {
+pub(super) fn is_near(size: u64, nnz: u64) -> bool {
     size <= nnz.saturating_mul(4).saturating_add(1 << 20)
 }
 

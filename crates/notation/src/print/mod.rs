@@ -39,11 +39,16 @@ impl Display for Program {
 }
 
 impl Program {
-    /// One statement as text.
+    /// One statement as text. An assignment rounds to a type that is only stored by itself: written, the conversion would be one more.
     pub fn statement_text(&self, statement: &Assignment) -> String {
         let names = Names { tensors: &self.tensors, vars: &self.vars };
+        let Assignment { lhs, op, rhs, .. } = statement;
+        let assigned = match &rhs.kind {
+            ExprKind::Cast(value) if rhs.dtype.is_storage() && rhs.dtype == self.tensors[lhs.tensor].dtype => value,
+            _ => rhs,
+        };
         let mut text = String::new();
-        names.assign(&mut text, &statement.lhs, statement.op, &statement.rhs);
+        names.assign(&mut text, lhs, *op, assigned);
         text
     }
 
