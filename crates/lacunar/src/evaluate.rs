@@ -121,7 +121,7 @@ fn run_step(
     let before = before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, &sizes));
     // A pattern that the kernel does not walk through is compared with that of the result.
     let (pattern, before) = match before {
-        before if phase == step.phase => (None, before),
+        before if phase != Phase::Compute || step.phase == Phase::Compute => (None, before),
         Some(tensor) => (Some(tensor), None),
         None => return Err(missing_pattern()),
     };
