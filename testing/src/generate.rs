@@ -3,7 +3,7 @@
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, now and then to 140 and seldom
 //! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
 //! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results. Each
-//! program has a [`Habit`]: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
+//! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
 //! with index arrays of 64 bits; fill values other than 0. Most programs get a schedule ([`crate::schedules`]); some are
 //! compiled strictly, without a search, or in two phases.
 //!

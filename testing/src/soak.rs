@@ -53,7 +53,7 @@ pub struct Plan {
     pub count: u64,
     /// How many children at once.
     pub jobs: usize,
-    /// Whether children have [`MEMORY`] at most. Sanitizers map more than any machine has.
+    /// Whether children have 4 GiB of memory at most. Sanitizers map more than any machine has.
     pub limited: bool,
     /// Environment variables of the children, by the number of the batch.
     pub environment: fn(u64) -> Vec<(&'static str, OsString)>,

@@ -4,8 +4,8 @@
 //! never descend and end at the number of coordinates; coordinates are below their dimension's size and ascend under
 //! each parent, without repeats where the format says so; and there is one value for each position of the innermost
 //! level. So a kernel or an enumeration that follows the arrays reads nothing out of bounds. In a format with a map, every entry lies
-//! in the tensor's dimensions, and no two have the same coordinates; only places that fill up levels may lie outside
-//! ([`outside`](crate::outside)), and their values may be any. Sizes are signed numbers of 64 bits.
+//! in the tensor's dimensions, and no two have the same coordinates; only places that fill up levels may lie outside,
+//! and their values may be any. Sizes are signed numbers of 64 bits.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
