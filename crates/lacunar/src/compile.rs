@@ -56,13 +56,14 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 10] = [
+    pub const ALL: [Stage; 11] = [
         Stage("notation"),
         Stage("schedule"),
         Stage("concrete"),
         Stage("provenance"),
         Stage("graph"),
         Stage("lattice"),
+        Stage("loops"),
         Stage("imp"),
         Stage("c"),
         Stage("llvm"),
@@ -165,11 +166,12 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
                 specialize: options.specialize,
                 grain: options.grain,
             };
-            let Lowered { function, interface, phase } =
+            let Lowered { function, interface, phase, loops } =
                 trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
             if passes.len() > 1 && phase != pass {
                 return Err(scheduling(vec![unknown_pattern(&plan)]));
             }
+            trace.print("loops", || loops);
             let function = trace.time("optimize", || optimize(function));
             let function = trace.time("verify", || verify(function)).map_err(|error| {
                 fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))

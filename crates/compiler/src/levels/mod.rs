@@ -25,11 +25,14 @@
 
 automod::dir!("src/levels");
 
+use std::rc::Rc;
+
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
+pub use cursor::Cursor;
 pub use lacunar_formats::Part;
 pub use list::List;
 pub use strided::{Parent, Strided, Through};
@@ -154,10 +157,11 @@ pub struct Slot {
 /// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
 /// | are ordered and enumerated | `seek`, of which `find` is made |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
+/// | have positions that do not go up to an end | `is_before_end`, `most_between` |
 /// | are searched | `find` |
 /// | locate | `locate` |
 /// | are tested | `word` |
-/// | store runs | `runs`, `run` |
+/// | store runs | `has_runs`, `runs`, `run` |
 /// | share positions | `seek_end` |
 /// | are appended to | `append_..`, `takes_words`, `part_length` |
 ///
@@ -209,6 +213,21 @@ pub trait LevelCode: std::fmt::Debug {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
+    }
+
+    /// Whether a position that an iterator was moved to, of an interval that ends at `end`, is one of it.
+    fn is_before_end(&self, b: &mut Builder, position: ExprId, end: ExprId) -> ExprId {
+        b.compare(CompareOp::Lt, position, end)
+    }
+
+    /// The most positions that an iterator meets from `begin` on, before `end`.
+    fn most_between(&self, b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
+        b.sub(end, begin)
+    }
+
+    /// Whether positions are runs of neighbors.
+    fn has_runs(&self) -> bool {
+        false
     }
 
     /// The runs under parent positions, by their numbers, for levels whose positions are runs of neighbors.
@@ -337,12 +356,12 @@ pub fn level_code(
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.
-pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Box<dyn LevelCode>> {
+pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Rc<dyn LevelCode>> {
     keys.iter()
         .enumerate()
         .map(|(level, &keys)| match level {
-            0 => Box::new(List { keys, count }) as Box<dyn LevelCode>,
-            _ => Box::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
+            0 => Rc::new(List { keys, count }) as Rc<dyn LevelCode>,
+            _ => Rc::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
         })
         .collect()
 }

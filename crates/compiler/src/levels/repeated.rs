@@ -109,6 +109,10 @@ impl LevelCode for Repeated {
         });
     }
 
+    fn has_runs(&self) -> bool {
+        true
+    }
+
     fn runs(&self, b: &mut Builder, parent: Position) -> Option<(ExprId, ExprId)> {
         Some(self.bounds(b, parent))
     }

@@ -1,0 +1,112 @@
+//! Loops over variables of the statement: `forall(i, body)` by its merge lattice, one file for each strategy.
+//!
+//! | file | strategy |
+//! |---|---|
+//! | `dense` | every coordinate of the region |
+//! | `lanes` | every coordinate, in lanes in which operands are tested; what is appended in lanes |
+//! | `listed` | lists of the coordinates that a tested operand stores |
+//! | `positions` | the positions of one iterator |
+//! | `runs` | runs of neighboring coordinates |
+//! | `merge` | several iterators, advanced together |
+//! | `gallop` | an intersection, by jumps |
+//! | `union` | a union without a case for every combination |
+//! | `words` | stored words of 64 coordinates |
+//! | `bits` | words that are made of iterators |
+//!
+//! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual statement,
+//! with the coordinate and the positions of the point's iterators known.
+//!
+//! Paper: Kjolstad et al. 2017, §4.3 and §6.
+
+mod bits;
+mod cases;
+mod dense;
+mod gallop;
+mod lanes;
+pub(super) mod listed;
+mod merge;
+mod positions;
+mod runs;
+mod union;
+mod words;
+
+use lacunar_base::Diagnostic;
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Stmt;
+
+use super::iter::{self, Facts};
+use super::scope::Scope;
+use super::strategy::{InWords, Place, Strategy, choose};
+use super::{Lowerer, region, sinks};
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::lattice::Lattice;
+
+/// A loop over a variable of the statement.
+#[derive(Clone, Copy)]
+struct Loop<'a> {
+    var: VarId,
+    body: &'a Stmt,
+    lattice: &'a Lattice,
+    facts: &'a [Facts],
+    scope: &'a Scope,
+}
+
+impl Loop<'_> {
+    /// The same loop, where more is known.
+    fn within<'s>(&'s self, scope: &'s Scope) -> Loop<'s> {
+        Loop { scope, ..*self }
+    }
+
+    /// The scope inside of the loop, with room made in the result for all that it can visit.
+    fn entered(&self, cx: &mut Lowerer<'_>, most: sinks::Most<'_>) -> Scope {
+        sinks::enter(cx, self.var, self.body, self.scope, most)
+    }
+}
+
+/// The loops over an original variable, within what the scope confines it to.
+pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+    let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
+        Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
+    })?;
+    let scope = &region::confine(cx, var, scope)?;
+    let facts = iter::facts(cx, &lattice, scope);
+    let l = Loop { var, body, lattice: &lattice, facts: &facts, scope };
+    let strategy = choose(&lattice, body, &facts, &place(cx, &l));
+    let names: Vec<String> =
+        lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
+    cx.say(scope, &format!("{}: {}", cx.var_name(var), InWords(&strategy, &names)));
+    match &strategy {
+        Strategy::Nothing => Ok(()),
+        Strategy::Dense => dense::emit(cx, &l),
+        Strategy::Tested => lanes::emit(cx, &l),
+        Strategy::Listed => listed::emit(cx, &l),
+        Strategy::Positions(k) => positions::emit(cx, &l, *k),
+        Strategy::AtMostOne(k) => positions::emit_one(cx, &l, *k),
+        Strategy::Runs(k) => runs::emit(cx, &l, *k),
+        Strategy::Merge(loops) => merge::emit(cx, &l, loops),
+        Strategy::Gallop(point) => gallop::emit(cx, &l, *point),
+        Strategy::Words(loops) => words::emit(cx, &l, loops),
+        Strategy::Bits(loops) => bits::emit(cx, &l, loops),
+        Strategy::Union => union::emit(cx, &l),
+    }
+}
+
+/// Where a loop stands.
+fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Place {
+    let (kernel, leaf) = (cx.kernel, l.scope.leaf(l.var));
+    let mut is_uncertain = false;
+    l.body.visit_assigns(&mut |assign| {
+        for access in assign.rhs.accesses().into_iter().map(AccessKey::from) {
+            let is_own = l.lattice.iterators.iter().any(|it| it.access == access);
+            is_uncertain |= !is_own && l.scope.uncertain(&access).is_some();
+        }
+    });
+    Place {
+        kind: cx.loop_kind(l.var, l.scope),
+        merge: kernel.provenance.merge(leaf),
+        is_whole: region::is_whole(kernel, l.var, l.scope),
+        reduces: matches!(l.body, Stmt::Assign(assign) if !assign.lhs.vars.contains(&l.var)),
+        is_innermost: matches!(l.body, Stmt::Assign(_)),
+        is_uncertain,
+    }
+}
