@@ -20,7 +20,7 @@ use super::region::recovered::{is_view_level, stored_size, view_level, with_sour
 use super::sinks::given::placed_by;
 use super::sizes::derived_size;
 use super::units::threads::must_be_serial;
-use super::{Found, Lowerer, Options, Phase, SPECIALIZED_SIZE, TensorCode};
+use super::{Found, Lowerer, Options, Parameters, Phase, SPECIALIZED_SIZE, TensorCode};
 use crate::levels::{LevelCode, Part, level_code};
 
 /// What a parameter of a kernel is.
@@ -49,29 +49,27 @@ pub struct Interface {
 pub(super) fn prepare<'k>(kernel: &'k Kernel, options: &'k Options) -> Result<Lowerer<'k>, Diagnostic> {
     let mut b = Builder::new(&options.name);
     b.set_strict(options.strict);
-    let mut parameters = Parameters { kernel, options, b, interface: Interface::default() };
-    let sizes = parameters.sizes();
+    let mut so_far = Declared { kernel, options, b, interface: Interface::default() };
+    let sizes = so_far.sizes();
     let mut tensors: Vec<Arrays> = Vec::new();
     let vars = dimension_vars(kernel);
     let used = [kernel.stmt.reads(), kernel.stmt.writes()].concat();
     for (id, tensor) in kernel.tensors.iter() {
         let is_parameter = used.contains(&id) && !matches!(tensor.role, Role::Workspace(_));
         tensors.push(match vars.get(&id) {
-            Some(vars) if is_parameter => parameters.arrays(id, tensor, vars, &sizes)?,
+            Some(vars) if is_parameter => so_far.arrays(id, tensor, vars, &sizes)?,
             _ => Arrays::default(),
         });
     }
-    parameters.views(&used, &mut tensors, &sizes)?;
+    so_far.views(&used, &mut tensors, &sizes)?;
     let stored = tensors.iter().rev().find_map(|arrays| arrays.stored);
     let code = |arrays: Arrays| Rc::new(TensorCode { levels: arrays.levels, values: arrays.values });
-    let Parameters { b, interface, .. } = parameters;
+    let Declared { b, interface, .. } = so_far;
     Ok(Lowerer {
         kernel,
         options,
         serial: must_be_serial(kernel, options.phase),
-        sizes,
-        code: tensors.into_iter().map(code).collect(),
-        stored,
+        parameters: Parameters { sizes, code: tensors.into_iter().map(code).collect(), stored },
         b,
         interface,
         threads: None,
@@ -89,14 +87,14 @@ struct Arrays {
 }
 
 /// The parameters so far.
-struct Parameters<'k> {
+struct Declared<'k> {
     kernel: &'k Kernel,
     options: &'k Options,
     b: Builder,
     interface: Interface,
 }
 
-impl Parameters<'_> {
+impl Declared<'_> {
     /// The size of each variable: a parameter, unless it is known or follows from others.
     fn sizes(&mut self) -> Vec<ExprId> {
         let kernel = self.kernel;

@@ -166,17 +166,22 @@ struct Lowerer<'k> {
     options: &'k Options,
     /// No loop is shared: the kernel does what threads cannot.
     serial: bool,
-    /// The size of each variable, by its index.
-    sizes: Vec<ExprId>,
-    /// The arrays of each tensor that are parameters, by its index.
-    code: Vec<Rc<TensorCode>>,
-    /// How many values the result has, where its pattern is given.
-    stored: Option<ExprId>,
+    parameters: Parameters,
     b: Builder,
     interface: Interface,
     /// With how many threads the kernel is run, once something asks.
     threads: Option<ExprId>,
     found: Found,
+}
+
+/// What a kernel is run with.
+struct Parameters {
+    /// The size of each variable, by its index.
+    sizes: Vec<ExprId>,
+    /// The arrays of each tensor, by its index.
+    code: Vec<Rc<TensorCode>>,
+    /// How many values the result has, where its pattern is given.
+    stored: Option<ExprId>,
 }
 
 /// What lowering finds out about a kernel.
@@ -231,7 +236,7 @@ fn forall(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Resul
 
 impl<'k> Lowerer<'k> {
     fn size(&self, var: VarId) -> ExprId {
-        self.sizes[var.index()]
+        self.parameters.sizes[var.index()]
     }
 
     fn name(&self, tensor: TensorId) -> &'k str {

@@ -348,6 +348,13 @@ impl Scope {
         })
     }
 
+    /// The scope in which the result is written by a sink.
+    pub fn writing(&self, tensor: TensorId, sink: Rc<dyn Sink>) -> Scope {
+        let mut scope = self.with(Fact::Result(sink.clone()));
+        scope.know(Fact::Sink(tensor, sink));
+        scope
+    }
+
     /// The result that is assembled by appending.
     pub fn appended(&self) -> Option<&Append> {
         self.find(|fact| match fact {

@@ -23,7 +23,7 @@ use crate::levels::LevelCode;
 
 /// The arrays of a tensor: those that it has here, or its parameters.
 pub(super) fn code(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Rc<TensorCode> {
-    scope.code(tensor).unwrap_or(&cx.code[tensor.index()]).clone()
+    scope.code(tensor).unwrap_or(&cx.parameters.code[tensor.index()]).clone()
 }
 
 /// The code of a level, if it has any here.

@@ -34,9 +34,9 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 
-use super::Loop;
 use super::cases::{at_coordinate, cases};
-use super::merge::enter;
+use super::place::Loop;
+use super::together::enter;
 use super::union::heads;
 use crate::iterate::lattice::Point;
 use crate::levels::{Cursor, Position, Word};

@@ -6,8 +6,8 @@
 
 use lacunar_base::Diagnostic;
 
-use super::Loop;
 use super::cases::cases;
+use super::place::Loop;
 use crate::iterate::lattice::Point;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::{Lowerer, region};

@@ -14,9 +14,9 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp};
 
-use super::Loop;
 use super::cases::cases;
-use super::merge::{all_valid, coordinates, enter};
+use super::place::Loop;
+use super::together::{all_valid, coordinates, enter};
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::Lowerer;

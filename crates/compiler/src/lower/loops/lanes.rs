@@ -30,7 +30,8 @@ use lacunar_notation::{AssignOp, TensorId};
 
 use super::bits::Combined;
 use super::cases::at_coordinate;
-use super::{Loop, dense, place};
+use super::dense;
+use super::place::{Loop, place};
 use crate::algebra::rests;
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Point;

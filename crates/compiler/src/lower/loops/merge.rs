@@ -19,10 +19,12 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
-use super::{Loop, dense, positions, union};
+use super::place::Loop;
+use super::together::{all_valid, coordinates, enter};
+use super::{dense, positions, union};
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
-use crate::lower::iter::{Cursors, most_coordinates, most_visited, open_all};
+use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::strategy::{MergeKind, MergeLoop};
 use crate::lower::{Counter, INDEX, Lowerer, region};
@@ -50,44 +52,6 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[MergeLoop]) -> R
         }
     }
     Ok(())
-}
-
-/// Opens the iterators of some loops that are advanced together; the scope inside, with room for all that they can visit.
-pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[Point]) -> Result<(Cursors, Scope), Diagnostic> {
-    let cursors = open_all(cx, l.lattice, Point::union(loops), l.scope)?;
-    let mut lengths = Vec::new();
-    for (k, cursor) in &cursors.0 {
-        let positions = cursor.left(&mut cx.b);
-        lengths.push((*k, most_coordinates(cx, &l.lattice.iterators[*k], positions, l.scope)));
-    }
-    let size = cx.size(l.var);
-    let scope = l.entered(cx, &mut |cx| most_visited(cx, l.lattice, size, loops, &lengths));
-    Ok((cursors, scope))
-}
-
-/// The condition that all iterators of a point have coordinates left.
-pub(super) fn all_valid(cx: &mut Lowerer<'_>, point: Point, cursors: &Cursors) -> Result<Option<ExprId>, Diagnostic> {
-    let mut all = None;
-    for k in point.members() {
-        let valid = cursors.of(k)?.valid(&mut cx.b);
-        all = Some(all.map_or(valid, |all| cx.b.and(all, valid)));
-    }
-    Ok(all)
-}
-
-/// The coordinates that the iterators of a point stand on.
-pub(super) fn coordinates(
-    cx: &mut Lowerer<'_>,
-    l: &Loop<'_>,
-    point: Point,
-    cursors: &Cursors,
-) -> Result<Vec<(usize, ExprId)>, Diagnostic> {
-    let mut all = Vec::new();
-    for k in point.members() {
-        let name = format!("{}_{}", cx.var_name(l.var), cx.name(l.lattice.iterators[k].access.tensor));
-        all.push((k, cursors.of(k)?.coordinate(&mut cx.b, &name)));
-    }
-    Ok(all)
 }
 
 /// Where each iterator of a loop stands at a coordinate, and how it goes on behind it.

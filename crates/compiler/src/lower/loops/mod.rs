@@ -25,8 +25,10 @@ mod gallop;
 mod lanes;
 pub(super) mod listed;
 mod merge;
+mod place;
 mod positions;
 mod runs;
+mod together;
 mod union;
 mod words;
 
@@ -34,34 +36,11 @@ use lacunar_base::Diagnostic;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
-use super::iter::{self, Facts};
 use super::scope::Scope;
-use super::strategy::{InWords, Place, Strategy, choose};
-use super::{Lowerer, region, sinks};
-use crate::iterate::iterators::AccessKey;
+use super::strategy::{InWords, Strategy, choose};
+use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
-
-/// A loop over a variable of the statement.
-#[derive(Clone, Copy)]
-struct Loop<'a> {
-    var: VarId,
-    body: &'a Stmt,
-    lattice: &'a Lattice,
-    facts: &'a [Facts],
-    scope: &'a Scope,
-}
-
-impl Loop<'_> {
-    /// The same loop, where more is known.
-    fn within<'s>(&'s self, scope: &'s Scope) -> Loop<'s> {
-        Loop { scope, ..*self }
-    }
-
-    /// The scope inside of the loop, with room made in the result for all that it can visit.
-    fn entered(&self, cx: &mut Lowerer<'_>, most: sinks::Most<'_>) -> Scope {
-        sinks::enter(cx, self.var, self.body, self.scope, most)
-    }
-}
+use place::{Loop, place};
 
 /// The loops over an original variable, within what the scope confines it to.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -88,25 +67,5 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Strategy::Words(loops) => words::emit(cx, &l, loops),
         Strategy::Bits(loops) => bits::emit(cx, &l, loops),
         Strategy::Union => union::emit(cx, &l),
-    }
-}
-
-/// Where a loop stands.
-fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Place {
-    let (kernel, leaf) = (cx.kernel, l.scope.leaf(l.var));
-    let mut is_uncertain = false;
-    l.body.visit_assigns(&mut |assign| {
-        for access in assign.rhs.accesses().into_iter().map(AccessKey::from) {
-            let is_own = l.lattice.iterators.iter().any(|it| it.access == access);
-            is_uncertain |= !is_own && l.scope.uncertain(&access).is_some();
-        }
-    });
-    Place {
-        kind: cx.loop_kind(l.var, l.scope),
-        merge: kernel.provenance.merge(leaf),
-        is_whole: region::is_whole(kernel, l.var, l.scope),
-        reduces: matches!(l.body, Stmt::Assign(assign) if !assign.lhs.vars.contains(&l.var)),
-        is_innermost: matches!(l.body, Stmt::Assign(_)),
-        is_uncertain,
     }
 }

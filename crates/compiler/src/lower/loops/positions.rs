@@ -7,8 +7,8 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{ExprId, LoopKind};
 
-use super::Loop;
 use super::cases::cases;
+use super::place::Loop;
 use crate::iterate::lattice::Point;
 use crate::levels::{At, Position, has_one};
 use crate::lower::scope::{Fact, Interval};

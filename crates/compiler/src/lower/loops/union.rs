@@ -20,9 +20,9 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
-use super::Loop;
 use super::cases::at_coordinate;
-use super::merge::enter;
+use super::place::Loop;
+use super::together::enter;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::iter::Cursors;

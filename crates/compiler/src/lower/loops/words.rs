@@ -16,7 +16,8 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId, LoopKind};
 
 use super::bits::{Combined, Window, bit_by_bit, over_points};
-use super::{Loop, lanes};
+use super::lanes;
+use super::place::Loop;
 use crate::iterate::lattice::Point;
 use crate::levels::Word;
 use crate::lower::iter::{bounds, most_visited, word};

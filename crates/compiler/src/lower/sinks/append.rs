@@ -23,11 +23,13 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Properties;
-use lacunar_imp::{BinaryOp, CompareOp, ExprId, Status};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, Expr, ExprKind, Role, TensorId, VarId};
 
-use super::{Mark, Sink, add_to_values, clear_block, given, into_scope};
+use super::checks::{fail_if, fail_unless_fits};
+use super::values::{add_to, clear_block};
+use super::{Mark, Sink, given};
 use crate::algebra::{Meet, meet, rests};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::space::original_loops;
@@ -62,7 +64,7 @@ pub(in crate::lower) struct Group {
 pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Scope {
     let tensor = access.tensor;
     let groups = groups_of(cx, tensor);
-    let mut append = Append { access, groups, stored: cx.stored };
+    let mut append = Append { access, groups, stored: cx.parameters.stored };
     if cx.options.phase.assembles() {
         for group in &append.groups {
             let parents = append.is_fixed(cx, *group).then(|| extent(cx, &append.access, 0, group.head, scope));
@@ -75,7 +77,7 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> S
     if let Some(most) = cx.options.phase.assembles().then(|| most_appended(cx, &append, scope)).flatten() {
         append.reserve(cx, append.groups.len().wrapping_sub(1), most, scope);
     }
-    into_scope(tensor, Rc::new(append), scope)
+    scope.writing(tensor, Rc::new(append))
 }
 
 /// The groups of a result's levels, with counters that are 0.
@@ -202,7 +204,7 @@ impl Sink for Append {
         value: ExprId,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        add_to_values(cx, key, op, value, scope)
+        add_to(cx, key, op, value, scope)
     }
 
     fn is_array(&self) -> bool {
@@ -400,19 +402,4 @@ fn count_here(
     let end = cx.b.add(part.first, part.len);
     let (begin, end) = descend(cx, access, 1..=level, (part.first, end), scope).ok()?;
     Some(cx.b.sub(end, begin))
-}
-
-/// Ends the kernel where a number of positions of a level of a result does not fit its position array.
-pub(super) fn fail_unless_fits(cx: &mut Lowerer<'_>, tensor: TensorId, level: usize, count: ExprId) {
-    let widest = cx.kernel.tensors[tensor].format.positions(level).max();
-    if let Ok(widest) = i64::try_from(widest) {
-        let widest = cx.b.int(widest);
-        fail_if(cx, CompareOp::Gt, count, widest);
-    }
-}
-
-/// Ends the kernel where two numbers compare in a way that a size cannot.
-pub(super) fn fail_if(cx: &mut Lowerer<'_>, op: CompareOp, a: ExprId, b: ExprId) {
-    let wrong = cx.b.compare(op, a, b);
-    cx.b.if_then(wrong, |b| b.fail(Status::SizeOverflow));
 }

@@ -12,7 +12,8 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId};
 use lacunar_notation::{AssignOp, TensorId};
 
-use super::{Sink, set_given};
+use super::Sink;
+use super::values::set_given;
 use crate::iterate::iterators::AccessKey;
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Fact, Scope};

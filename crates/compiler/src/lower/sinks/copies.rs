@@ -19,7 +19,8 @@ use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Const, ExprId};
 use lacunar_notation::{AssignOp, Role, TensorId, WorkspaceKind};
 
-use super::{Sink, Workspace, set_given};
+use super::values::set_given;
+use super::{Sink, Workspace};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};

@@ -14,7 +14,8 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::{AssignOp, VarId};
 
-use super::{Mark, Sink, add_to_values, clear_block, cleared_value, into_scope};
+use super::values::{add_to, clear_block, cleared_value};
+use super::{Mark, Sink};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::space::{original_loops, replaced_by};
@@ -51,7 +52,7 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> R
     let clearing = clearing(cx, &access);
     let dense = Dense { access, clearing };
     dense.clear(cx, scope)?;
-    Ok(into_scope(dense.access.tensor, Rc::new(dense), scope))
+    Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
 }
 
 /// Decides where a dense result is cleared: nowhere if every place is written, else as far inside as the loops walk through it in
@@ -132,7 +133,7 @@ impl Sink for Dense {
         value: ExprId,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        add_to_values(cx, key, op, value, scope)
+        add_to(cx, key, op, value, scope)
     }
 
     fn is_array(&self) -> bool {

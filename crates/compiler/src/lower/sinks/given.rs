@@ -1,36 +1,28 @@
 //! Patterns that are given: values for a pattern that another kernel, or a user, has found.
 //!
-//! ```text
-//! C(i,k): csr, pos and crd given         a chunk has the rows first .. last
-//! for chunk in 0 .. chunks parallel {
-//!   C_n = pos[first]; until = pos[last]
-//!   for i in first .. last { ..; vals[C_n] = ..; C_n += 1 }
-//!   fail unless C_n is until                never beyond it on the way, so that chunks keep apart
-//! }
-//! ```
-//!
 //! A pattern that a user gives may be another than the result's. Then every coordinate that would be appended is *compared* with
 //! the one at its position, and that position with the segment of its parent. As there are as many values as positions, the
 //! patterns are the same if no coordinate differs.
 //!
-//! Where the first level is compressed, the chunk's first position is found by a search for its first coordinate. On entry: as
-//! for results in parts ([`super::part`]), which are how a pattern is found.
+//! ```text
+//! C(i,k): csr, pos and crd given      fail unless pos[i] <= C_n < pos[i + 1] and crd[C_n] is k;  vals[C_n] = ..; C_n += 1
+//! ```
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Holds;
-use lacunar_imp::{CompareOp, ExprId};
+use lacunar_imp::CompareOp;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Unit;
 
-use super::append::{Append, Group, fail_if};
-use super::result_of;
-use crate::iterate::iterators::level_var;
+use super::append::{Append, Group};
+use super::checks::fail_if;
+use crate::iterate::iterators::{level_var, result_of};
 use crate::iterate::space::replaced_by;
 use crate::levels::{At, Position};
 use crate::lower::derive::{coordinate, position};
-use crate::lower::scope::{Interval, Scope};
-use crate::lower::storage::{count_positions, extent, level};
+use crate::lower::scope::Scope;
+use crate::lower::storage::{count_positions, level};
 use crate::lower::{Lowerer, Phase};
 
 /// The leaf whose loop, the outermost of a kernel, threads share so that each has a part of the sparse result.
@@ -57,59 +49,6 @@ pub(in crate::lower) fn placed_by(kernel: &Kernel, phase: Phase) -> Option<VarId
     let found = cut_by(kernel).filter(|_| phase == Phase::Compute)?;
     let originals = kernel.provenance.originals(found);
     originals.iter().all(|var| replaced_by(kernel, *var).is_none()).then_some(found)
-}
-
-/// The result of a chunk that computes the values of coordinates `first .. end` of the first level: its counters begin where the
-/// pattern has these, and it ends where the pattern does.
-pub(in crate::lower) fn begin_part(
-    cx: &mut Lowerer<'_>,
-    (first, end): Interval,
-    scope: &Scope,
-) -> Result<Scope, Diagnostic> {
-    let mut scope = super::begin_result(cx, scope)?;
-    let Some(append) = scope.appended().cloned() else { return Ok(scope) };
-    let starts = positions_from(cx, &append, first, &scope)?;
-    let ends = positions_from(cx, &append, end, &scope)?;
-    for (group, start) in append.groups.iter().zip(starts) {
-        cx.b.assign(group.counter, start);
-    }
-    if let (Some(&group), Some(&last)) = (append.groups.last(), ends.last()) {
-        let block = append.block(cx, group, &scope);
-        let values = cx.b.mul(last, block);
-        let until = cx.b.define("until", values);
-        let tensor = append.access.tensor;
-        scope = super::into_scope(tensor, std::rc::Rc::new(Append { stored: Some(until), ..append }), &scope);
-    }
-    Ok(scope)
-}
-
-/// For each group of the result, its first position under coordinates of the first level that are `first` or more.
-fn positions_from(
-    cx: &mut Lowerer<'_>,
-    append: &Append,
-    first: ExprId,
-    scope: &Scope,
-) -> Result<Vec<ExprId>, Diagnostic> {
-    let access = &append.access;
-    let mut positions = Vec::new();
-    let mut above = None;
-    for group in &append.groups {
-        let (begin, from) = above.unwrap_or((first, 1));
-        let parents = extent(cx, access, from, group.head, scope);
-        let code = level(cx, access, group.head, scope)?;
-        let position = if group.head == 0 {
-            let zero = cx.b.int(0);
-            let (begin, end) = code.bounds(&mut cx.b, Position::One(zero));
-            code.seek(&mut cx.b, zero, begin, end, first)
-        } else {
-            let parent = cx.b.mul(begin, parents);
-            code.bounds(&mut cx.b, Position::Range(parent, parent)).0
-        };
-        let position = cx.b.define("place", position);
-        positions.push(position);
-        above = Some((position, group.last + 1));
-    }
-    Ok(positions)
 }
 
 /// Counts the positions that a pattern has, where it is compared.

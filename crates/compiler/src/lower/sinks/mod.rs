@@ -16,25 +16,23 @@
 pub(super) mod append;
 pub(super) mod atomic;
 pub(super) mod carried;
+mod checks;
 pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod given;
 pub(super) mod part;
+pub(super) mod placed;
+mod values;
 pub(super) mod workspace;
 
-use std::rc::Rc;
-
 use lacunar_base::Diagnostic;
-use lacunar_formats::Scalar;
-use lacunar_imp::{ArrayId, BinaryOp, ExprId};
-use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{AssignOp, ReduceOp, Role, TensorId, VarId};
+use lacunar_imp::{ArrayId, ExprId};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{AssignOp, VarId};
 
-use super::derive::value_position;
-use super::scope::{Fact, Scope};
-use super::storage::values;
+use super::scope::Scope;
 use super::{Counter, Lowerer, Written};
-use crate::iterate::iterators::AccessKey;
+use crate::iterate::iterators::{AccessKey, result_of};
 
 pub(super) use append::Append;
 pub(super) use workspace::Workspace;
@@ -158,17 +156,6 @@ pub(super) struct Mark {
     pub given: Option<Counter>,
 }
 
-/// How a kernel assigns to its result.
-pub(super) fn result_of(kernel: &Kernel) -> Option<AccessKey> {
-    let mut found = None;
-    kernel.stmt.visit_assigns(&mut |assign| {
-        if kernel.tensors[assign.lhs.tensor].role == Role::Result {
-            found = Some(AccessKey::from(&assign.lhs));
-        }
-    });
-    found
-}
-
 /// Makes the result ready: the scope in which it is written.
 pub(super) fn begin_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Scope, Diagnostic> {
     let Some(access) = result_of(cx.kernel) else { return Ok(scope.clone()) };
@@ -176,13 +163,6 @@ pub(super) fn begin_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Scope,
         return dense::begin(cx, access, scope);
     }
     Ok(append::begin(cx, access, scope))
-}
-
-/// Puts the sink of a result into the scope.
-fn into_scope(tensor: TensorId, sink: Rc<dyn Sink>, scope: &Scope) -> Scope {
-    let mut scope = scope.with(Fact::Result(sink.clone()));
-    scope.know(Fact::Sink(tensor, sink));
-    scope
 }
 
 /// Everything is assigned.
@@ -206,51 +186,5 @@ pub(super) fn leave(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope
     match scope.result() {
         Some(sink) => sink.leave(cx, var, body, scope),
         None => Ok(()),
-    }
-}
-
-/// Takes a value for an element of a result's own values.
-fn add_to_values(
-    cx: &mut Lowerer<'_>,
-    key: &AccessKey,
-    op: AssignOp,
-    value: ExprId,
-    scope: &Scope,
-) -> Result<(), Diagnostic> {
-    let at = value_position(cx, key, scope)?;
-    let array = values(cx, key.tensor, scope)?;
-    match op {
-        AssignOp::Set => cx.b.store(array, at, value),
-        AssignOp::Reduce(ReduceOp::Add) => cx.b.accumulate(array, at, BinaryOp::Add, value),
-    }
-    Ok(())
-}
-
-/// Says that something was given.
-fn set_given(cx: &mut Lowerer<'_>, given: Option<Counter>) {
-    if let Some(given) = given {
-        let yes = cx.b.bool(true);
-        cx.b.assign(given, yes);
-    }
-}
-
-/// What the elements of a result are before any is assigned: the fill value, or nothing added up.
-fn cleared_value(cx: &mut Lowerer<'_>, tensor: TensorId) -> ExprId {
-    let info = &cx.kernel.tensors[tensor];
-    let mut is_set = false;
-    cx.kernel.stmt.visit_assigns(&mut |assign| is_set |= assign.lhs.tensor == tensor && assign.op == AssignOp::Set);
-    cx.b.constant(if is_set { info.fill() } else { Scalar::zero(info.dtype) })
-}
-
-/// Sets block number `number` of the values of a result to what they are before any is assigned.
-fn clear_block(cx: &mut Lowerer<'_>, tensor: TensorId, array: ArrayId, number: ExprId, block: ExprId) {
-    let begin = cx.b.mul(number, block);
-    let value = cleared_value(cx, tensor);
-    match cx.b.as_const(block) {
-        Some(one) if one.bits == 1 => cx.b.store(array, begin, value),
-        _ => {
-            let end = cx.b.add(begin, block);
-            cx.fill(array, (begin, end), value);
-        }
     }
 }

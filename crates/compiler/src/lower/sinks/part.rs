@@ -25,9 +25,10 @@ use lacunar_formats::Holds;
 use lacunar_imp::{ArrayId, BinaryOp, ExprId};
 use lacunar_notation::TensorId;
 
-use super::append::{Append, Group, fail_unless_fits};
-use super::begin_result;
-use crate::iterate::iterators::level_var;
+use super::append::{Append, Group};
+use super::checks::fail_unless_fits;
+use super::{Sink, begin_result};
+use crate::iterate::iterators::{level_var, result_of};
 use crate::levels::{self, level_code};
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::storage::{code, extent};
@@ -105,7 +106,7 @@ pub(in crate::lower) fn begin(
     let mut scope = scope.with(Fact::Part(Part { tensor, first, len }));
     let mut own = TensorCode::default();
     let mut all = Vec::new();
-    let result = super::result_of(cx.kernel).filter(|access| access.tensor == tensor);
+    let result = result_of(cx.kernel).filter(|access| access.tensor == tensor);
     let access = result.ok_or_else(|| Diagnostic::internal("parts of what is no result"))?;
     for level in 0..info.order() {
         let size = cx.size(level_var(cx.kernel, &access, level));
@@ -128,7 +129,7 @@ pub(in crate::lower) fn begin(
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, lists: &Lists) {
     let scope = &own.scope;
     let Some(append) = scope.appended() else { return };
-    super::Sink::finish(append, cx, scope);
+    append.finish(cx, scope);
     let code = code(cx, append.access.tensor, scope);
     for (place, group) in append.groups.iter().enumerate() {
         let count = cx.b.var(group.counter);

@@ -21,7 +21,8 @@ use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
-use super::{Sink, set_given};
+use super::Sink;
+use super::values::set_given;
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::races::filled_inside;
 use crate::levels::list_levels;

@@ -10,7 +10,7 @@
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
 //! additions. A sparse result that the outermost loop assembles is made in parts ([`part`]), and values for a pattern that is given
-//! find their place in it ([`given`]).
+//! find their place in it ([`placed`]).
 //!
 //! How many chunks there are does not depend on the number of threads where a kernel is `strict`: then sums are formed in the
 //! same order for any number of threads.
@@ -25,7 +25,7 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Parts, Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
-use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
+use crate::iterate::iterators::{AccessKey, level_var, result_of, sparse_levels};
 use crate::iterate::races::{filled_inside, written_together};
 use crate::levels::At;
 use crate::lower::derive::{first_below, range};
@@ -34,7 +34,7 @@ use crate::lower::nest::leaf_loop;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
 use crate::lower::sinks::copies::Copies;
-use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, part, result_of, workspace};
+use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, part, placed, workspace};
 use crate::lower::storage::{ancestor, code, count_positions, level};
 use crate::lower::{Lowerer, Phase};
 
@@ -206,7 +206,7 @@ pub(in crate::lower) fn compute_in_parts(
         let mut scope = workspace::declare(cx, Some(var), scope);
         let first = first_below(cx, var, interval.0, &mut scope)?;
         let end = first_below(cx, var, interval.1, &mut scope)?;
-        let scope = given::begin_part(cx, (first, end), &scope)?;
+        let scope = placed::begin(cx, (first, end), &scope)?;
         leaf_loop(cx, var, interval, body, &scope)?;
         finish_result(cx, &scope)
     })
