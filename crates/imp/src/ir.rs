@@ -28,6 +28,12 @@
 //! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
 //! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
 //!
+//! **Words.** An unsigned number is also a set of small numbers: those of its bits that are 1, counted from the lowest.
+//! `bit(w, k)` says whether `k` is in the set, and `rank(w, k)` how many numbers less than `k` are; `k` is an `I64`, taken
+//! modulo the number of bits. With `w` the word of a bitmap, `bit` says whether a coordinate is stored and `rank` how
+//! many of the word are stored before it. Where `k` counts the lanes of a vector loop and `w` stays the same, the bits
+//! are a mask, and elements at `first + rank(w, k)` under this mask are neighbors.
+//!
 //! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold
 //! unsigned numbers of any width; a load gives the array's element type, to be cast.
 //!
@@ -192,6 +198,8 @@ pub enum Expr {
     Select(ExprId, ExprId, ExprId),
     /// Conversion to a type.
     Cast(DType, ExprId),
+    /// A question to a word, an unsigned number, about the place of a bit, of type `I64`.
+    Word(WordOp, ExprId, ExprId),
 }
 
 /// Operations on one operand.
@@ -304,6 +312,15 @@ pub enum CompareOp {
     Gt,
     /// Greater or equal.
     Ge,
+}
+
+/// Questions to the bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WordOp {
+    /// Whether the bit at a place is 1; the result is `Bool`.
+    Bit,
+    /// How many bits below a place are 1; the result is `I64`.
+    Rank,
 }
 
 /// How a `for` loop may be run.

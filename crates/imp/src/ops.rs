@@ -5,7 +5,7 @@
 
 use lacunar_formats::{DType, Kind};
 
-use crate::ir::{BinaryOp, Callee, CompareOp, Expr, ExprId, Status, Stmt, UnaryOp, VarId};
+use crate::ir::{BinaryOp, Callee, CompareOp, Expr, ExprId, Status, Stmt, UnaryOp, VarId, WordOp};
 
 impl Stmt {
     /// The variable that it defines; a loop's counter is visible in the loop only, the others to the block's end.
@@ -25,7 +25,7 @@ impl Expr {
         let operands = match self {
             Expr::Const(_) | Expr::Var(_) => [None, None, None],
             Expr::Unary(_, a) | Expr::Cast(_, a) => [Some(a), None, None],
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => [Some(a), Some(b), None],
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Word(_, a, b) => [Some(a), Some(b), None],
             Expr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
         };
         operands.into_iter().flatten()
@@ -253,6 +253,37 @@ impl CompareOp {
     /// Whether the operands may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         !ty.is_storage() && (matches!(self, CompareOp::Eq | CompareOp::Ne) || !ty.is_complex())
+    }
+}
+
+impl WordOp {
+    /// Every question to a word.
+    pub const ALL: [WordOp; 2] = [WordOp::Bit, WordOp::Rank];
+
+    /// Its name, printed before the operands.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WordOp::Bit => "bit",
+            WordOp::Rank => "rank",
+        }
+    }
+
+    /// The question with this name.
+    pub fn from_name(name: &str) -> Option<WordOp> {
+        WordOp::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// The type of the answer.
+    pub const fn result_type(self) -> DType {
+        match self {
+            WordOp::Bit => DType::Bool,
+            WordOp::Rank => DType::I64,
+        }
+    }
+
+    /// Whether words may have type `ty`.
+    pub const fn accepts(self, ty: DType) -> bool {
+        matches!(ty.kind(), Kind::Unsigned)
     }
 }
 

@@ -166,7 +166,7 @@ pub fn verify(function: Function) -> Result<Verified<Function>, VerifyError> {
     Ok(Verified(function))
 }
 
-fn check(function: &Function) -> Result<(), VerifyError> {
+pub(crate) fn check(function: &Function) -> Result<(), VerifyError> {
     names::check(function)?;
     check_types(function)?;
     check_expressions(function)?;
@@ -231,7 +231,13 @@ fn check_expressions(function: &Function) -> Result<(), VerifyError> {
             Expr::Compare(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => DType::Bool,
             Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
             Expr::Cast(to, _) if to.size() > 0 => to,
-            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) | Expr::Cast(..) => {
+            Expr::Word(op, word, place) if op.accepts(ty(word)) && ty(place) == DType::I64 => op.result_type(),
+            Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Compare(..)
+            | Expr::Select(..)
+            | Expr::Cast(..)
+            | Expr::Word(..) => {
                 return Err(error(Rule::OperandTypes, function.expr_text(id)));
             }
         };

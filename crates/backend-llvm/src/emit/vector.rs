@@ -281,6 +281,10 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn vector_stmt(&mut self, state: &mut VectorLoop<'ctx, '_>, stmt: &Stmt) -> Result<(), LlvmError> {
         match *stmt {
             Stmt::Define { var, value } => {
+                if !self.source.vars[var].mutable && state.plan.stride(self.source, value).is_some() {
+                    // Of an index, the first lane's value may be wanted.
+                    self.frame.places[var.index()] = Some(Place::Value(self.eval(value)?));
+                }
                 let value = self.lanes(state, value)?;
                 state.set(var, value);
                 Ok(())

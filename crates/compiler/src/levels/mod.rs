@@ -27,7 +27,7 @@ automod::dir!("src/levels");
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
 pub use lacunar_formats::Part;
@@ -153,6 +153,7 @@ pub struct Slot {
 /// |---|---|
 /// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
 /// | are ordered and enumerated | `seek`, of which `find` is made |
+/// | have one coordinate at most under a parent | `has_one`, unless bounds tell it |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
 /// | are searched | `find` |
 /// | locate | `locate` |
@@ -171,6 +172,12 @@ pub trait LevelCode: std::fmt::Debug {
 
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
+
+    /// Whether there is a coordinate under a position of the parent level, for levels that have one at most.
+    fn has_one(&self, b: &mut Builder, parent: Position) -> ExprId {
+        let (begin, end) = self.bounds(b, parent);
+        b.compare(CompareOp::Lt, begin, end)
+    }
 
     /// The positions under parent positions `first .. end`.
     fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId);
@@ -354,19 +361,6 @@ pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segmen
     let (edges, behind) = (b.add(segments, one), b.add(position, one));
     let next = b.lower_bound(pos, zero, edges, behind);
     b.sub(next, one)
-}
-
-/// Whether an interval of one position at most has one. Where it ends at `begin + i64(c)`, that is `c`.
-pub(crate) fn has_one(b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
-    let function = b.function();
-    if let Expr::Binary(BinaryOp::Add, first, count) = function.exprs[end]
-        && let Expr::Cast(_, present) = function.exprs[count]
-        && first == begin
-        && function.type_of(present) == DType::Bool
-    {
-        return present;
-    }
-    b.compare(CompareOp::Lt, begin, end)
 }
 
 /// The number in an index array that is no coordinate, as kernels load it: the largest of its type.

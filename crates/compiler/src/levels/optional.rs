@@ -4,6 +4,7 @@
 //! rows {1}, {}, {0}:   crd 1 - 0      parent p owns positions p .. p + (crd[p] is a coordinate)
 //! ```
 
+use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 use linkme::distributed_slice;
 
@@ -25,11 +26,14 @@ struct Optional {
 
 impl LevelCode for Optional {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let parent = parent.first();
-        let (coordinate, none) = (b.load_index("own", self.crd, parent), none_in(b, self.crd));
-        let has = b.compare(CompareOp::Ne, coordinate, none);
-        let count = b.cast(lacunar_formats::DType::I64, has);
+        let has = self.has_one(b, parent);
+        let (parent, count) = (parent.first(), b.cast(DType::I64, has));
         (parent, b.add(parent, count))
+    }
+
+    fn has_one(&self, b: &mut Builder, parent: Position) -> ExprId {
+        let (coordinate, none) = (b.load_index("own", self.crd, parent.first()), none_in(b, self.crd));
+        b.compare(CompareOp::Ne, coordinate, none)
     }
 
     fn span(&self, _b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {

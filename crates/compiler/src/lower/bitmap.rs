@@ -259,7 +259,6 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let lattice = merge.lattice;
-        let place = self.b.cast(WORD, coordinate);
         let mut inner = scope.clone();
         inner.coordinates.insert(merge.var, coordinate);
         let mut present = Vec::new();
@@ -268,12 +267,12 @@ impl Lowerer<'_> {
             let name = self.position_name(lattice, window.k);
             let certain = !merge.points.is_empty() && merge.points.iter().all(|point| point.has(window.k));
             if !certain {
-                let has = window.word.has(&mut self.b, place);
+                let has = window.word.has(&mut self.b, coordinate);
                 present.push((window.k, self.b.define(&format!("at_{name}"), has)));
             }
             let position = match window.rest {
                 None => {
-                    let position = window.word.position(&mut self.b, place);
+                    let position = window.word.position(&mut self.b, coordinate);
                     Position::One(self.b.define(&name, position))
                 }
                 Some(rest) => {

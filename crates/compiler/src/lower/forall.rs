@@ -12,8 +12,9 @@ use lacunar_notation::schedule::Unit;
 
 use super::space::Interval;
 use super::{Lowerer, Scope};
+use crate::iterate::iterators::level_var;
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::{At, Position, has_one};
+use crate::levels::{At, Position};
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -107,9 +108,8 @@ impl Lowerer<'_> {
         let iterator = &lattice.iterators[k];
         let level = self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
         if level.properties().single && !level.properties().branchless {
-            let some = has_one(&mut self.b, begin, end);
+            let some = self.has_one(lattice, k, (begin, end), scope)?;
             self.b.begin_block();
-            // Not by a name of its own: vector lanes see in the expression that neighbors lie side by side.
             let outcome = self.at_position(var, body, lattice, k, begin, scope);
             let then = self.b.end_block();
             self.b.push(lacunar_imp::Stmt::If { cond: some, then, otherwise: Vec::new() });
@@ -344,6 +344,26 @@ impl Lowerer<'_> {
         let then = self.b.end_block();
         self.b.push(lacunar_imp::Stmt::If { cond: uncertain.present, then, otherwise: Vec::new() });
         confined.map(|_| (self.b.var(begin), self.b.var(end)))
+    }
+
+    /// Whether an iterator that has one position at most has one, within bounds.
+    fn has_one(
+        &mut self,
+        lattice: &Lattice,
+        k: usize,
+        (begin, end): Interval,
+        scope: &Scope,
+    ) -> Result<ExprId, Diagnostic> {
+        let iterator = &lattice.iterators[k];
+        let parent = self.position(&iterator.access, iterator.level.checked_sub(1), scope)?;
+        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
+        let (key, level) = (&iterator.access, iterator.level);
+        let confined = scope.windows.contains_key(&(key.clone(), level))
+            || scope.confined.contains_key(&level_var(self.kernel, key, level));
+        match confined || scope.uncertain.contains_key(key) {
+            true => Ok(self.b.compare(CompareOp::Lt, begin, end)),
+            false => Ok(code.has_one(&mut self.b, parent)),
+        }
     }
 
     /// The position of the level above that an iterator is under (one of them, where they share a coordinate).

@@ -61,15 +61,14 @@ impl Lowerer<'_> {
         coordinate: ExprId,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let place = self.b.cast(Word::TYPE, coordinate);
-        let number = Word::number(&mut self.b, place);
+        let number = Word::number(&mut self.b, coordinate);
         let mut operands = Vec::new();
         for k in 0..lattice.iterators.len() {
             operands.push((k, self.word_of(lattice, k, number, scope)?));
         }
         let mut inner = scope.clone();
         inner.depth += 1;
-        let present = self.bind_tested(lattice, &operands, place, &mut inner);
+        let present = self.bind_tested(lattice, &operands, coordinate, &mut inner);
         let condition = self.somewhere(lattice, &present);
         self.read_tested(body, lattice, &present, condition.is_some(), &mut inner)?;
         let all = Point::of(operands.iter().map(|(k, _)| *k));
@@ -154,13 +153,12 @@ impl Lowerer<'_> {
         (level, slot): (Option<(TensorId, usize)>, Slot),
         mut scope: Scope,
     ) -> Result<(), Diagnostic> {
-        let place = self.b.cast(Word::TYPE, lane);
-        let position = word.position(&mut self.b, place);
-        let present = self.bind_tested(merge.lattice, operands, place, &mut scope);
+        let position = word.position(&mut self.b, lane);
+        let present = self.bind_tested(merge.lattice, operands, lane, &mut scope);
         self.read_tested(merge.body, merge.lattice, &present, true, &mut scope)?;
         let all = Point::of(operands.iter().map(|(k, _)| *k));
         let Some(residual) = merge.lattice.residual(self.kernel, merge.body, all) else { return Ok(()) };
-        let cond = word.has(&mut self.b, place);
+        let cond = word.has(&mut self.b, lane);
         self.b.begin_block();
         self.slot = Some(position);
         // Something is there at every coordinate whose bit is set, so that it does not say where.
