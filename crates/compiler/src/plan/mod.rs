@@ -44,7 +44,7 @@ use lacunar_notation::{
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
-use crate::schedule::apply;
+use crate::schedule::apply_all;
 
 /// What has to be done to run one statement.
 #[derive(Clone, Debug)]
@@ -220,9 +220,7 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let order = match nest {
         Some(nest) => {
             kernel.stmt = nest;
-            for command in &schedule.commands {
-                apply(&mut kernel, command)?;
-            }
+            kernel = apply_all(&kernel, &schedule.commands)?.0;
             let orders = given::known_orders(&kernel);
             orders
                 .into_iter()
@@ -314,10 +312,9 @@ fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         concretize(&mut kernel, &lhs, op, &rhs, &order);
         workspaces::choose(&mut kernel, &mut notes);
         let single = !given::wants_flat_nest(&schedule);
-        for command in others {
-            let terms = "the commands apply to the loops of a planned statement, for it is more than one sum";
-            apply(&mut kernel, command).map_err(|refusal| if single { refusal } else { refusal.note(terms) })?;
-        }
+        let terms = "the commands apply to the loops of a planned statement, for it is more than one sum";
+        let scheduled = apply_all(&kernel, others);
+        kernel = scheduled.map_err(|refusal| if single { refusal } else { refusal.note(terms) })?.0;
     }
     if search == Search::Cost && given.is_none() {
         schedule.commands.extend(given::order_command(&kernel, &order));
