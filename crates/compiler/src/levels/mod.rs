@@ -114,6 +114,23 @@ impl State {
     }
 }
 
+/// The only position under a parent.
+#[derive(Clone, Copy, Debug)]
+pub struct Only {
+    /// The position.
+    pub position: ExprId,
+    /// Whether it has a coordinate.
+    pub present: ExprId,
+}
+
+impl Only {
+    /// The position as an interval, which is empty where it has no coordinate.
+    pub fn range(self, b: &mut Builder) -> (ExprId, ExprId) {
+        let count = b.cast(DType::I64, self.present);
+        (self.position, b.add(self.position, count))
+    }
+}
+
 /// Coordinates that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -153,7 +170,7 @@ pub struct Slot {
 /// |---|---|
 /// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
 /// | are ordered and enumerated | `seek`, of which `find` is made |
-/// | have one coordinate at most under a parent | `has_one`, unless bounds tell it |
+/// | have one coordinate at most under a parent, or none | `only` |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
 /// | are searched | `find` |
 /// | locate | `locate` |
@@ -173,10 +190,10 @@ pub trait LevelCode: std::fmt::Debug {
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
 
-    /// Whether there is a coordinate under a position of the parent level, for levels that have one at most.
-    fn has_one(&self, b: &mut Builder, parent: Position) -> ExprId {
-        let (begin, end) = self.bounds(b, parent);
-        b.compare(CompareOp::Lt, begin, end)
+    /// The only position under one of the parent level, and whether it has a coordinate, for levels that have one at most. Bounds
+    /// say the same: they end at the position, or behind it.
+    fn only(&self, _b: &mut Builder, _parent: Position) -> Option<Only> {
+        None
     }
 
     /// The positions under parent positions `first .. end`.

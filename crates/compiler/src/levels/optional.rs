@@ -4,11 +4,10 @@
 //! rows {1}, {}, {0}:   crd 1 - 0      parent p owns positions p .. p + (crd[p] is a coordinate)
 //! ```
 
-use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, none_in};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Only, Position, none_in};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "optional", make };
@@ -24,16 +23,22 @@ struct Optional {
     crd: ArrayId,
 }
 
+impl Optional {
+    /// The position under one of the parent level.
+    fn at(&self, b: &mut Builder, parent: Position) -> Only {
+        let position = parent.first();
+        let (coordinate, none) = (b.load_index("own", self.crd, position), none_in(b, self.crd));
+        Only { position, present: b.compare(CompareOp::Ne, coordinate, none) }
+    }
+}
+
 impl LevelCode for Optional {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let has = self.has_one(b, parent);
-        let (parent, count) = (parent.first(), b.cast(DType::I64, has));
-        (parent, b.add(parent, count))
+        self.at(b, parent).range(b)
     }
 
-    fn has_one(&self, b: &mut Builder, parent: Position) -> ExprId {
-        let (coordinate, none) = (b.load_index("own", self.crd, parent.first()), none_in(b, self.crd));
-        b.compare(CompareOp::Ne, coordinate, none)
+    fn only(&self, b: &mut Builder, parent: Position) -> Option<Only> {
+        Some(self.at(b, parent))
     }
 
     fn span(&self, _b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {

@@ -14,7 +14,7 @@ use super::space::Interval;
 use super::{Lowerer, Scope};
 use crate::iterate::iterators::level_var;
 use crate::iterate::lattice::{Lattice, Point};
-use crate::levels::{At, Position};
+use crate::levels::{At, Only, Position};
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -102,13 +102,17 @@ impl Lowerer<'_> {
         if self.repeats(lattice, k) || !self.is_contiguous(lattice, k) {
             return self.merge_loops(var, body, lattice, &[point], scope);
         }
-        let (begin, end) = self.bounds(lattice, k, scope)?;
+        let only = self.only(lattice, k, scope)?;
+        let (begin, end) = match only {
+            Some(only) => only.range(&mut self.b),
+            None => self.bounds(lattice, k, scope)?,
+        };
         self.reserved |= self.reserve_ahead(var, body, scope, &mut |this| this.b.sub(end, begin));
         let name = self.position_name(lattice, k);
         let iterator = &lattice.iterators[k];
         let level = self.kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
         if level.properties().single && !level.properties().branchless {
-            let some = self.has_one(lattice, k, (begin, end), scope)?;
+            let some = only.map_or_else(|| self.b.compare(CompareOp::Lt, begin, end), |only| only.present);
             self.b.begin_block();
             let outcome = self.at_position(var, body, lattice, k, begin, scope);
             let then = self.b.end_block();
@@ -346,24 +350,17 @@ impl Lowerer<'_> {
         confined.map(|_| (self.b.var(begin), self.b.var(end)))
     }
 
-    /// Whether an iterator that has one position at most has one, within bounds.
-    fn has_one(
-        &mut self,
-        lattice: &Lattice,
-        k: usize,
-        (begin, end): Interval,
-        scope: &Scope,
-    ) -> Result<ExprId, Diagnostic> {
+    /// The only position of an iterator that has one at most, where nothing confines it.
+    fn only(&mut self, lattice: &Lattice, k: usize, scope: &Scope) -> Result<Option<Only>, Diagnostic> {
         let iterator = &lattice.iterators[k];
-        let parent = self.position(&iterator.access, iterator.level.checked_sub(1), scope)?;
-        let code = &self.tensors[iterator.access.tensor.index()].levels[iterator.level];
         let (key, level) = (&iterator.access, iterator.level);
         let confined = scope.windows.contains_key(&(key.clone(), level))
             || scope.confined.contains_key(&level_var(self.kernel, key, level));
-        match confined || scope.uncertain.contains_key(key) {
-            true => Ok(self.b.compare(CompareOp::Lt, begin, end)),
-            false => Ok(code.has_one(&mut self.b, parent)),
+        if confined || scope.uncertain.contains_key(key) {
+            return Ok(None);
         }
+        let parent = self.position(key, level.checked_sub(1), scope)?;
+        Ok(self.tensors[key.tensor.index()].levels.get(level).and_then(|code| code.only(&mut self.b, parent)))
     }
 
     /// The position of the level above that an iterator is under (one of them, where they share a coordinate).
