@@ -354,9 +354,10 @@ impl Lowerer<'_> {
     fn only(&mut self, lattice: &Lattice, k: usize, scope: &Scope) -> Result<Option<Only>, Diagnostic> {
         let iterator = &lattice.iterators[k];
         let (key, level) = (&iterator.access, iterator.level);
-        let confined = scope.windows.contains_key(&(key.clone(), level))
-            || scope.confined.contains_key(&level_var(self.kernel, key, level));
-        if confined || scope.uncertain.contains_key(key) {
+        let var = level_var(self.kernel, key, level);
+        let whole = (self.b.int(0), self.size(var));
+        let confined = scope.confined.get(&var).is_some_and(|interval| *interval != whole);
+        if confined || scope.windows.contains_key(&(key.clone(), level)) || scope.uncertain.contains_key(key) {
             return Ok(None);
         }
         let parent = self.position(key, level.checked_sub(1), scope)?;
