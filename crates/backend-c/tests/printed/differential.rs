@@ -6,6 +6,7 @@
 use crate::common;
 use crate::common::run;
 use lacunar_backend_c::{COptions, print_all};
+use lacunar_base::Trace;
 use lacunar_imp::{ArrayData, Function, Memory, Verified, generate, interpret, optimize, verify};
 
 const SEEDS: u64 = 60;
@@ -17,7 +18,11 @@ fn check(seeds: std::ops::Range<u64>, flags: &[&str]) {
         .map(|seed| {
             let (function, memory) = generate::function(seed);
             // Passes make statements that the generator does not, as they are in use.
-            let function = if seed % 2 == 0 { function } else { optimize(function) };
+            let function = if seed % 2 == 0 {
+                function
+            } else {
+                optimize(verify(function).unwrap(), &mut Trace::new()).unwrap().into_inner()
+            };
             (verify(function).expect("generated functions are well-formed"), memory)
         })
         .collect();

@@ -29,7 +29,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
 use linkme::distributed_slice;
 
 pub use cursor::Cursor;
@@ -117,6 +117,23 @@ impl State {
     }
 }
 
+/// The only position under a parent.
+#[derive(Clone, Copy, Debug)]
+pub struct Only {
+    /// The position.
+    pub position: ExprId,
+    /// Whether it has a coordinate.
+    pub present: ExprId,
+}
+
+impl Only {
+    /// The position as an interval, which is empty where it has no coordinate.
+    pub fn range(self, b: &mut Builder) -> (ExprId, ExprId) {
+        let count = b.cast(DType::I64, self.present);
+        (self.position, b.add(self.position, count))
+    }
+}
+
 /// Coordinates that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -156,6 +173,7 @@ pub struct Slot {
 /// |---|---|
 /// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
 /// | are ordered and enumerated | `seek`, of which `find` is made |
+/// | have one coordinate at most under a parent, or none | `only` |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
 /// | have positions that do not go up to an end | `is_before_end`, `most_between` |
 /// | are searched | `find` |
@@ -175,6 +193,12 @@ pub trait LevelCode: std::fmt::Debug {
 
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
+
+    /// The only position under one of the parent level, and whether it has a coordinate, for levels that have one at most. Bounds
+    /// say the same: they end at the position, or behind it.
+    fn only(&self, _b: &mut Builder, _parent: Position) -> Option<Only> {
+        None
+    }
 
     /// The positions under parent positions `first .. end`.
     fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId);
@@ -373,19 +397,6 @@ pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segmen
     let (edges, behind) = (b.add(segments, one), b.add(position, one));
     let next = b.lower_bound(pos, zero, edges, behind);
     b.sub(next, one)
-}
-
-/// Whether an interval of one position at most has one. Where it ends at `begin + i64(c)`, that is `c`.
-pub(crate) fn has_one(b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
-    let function = b.function();
-    if let Expr::Binary(BinaryOp::Add, first, count) = function.exprs[end]
-        && let Expr::Cast(_, present) = function.exprs[count]
-        && first == begin
-        && function.type_of(present) == DType::Bool
-    {
-        return present;
-    }
-    b.compare(CompareOp::Lt, begin, end)
 }
 
 /// The number in an index array that is no coordinate, as kernels load it: the largest of its type.

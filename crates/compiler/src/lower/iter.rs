@@ -19,7 +19,7 @@ use super::scope::{Interval, Scope, Uncertain};
 use super::storage::{find_level, level};
 use crate::iterate::iterators::{Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words};
-use crate::levels::{Cursor, Word};
+use crate::levels::{Cursor, Only, Word};
 
 /// What is known of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +97,19 @@ pub(super) fn bounds(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -
         Ok::<(), Diagnostic>(())
     })?;
     Ok((cx.b.var(begin), cx.b.var(end)))
+}
+
+/// The only position of an iterator that has one at most, where nothing confines it.
+pub(super) fn only(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Result<Option<Only>, Diagnostic> {
+    let (key, number) = (&iterator.access, iterator.level);
+    let var = level_var(cx.kernel, key, number);
+    let whole = (cx.b.int(0), cx.size(var));
+    let is_confined = scope.region(var).is_some_and(|region| region != whole);
+    if is_confined || scope.window(key, number).is_some() || scope.uncertain(key).is_some() {
+        return Ok(None);
+    }
+    let above = position(cx, key, number.checked_sub(1), scope)?;
+    Ok(level(cx, key, number, scope)?.only(&mut cx.b, above))
 }
 
 /// A cursor on the first coordinate of an iterator.

@@ -218,7 +218,6 @@ fn at_bit(
     windows: &[Window],
     coordinate: ExprId,
 ) -> Result<(), Diagnostic> {
-    let place = cx.b.cast(WORD, coordinate);
     let mut inner = l.scope.with(Fact::Value(l.var, coordinate));
     let mut present = Vec::new();
     let mut steps = Vec::new();
@@ -227,12 +226,12 @@ fn at_bit(
         let name = iter::name(cx, iterator);
         let is_certain = !combined.points.is_empty() && combined.points.iter().all(|point| point.has(window.k));
         if !is_certain {
-            let has = window.word.has(&mut cx.b, place);
+            let has = window.word.has(&mut cx.b, coordinate);
             present.push((window.k, cx.b.define(&format!("at_{name}"), has)));
         }
         let position = match &window.rest {
             None => {
-                let position = window.word.position(&mut cx.b, place);
+                let position = window.word.position(&mut cx.b, coordinate);
                 Position::One(cx.b.define(&name, position))
             }
             Some(rest) => {

@@ -59,14 +59,13 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
 
 /// One coordinate of a loop over all.
 fn test(cx: &mut Lowerer<'_>, l: &Loop<'_>, coordinate: ExprId, scope: &Scope) -> Result<(), Diagnostic> {
-    let place = cx.b.cast(Word::TYPE, coordinate);
-    let number = Word::number(&mut cx.b, place);
+    let number = Word::number(&mut cx.b, coordinate);
     let mut operands = Vec::new();
     for (k, iterator) in l.lattice.iterators.iter().enumerate() {
         operands.push((k, word(cx, iterator, number, scope)?));
     }
     let mut inner = scope.deeper();
-    let present = bind(cx, l, &operands, place, &mut inner);
+    let present = bind(cx, l, &operands, coordinate, &mut inner);
     let condition = somewhere(cx, l, &present);
     read_tested(cx, l, &present, condition.is_some(), &mut inner)?;
     let all = Point::of(operands.iter().map(|(k, _)| *k));
@@ -142,13 +141,12 @@ fn append_lane(
     (level, slot): (Option<(TensorId, usize, ExprId)>, Slot),
     mut scope: Scope,
 ) -> Result<(), Diagnostic> {
-    let place = cx.b.cast(Word::TYPE, lane);
-    let position = word.position(&mut cx.b, place);
-    let present = bind(cx, l, operands, place, &mut scope);
+    let position = word.position(&mut cx.b, lane);
+    let present = bind(cx, l, operands, lane, &mut scope);
     read_tested(cx, l, &present, true, &mut scope)?;
     let all = Point::of(operands.iter().map(|(k, _)| *k));
     let Some(residual) = l.lattice.residual(cx.kernel, l.body, all) else { return Ok(()) };
-    let cond = word.has(&mut cx.b, place);
+    let cond = word.has(&mut cx.b, lane);
     cx.when(cond, |cx| {
         // Something is there at every coordinate whose bit is set, so that it does not say where.
         statement(cx, &residual, &scope.with(Fact::Slot(position)))?;

@@ -5,12 +5,12 @@
 //! ```
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{ExprId, LoopKind};
+use lacunar_imp::{CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
 use super::place::Loop;
 use crate::iterate::lattice::Point;
-use crate::levels::{At, Position, has_one};
+use crate::levels::{At, Position};
 use crate::lower::scope::{Fact, Interval};
 use crate::lower::storage::level;
 use crate::lower::{Lowerer, iter};
@@ -37,10 +37,14 @@ pub(super) fn over(
 
 /// What is done at the position of iterator `k`, if it has one.
 pub(super) fn emit_one(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
-    let (begin, end) = iter::bounds(cx, &l.lattice.iterators[k], l.scope)?;
+    let iterator = &l.lattice.iterators[k];
+    let only = iter::only(cx, iterator, l.scope)?;
+    let (begin, end) = match only {
+        Some(only) => only.range(&mut cx.b),
+        None => iter::bounds(cx, iterator, l.scope)?,
+    };
     let scope = l.entered(cx, &mut |cx| cx.b.sub(end, begin));
-    let some = has_one(&mut cx.b, begin, end);
-    // Not by a name of its own: vector lanes see in the expression that neighbors lie side by side.
+    let some = only.map_or_else(|| cx.b.compare(CompareOp::Lt, begin, end), |only| only.present);
     cx.when(some, |cx| at_position(cx, &l.within(&scope), k, begin))
 }
 
