@@ -278,7 +278,7 @@ impl<'k> Lowerer<'k> {
 
     /// Says how a loop is run, under those around it.
     fn say(&mut self, scope: &Scope, how: &str) {
-        let depth = scope.bound().len();
+        let depth = scope.bound().len() + usize::from(scope.is_shared());
         self.found.loops += &format!("{}{how}\n", "  ".repeat(depth));
     }
 

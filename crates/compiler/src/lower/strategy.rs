@@ -208,9 +208,9 @@ impl fmt::Display for InWords<'_> {
         match strategy {
             Strategy::Nothing => write!(f, "nothing is done"),
             Strategy::Dense => write!(f, "every coordinate"),
-            Strategy::Tested => write!(f, "every coordinate, {} tested in lanes", names.join(", ")),
+            Strategy::Tested => write!(f, "every coordinate, {} tested", names.join(", ")),
             Strategy::Listed => {
-                write!(f, "every coordinate, {} tested in lanes, or a list of what it stores", names[0])
+                write!(f, "every coordinate, {} tested, or a list of what it stores", names[0])
             }
             Strategy::Positions(k) => write!(f, "positions of {}", names[*k]),
             Strategy::AtMostOne(k) => write!(f, "at most one position of {}", names[*k]),
@@ -229,5 +229,136 @@ impl fmt::Display for InWords<'_> {
             Strategy::Bits(loops) => write!(f, "merge by bits {}", sets(loops)),
             Strategy::Union => write!(f, "union of {}, each under a condition", names.join(", ")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iterate::iterators::{AccessKey, Iterator, Mode};
+    use lacunar_base::Span;
+    use lacunar_notation::TensorId;
+    use lacunar_notation::concrete::Assign;
+    use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Literal};
+
+    /// A compressed level with one coordinate at each position, which is the tensor's last.
+    const PLAIN: Facts = Facts {
+        contiguous: true,
+        repeats: false,
+        shared: false,
+        runs: false,
+        single: false,
+        words: false,
+        last: true,
+        marked: false,
+        uncertain: false,
+    };
+    const BITMAP: Facts = Facts { contiguous: false, words: true, ..PLAIN };
+    const COO: Facts = Facts { repeats: true, last: false, ..PLAIN };
+    const DELTA: Facts = Facts { contiguous: false, ..PLAIN };
+    const OUTER: Facts = Facts { last: false, ..PLAIN };
+
+    /// An innermost serial loop over a whole dimension.
+    const HERE: Place = Place {
+        kind: LoopKind::Serial,
+        merge: Merge::Coiterate,
+        is_whole: true,
+        reduces: true,
+        is_innermost: true,
+        is_uncertain: false,
+    };
+    const LANES: Place = Place { kind: LoopKind::Vector(0), ..HERE };
+
+    /// A lattice with these points, whose iterators are advanced unless they are among the `searched`.
+    fn lattice(points: &[&[usize]], searched: &[usize]) -> Lattice {
+        let last = points.iter().flat_map(|point| point.iter()).chain(searched).max();
+        let iterator = |k: usize| Iterator {
+            access: AccessKey { tensor: TensorId::from_index(k), vars: Vec::new() },
+            level: 0,
+            mode: if searched.contains(&k) { Mode::Search } else { Mode::Coiterate },
+        };
+        let points = points.iter().map(|point| Point::of(point.iter().copied())).collect();
+        Lattice { iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(), points }
+    }
+
+    fn assignment() -> Stmt {
+        let rhs = Expr { kind: ExprKind::Literal(Literal::Absent), dtype: lacunar_formats::DType::F64, span: Span::default() };
+        let lhs = Access { tensor: TensorId::from_index(0), vars: Vec::new(), span: Span::default() };
+        Stmt::Assign(Assign { lhs, op: AssignOp::Set, rhs })
+    }
+
+    fn chosen(lattice: &Lattice, facts: &[Facts], place: &Place) -> String {
+        let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).into();
+        InWords(&choose(lattice, &assignment(), facts, place), &names[..facts.len()]).to_string()
+    }
+
+    #[test]
+    fn one_iterator() {
+        let single = lattice(&[&[0]], &[]);
+        for (facts, place, wanted) in [
+            (PLAIN, HERE, "positions of a"),
+            (PLAIN, LANES, "positions of a"),
+            (Facts { single: true, ..PLAIN }, HERE, "at most one position of a"),
+            (COO, HERE, "merge {a}"),
+            (DELTA, HERE, "merge {a}"),
+            (BITMAP, HERE, "words {a}"),
+            (Facts { runs: true, ..PLAIN }, HERE, "runs of a"),
+            (Facts { runs: true, uncertain: true, ..DELTA }, HERE, "merge {a}"),
+        ] {
+            assert_eq!(chosen(&single, &[facts], &place), wanted);
+        }
+    }
+
+    #[test]
+    fn every_coordinate() {
+        let all = lattice(&[&[]], &[]);
+        assert_eq!(chosen(&all, &[], &HERE), "every coordinate");
+        assert_eq!(chosen(&lattice(&[], &[]), &[], &HERE), "nothing is done");
+        let searched = lattice(&[&[0]], &[0]);
+        for (facts, place, wanted) in [
+            (PLAIN, LANES, "every coordinate"),
+            (BITMAP, HERE, "every coordinate"),
+            (BITMAP, LANES, "every coordinate, a tested, or a list of what it stores"),
+            (BITMAP, Place { is_whole: false, ..LANES }, "every coordinate, a tested"),
+            (BITMAP, Place { reduces: false, ..LANES }, "every coordinate, a tested"),
+            (Facts { last: false, ..BITMAP }, LANES, "every coordinate"),
+            (Facts { uncertain: true, ..BITMAP }, LANES, "every coordinate"),
+        ] {
+            assert_eq!(chosen(&searched, &[facts], &place), wanted);
+        }
+    }
+
+    #[test]
+    fn several_iterators() {
+        let (product, sum) = (lattice(&[&[0, 1]], &[]), lattice(&[&[0, 1], &[0], &[1]], &[]));
+        let with_dense = lattice(&[&[0, 1], &[0], &[1], &[]], &[]);
+        let gallop = Place { merge: Merge::Gallop, ..HERE };
+        let bits = Place { merge: Merge::Bitmap, ..HERE };
+        for (lattice, facts, place, wanted) in [
+            (&product, [PLAIN; 2], HERE, "merge {a, b}"),
+            (&product, [PLAIN; 2], gallop, "intersection {a, b} by jumps"),
+            (&product, [PLAIN, COO], gallop, "merge {a, b}"),
+            (&product, [PLAIN; 2], bits, "merge by bits {a, b}"),
+            (&product, [PLAIN, DELTA], bits, "merge {a, b}"),
+            (&product, [BITMAP; 2], HERE, "words {a, b}"),
+            (&sum, [PLAIN; 2], HERE, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN, DELTA], HERE, "merge {a, b}, the rest of {a}, {b}"),
+            (&sum, [OUTER; 2], HERE, "merge {a, b}, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN; 2], Place { is_uncertain: true, ..HERE }, "merge {a, b}, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN; 2], gallop, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&with_dense, [PLAIN; 2], HERE, "merge {a, b}, {a}, {b}, the rest of the dimension"),
+        ] {
+            assert_eq!(chosen(lattice, &facts, &place), wanted);
+        }
+    }
+
+    #[test]
+    fn unions_of_many() {
+        let sets: Vec<Vec<usize>> =
+            (1..16usize).map(|bits| (0..4).filter(|k| bits >> k & 1 == 1).collect()).collect();
+        let points: Vec<&[usize]> = sets.iter().map(Vec::as_slice).collect();
+        let union = lattice(&points, &[]);
+        assert_eq!(chosen(&union, &[PLAIN; 4], &HERE), "union of a, b, c, d, each under a condition");
+        assert_eq!(chosen(&union, &[BITMAP; 4], &HERE).split(' ').next(), Some("words"));
     }
 }

@@ -91,6 +91,7 @@ pub(super) fn at_coordinate(
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     if let Some(whole) = is_whole_block(cx, var, scope)? {
+        cx.say(scope, "whole blocks, then the last one:");
         let (then, outcome) = cx.block(|cx| at_coordinate(cx, var, residual, &scope.with(Fact::WholeBlock(whole.var))));
         outcome?;
         let (otherwise, outcome) = cx.block(|cx| at_coordinate(cx, var, residual, &scope.with(Fact::LastBlock)));

@@ -33,6 +33,7 @@ mod union;
 mod words;
 
 use lacunar_base::Diagnostic;
+use lacunar_imp::LoopKind;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
@@ -53,7 +54,12 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
     let strategy = choose(&lattice, body, &facts, &place(cx, &l));
     let names: Vec<String> =
         lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
-    cx.say(scope, &format!("{}: {}", cx.var_name(var), InWords(&strategy, &names)));
+    let kind = match cx.loop_kind(var, scope) {
+        LoopKind::Vector(_) => ", in lanes".to_string(),
+        LoopKind::Unrolled(times) => format!(", unrolled {times} times"),
+        LoopKind::Serial | LoopKind::Parallel => String::new(),
+    };
+    cx.say(scope, &format!("{}: {}{kind}", cx.var_name(var), InWords(&strategy, &names)));
     match &strategy {
         Strategy::Nothing => Ok(()),
         Strategy::Dense => dense::emit(cx, &l),
