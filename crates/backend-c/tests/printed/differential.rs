@@ -17,13 +17,10 @@ fn check(seeds: std::ops::Range<u64>, flags: &[&str]) {
         .clone()
         .map(|seed| {
             let (function, memory) = generate::function(seed);
+            let function = verify(function).expect("generated functions are well-formed");
             // Passes make statements that the generator does not, as they are in use.
-            let function = if seed % 2 == 0 {
-                function
-            } else {
-                optimize(verify(function).unwrap(), &mut Trace::new()).unwrap().into_inner()
-            };
-            (verify(function).expect("generated functions are well-formed"), memory)
+            let passes = |function| optimize(function, &mut Trace::new()).expect("passes leave functions well-formed");
+            (if seed % 2 == 0 { function } else { passes(function) }, memory)
         })
         .collect();
     let source = print_all(cases.iter().map(|(function, _)| function), &COptions::default());
