@@ -68,8 +68,8 @@ fn files_functions_and_structs_of_the_lowering_are_small() {
 /// The files of the folder with their modules and texts.
 fn files() -> Vec<(Module, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/compiler/src/lower");
-    let (mut found, mut folders): (Vec<(Module, String)>, Vec<(Module, PathBuf)>) =
-        (Vec::new(), vec![(Vec::new(), root)]);
+    let mut found = Vec::new();
+    let mut folders: Vec<(Module, PathBuf)> = vec![(Vec::new(), root)];
     while let Some((module, folder)) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the folder can be read") {
             let path = entry.expect("its entries can be read").path();

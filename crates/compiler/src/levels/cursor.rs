@@ -34,7 +34,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// Opens an iterator on positions `begin .. end` of a level under a parent position, on the first of them that has a coordinate;
-    /// within the coordinates of `region`, where positions are shared by some before it and some from it on.
+    /// within the coordinates of `region`, for kinds that stop at coordinates.
     pub fn open(
         b: &mut Builder,
         (code, name): (Rc<dyn LevelCode>, String),
@@ -46,10 +46,8 @@ impl Cursor {
         let end = b.define(&format!("{name}_end"), end);
         let state = code.start(b, parent, position, end);
         let mut cursor = Cursor { code, name, position, end, parent, state, limit: None };
-        if let (Some((low, high)), Some(State { at, .. })) = (region, state) {
-            let here = b.var(at);
-            let here = b.binary(BinaryOp::Max, here, low);
-            b.assign(at, here);
+        if let Some((low, high)) = region.filter(|_| cursor.code.stops_at_coordinates()) {
+            cursor.code.enter(b, &cursor, low);
             cursor.limit = Some(high);
         }
         cursor
@@ -58,6 +56,11 @@ impl Cursor {
     /// The position.
     pub fn position(&self, b: &mut Builder) -> ExprId {
         b.var(self.position)
+    }
+
+    /// What its kind keeps beside the position.
+    pub fn state(&self) -> Option<State> {
+        self.state
     }
 
     /// The positions from here to the end.

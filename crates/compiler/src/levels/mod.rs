@@ -28,8 +28,9 @@ automod::dir!("src/levels");
 use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
+use lacunar_formats::{DType, Holds, IndexWidth, Level, LevelKind};
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
+use lacunar_notation::Tensor;
 use linkme::distributed_slice;
 
 pub use cursor::Cursor;
@@ -175,12 +176,12 @@ pub struct Slot {
 /// | are ordered and enumerated | `seek`, of which `find` is made |
 /// | have one coordinate at most under a parent, or none | `only` |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
-/// | have positions that do not go up to an end | `is_before_end`, `most_between` |
+/// | have positions that do not go up to an end | `is_before_end`, `most_between`, `stops_at_coordinates`, `seek_end` |
 /// | are searched | `find` |
 /// | locate | `locate` |
 /// | are tested | `word` |
 /// | store runs | `has_runs`, `runs`, `run` |
-/// | share positions | `seek_end` |
+/// | share positions | `seek_end`, `stops_at_coordinates`, `enter` |
 /// | are appended to | `append_..`, `takes_words`, `part_length` |
 ///
 /// The arrays were checked when the tensor was made, and nothing is checked again: no code may read behind the end of one, as an
@@ -237,6 +238,23 @@ pub trait LevelCode: std::fmt::Debug {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
+    }
+
+    /// Whether an iterator keeps to a region by its coordinates, as the end of its positions does not tell: they are shared, or do not
+    /// go up.
+    fn stops_at_coordinates(&self) -> bool {
+        false
+    }
+
+    /// Moves an iterator of a kind that stops at coordinates to the first that is `low` or more.
+    fn enter(&self, b: &mut Builder, cursor: &Cursor, low: ExprId) {
+        let valid = cursor.valid(b);
+        b.while_loop(valid, |b| {
+            let own = cursor.coordinate(b, "own");
+            let reached = b.compare(CompareOp::Ge, own, low);
+            b.if_then(reached, |b| b.push(Stmt::Break));
+            cursor.advance(b);
+        });
     }
 
     /// Whether a position that an iterator was moved to, of an interval that ends at `end`, is one of it.
@@ -361,22 +379,22 @@ fn coder(kind: LevelKind) -> Option<&'static LevelCoder> {
 /// # Errors
 /// Kernels cannot walk through levels of the kind.
 pub fn level_code(
-    name: &str,
-    format: &Format,
+    tensor: &Tensor,
     level: usize,
     size: ExprId,
     whole: bool,
     array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
-) -> Result<Box<dyn LevelCode>, Diagnostic> {
+) -> Result<Rc<dyn LevelCode>, Diagnostic> {
+    let format = &tensor.format;
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
     for part in kind.info().parts {
         let dtype = part.dtype(format.positions(level), format.coordinates(level));
-        arrays.push(array(*part, &format!("{name}{}_{}", level + 1, part.name), dtype));
+        arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
     let unknown = || Diagnostic::internal(format!("kernels cannot walk through {kind:?} levels"));
     let coder = coder(kind).ok_or_else(unknown)?;
-    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }))
+    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }).into())
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.

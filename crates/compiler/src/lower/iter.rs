@@ -117,7 +117,7 @@ pub(super) fn open(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> 
     let positions = bounds(cx, iterator, scope)?;
     let code = level(cx, &iterator.access, iterator.level, scope)?;
     let var = level_var(cx.kernel, &iterator.access, iterator.level);
-    let region = scope.region(var).filter(|_| facts_of(cx, iterator, scope).shared);
+    let region = scope.region(var);
     let name = name(cx, iterator);
     let above = parent(cx, iterator, scope)?;
     Ok(Cursor::open(&mut cx.b, (code, name), above, positions, region))

@@ -282,7 +282,11 @@ mod tests {
     }
 
     fn assignment() -> Stmt {
-        let rhs = Expr { kind: ExprKind::Literal(Literal::Absent), dtype: lacunar_formats::DType::F64, span: Span::default() };
+        let rhs = Expr {
+            kind: ExprKind::Literal(Literal::Absent),
+            dtype: lacunar_formats::DType::F64,
+            span: Span::default(),
+        };
         let lhs = Access { tensor: TensorId::from_index(0), vars: Vec::new(), span: Span::default() };
         Stmt::Assign(Assign { lhs, op: AssignOp::Set, rhs })
     }
@@ -354,8 +358,7 @@ mod tests {
 
     #[test]
     fn unions_of_many() {
-        let sets: Vec<Vec<usize>> =
-            (1..16usize).map(|bits| (0..4).filter(|k| bits >> k & 1 == 1).collect()).collect();
+        let sets: Vec<Vec<usize>> = (1..16usize).map(|bits| (0..4).filter(|k| bits >> k & 1 == 1).collect()).collect();
         let points: Vec<&[usize]> = sets.iter().map(Vec::as_slice).collect();
         let union = lattice(&points, &[]);
         assert_eq!(chosen(&union, &[PLAIN; 4], &HERE), "union of a, b, c, d, each under a condition");

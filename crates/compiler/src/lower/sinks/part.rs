@@ -65,7 +65,7 @@ pub(in crate::lower) fn declare(
     for (level, kind) in info.format.levels().iter().enumerate() {
         let mut lists = Vec::new();
         let zero = b.int(0);
-        level_code(&info.name, &info.format, level, zero, true, &mut |part, name, dtype| {
+        level_code(info, level, zero, true, &mut |part, name, dtype| {
             let list = b.parts_array(&format!("{name}_parts"), dtype);
             b.alloc(list, chunks, false);
             lists.push((part, list));
@@ -112,12 +112,12 @@ pub(in crate::lower) fn begin(
         let size = cx.size(level_var(cx.kernel, &access, level));
         let mut arrays = Vec::new();
         let b = &mut cx.b;
-        let code = level_code(&info.name, &info.format, level, size, false, &mut |_, name, dtype| {
+        let code = level_code(info, level, size, false, &mut |_, name, dtype| {
             let array = b.local_array(&format!("{name}_part"), dtype);
             arrays.push(array);
             array
         })?;
-        own.levels.push(Rc::from(code));
+        own.levels.push(code);
         all.push(arrays);
     }
     own.values = lists.values.map(|_| cx.b.local_array(&format!("{}_vals_part", info.name), info.dtype));
