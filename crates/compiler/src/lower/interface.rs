@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A size that follows from others is computed, and a small one that is known is a constant. The levels of views have no arrays: they
-//! follow from the map of another tensor ([`super::region::recovered`]).
+//! follow from the map of another tensor ([`super::views`]).
 
 use std::rc::Rc;
 
@@ -16,10 +16,11 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Role, Tensor, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
-use super::region::recovered::{is_view_level, stored_size, view_level, with_sources};
+use super::region::recovered::{stored_size, with_sources};
 use super::sinks::given::placed_by;
 use super::sizes::derived_size;
 use super::units::threads::must_be_serial;
+use super::views;
 use super::{Found, Lowerer, Options, Parameters, Phase, SPECIALIZED_SIZE, TensorCode};
 use crate::levels::{LevelCode, Part, level_code};
 
@@ -141,7 +142,7 @@ impl Declared<'_> {
         // A pattern that is given is only read.
         let index_role = if role == ArrayRole::Grown && is_read { ArrayRole::Input } else { role };
         let mut arrays = Arrays::default();
-        for level in (0..tensor.order()).filter(|level| has_indices && !is_view_level(tensor, *level)) {
+        for level in (0..tensor.order()).filter(|level| has_indices && views::is_stored(tensor, *level)) {
             let size = sizes[vars[tensor.format.mode_order()[level]].index()];
             let mut array = |part, name: &str, width| {
                 self.interface.bindings.push(Binding::Level(id, level, part));
@@ -171,22 +172,20 @@ impl Declared<'_> {
         let kernel = self.kernel;
         let mut rankings: FxHashMap<TensorId, ArrayId> = FxHashMap::default();
         for (id, tensor) in kernel.tensors.iter().filter(|(id, _)| used.contains(id)) {
-            for level in (0..tensor.order()).filter(|level| is_view_level(tensor, *level)) {
-                let ranking = |b: &mut Builder, ranked: TensorId, level: usize| {
-                    let own = tensors[ranked.index()].levels.get(level).and_then(|code| code.array(Part::RANKING));
-                    own.unwrap_or_else(|| {
-                        *rankings.entry(ranked).or_insert_with(|| {
-                            let info = &kernel.tensors[ranked];
-                            self.interface.bindings.push(Binding::Level(ranked, level, Part::RANKING));
-                            let name = format!("{}{}_{}", info.name, level + 1, Part::RANKING.name);
-                            b.array_param(&name, info.format.coordinates(level).dtype(), ArrayRole::Input)
-                        })
+            let stored = std::mem::take(&mut tensors[id.index()].levels);
+            let mut ranking = |b: &mut Builder, ranked: TensorId, level: usize| {
+                let own = tensors[ranked.index()].levels.get(level).and_then(|code| code.array(Part::RANKING));
+                own.unwrap_or_else(|| {
+                    *rankings.entry(ranked).or_insert_with(|| {
+                        let info = &kernel.tensors[ranked];
+                        self.interface.bindings.push(Binding::Level(ranked, level, Part::RANKING));
+                        let name = format!("{}{}_{}", info.name, level + 1, Part::RANKING.name);
+                        b.array_param(&name, info.format.coordinates(level).dtype(), ArrayRole::Input)
                     })
-                };
-                let code = view_level(&mut self.b, kernel, (tensor, level), sizes, ranking);
-                let unseen = || Diagnostic::internal(format!("`{}` is seen through what is not there", tensor.name));
-                tensors[id.index()].levels.insert(level, Rc::from(code.ok_or_else(unseen)?));
-            }
+                })
+            };
+            let seen = views::seen(&mut self.b, (kernel, tensor), stored, sizes, &mut ranking)?;
+            tensors[id.index()].levels = seen;
         }
         Ok(())
     }

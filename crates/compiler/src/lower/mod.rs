@@ -14,6 +14,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `interface` | parameters: sizes, and the arrays of every tensor |
+//! | `views` | the levels that tensors are walked through by, made of those that are stored |
 //! | `scope` | what is known at a place |
 //! | `units/` | loops that threads share: how many chunks, which part each has |
 //! | `nest` | loops over what a schedule derived: counters, and the last loop, which finishes an original variable |
@@ -44,6 +45,7 @@ mod sizes;
 mod storage;
 mod strategy;
 mod units;
+mod views;
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Stored dimensions: their sizes, the levels of views, and the bounds of loops whose variables others are recovered from.
+//! Stored dimensions: their sizes, and the bounds of loops whose variables others are recovered from.
 //!
 //! ```text
 //! i = 4 i0 + i1, of size n:       for i0 in 0 .. ceil(n / 4)      for i1 in 0 .. min(4, n - 4 i0)
@@ -13,13 +13,12 @@
 //! diagonals); Senanayake et al. 2020, §6.2 (bounds).
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId};
+use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId};
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::stored::{Recovered, StoredSize, ViewStep};
-use lacunar_notation::{Tensor, TensorId, VarId};
+use lacunar_notation::stored::{Recovered, StoredSize};
+use lacunar_notation::{TensorId, VarId};
 
 use super::Source;
-use crate::levels::{LevelCode, Parent, Strided, Through};
 use crate::lower::derive::coordinate;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sizes::ceil_div;
@@ -64,50 +63,6 @@ pub(in crate::lower) fn stored_size(b: &mut Builder, kernel: &Kernel, var: VarId
         }
         StoredSize::Slots(..) => return None,
     })
-}
-
-/// Whether a level of a tensor is one of a view that does not walk through a dimension by itself, as it is.
-pub(in crate::lower) fn is_view_level(tensor: &Tensor, level: usize) -> bool {
-    let step = tensor.view.as_ref().and_then(|view| view.steps.get(level));
-    step.is_some_and(|step| *step != ViewStep::Whole)
-}
-
-/// The code of such a level. `ranking` gives the array that a level of a tensor keeps the coordinate of each rank in.
-pub(in crate::lower) fn view_level(
-    b: &mut Builder,
-    kernel: &Kernel,
-    (tensor, level): (&Tensor, usize),
-    sizes: &[ExprId],
-    ranking: impl FnOnce(&mut Builder, TensorId, usize) -> ArrayId,
-) -> Option<Box<dyn LevelCode>> {
-    let steps = &tensor.view.as_ref()?.steps;
-    let dimension = steps[..=level].iter().rposition(|step| matches!(step, ViewStep::First(..)))?;
-    let ViewStep::First(var, first_factor) = steps[dimension] else { return None };
-    let recovered = kernel.stored.recovered.iter().find(|recovered| recovered.var == var)?;
-    let (is_first, factor) = match steps[level] {
-        ViewStep::Next(factor) => (false, factor),
-        _ => (true, first_factor),
-    };
-    let is_last = !matches!(steps.get(level + 1), Some(ViewStep::Next(_)));
-    let through = match recovered.ranked.filter(|_| is_last) {
-        Some((tensor, level)) => {
-            let parent = match (is_first, dimension) {
-                (true, _) => Parent::Outside,
-                (false, 0) => Parent::Rank,
-                (false, _) => Parent::Inside(sizes[var.index()]),
-            };
-            Some(Through { ranking: ranking(b, tensor, level), parent })
-        }
-        None => None,
-    };
-    let less = recovered.less.filter(|_| is_first);
-    let (zero, one) = (b.int(0), b.int(1));
-    let shift = match less {
-        Some(less) => b.sub(one, sizes[less.index()]),
-        None => zero,
-    };
-    let size = if is_first { sizes[var.index()] } else { one };
-    Some(Box::new(Strided { size, stride: b.int(i64::from(factor)), shift, through }))
 }
 
 /// A block that lies inside of its dimension where a condition holds.
