@@ -31,7 +31,7 @@ use super::scope::{Fact, Interval, Scope};
 use super::sizes::{ceil_div, constant, divides, strip_begin, strip_of};
 use super::storage::{descend, find_level, level, unbound};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::{driver, pos_levels};
+use crate::iterate::position_space::{driver, pos_levels};
 use crate::levels::{At, Position};
 
 /// The most strips for each thread that a `divide` makes; with any number of threads they can be counted.
@@ -54,7 +54,7 @@ pub(super) fn position(
     let tensor = &cx.kernel.tensors[access.tensor];
     let var = level_var(cx.kernel, access, number);
     let mut at = coordinate(cx, var, scope)?;
-    if let Some(part) = scope.part().filter(|part| part.tensor == access.tensor && number == 0) {
+    if let Some(part) = scope.slab().filter(|part| part.tensor == access.tensor && number == 0) {
         at = cx.b.sub(at, part.first);
     }
     let Position::One(parent) = position(cx, access, number.checked_sub(1), scope)? else {

@@ -290,7 +290,7 @@ impl<'k> Lowerer<'k> {
     }
 
     /// Puts statements here.
-    fn put(&mut self, block: Block) {
+    fn append(&mut self, block: Block) {
         block.into_iter().for_each(|stmt| self.b.push(stmt));
     }
 

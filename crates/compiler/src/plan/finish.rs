@@ -23,8 +23,8 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, TensorId,
 
 use crate::concretize::is_in_block;
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::replaced_by;
-use crate::iterate::space::{driver, pos_levels};
+use crate::iterate::position_space::replaced_by;
+use crate::iterate::position_space::{driver, pos_levels};
 use crate::schedule::check_shared;
 
 use super::given::known_orders;

@@ -23,7 +23,7 @@ use lacunar_notation::schedule::Name;
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::AccessKey;
-use crate::iterate::space::pos_levels;
+use crate::iterate::position_space::pos_levels;
 
 use super::part::{Found, find, is_factor, rename, replace, substitute};
 use super::{Forward, Transformed, leaf, new_var, refuse};
@@ -55,7 +55,7 @@ pub(super) fn precompute(
     let (consumer, producer) = wanted.shared_out(place);
     wanted.check_sum(place)?;
     let kind = wanted.kind(kind)?;
-    wanted.made(place, &consumer, wanted.renamed(into, producer)?, kind)
+    wanted.transformed(place, &consumer, wanted.renamed(into, producer)?, kind)
 }
 
 /// What is to be computed beforehand.
@@ -218,7 +218,13 @@ impl Wanted<'_> {
     }
 
     /// The kernel, with the producer before the consumer of the workspace.
-    fn made(&self, place: usize, consumer: &[VarId], producer: Producer, kind: Option<WorkspaceKind>) -> Transformed {
+    fn transformed(
+        &self,
+        place: usize,
+        consumer: &[VarId],
+        producer: Producer,
+        kind: Option<WorkspaceKind>,
+    ) -> Transformed {
         let Wanted { kernel, ref leaves, ref found, span, .. } = *self;
         let (assign, inside) = (found.assign, &found.loops[place..]);
         let reduces = producer.loops.iter().any(|var| !producer.over.contains(var));
