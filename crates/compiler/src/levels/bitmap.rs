@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Whether a coordinate is stored is a bit of one word, so that loops test it in vector lanes or take 64 coordinates at once
-//! (`lower/words.rs`). Alone, an iterator goes from one 1 to the next:
+//! (`lower/loops/words.rs`). Alone, an iterator goes from one 1 to the next:
 //!
 //! ```text
 //! rest &= rest - 1
