@@ -17,7 +17,7 @@ use lacunar_testing::entries::repeating;
 use lacunar_testing::pairs::conversions::{Pairs, convert};
 use lacunar_testing::pairs::table::Table;
 use lacunar_testing::pairs::{all_wanted, keep, of_order};
-use lacunar_testing::runner::arguments;
+use lacunar_testing::suite::arguments;
 use libtest_mimic::{Failed, Trial};
 
 /// The largest order of which there are tensors.

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
-mod common;
-
 use std::ffi::CString;
 
-use common::{Runtime, run_with, set_pattern};
+use crate::common::{Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{Cpu, Form, JitKernel, Shipped, ship, version_symbol};
 use lacunar_formats::DType;
 use lacunar_imp::{

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Runtime, run_with, set_pattern};
+use crate::common::{Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{CompileOptions, Cpu, Optimization, compile};
 use lacunar_imp::{Memory, Status, generate, interpret, verify};
 use lacunar_runtime::pool;
