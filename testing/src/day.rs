@@ -16,9 +16,7 @@ use crate::data;
 /// The number of the day: `LACUNAR_DAY`, or that of today since 1970.
 pub fn today() -> u64 {
     let wanted = std::env::var("LACUNAR_DAY").ok().and_then(|text| text.parse().ok());
-    wanted.unwrap_or_else(|| {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400)
-    })
+    wanted.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400))
 }
 
 /// Whether something is in the sample of a day, in which one thing in `one_in` is.

@@ -138,7 +138,8 @@ fn bytes_of(keys: &[u64], fingerprint: u64) -> Vec<u8> {
 
 /// The keys of a file's content; `None` where it is not whole, or was written for other sources.
 fn keys_of(bytes: &[u8], fingerprint: u64) -> Option<Vec<u64>> {
-    let words: Vec<u64> = bytes.chunks_exact(8).filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?))).collect();
+    let words: Vec<u64> =
+        bytes.chunks_exact(8).filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?))).collect();
     let (check, content) = words.split_last()?;
     let [VERSION, written_for, count, keys @ ..] = content else { return None };
     let whole = bytes.len() % 8 == 0 && *count == keys.len() as u64 && *check == hash_of(content);
@@ -173,7 +174,8 @@ fn fingerprint() -> u64 {
         cfg!(debug_assertions).hash(&mut hasher);
         // The processor: code is for the one that it is generated on.
         let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let tells = |line: &&str| ["model name", "flags", "Features", "CPU part"].iter().any(|word| line.starts_with(word));
+        let tells =
+            |line: &&str| ["model name", "flags", "Features", "CPU part"].iter().any(|word| line.starts_with(word));
         processors.lines().filter(tells).take(2).collect::<Vec<_>>().hash(&mut hasher);
         hasher.finish()
     })

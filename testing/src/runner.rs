@@ -159,10 +159,7 @@ pub fn has_passed(instance: &Instance, engines: &[Box<dyn Engine>], passed: &Pas
 }
 
 /// The instance as the engines that take it have prepared it, by their names. A panic is a failure.
-fn jobs<'a>(
-    instance: &'a Instance,
-    engines: &'a [Box<dyn Engine>],
-) -> Vec<(&'a str, Result<Job<'a>, Failure>)> {
+fn jobs<'a>(instance: &'a Instance, engines: &'a [Box<dyn Engine>]) -> Vec<(&'a str, Result<Job<'a>, Failure>)> {
     let taking = engines.iter().filter(|engine| engine.takes(instance));
     let prepared = taking.map(|engine| {
         let job = guarded(|| engine.prepare(instance)).unwrap_or_else(|message| Err(panicked(message)));
@@ -314,9 +311,12 @@ mod tests {
             for case in &cases.case {
                 match cases.instances(&file, case) {
                     // Formats make no difference to the oracle but in blocks of zeros: a few are enough.
-                    Ok(instances) => {
-                        faults.extend(instances.iter().take(8).filter_map(|i| verify(i, &[], Reference::Oracle, &Passed::none()).err()))
-                    }
+                    Ok(instances) => faults.extend(
+                        instances
+                            .iter()
+                            .take(8)
+                            .filter_map(|i| verify(i, &[], Reference::Oracle, &Passed::none()).err()),
+                    ),
                     Err(fault) => faults.push(fault),
                 }
             }

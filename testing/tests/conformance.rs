@@ -51,9 +51,9 @@ fn trial(system: &str, case: ConformanceCase, suite: &Arc<Suite>) -> Option<Tria
     let (name, suite) = (format!("{system}/{}", case.id), suite.clone());
     match case.translation {
         Ok(Translation::Missing(_)) => None,
-        Ok(Translation::Run(runnable)) => Some(Trial::test(name, move || {
-            suite.verify(&runnable.instance, runnable.reference).map_err(Failed::from)
-        })),
+        Ok(Translation::Run(runnable)) => {
+            Some(Trial::test(name, move || suite.verify(&runnable.instance, runnable.reference).map_err(Failed::from)))
+        }
         Err(fault) => Some(Trial::test(name, move || Err(Failed::from(fault)))),
     }
 }

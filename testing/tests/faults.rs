@@ -16,7 +16,7 @@
 //! applies each in a worktree of its own, runs the quick part of the tests there, the tests of the changed crate first, until one fails, and
 //! prints a table of what was caught by which test.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -24,13 +24,30 @@ use std::time::Instant;
 use lacunar_testing::suite::arguments;
 use libtest_mimic::{Failed, Trial};
 
-/// The arguments of `cargo test` that are the quick part, in order.
-const QUICK: [&[&str]; 5] = [
-    &["-p", "lacunar-imp", "-p", "lacunar-front", "-p", "lacunar-compiler", "-p", "lacunar-runtime", "--tests"],
-    &["-p", "lacunar-backend-c", "-p", "lacunar-backend-llvm", "-p", "lacunar", "--tests"],
+/// The arguments of `cargo test` that are the quick part, in order; a crate's own tests run first where it has the fault.
+const QUICK: [&[&str]; 10] = [
+    &["-p", "lacunar-imp", "--tests"],
+    &["-p", "lacunar-front", "--tests"],
+    &["-p", "lacunar-compiler", "--tests"],
+    &["-p", "lacunar-runtime", "--tests"],
+    &["-p", "lacunar-backend-c", "--tests"],
+    &["-p", "lacunar-backend-llvm", "--tests"],
+    &["-p", "lacunar", "--tests"],
     &["-p", "lacunar-testing", "--test", "corpus"],
-    &["-p", "lacunar-testing", "--lib", "--test", "random", "--test", "treatments", "--test", "pairs", "--test", "casts"],
-    &["-p", "lacunar-testing", "--test", "conversions", "--test", "conformance", "--test", "ship", "--test", "fuzz"],
+    &[
+        "-p",
+        "lacunar-testing",
+        "--lib",
+        "--test",
+        "random",
+        "--test",
+        "treatments",
+        "--test",
+        "pairs",
+        "--test",
+        "casts",
+    ],
+    &["-p", "lacunar-testing", "--test", "conversions", "--test", "conformance", "--test", "ship"],
 ];
 
 /// A fault.
@@ -162,35 +179,29 @@ fn caught(fault: &Fault, tree: &Path, target: &Path) -> Result<String, String> {
 }
 
 fn first_failure(fault: &Fault, tree: &Path, target: &Path) -> Result<Option<String>, String> {
-    let package = fault.package();
-    let own: Vec<&str> = package.iter().flat_map(|package| ["-p", package.as_str(), "--tests"]).collect();
-    let (mut seen, mut by) = (false, String::new());
-    for arguments in std::iter::once(own.as_slice()).chain(QUICK) {
-        if arguments.is_empty() {
-            continue;
-        }
+    let package = fault.package().unwrap_or_default();
+    let (own, others): (Vec<&[&str]>, Vec<&[&str]>) = QUICK.iter().partition(|arguments| arguments[1] == package);
+    for arguments in own.into_iter().chain(others) {
         let mut cargo = Command::new("cargo");
         cargo.current_dir(tree).args(["test", "--no-fail-fast"]).args(arguments);
-        cargo.env("CARGO_TARGET_DIR", target).env("LACUNAR_PASSED", "off").env("LACUNAR_RANDOM", "600").env("LACUNAR_FUZZ", "10");
+        cargo.env("CARGO_TARGET_DIR", target).env("LACUNAR_PASSED", "off").env("LACUNAR_RANDOM", "600");
         let output = cargo.output().map_err(|error| error.to_string())?;
         if output.status.success() {
             continue;
         }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if errors.contains("could not compile") {
+            return Err(format!(
+                "NOT BUILT: {}",
+                errors.lines().filter(|line| line.starts_with("error")).collect::<String>()
+            ));
+        }
         let text = String::from_utf8_lossy(&output.stdout);
         let failed = text.lines().filter_map(|line| line.strip_prefix("---- ")?.strip_suffix(" ----"));
         let failed: Vec<&str> = failed.map(|name| name.trim_end_matches(" stdout")).collect();
-        if failed.is_empty() && String::from_utf8_lossy(&output.stderr).contains("could not compile") {
-            return Err(format!("NOT BUILT: {}", String::from_utf8_lossy(&output.stderr).lines().take(5).collect::<String>()));
-        }
         let first = failed.first().copied().unwrap_or("a crash");
-        let _ = write!(by, "`{first}`");
-        if failed.len() > 1 {
-            let _ = write!(by, " and {} more", failed.len() - 1);
-        }
-        let places: Vec<&str> = arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
-        let _ = write!(by, " of {}", places.join(", "));
-        seen = true;
-        break;
+        let more = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
+        return Ok(Some(format!("`{first}`{more} of {}", arguments[1])));
     }
-    Ok(seen.then_some(by))
+    Ok(None)
 }

@@ -28,8 +28,8 @@ use lacunar_notation::Role;
 use lacunar_testing::conformance::{ConformanceCase, Translation, comet, file, taco};
 use lacunar_testing::generate::generate;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::suite::corpus_instances;
 use lacunar_testing::schedules::schedule;
+use lacunar_testing::suite::corpus_instances;
 use lacunar_testing::{data, setup::Setup};
 use similar::TextDiff;
 

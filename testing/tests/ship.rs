@@ -48,7 +48,9 @@ fn main() -> ExitCode {
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list {
         let (linked, refused) = (LINKED.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
-        println!("{linked} programs linked and run, {refused} refused because they need the runtime or a driver; {passed}");
+        println!(
+            "{linked} programs linked and run, {refused} refused because they need the runtime or a driver; {passed}"
+        );
         if let Err(error) = passed.keep() {
             println!("what passed cannot be kept: {error}");
         }

@@ -188,7 +188,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
                 _ => {
-                    let codes = trace.time("generate", || generate(&[&function], options.backend, options.optimization))?;
+                    let codes =
+                        trace.time("generate", || generate(&[&function], options.backend, options.optimization))?;
                     codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
                 }
             };

@@ -163,7 +163,8 @@ impl Run<'_> {
 
 /// The contents of the files of a folder, by name.
 fn files(folder: &Path) -> Vec<Vec<u8>> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
     paths.sort();
     paths.iter().filter_map(|path| std::fs::read(path).ok()).collect()
 }

@@ -22,15 +22,37 @@ pub(super) const MATRIX_MARKET: Target = Target {
         compressed(&texts)
     },
     words: &[
-        "%%MatrixMarket", " matrix", " coordinate", " array", " real", " integer", " complex", " pattern", " general", " symmetric",
-        " skew-symmetric", " hermitian", "\n", "1 1 1\n", "18446744073709551615", "4294967296", "-1", "nan", "inf", "1e400", "%", "0",
+        "%%MatrixMarket",
+        " matrix",
+        " coordinate",
+        " array",
+        " real",
+        " integer",
+        " complex",
+        " pattern",
+        " general",
+        " symmetric",
+        " skew-symmetric",
+        " hermitian",
+        "\n",
+        "1 1 1\n",
+        "18446744073709551615",
+        "4294967296",
+        "-1",
+        "nan",
+        "inf",
+        "1e400",
+        "%",
+        "0",
     ],
     run: |bytes| read(bytes, "mtx"),
 };
 
 pub(super) const FROSTT: Target = Target {
     name: "frostt",
-    seeds: || compressed(&["1 1 1 1.0\n2 3 2 2.0\n", "# a remark\n1 1 0.5\n", "3\n2 3 4\n1 1 1 1\n2 3 4 -1e-3\n", "1 2\n"]),
+    seeds: || {
+        compressed(&["1 1 1 1.0\n2 3 2 2.0\n", "# a remark\n1 1 0.5\n", "3\n2 3 4\n1 1 1 1\n2 3 4 -1e-3\n", "1 2\n"])
+    },
     words: &["1 ", "\n", "0", "#", "18446744073709551615", "4294967297 ", "1.5", "-", "nan", "\r\n", "\t"],
     run: |bytes| read(bytes, "tns"),
 };
@@ -60,7 +82,23 @@ pub(super) const HARWELL_BOEING: Target = Target {
         let pattern = head("psa", 3, 3, 3, 0) + &pointers + &indices;
         compressed(&[&real, &pattern])
     },
-    words: &["rua", "psa", "csa", "iua", "(8I10)", "(4E20.12)", "(1P,3D25.16)", "(", ")", "\n", "        1", "-1", "1e9", "D+10", "99999999"],
+    words: &[
+        "rua",
+        "psa",
+        "csa",
+        "iua",
+        "(8I10)",
+        "(4E20.12)",
+        "(1P,3D25.16)",
+        "(",
+        ")",
+        "\n",
+        "        1",
+        "-1",
+        "1e9",
+        "D+10",
+        "99999999",
+    ],
     run: |bytes| read(bytes, "rb"),
 };
 

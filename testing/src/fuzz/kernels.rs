@@ -18,8 +18,36 @@ pub(super) const IMP: Target = Target {
     name: "imp",
     seeds: || (0..FUNCTIONS).map(|seed| generate::function(seed).0.to_string().into_bytes()).collect(),
     words: &[
-        "for ", "while ", "if ", "break;", "let ", "var ", " = ", "i64", "f64", "bool", "[", "]", "{", "}", ";", "alloc ", "grow ", "0",
-        "-1", "9223372036854775807", "min(", "parallel ", "vector ", "atomic ", " += ", "kernel ", "in ", "out ", "select(", "else ",
+        "for ",
+        "while ",
+        "if ",
+        "break;",
+        "let ",
+        "var ",
+        " = ",
+        "i64",
+        "f64",
+        "bool",
+        "[",
+        "]",
+        "{",
+        "}",
+        ";",
+        "alloc ",
+        "grow ",
+        "0",
+        "-1",
+        "9223372036854775807",
+        "min(",
+        "parallel ",
+        "vector ",
+        "atomic ",
+        " += ",
+        "kernel ",
+        "in ",
+        "out ",
+        "select(",
+        "else ",
     ],
     run: |bytes| {
         let text = text(bytes, 1 << 14);
@@ -55,7 +83,10 @@ pub(super) const ARRAYS: Target = Target {
     name: "arrays",
     seeds: || {
         let formats: Vec<u8> = (0..64).collect();
-        formats.into_iter().map(|format| [&[format][..], &[2, 0, 3, 4, 0, 2, 2, 0, 1, 2, 1, 0, 2, 3, 1, 5, 9].repeat(3)].concat()).collect()
+        formats
+            .into_iter()
+            .map(|format| [&[format][..], &[2, 0, 3, 4, 0, 2, 2, 0, 1, 2, 1, 0, 2, 3, 1, 5, 9].repeat(3)].concat())
+            .collect()
     },
     words: &["\u{0}", "\u{1}", "\u{2}", "\u{3}\u{3}", "\u{7f}"],
     run: arrays,
@@ -80,7 +111,8 @@ fn arrays(bytes: &[u8]) -> String {
     match Tensor::from_parts(dims, &format, levels, values) {
         Err(error) => format!("{} {}", named.len(), answer(&error.to_string())),
         Ok(tensor) => {
-            let list = tensor.to_coo().unwrap_or_else(|error| panic!("{format}: accepted, and not enumerated: {error}"));
+            let list =
+                tensor.to_coo().unwrap_or_else(|error| panic!("{format}: accepted, and not enumerated: {error}"));
             let again = Tensor::from_coo(list, &lacunar_formats::Format::coo(order));
             assert!(again.is_ok(), "{format}: accepted, and its entries are refused: {again:?}");
             format!("a tensor of {format}")

@@ -76,13 +76,10 @@ fn text(bytes: &[u8], most: usize) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).into_owned()
 }
 
-/// An answer without what is particular to an input.
+/// An answer without what is particular to an input: its words, but none that it quotes.
 fn answer(message: &str) -> String {
-    let mut short = String::new();
-    for (place, part) in message.split('`').enumerate() {
-        if place % 2 == 0 {
-            short.extend(part.chars().filter(|c| !c.is_ascii_digit()).take(60));
-        }
-    }
-    short
+    let own = message.split(['`', '"', '\'']).step_by(2);
+    let words =
+        own.flat_map(str::split_whitespace).filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == ','));
+    words.take(24).collect::<Vec<_>>().join(" ")
 }

@@ -40,7 +40,8 @@ pub(super) fn mutate(rng: &mut Rng, input: &[u8], others: &[Vec<u8>], words: &[&
                 let digit = |byte: &u8| byte.is_ascii_digit();
                 if let Some(first) = bytes.iter().skip(at).position(digit).map(|place| place + at) {
                     let len = bytes[first..].iter().take_while(|byte| digit(byte)).count();
-                    let number = [0, 1, 2, 3, 5, 64, 255, 256, 1 << 31, 1 << 32, u64::MAX >> 1, u64::MAX][rng.usize(..12)];
+                    let number =
+                        [0, 1, 2, 3, 5, 64, 255, 256, 1 << 31, 1 << 32, u64::MAX >> 1, u64::MAX][rng.usize(..12)];
                     bytes.splice(first..first + len, number.to_string().bytes());
                 }
             }

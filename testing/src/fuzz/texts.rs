@@ -14,8 +14,29 @@ pub(super) const EXPRESSIONS: Target = Target {
     name: "expressions",
     seeds: || programs().into_iter().map(String::into_bytes).collect(),
     words: &[
-        "sum(", "min(", "i64(", "f16(", "cast<float>(", "A(i,j)", "x(i)", "y(i) = ", " += ", "; ", "1e308", "-", "(", ")",
-        "0x", "18446744073709551615", "not(", "true", ",", "\u{e9}", "\n", "#", "heaviside(",
+        "sum(",
+        "min(",
+        "i64(",
+        "f16(",
+        "cast<float>(",
+        "A(i,j)",
+        "x(i)",
+        "y(i) = ",
+        " += ",
+        "; ",
+        "1e308",
+        "-",
+        "(",
+        ")",
+        "0x",
+        "18446744073709551615",
+        "not(",
+        "true",
+        ",",
+        "\u{e9}",
+        "\n",
+        "#",
+        "heaviside(",
     ],
     run: |bytes| {
         let text = text(bytes, 1 << 14);
@@ -41,7 +62,26 @@ pub(super) const FORMATS: Target = Target {
         let options = ["A:csr", "A:bcsr(4,4)", "x:f32", "A:10,20", "A:a.mtx", "A:rand:0.1", "y:out.tns", "A:inf"];
         formats.chain(options.map(str::to_string)).map(String::into_bytes).collect()
     },
-    words: &["csr", "d", "s", "u", "q", "c", ":", ",", "0/4", "1%4", "1-0", "#", "(", ")", "bcsr(", "sell(", "4294967296", "0"],
+    words: &[
+        "csr",
+        "d",
+        "s",
+        "u",
+        "q",
+        "c",
+        ":",
+        ",",
+        "0/4",
+        "1%4",
+        "1-0",
+        "#",
+        "(",
+        ")",
+        "bcsr(",
+        "sell(",
+        "4294967296",
+        "0",
+    ],
     run: |bytes| {
         let text = text(bytes, 1 << 12);
         let option = [
@@ -68,8 +108,12 @@ pub(super) const FORMATS: Target = Target {
 };
 
 /// What schedules are for.
-const SCHEDULED: [&str; 4] =
-    ["y(i) = A(i,j) * x(j)", "C(i,k) = A(i,j) * B(j,k)", "A(i,j) = B(i,j) + C(i,j)", "a(i) = b(i); y(j) = C(j,i) * a(i)"];
+const SCHEDULED: [&str; 4] = [
+    "y(i) = A(i,j) * x(j)",
+    "C(i,k) = A(i,j) * B(j,k)",
+    "A(i,j) = B(i,j) + C(i,j)",
+    "a(i) = b(i); y(j) = C(j,i) * a(i)",
+];
 
 pub(super) const SCHEDULES: Target = Target {
     name: "schedules",
@@ -82,20 +126,42 @@ pub(super) const SCHEDULES: Target = Target {
         texts.map(|(number, text)| [&[number as u8, number as u8 / 4], text.as_bytes()].concat()).collect()
     },
     words: &[
-        "split(i, i0, i1, 4)", "divide(", "reorder(", "fuse(i, j, f)", "pos(j, p, A(i,j))", "coord(", "bound(", "unroll(j, 2)",
-        "precompute(", "parallelize(i, cpu, none)", "mergeby(j, gallop)", "assemble(", ", ", "i", "j", "k", "1: ", "18446744073709551615",
-        "vector", "atomics", "temporary", "{", "}", "threads", "maxexact",
+        "split(i, i0, i1, 4)",
+        "divide(",
+        "reorder(",
+        "fuse(i, j, f)",
+        "pos(j, p, A(i,j))",
+        "coord(",
+        "bound(",
+        "unroll(j, 2)",
+        "precompute(",
+        "parallelize(i, cpu, none)",
+        "mergeby(j, gallop)",
+        "assemble(",
+        ", ",
+        "i",
+        "j",
+        "k",
+        "1: ",
+        "18446744073709551615",
+        "vector",
+        "atomics",
+        "temporary",
+        "{",
+        "}",
+        "threads",
+        "maxexact",
     ],
     run: |bytes| {
         let mut input = Input(bytes);
-        let (source, format) = (SCHEDULED[input.below(SCHEDULED.len())], ["csr", "dense", "csc", "coo"][input.below(4)]);
+        let (source, format) =
+            (SCHEDULED[input.below(SCHEDULED.len())], ["csr", "dense", "csc", "coo"][input.below(4)]);
         let commands = text(input.0, LONG);
-        let declared = ["A", "B", "C"].into_iter().fold(Options::new(), |options, name| {
-            match format.parse::<FormatSpec>() {
+        let declared =
+            ["A", "B", "C"].into_iter().fold(Options::new(), |options, name| match format.parse::<FormatSpec>() {
                 Ok(format) => options.format(name, format),
                 Err(_) => options,
-            }
-        });
+            });
         let program = check(source, &declared.declarations);
         if let Ok(program) = &program
             && let Err(found) = schedule::check(&commands, program)
@@ -119,8 +185,28 @@ pub(super) const PROGRAMS: Target = Target {
         new.map(|instance| line(&instance).into_bytes()).collect()
     },
     words: &[
-        "A:csr ", "B:coo ", "x:sv ", "C:dense ", "A:bcsr(2,2) ", "A(i,j)", "x(j)", " * ", " + ", " = ", "sum(j, ", "max(", "i", "; ",
-        "y(i)", " += ", "/", "pow(", "h", "t", "b", "r",
+        "A:csr ",
+        "B:coo ",
+        "x:sv ",
+        "C:dense ",
+        "A:bcsr(2,2) ",
+        "A(i,j)",
+        "x(j)",
+        " * ",
+        " + ",
+        " = ",
+        "sum(j, ",
+        "max(",
+        "i",
+        "; ",
+        "y(i)",
+        " += ",
+        "/",
+        "pow(",
+        "h",
+        "t",
+        "b",
+        "r",
     ],
     run: |bytes| {
         let text = text(bytes, LONG);
@@ -154,7 +240,8 @@ fn compiled(source: &str, options: &Options) -> String {
 }
 
 fn codes(found: &[Diagnostic]) -> String {
-    let mut codes: Vec<String> = found.iter().map(|found| format!("{} {}", found.code, answer(&found.message))).collect();
+    let mut codes: Vec<String> =
+        found.iter().map(|found| format!("{} {}", found.code, answer(&found.message))).collect();
     codes.dedup();
     codes.truncate(3);
     codes.join(", ")

@@ -128,8 +128,7 @@ impl BackEnd {
 
     /// The kernels of an instance: one, or one for each phase.
     fn kernels(&self, instance: &Instance) -> Result<Vec<Kernel>, Failure> {
-        let phases: &[Phase] =
-            if instance.setup.phases { &[Phase::Assemble, Phase::Compute] } else { &[Phase::Fused] };
+        let phases: &[Phase] = if instance.setup.phases { &[Phase::Assemble, Phase::Compute] } else { &[Phase::Fused] };
         let compiled = phases.iter().map(|phase| {
             let kernel = self.compile(instance, *phase)?;
             if self.reread { kernel.reread() } else { Ok(kernel) }
