@@ -83,6 +83,11 @@ impl Passed {
         known
     }
 
+    /// How many comparisons were not run.
+    pub fn spared(&self) -> usize {
+        self.spared.load(Ordering::Relaxed)
+    }
+
     /// Notes that a comparison has passed.
     pub fn add(&self, key: u64) {
         if self.path.is_some() {
@@ -106,8 +111,7 @@ impl Passed {
 /// `1204 comparisons passed before, with the same kernels, data and sources`.
 impl fmt::Display for Passed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let spared = self.spared.load(Ordering::Relaxed);
-        write!(f, "{spared} comparisons passed before, with the same kernels, data and sources")
+        write!(f, "{} comparisons passed before, with the same kernels, data and sources", self.spared())
     }
 }
 
@@ -116,6 +120,11 @@ impl fmt::Display for Passed {
 pub struct Digest(DefaultHasher);
 
 impl Digest {
+    /// Takes bytes that are no text.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
     /// The hash of all that was written.
     pub fn finish(&self) -> u64 {
         self.0.finish()
@@ -142,7 +151,7 @@ fn keys_of(bytes: &[u8], fingerprint: u64) -> Option<Vec<u64>> {
         bytes.chunks_exact(8).filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?))).collect();
     let (check, content) = words.split_last()?;
     let [VERSION, written_for, count, keys @ ..] = content else { return None };
-    let whole = bytes.len() % 8 == 0 && *count == keys.len() as u64 && *check == hash_of(content);
+    let whole = bytes.len().is_multiple_of(8) && *count == keys.len() as u64 && *check == hash_of(content);
     (whole && *written_for == fingerprint).then(|| keys.to_vec())
 }
 

@@ -24,30 +24,28 @@ use std::time::Instant;
 use lacunar_testing::suite::arguments;
 use libtest_mimic::{Failed, Trial};
 
-/// The arguments of `cargo test` that are the quick part, in order; a crate's own tests run first where it has the fault.
-const QUICK: [&[&str]; 10] = [
-    &["-p", "lacunar-imp", "--tests"],
-    &["-p", "lacunar-front", "--tests"],
-    &["-p", "lacunar-compiler", "--tests"],
-    &["-p", "lacunar-runtime", "--tests"],
-    &["-p", "lacunar-backend-c", "--tests"],
-    &["-p", "lacunar-backend-llvm", "--tests"],
-    &["-p", "lacunar", "--tests"],
-    &["-p", "lacunar-testing", "--test", "corpus"],
-    &[
-        "-p",
-        "lacunar-testing",
-        "--lib",
-        "--test",
-        "random",
-        "--test",
-        "treatments",
-        "--test",
-        "pairs",
-        "--test",
-        "casts",
-    ],
-    &["-p", "lacunar-testing", "--test", "conversions", "--test", "conformance", "--test", "ship"],
+/// The quick part of the tests, in order: a package, the targets, and the packages whose faults they can see besides its own.
+const QUICK: [(&str, &[&str], &[&str]); 10] = [
+    ("lacunar-imp", &["--tests"], &[]),
+    ("lacunar-front", &["--tests"], &[]),
+    ("lacunar-runtime", &["--tests"], &[]),
+    ("lacunar-compiler", &["--tests"], &["lacunar-front"]),
+    ("lacunar-backend-c", &["--tests"], &["lacunar-imp"]),
+    ("lacunar-backend-llvm", &["--tests"], &["lacunar-imp"]),
+    ("lacunar", &["--tests"], ALL),
+    ("lacunar-testing", &["--test", "corpus"], ALL),
+    ("lacunar-testing", &["--test", "random", "--test", "treatments", "--test", "pairs", "--test", "casts"], ALL),
+    ("lacunar-testing", &["--lib", "--test", "conversions", "--test", "conformance", "--test", "ship"], ALL),
+];
+
+/// What the tests of all that is put together can see.
+const ALL: &[&str] = &[
+    "lacunar-imp",
+    "lacunar-front",
+    "lacunar-runtime",
+    "lacunar-compiler",
+    "lacunar-backend-c",
+    "lacunar-backend-llvm",
 ];
 
 /// A fault.
@@ -180,10 +178,11 @@ fn caught(fault: &Fault, tree: &Path, target: &Path) -> Result<String, String> {
 
 fn first_failure(fault: &Fault, tree: &Path, target: &Path) -> Result<Option<String>, String> {
     let package = fault.package().unwrap_or_default();
-    let (own, others): (Vec<&[&str]>, Vec<&[&str]>) = QUICK.iter().partition(|arguments| arguments[1] == package);
-    for arguments in own.into_iter().chain(others) {
+    let sees = |(own, _, others): &&(&str, &[&str], &[&str])| *own == package || others.contains(&package.as_str());
+    let (own, others): (Vec<_>, Vec<_>) = QUICK.iter().filter(sees).partition(|(own, ..)| *own == package);
+    for (own, targets, _) in own.into_iter().chain(others) {
         let mut cargo = Command::new("cargo");
-        cargo.current_dir(tree).args(["test", "--no-fail-fast"]).args(arguments);
+        cargo.current_dir(tree).args(["test", "--no-fail-fast", "-p", own]).args(targets.iter());
         cargo.env("CARGO_TARGET_DIR", target).env("LACUNAR_PASSED", "off").env("LACUNAR_RANDOM", "600");
         let output = cargo.output().map_err(|error| error.to_string())?;
         if output.status.success() {
@@ -201,7 +200,7 @@ fn first_failure(fault: &Fault, tree: &Path, target: &Path) -> Result<Option<Str
         let failed: Vec<&str> = failed.map(|name| name.trim_end_matches(" stdout")).collect();
         let first = failed.first().copied().unwrap_or("a crash");
         let more = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
-        return Ok(Some(format!("`{first}`{more} of {}", arguments[1])));
+        return Ok(Some(format!("`{first}`{more} of {own}")));
     }
     Ok(None)
 }

@@ -40,6 +40,8 @@ const SAMPLE: u64 = 97;
 /// What stands before the name of a program in a record.
 const HEAD: &str = "\u{1}";
 
+/// Makes cases of a file's text.
+type Translator = fn(&str) -> Vec<ConformanceCase>;
 /// The texts of programs by their names.
 type Record = BTreeMap<String, String>;
 
@@ -113,7 +115,7 @@ fn instances() -> Vec<Instance> {
         }
         all.push(instance);
     }
-    let suites: [(&str, fn(&str) -> Vec<ConformanceCase>); 2] = [("taco", taco::cases), ("comet", comet::cases)];
+    let suites: [(&str, Translator); 2] = [("taco", taco::cases), ("comet", comet::cases)];
     for (name, translate) in suites {
         let text = file(&format!("{name}.jsonl")).and_then(|path| std::fs::read_to_string(path).ok());
         for case in translate(&text.unwrap_or_default()) {

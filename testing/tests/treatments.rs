@@ -149,7 +149,7 @@ fn given_again(instance: &Instance, _: &Suite) -> Result<(), String> {
 /// does not know: those of sums whose variable has the name of another, and of stored dimensions in programs of several statements.
 fn reads_back(instance: &Instance, first: &Kernel) -> Result<(), String> {
     let printed = first.schedule().text().to_string();
-    match compiled(instance, &instance.source, &[printed.clone()]) {
+    match compiled(instance, &instance.source, std::slice::from_ref(&printed)) {
         Ok(again) => same(instance, &format!("its schedule `{printed}`, given, makes"), first, &again),
         Err(Error::Schedule { diagnostics, .. }) if diagnostics.iter().all(|found| found.code == UNKNOWN_NAME) => {
             Ok(())
