@@ -1,8 +1,10 @@
-//! Targets behind the front end: texts of imperative functions, which are read, verified and interpreted; and arrays that
-//! somebody says are a tensor.
+//! Targets behind the front end: texts of imperative functions, which are read, verified and interpreted; functions that are put together
+//! wrongly, for the verifier; and arrays that somebody says are a tensor.
 
 use lacunar_formats::LevelKind;
-use lacunar_imp::{Function, Limits, generate, interpret_within, parse, verify};
+use lacunar_imp::{
+    ArrayId, ArrayRole, Block, ExprId, Function, Limits, Param, Stmt, VarId, generate, interpret_within, parse, verify,
+};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, Tensor};
 
@@ -65,6 +67,67 @@ pub(super) const IMP: Target = Target {
         interpreted(&function)
     },
 };
+
+pub(super) const VERIFIER: Target = Target {
+    name: "verifier",
+    seeds: || (0..FUNCTIONS as u8).map(|seed| vec![seed, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]).collect(),
+    words: &["\u{0}", "\u{1}", "\u{7f}"],
+    run: |bytes| {
+        let mut input = Input(bytes);
+        let mut function = generate::function(u64::from(input.byte()) % FUNCTIONS).0;
+        while !input.0.is_empty() {
+            disturb(&mut function, &mut input);
+        }
+        match verify(function) {
+            Ok(function) => interpreted(&function),
+            Err(error) => answer(&error.to_string()),
+        }
+    },
+};
+
+/// Changes a function in one place.
+fn disturb(function: &mut Function, input: &mut Input<'_>) {
+    let var = VarId::from_index(input.below(function.vars.len()));
+    let array = ArrayId::from_index(input.below(function.arrays.len()));
+    let expr = ExprId::from_index(input.below(function.exprs.len()));
+    if function.vars.is_empty() || function.arrays.is_empty() || function.exprs.is_empty() {
+        return;
+    }
+    match input.below(12) {
+        0 => function.vars[var].mutable ^= true,
+        1 => function.vars[var].ty = function.arrays[array].elem,
+        2 => function.arrays[array].role = [ArrayRole::Input, ArrayRole::Output, ArrayRole::Grown][input.below(3)],
+        3 => function.params.truncate(input.below(8)),
+        4 => function.params.push(Param::Array(array)),
+        5 => function.strict ^= true,
+        _ => {
+            let mut body = std::mem::take(&mut function.body);
+            misplace(&mut body, (var, array, expr), input);
+            function.body = body;
+        }
+    }
+}
+
+/// Moves, drops or changes a statement of a block, or of one inside.
+fn misplace(block: &mut Block, (other, wrong, expr): (VarId, ArrayId, ExprId), input: &mut Input<'_>) {
+    let (at, to) = (input.below(block.len()), input.below(block.len()));
+    let Some(stmt) = block.get_mut(at) else { return };
+    match (input.below(6), stmt) {
+        (0, _) => block.swap(at, to),
+        (1, _) => drop(block.remove(at)),
+        (2, stmt) => {
+            let again = stmt.clone();
+            block.insert(to, again);
+        }
+        (_, Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::If { then: body, .. }) if !input.0.is_empty() => {
+            misplace(body, (other, wrong, expr), input);
+        }
+        (3, Stmt::Define { value, .. } | Stmt::Assign { value, .. } | Stmt::Store { value, .. }) => *value = expr,
+        (4, Stmt::Define { var, .. } | Stmt::Assign { var, .. } | Stmt::Load { var, .. }) => *var = other,
+        (_, Stmt::Load { array, index, .. } | Stmt::Store { array, index, .. }) => (*array, *index) = (wrong, expr),
+        _ => block.push(Stmt::Break),
+    }
+}
 
 /// Runs a function on the memory of a generated one that has the same parameters, which the mutated ones mostly have; of another one it
 /// is refused.

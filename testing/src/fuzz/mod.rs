@@ -29,7 +29,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     texts::EXPRESSIONS,
     texts::FORMATS,
     texts::SCHEDULES,
@@ -38,6 +38,7 @@ pub const TARGETS: [Target; 9] = [
     files::FROSTT,
     files::HARWELL_BOEING,
     kernels::IMP,
+    kernels::VERIFIER,
     kernels::ARRAYS,
 ];
 
