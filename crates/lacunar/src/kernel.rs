@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use lacunar_base::Trace;
 use lacunar_compiler::lower::Phase;
+use lacunar_imp::{parse, verify};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
 use lacunar_runtime::{Element, Tensor as DynTensor, pool};
@@ -25,7 +26,7 @@ use crate::bind::Slot;
 use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
 use crate::error::Error;
 use crate::evaluate::{Times, evaluate};
-use crate::options::Options;
+use crate::options::{Optimization, Options};
 use crate::schedule::{Schedule, Unit};
 use crate::tensor::Tensor;
 
@@ -62,6 +63,27 @@ impl Kernel {
         Ok(Kernel { compiled: compile(source, options, choices)?, phase: options.phase, threads: options.threads })
     }
 
+    /// The program with kernels that are what the texts of its kernels say.
+    ///
+    /// # Errors
+    /// A text is not read, or as another kernel: a fault of the compiler. The back end fails.
+    pub fn reread(mut self) -> Result<Kernel, Error> {
+        for step in self.steps_mut() {
+            let text = step.function.to_string();
+            let fault = |what: String| Error::Internal(format!("a kernel's text {what}\n{text}"));
+            let function = parse(&text).map_err(|found| fault(format!("is not read: {}", found.message)))?;
+            let function = verify(function).map_err(|error| fault(format!("is not well-formed: {error}")))?;
+            if function.to_string() != text {
+                return Err(fault(format!("is read as\n{}and not as", *function)));
+            }
+            step.function = function;
+        }
+        if let Some(backend) = self.backend() {
+            Kernel::regenerate(std::slice::from_mut(&mut self), backend, Optimization::default())?;
+        }
+        Ok(self)
+    }
+
     /// The checked program.
     pub fn program(&self) -> &Program {
         &self.compiled.program
@@ -70,6 +92,10 @@ impl Kernel {
     /// Its compiled statements, and of those in two passes both.
     pub fn steps(&self) -> &[Step] {
         &self.compiled.steps
+    }
+
+    pub(crate) fn steps_mut(&mut self) -> &mut [Step] {
+        &mut self.compiled.steps
     }
 
     /// Its compiled statements, each once: the last pass over it.

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::compile_and_run;
+use crate::common::compile_and_run;
 use lacunar_formats::DType;
 use lacunar_imp::{
     Arg, ArrayData, ArrayId, ArrayRole, BinaryOp, Builder, Callee, CompareOp, Const, ExprId, Function, Memory, Stmt,
@@ -231,7 +229,7 @@ fn entries_are_sorted_and_combined() {
     assert_eq!(first_three(&done.arrays[1]), first_three(&ArrayData::I64(vec![3, 7, 5])));
     assert_eq!(first_three(&done.arrays[2]), first_three(&ArrayData::F64(vec![8.0, 2.0, 5.0])));
 
-    common::set_budget(0);
+    crate::common::set_budget(0);
     assert_eq!(compile_and_run(&function, &mut start.clone()), 1);
 }
 

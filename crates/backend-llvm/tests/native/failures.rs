@@ -1,11 +1,9 @@
-//! Kernels that fail: the status is right, grown arrays are consistent, nothing leaks (which [`common::run`] checks), and
+//! Kernels that fail: the status is right, grown arrays are consistent, nothing leaks (which [`crate::common::run`] checks), and
 //! compiled code can be dropped, shared between threads, stored and loaded.
 
 #![allow(unsafe_code, clippy::unwrap_used)]
 
-mod common;
-
-use common::{run, set_budget, set_pattern};
+use crate::common::{run, set_budget, set_pattern};
 use lacunar_backend_llvm::{
     CompileOptions, Cpu, JitKernel, LlvmError, Optimization, assembly, compile, host_cpu, llvm_ir, object,
 };

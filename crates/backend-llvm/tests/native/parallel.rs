@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Runtime, run_with, set_budget, set_pattern};
+use crate::common::{Runtime, run_with, set_budget, set_pattern};
 use lacunar_backend_llvm::{CompileOptions, compile};
 use lacunar_imp::{ArrayData, Function, Memory, Status, Verified, interpret, parse, verify};
 use lacunar_runtime::pool;

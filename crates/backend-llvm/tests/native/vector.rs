@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use lacunar_backend_llvm::{CompileOptions, Cpu, assembly, compile, llvm_ir};
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayData, Const, Function, Memory, Verified, generate, interpret, parse, verify};

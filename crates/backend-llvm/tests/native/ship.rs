@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
-mod common;
-
 use std::ffi::CString;
 
-use common::{Runtime, run_with, set_pattern};
+use crate::common::{Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{Cpu, Form, JitKernel, Shipped, ship, version_symbol};
 use lacunar_formats::DType;
 use lacunar_imp::{
@@ -16,7 +14,7 @@ use lacunar_imp::{
 use lacunar_runtime::pool;
 
 /// How many functions; each is compiled in all versions.
-const FUNCTIONS: u64 = 150;
+const FUNCTIONS: u64 = 75;
 /// Doubles can have been computed from singles, in another order than the interpreter's.
 const TOLERANCE: f64 = 1e-5;
 
