@@ -42,6 +42,7 @@ const HEAD: &str = "\u{1}";
 
 /// Makes cases of a file's text.
 type Translator = fn(&str) -> Vec<ConformanceCase>;
+
 /// The texts of programs by their names.
 type Record = BTreeMap<String, String>;
 

@@ -139,6 +139,11 @@ impl KernelPrinter<'_> {
                 let value = self.expr(a);
                 self.conversion(ty, self.facts.type_of(a), &value)
             }
+            Expr::Word(op, word, place) => {
+                let helper = self.helpers.name(Helper::Word(op, self.facts.type_of(word)));
+                let (word, place) = (self.expr(word), self.expr(place));
+                call(&helper, &[&word, &place])
+            }
         }
     }
 

@@ -91,7 +91,7 @@ impl Facts {
         match function.exprs[expr] {
             _ if self.known(expr).is_some() => Vec::new(),
             Expr::Select(_, a, b) if a == b => vec![a],
-            ref other => operands(other),
+            other => other.operands().collect(),
         }
     }
 
@@ -273,10 +273,12 @@ impl Facts {
         }
     }
 
-    /// The operands whose value becomes a part of the result; not the condition of a selection.
+    /// The operands whose value becomes a part of the result; not the condition of a selection, nor the bits that are counted.
     fn data_operands(&self, function: &Function, id: ExprId) -> Vec<ExprId> {
         match function.exprs[id] {
             Expr::Select(_, a, b) if self.known(id).is_none() => vec![a, b],
+            // No more than the number of bits.
+            Expr::Word(..) => Vec::new(),
             _ => self.printed_operands(function, id),
         }
     }
@@ -293,19 +295,10 @@ pub fn expression_types(function: &Function) -> Vec<DType> {
             Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Select(_, a, _) => types[a.index()],
             Expr::Compare(..) => DType::Bool,
             Expr::Cast(ty, _) => ty,
+            Expr::Word(op, ..) => op.result_type(),
         });
     }
     types
-}
-
-/// The operands of an expression.
-fn operands(expr: &Expr) -> Vec<ExprId> {
-    match *expr {
-        Expr::Const(_) | Expr::Var(_) => Vec::new(),
-        Expr::Unary(_, a) | Expr::Cast(_, a) => vec![a],
-        Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => vec![a, b],
-        Expr::Select(a, b, c) => vec![a, b, c],
-    }
 }
 
 /// Whether a statement does nothing but define a variable.

@@ -13,17 +13,18 @@
 use std::collections::BTreeSet;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::BinaryOp;
+use lacunar_imp::{BinaryOp, WordOp};
 
 use crate::types::{c_type, integer_range, wrapping_type};
 
 mod text;
 
 use text::{
-    ABS, ALLOCATE, ATOMIC, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW, JOIN_PARTS,
-    JOIN_SHIFTED, LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART, PLACE_PARTS,
-    POW, POW_NEGATIVE, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE,
-    SORT_MARKED, SORT_ORDER, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, UNPACK, VERSIONS, WRAPPING,
+    ABS, ALLOCATE, ATOMIC, BIT, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW,
+    JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART,
+    PLACE_PARTS, POW, POW_NEGATIVE, RANK, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER,
+    SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, UNPACK, VERSIONS,
+    WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -67,6 +68,8 @@ pub enum Helper {
     CountOnes(DType),
     /// The number of zeros below the lowest one.
     TrailingZeros(DType),
+    /// A question to the bits of a word.
+    Word(WordOp, DType),
     /// An element combined with a value, indivisibly.
     Atomic(BinaryOp, DType),
     /// A real number to an integer, saturating.
@@ -130,6 +133,7 @@ impl Helper {
             Helper::Shr(ty) => format!("lac_shr_{ty}"),
             Helper::CountOnes(ty) => format!("lac_count_ones_{ty}"),
             Helper::TrailingZeros(ty) => format!("lac_trailing_zeros_{ty}"),
+            Helper::Word(op, ty) => format!("lac_{}_{ty}", op.name()),
             Helper::Atomic(op, ty) => format!("lac_atomic_{}_{ty}", word(op)),
             Helper::ToInteger(ty) => format!("lac_to_{ty}"),
             Helper::Widen(ty) => format!("lac_from_{ty}"),
@@ -165,6 +169,7 @@ impl Helper {
             Helper::PlaceParts => vec![Helper::Part],
             Helper::JoinParts | Helper::JoinShifted(_) => vec![Helper::Omp, Helper::Part, Helper::Release],
             Helper::Unpack => vec![Helper::TrailingZeros(DType::U64)],
+            Helper::Word(WordOp::Rank, ty) => vec![Helper::CountOnes(ty)],
             Helper::Pow(ty) if wraps_by_function(ty) => vec![Helper::Mul(ty)],
             Helper::Abs(ty) => vec![Helper::Neg(ty)],
             Helper::Div(ty) if ty.kind() == Kind::Signed => vec![Helper::Neg(ty)],
@@ -204,6 +209,7 @@ impl Helper {
             Helper::Shr(ty) => bitwise(SHIFT, ty).replace("{op}", ">>").replace("{way}", "down"),
             Helper::CountOnes(ty) => bitwise(COUNT_ONES, ty),
             Helper::TrailingZeros(ty) => bitwise(TRAILING_ZEROS, ty),
+            Helper::Word(op, ty) => bitwise(if op == WordOp::Bit { BIT } else { RANK }, ty),
             Helper::Atomic(op, ty) => typed(ATOMIC, ty).replace("{combined}", &combined(op, ty)),
             Helper::ToInteger(ty) => to_integer(ty),
             Helper::Widen(DType::BF16) => FROM_BF16.to_string(),

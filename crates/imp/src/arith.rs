@@ -15,7 +15,7 @@ use lacunar_formats::{DType, Kind};
 use num_complex::{Complex, ComplexFloat};
 use num_traits::{Float, FloatConst};
 
-use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp, WordOp};
 
 /// The Rust types of reals, to and from their bits.
 trait Real: Float + FloatConst + std::fmt::Debug {
@@ -66,6 +66,16 @@ pub fn wrap(ty: DType, bits: u64) -> Const {
         _ => bits,
     };
     Const { ty, bits, imag: 0 }
+}
+
+/// The answer of a word, about the bit at a place.
+pub fn word(op: WordOp, word: Const, place: Const) -> Const {
+    // The number of bits is a power of two, so that the remainder is that of a negative place too.
+    let place = place.bits % width(word.ty);
+    match op {
+        WordOp::Bit => Const::bool(word.bits >> place & 1 != 0),
+        WordOp::Rank => Const::int(DType::I64, (word.bits & ((1 << place) - 1)).count_ones().into()),
+    }
 }
 
 /// The number of bits of a type.

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{
     Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param,
-    Status, Stmt, UnaryOp, Var, VarId,
+    Status, Stmt, UnaryOp, Var, VarId, WordOp,
 };
 use crate::loops::may_be_vector;
 use crate::verify::is_c_keyword;
@@ -39,6 +39,7 @@ impl Function {
             Expr::Binary(_, a, _) | Expr::Select(_, a, _) => self.type_of(a),
             Expr::Compare(..) => DType::Bool,
             Expr::Cast(ty, _) => ty,
+            Expr::Word(op, ..) => op.result_type(),
         }
     }
 }
@@ -268,6 +269,13 @@ impl Builder {
     /// Conversion to `ty`; nothing where the type is `ty` already.
     pub fn cast(&mut self, ty: DType, a: ExprId) -> ExprId {
         if self.type_of(a) == ty { a } else { self.expr(Expr::Cast(ty, a)) }
+    }
+
+    /// A question to a word about the bit at a place, an index.
+    pub fn word(&mut self, op: WordOp, word: ExprId, place: ExprId) -> ExprId {
+        debug_assert!(op.accepts(self.type_of(word)), "{op:?} asks an unsigned number");
+        debug_assert_eq!(self.type_of(place), DType::I64, "places are indices");
+        self.expr(Expr::Word(op, word, place))
     }
 
     // Statements.

@@ -357,6 +357,7 @@ impl<'a> Machine<'a> {
             Expr::Compare(op, a, b) => Const::bool(arith::compare(op, self.eval(a), self.eval(b))),
             Expr::Select(condition, a, b) => self.eval(if self.eval(condition).bits != 0 { a } else { b }),
             Expr::Cast(ty, a) => arith::cast(ty, self.eval(a)),
+            Expr::Word(op, word, place) => arith::word(op, self.eval(word), self.eval(place)),
         }
     }
 

@@ -28,6 +28,12 @@
 //! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
 //! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
 //!
+//! **Words.** An unsigned number is also a set of small numbers: those of its bits that are 1, counted from the lowest.
+//! `bit(w, k)` says whether `k` is in the set, and `rank(w, k)` how many numbers less than `k` are; `k` is an `I64`, taken
+//! modulo the number of bits. With `w` the word of a bitmap, `bit` says whether a coordinate is stored and `rank` how
+//! many of the word are stored before it. Where `k` counts the lanes of a vector loop and `w` stays the same, the bits
+//! are a mask, and elements at `first + rank(w, k)` under this mask are neighbors.
+//!
 //! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold
 //! unsigned numbers of any width; a load gives the array's element type, to be cast.
 //!
@@ -95,6 +101,8 @@
 use lacunar_base::{Arena, Handle, UniqueArena};
 use lacunar_formats::DType;
 pub use lacunar_formats::Scalar as Const;
+
+pub use crate::ops::{BinaryOp, CompareOp, UnaryOp, WordOp};
 
 /// Names a pure expression of a function.
 pub type ExprId = Handle<Expr>;
@@ -192,118 +200,8 @@ pub enum Expr {
     Select(ExprId, ExprId, ExprId),
     /// Conversion to a type.
     Cast(DType, ExprId),
-}
-
-/// Operations on one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOp {
-    /// Negation; not on `Bool`.
-    Neg,
-    /// Logical not, on `Bool`.
-    Not,
-    /// Absolute value, not of a `Bool`; of a complex number, its modulus as a real of the part's type.
-    Abs,
-    /// Real part of a complex number, as a real.
-    Real,
-    /// Imaginary part of a complex number, as a real.
-    Imag,
-    /// Complex conjugate.
-    Conj,
-    /// Square root. This and the following: real or complex operands.
-    Sqrt,
-    /// Cube root (real only).
-    Cbrt,
-    /// Exponential.
-    Exp,
-    /// Natural logarithm.
-    Log,
-    /// Logarithm to base 10 (real only).
-    Log10,
-    /// Sine.
-    Sin,
-    /// Cosine.
-    Cos,
-    /// Tangent.
-    Tan,
-    /// Inverse sine (real only).
-    Asin,
-    /// Inverse cosine (real only).
-    Acos,
-    /// Inverse tangent (real only).
-    Atan,
-    /// Hyperbolic sine.
-    Sinh,
-    /// Hyperbolic cosine.
-    Cosh,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// Inverse hyperbolic sine (real only).
-    Asinh,
-    /// Inverse hyperbolic cosine (real only).
-    Acosh,
-    /// Inverse hyperbolic tangent (real only).
-    Atanh,
-    /// Largest integer not above (real only).
-    Floor,
-    /// Smallest integer not below (real only).
-    Ceil,
-    /// -1, 0 or 1 (reals and integers; NaN stays).
-    Sign,
-    /// How many bits are 1 (unsigned integers only).
-    CountOnes,
-    /// How many bits below the lowest 1 there are; of 0, all (unsigned integers only).
-    TrailingZeros,
-}
-
-/// Operations on two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BinaryOp {
-    /// Sum; or.
-    Add,
-    /// Difference; not on `Bool`.
-    Sub,
-    /// Product; and.
-    Mul,
-    /// Quotient; not on `Bool`.
-    Div,
-    /// Remainder of truncated division (`fmod` on reals); not on `Bool` or complex.
-    Rem,
-    /// The smaller; not on complex.
-    Min,
-    /// The larger; not on complex.
-    Max,
-    /// Power, not on `Bool`. Integers: by repeated multiplication, wrapping, a negative exponent truncates towards zero
-    /// (and gives 0 for 0).
-    Pow,
-    /// `atan2(y, x)`, real only.
-    Atan2,
-    /// Bitwise and, on integers and `Bool`.
-    And,
-    /// Bitwise or, on integers and `Bool`.
-    Or,
-    /// Bitwise exclusive or, on integers and `Bool`.
-    Xor,
-    /// The bits of the first moved up by the second, modulo the number of bits (unsigned integers only).
-    Shl,
-    /// The bits of the first moved down by the second, modulo the number of bits (unsigned integers only).
-    Shr,
-}
-
-/// Comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompareOp {
-    /// Equal.
-    Eq,
-    /// Not equal.
-    Ne,
-    /// Less.
-    Lt,
-    /// Less or equal.
-    Le,
-    /// Greater.
-    Gt,
-    /// Greater or equal.
-    Ge,
+    /// A question to a word, an unsigned number, about the place of a bit, of type `I64`.
+    Word(WordOp, ExprId, ExprId),
 }
 
 /// How a `for` loop may be run.

@@ -26,5 +26,5 @@ pub use ir::*;
 pub use loops::Reduction;
 pub use memory::{ArrayData, Memory};
 pub use parse::parse;
-pub use passes::optimize;
+pub use passes::{PassError, optimize};
 pub use verify::{Rule, Verified, VerifyError, is_c_keyword, verify};

@@ -1,11 +1,133 @@
-//! The operations' names, symbols and operand types: one table for the verifier, the printer, the parser and tests.
+//! The operations, with their names, symbols and operand types: one table for the verifier, the printer, the parser and tests. Their
+//! meaning is that of [`crate::ir`].
 //!
 //! `BinaryOp::Add` is printed `a + b` and taken by every type; `BinaryOp::Atan2` is printed `atan2(a, b)` and taken by
 //! reals only.
 
 use lacunar_formats::{DType, Kind};
 
-use crate::ir::{BinaryOp, Callee, CompareOp, Expr, ExprId, Status, Stmt, UnaryOp, VarId};
+use crate::ir::{Callee, Expr, ExprId, Status, Stmt, VarId};
+
+/// Operations on one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// Negation; not on `Bool`.
+    Neg,
+    /// Logical not, on `Bool`.
+    Not,
+    /// Absolute value, not of a `Bool`; of a complex number, its modulus as a real of the part's type.
+    Abs,
+    /// Real part of a complex number, as a real.
+    Real,
+    /// Imaginary part of a complex number, as a real.
+    Imag,
+    /// Complex conjugate.
+    Conj,
+    /// Square root. This and the following: real or complex operands.
+    Sqrt,
+    /// Cube root (real only).
+    Cbrt,
+    /// Exponential.
+    Exp,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm to base 10 (real only).
+    Log10,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Tangent.
+    Tan,
+    /// Inverse sine (real only).
+    Asin,
+    /// Inverse cosine (real only).
+    Acos,
+    /// Inverse tangent (real only).
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Inverse hyperbolic sine (real only).
+    Asinh,
+    /// Inverse hyperbolic cosine (real only).
+    Acosh,
+    /// Inverse hyperbolic tangent (real only).
+    Atanh,
+    /// Largest integer not above (real only).
+    Floor,
+    /// Smallest integer not below (real only).
+    Ceil,
+    /// -1, 0 or 1 (reals and integers; NaN stays).
+    Sign,
+    /// How many bits are 1 (unsigned integers only).
+    CountOnes,
+    /// How many bits below the lowest 1 there are; of 0, all (unsigned integers only).
+    TrailingZeros,
+}
+
+/// Operations on two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BinaryOp {
+    /// Sum; or.
+    Add,
+    /// Difference; not on `Bool`.
+    Sub,
+    /// Product; and.
+    Mul,
+    /// Quotient; not on `Bool`.
+    Div,
+    /// Remainder of truncated division (`fmod` on reals); not on `Bool` or complex.
+    Rem,
+    /// The smaller; not on complex.
+    Min,
+    /// The larger; not on complex.
+    Max,
+    /// Power, not on `Bool`. Integers: by repeated multiplication, wrapping, a negative exponent truncates towards zero
+    /// (and gives 0 for 0).
+    Pow,
+    /// `atan2(y, x)`, real only.
+    Atan2,
+    /// Bitwise and, on integers and `Bool`.
+    And,
+    /// Bitwise or, on integers and `Bool`.
+    Or,
+    /// Bitwise exclusive or, on integers and `Bool`.
+    Xor,
+    /// The bits of the first moved up by the second, modulo the number of bits (unsigned integers only).
+    Shl,
+    /// The bits of the first moved down by the second, modulo the number of bits (unsigned integers only).
+    Shr,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompareOp {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+/// Questions to the bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WordOp {
+    /// Whether the bit at a place is 1; the result is `Bool`.
+    Bit,
+    /// How many bits below a place are 1; the result is `I64`.
+    Rank,
+}
 
 impl Stmt {
     /// The variable that it defines; a loop's counter is visible in the loop only, the others to the block's end.
@@ -25,7 +147,7 @@ impl Expr {
         let operands = match self {
             Expr::Const(_) | Expr::Var(_) => [None, None, None],
             Expr::Unary(_, a) | Expr::Cast(_, a) => [Some(a), None, None],
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => [Some(a), Some(b), None],
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Word(_, a, b) => [Some(a), Some(b), None],
             Expr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
         };
         operands.into_iter().flatten()
@@ -253,6 +375,37 @@ impl CompareOp {
     /// Whether the operands may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         !ty.is_storage() && (matches!(self, CompareOp::Eq | CompareOp::Ne) || !ty.is_complex())
+    }
+}
+
+impl WordOp {
+    /// Every question to a word.
+    pub const ALL: [WordOp; 2] = [WordOp::Bit, WordOp::Rank];
+
+    /// Its name, printed before the operands.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WordOp::Bit => "bit",
+            WordOp::Rank => "rank",
+        }
+    }
+
+    /// The question with this name.
+    pub fn from_name(name: &str) -> Option<WordOp> {
+        WordOp::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// The type of the answer.
+    pub const fn result_type(self) -> DType {
+        match self {
+            WordOp::Bit => DType::Bool,
+            WordOp::Rank => DType::I64,
+        }
+    }
+
+    /// Whether words may have type `ty`.
+    pub const fn accepts(self, ty: DType) -> bool {
+        matches!(ty.kind(), Kind::Unsigned)
     }
 }
 

@@ -360,6 +360,7 @@ impl Printer<'_> {
             }
             Expr::Select(condition, then, otherwise) => self.function_call("select", &[condition, then, otherwise]),
             Expr::Cast(ty, a) => self.function_call(ty.name(), &[a]),
+            Expr::Word(op, word, place) => self.function_call(op.name(), &[word, place]),
         }
     }
 

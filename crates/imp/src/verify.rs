@@ -41,13 +41,14 @@ use lacunar_formats::{DType, Kind};
 use thiserror::Error;
 
 use crate::ir::{
-    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, LoopKind, Param, Stmt,
-    VarId,
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, LoopKind, Param, Stmt, VarId,
 };
 
+mod exprs;
 mod loops;
 mod names;
 
+pub(crate) use exprs::expr_depths;
 use loops::Uses;
 pub use names::is_c_keyword;
 
@@ -166,10 +167,10 @@ pub fn verify(function: Function) -> Result<Verified<Function>, VerifyError> {
     Ok(Verified(function))
 }
 
-fn check(function: &Function) -> Result<(), VerifyError> {
+pub(crate) fn check(function: &Function) -> Result<(), VerifyError> {
     names::check(function)?;
     check_types(function)?;
-    check_expressions(function)?;
+    exprs::check(function)?;
     let mut verifier = Verifier {
         function,
         visible: vec![false; function.vars.len()],
@@ -197,68 +198,6 @@ fn check_types(function: &Function) -> Result<(), VerifyError> {
     match arrays.chain(vars).find(|(ty, _)| ty.size() == 0) {
         Some((_, name)) => Err(error(Rule::NoValues, name)),
         None => Ok(()),
-    }
-}
-
-// Expressions.
-
-fn check_expressions(function: &Function) -> Result<(), VerifyError> {
-    for (id, expr) in function.exprs.iter() {
-        if expr.operands().any(|operand| operand >= id) {
-            return Err(error(Rule::OperandOrder, format!("{expr:?}")));
-        }
-    }
-    if let Some(depth) = expr_depths(function).into_iter().find(|&depth| depth > MAX_EXPR_DEPTH) {
-        return Err(error(Rule::TooDeep, format!("depth {depth}, {MAX_EXPR_DEPTH} at most")));
-    }
-    // Types by handle: an operand's is known when its user is looked at.
-    let mut types: Vec<DType> = Vec::with_capacity(function.exprs.len());
-    for (id, &expr) in function.exprs.iter() {
-        let ty = |operand: ExprId| types[operand.index()];
-        let result = match expr {
-            Expr::Const(constant) => {
-                if !in_range(constant) {
-                    return Err(error(Rule::ConstantRange, format!("{constant:?}")));
-                }
-                constant.ty
-            }
-            Expr::Var(var) => match function.vars.get(var) {
-                Some(var) => var.ty,
-                None => return Err(error(Rule::DanglingHandle, format!("{expr:?}"))),
-            },
-            Expr::Unary(op, a) if op.accepts(ty(a)) => op.result_type(ty(a)),
-            Expr::Binary(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => ty(a),
-            Expr::Compare(op, a, b) if ty(a) == ty(b) && op.accepts(ty(a)) => DType::Bool,
-            Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
-            Expr::Cast(to, _) if to.size() > 0 => to,
-            Expr::Unary(..) | Expr::Binary(..) | Expr::Compare(..) | Expr::Select(..) | Expr::Cast(..) => {
-                return Err(error(Rule::OperandTypes, function.expr_text(id)));
-            }
-        };
-        types.push(result);
-    }
-    Ok(())
-}
-
-/// How deep each expression is, by handle; operands come before their users.
-pub(crate) fn expr_depths(function: &Function) -> Vec<u32> {
-    let mut depths: Vec<u32> = Vec::with_capacity(function.exprs.len());
-    for (_, expr) in function.exprs.iter() {
-        let operands = expr.operands().filter_map(|operand| depths.get(operand.index()));
-        depths.push(1 + operands.max().copied().unwrap_or(0));
-    }
-    depths
-}
-
-fn in_range(constant: Const) -> bool {
-    if constant.ty.size() == 0 {
-        return false;
-    }
-    let fits = |bits: u64| bits.checked_shr(8 * constant.ty.part().size() as u32).unwrap_or(0) == 0;
-    match constant.ty.kind() {
-        Kind::Real => fits(constant.bits) && constant.imag == 0,
-        Kind::Complex => fits(constant.bits) && fits(constant.imag),
-        Kind::Bool | Kind::Signed | Kind::Unsigned => constant == crate::arith::wrap(constant.ty, constant.bits),
     }
 }
 

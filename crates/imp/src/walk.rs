@@ -185,6 +185,9 @@ impl Rewriter {
             Expr::Cast(ty, a) => Expr::Cast(ty, self.expr(function, a, rule)),
             Expr::Binary(op, a, b) => Expr::Binary(op, self.expr(function, a, rule), self.expr(function, b, rule)),
             Expr::Compare(op, a, b) => Expr::Compare(op, self.expr(function, a, rule), self.expr(function, b, rule)),
+            Expr::Word(op, word, place) => {
+                Expr::Word(op, self.expr(function, word, rule), self.expr(function, place, rule))
+            }
             Expr::Select(condition, a, b) => Expr::Select(
                 self.expr(function, condition, rule),
                 self.expr(function, a, rule),

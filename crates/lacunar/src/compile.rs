@@ -1,7 +1,7 @@
 //! The way of a program, on one page: every arrow is one call, every stage is timed and can be printed.
 //!
 //! ```text
-//! text --check--> program --plan--> concrete notation --lower--> imperative IR --optimize--> --verify--> --back end--> code
+//! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code
 //! ```
 
 use lacunar_backend_c::{COptions, print};
@@ -10,8 +10,7 @@ use lacunar_compiler::algebra::infer_fills;
 use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
-use lacunar_imp::passes::optimize;
-use lacunar_imp::{Function, Verified, verify};
+use lacunar_imp::{Function, Verified, optimize, verify};
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
@@ -56,13 +55,15 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 10] = [
+    pub const ALL: [Stage; 12] = [
         Stage("notation"),
         Stage("schedule"),
         Stage("concrete"),
         Stage("provenance"),
         Stage("graph"),
         Stage("lattice"),
+        Stage("loops"),
+        Stage("passes"),
         Stage("imp"),
         Stage("c"),
         Stage("llvm"),
@@ -172,15 +173,17 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
                 specialize: options.specialize,
                 grain: options.grain,
             };
-            let Lowered { function, interface, phase } =
+            let Lowered { function, interface, phase, loops } =
                 trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
             if passes.len() > 1 && phase != pass {
                 return Err(scheduling(vec![unknown_pattern(&plan)]));
             }
-            let function = trace.time("optimize", || optimize(function));
-            let function = trace.time("verify", || verify(function)).map_err(|error| {
+            trace.print("loops", || loops);
+            let malformed = |error: &dyn std::fmt::Display| {
                 fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))
-            })?;
+            };
+            let function = trace.time("verify", || verify(function)).map_err(|error| malformed(&error))?;
+            let function = optimize(function, &mut trace).map_err(|error| malformed(&error))?;
             trace.print("imp", || function.to_string());
             trace.print("c", || print(&function, &COptions::default()).single_file());
             #[cfg(feature = "llvm")]

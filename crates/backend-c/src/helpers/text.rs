@@ -91,6 +91,19 @@ static inline {T} {name}({T} a)
 }
 ";
 
+pub(super) const BIT: &str = "\
+/* Whether bit k of a is 1; k modulo {bits}. */
+static inline bool {name}({T} a, int64_t k) { return ((a >> (k & {last})) & 1) != 0; }
+";
+
+pub(super) const RANK: &str = "\
+/* How many bits of a below bit k are 1; k modulo {bits}. */
+static inline int64_t {name}({T} a, int64_t k)
+{
+    return (int64_t)lac_count_ones_{t}(({T})(a & ({T})((({T})1 << (k & {last})) - 1)));
+}
+";
+
 pub(super) const POW_NEGATIVE: &str = "    if (n < 0) {
         const {T} odd = n % 2 != 0;
         return a == 1 ? 1 : a == -1 ? ({T})(1 - 2 * odd) : 0;

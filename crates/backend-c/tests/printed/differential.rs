@@ -6,6 +6,7 @@
 use crate::common;
 use crate::common::run;
 use lacunar_backend_c::{COptions, print_all};
+use lacunar_base::Trace;
 use lacunar_imp::{ArrayData, Function, Memory, Verified, generate, interpret, optimize, verify};
 
 const SEEDS: u64 = 60;
@@ -16,9 +17,10 @@ fn check(seeds: std::ops::Range<u64>, flags: &[&str]) {
         .clone()
         .map(|seed| {
             let (function, memory) = generate::function(seed);
+            let function = verify(function).expect("generated functions are well-formed");
             // Passes make statements that the generator does not, as they are in use.
-            let function = if seed % 2 == 0 { function } else { optimize(function) };
-            (verify(function).expect("generated functions are well-formed"), memory)
+            let passes = |function| optimize(function, &mut Trace::new()).expect("passes leave functions well-formed");
+            (if seed % 2 == 0 { function } else { passes(function) }, memory)
         })
         .collect();
     let source = print_all(cases.iter().map(|(function, _)| function), &COptions::default());

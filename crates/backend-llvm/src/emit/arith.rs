@@ -4,10 +4,10 @@
 //! or it is -1 and the dividend the smallest integer), which is already right in the second case, and the quotient by 0 in
 //! the first. A constant divisor makes LLVM drop the guards.
 
-use inkwell::values::{FloatValue, IntValue};
+use inkwell::values::{FloatValue, IntMathValue, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{BinaryOp, CompareOp, UnaryOp};
+use lacunar_imp::{BinaryOp, CompareOp, UnaryOp, WordOp};
 
 use super::Emitter;
 use super::value::{self, Value};
@@ -46,6 +46,45 @@ impl<'ctx> Emitter<'ctx, '_> {
                 Ok(Value::Complex(re, im))
             }
         }
+    }
+
+    /// The answer of a word of type `ty` about the bit at a place.
+    pub(super) fn word(
+        &mut self,
+        op: WordOp,
+        ty: DType,
+        word: Value<'ctx>,
+        place: Value<'ctx>,
+    ) -> Result<Value<'ctx>, LlvmError> {
+        let (word, place) = (word.int()?, self.cast(DType::I64, ty, place)?.int()?);
+        let place = self.shift_amount(place)?;
+        let asked = Value::Int(self.asked_bits(op, word, place, word.get_type().const_int(1, false))?);
+        match op {
+            WordOp::Bit => self.cast(ty, DType::Bool, asked),
+            WordOp::Rank => {
+                let ones = self.unary(UnaryOp::CountOnes, ty, asked)?;
+                self.cast(ty, DType::I64, ones)
+            }
+        }
+    }
+
+    /// The bits of a word, or of several in lanes, that a question is about: the one at the place, moved to the lowest, or those
+    /// below. The place is within the word.
+    pub(super) fn asked_bits<T: IntMathValue<'ctx> + Copy>(
+        &self,
+        op: WordOp,
+        word: T,
+        place: T,
+        one: T,
+    ) -> Result<T, LlvmError> {
+        let builder = &self.builder;
+        Ok(match op {
+            WordOp::Bit => builder.build_and(builder.build_right_shift(word, place, false, "")?, one, "")?,
+            WordOp::Rank => {
+                let below = builder.build_int_sub(builder.build_left_shift(one, place, "")?, one, "")?;
+                builder.build_and(word, below, "")?
+            }
+        })
     }
 
     /// A comparison of two operands of type `ty`.

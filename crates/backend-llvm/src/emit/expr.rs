@@ -64,6 +64,9 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.select(condition, self.known(a)?, self.known(b)?)
             }
             Expr::Cast(to, a) => self.cast(self.source.type_of(a), to, self.known(a)?),
+            Expr::Word(op, word, place) => {
+                self.word(op, self.source.type_of(word), self.known(word)?, self.known(place)?)
+            }
         }
     }
 

@@ -18,11 +18,12 @@
 mod lanes;
 mod memory;
 mod plan;
+mod stmt;
 mod words;
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
-use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Reduction, Stmt, VarId};
+use lacunar_imp::{BinaryOp, Block, ExprId, Reduction, VarId};
 
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
@@ -268,138 +269,6 @@ impl<'ctx> Emitter<'ctx, '_> {
         let mut state =
             VectorLoop { plan, width, counter, mask, branched: false, cut, bits: None, lanes: Vec::new(), sums };
         self.vector_block(&mut state, body)
-    }
-
-    fn vector_block(&mut self, state: &mut VectorLoop<'ctx, '_>, block: &Block) -> Result<(), LlvmError> {
-        for stmt in block {
-            self.begin_statement();
-            self.vector_stmt(state, stmt)?;
-        }
-        Ok(())
-    }
-
-    fn vector_stmt(&mut self, state: &mut VectorLoop<'ctx, '_>, stmt: &Stmt) -> Result<(), LlvmError> {
-        match *stmt {
-            Stmt::Define { var, value } => {
-                let value = self.lanes(state, value)?;
-                state.set(var, value);
-                Ok(())
-            }
-            Stmt::Assign { var, value } => match state.plan.reductions.iter().position(|r| r.var == var) {
-                Some(number) => self.add_to_sums(state, number, value),
-                None => {
-                    let new = self.lanes(state, value)?;
-                    let old = state.get(var)?;
-                    let kept = self.under_mask(state, new, old, self.source.vars[var].ty)?;
-                    state.set(var, kept);
-                    Ok(())
-                }
-            },
-            Stmt::Load { var, array, index } => {
-                let value = self.load_lanes(state, array, index)?;
-                state.set(var, value);
-                Ok(())
-            }
-            Stmt::Store { array, index, value, reduce } => {
-                let value = self.lanes(state, value)?;
-                let elem = self.source.arrays[array].elem;
-                if let Some(op) = reduce
-                    && self.holds_all_lanes(state, array, index)
-                {
-                    // A masked store would keep the array in memory: all lanes are stored, in some what was there.
-                    let branch = state.mask.take();
-                    let old = self.load_lanes(state, array, index)?;
-                    let new = self.binary_lanes(state, op, elem, old, value)?;
-                    state.mask = branch;
-                    let kept = self.under_mask(state, new, old, elem)?;
-                    state.mask = None;
-                    self.store_lanes(state, array, index, kept)?;
-                    state.mask = branch;
-                    return Ok(());
-                }
-                let value = match reduce {
-                    Some(op) => {
-                        let old = self.load_lanes(state, array, index)?;
-                        self.binary_lanes(state, op, elem, old, value)?
-                    }
-                    None => value,
-                };
-                self.store_lanes(state, array, index, value)
-            }
-            Stmt::If { cond, ref then, ref otherwise } => {
-                let word = self.word_of_lanes(state, cond).filter(|_| !state.branched);
-                let cond = self.lanes(state, cond)?;
-                let cond = self.spread(cond, lacunar_formats::DType::Bool, state.width)?;
-                let tested = std::mem::replace(&mut state.bits, word);
-                let (outer, branched) = (state.mask, std::mem::replace(&mut state.branched, true));
-                let opposite = self.builder.build_not(cond, "")?;
-                for (block, cond) in [(then, cond), (otherwise, opposite)] {
-                    state.mask = Some(match outer {
-                        Some(mask) => self.builder.build_and(mask, cond, "")?,
-                        None => cond,
-                    });
-                    self.vector_block(state, block)?;
-                    state.bits = None;
-                }
-                (state.mask, state.branched, state.bits) = (outer, branched, tested);
-                Ok(())
-            }
-            Stmt::For { var, begin, end, ref body, .. } => {
-                let repeats = plan::repeats(self.source, begin, end);
-                let repeats = repeats.ok_or(LlvmError::Malformed("a loop that a plan does not admit"))?;
-                for k in repeats {
-                    self.frame.places[var.index()] = Some(Place::Value(Value::Int(self.index(k))));
-                    self.vector_block(state, body)?;
-                }
-                Ok(())
-            }
-            Stmt::Comment(_) => Ok(()),
-            _ => Err(LlvmError::Malformed("a statement that a plan does not admit")),
-        }
-    }
-
-    /// Whether an array on the stack has an element for every lane, those included that a branch leaves out.
-    fn holds_all_lanes(&self, state: &VectorLoop<'ctx, '_>, array: ArrayId, index: ExprId) -> bool {
-        let Some(len) = self.stack[array.index()].map(i64::from) else { return false };
-        let first = state.counter.get_sign_extended_constant();
-        let direct = matches!(self.source.exprs[index], Expr::Var(var) if var == state.plan.counter);
-        let within = first.is_some_and(|first| first >= 0 && first + i64::from(state.width) <= len);
-        state.branched && !state.cut && direct && within
-    }
-
-    /// `v = v op e`.
-    fn add_to_sums(
-        &mut self,
-        state: &VectorLoop<'ctx, '_>,
-        number: usize,
-        value: lacunar_imp::ExprId,
-    ) -> Result<(), LlvmError> {
-        let Reduction { var, op } = state.plan.reductions[number];
-        let Expr::Binary(_, _, operand) = self.source.exprs[value] else {
-            return Err(LlvmError::Malformed("a reduction combines"));
-        };
-        let ty = self.source.vars[var].ty;
-        let operand = self.lanes(state, operand)?;
-        let vector = self.vector_type(ty, state.width)?;
-        let old = Lanes::Varying(self.builder.build_load(vector, state.sums[number], "sums")?.into_vector_value());
-        let new = self.binary_lanes(state, op, ty, old, operand)?;
-        let new = self.under_mask(state, new, old, ty)?;
-        let new = self.spread(new, ty, state.width)?;
-        self.builder.build_store(state.sums[number], new)?;
-        Ok(())
-    }
-
-    /// The new value in the lanes that run, the old one in others.
-    fn under_mask(
-        &mut self,
-        state: &VectorLoop<'ctx, '_>,
-        new: Lanes<'ctx>,
-        old: Lanes<'ctx>,
-        ty: lacunar_formats::DType,
-    ) -> Result<Lanes<'ctx>, LlvmError> {
-        let Some(mask) = state.mask else { return Ok(new) };
-        let (new, old) = (self.spread(new, ty, state.width)?, self.spread(old, ty, state.width)?);
-        Ok(Lanes::Varying(self.builder.build_select(mask, new, old, "")?.into_vector_value()))
     }
 
     /// Room for the sums of a reduction in one copy, with what they start from: the identity, or, where combining a

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lacunar_backend_llvm::{CompileOptions, JitKernel, compile};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayData, ArrayRole, BinaryOp, Const, Function, Memory, Param, Verified, arith};
+use lacunar_imp::{ArrayData, ArrayRole, BinaryOp, CompareOp, Const, Function, Memory, Param, Verified, arith};
 use lacunar_runtime::{Header, abi, pool};
 use num_complex::Complex;
 
@@ -173,7 +173,8 @@ extern "C" fn collect(array: *mut Header, at: i64, list: *const Header, bias: *c
                 value => arith::binary(BinaryOp::Add, value, Const::int(dtype, offset)),
             })
             .collect();
-        if (0..values.len()).any(|k| offset != 0 && sums[k].bits < values.get(k).unwrap().bits) {
+        let wraps = |k: usize| arith::compare(CompareOp::Lt, sums[k], values.get(k).unwrap());
+        if offset != 0 && (0..values.len()).any(wraps) {
             return -2;
         }
         // SAFETY: the array has room for all parts.

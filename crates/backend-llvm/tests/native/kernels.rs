@@ -6,7 +6,7 @@ use crate::common::compile_and_run;
 use lacunar_formats::DType;
 use lacunar_imp::{
     Arg, ArrayData, ArrayId, ArrayRole, BinaryOp, Builder, Callee, CompareOp, Const, ExprId, Function, Memory, Stmt,
-    UnaryOp, VarId, Verified, verify,
+    UnaryOp, VarId, Verified, WordOp, verify,
 };
 use num_complex::Complex;
 
@@ -310,6 +310,17 @@ fn bits_are_shifted_and_counted() {
     assert_eq!(ones, ArrayData::U64(vec![1, 2, 64, 0, 2]));
     let zeros = elementwise(a(), b(), DType::U64, |b, x, _| b.unary(UnaryOp::TrailingZeros, x));
     assert_eq!(zeros, ArrayData::U64(vec![0, 0, 0, 64, 3]));
+    let place = |b: &mut Builder, y| b.cast(DType::I64, y);
+    let below = elementwise(a(), b(), DType::I64, |b, x, y| {
+        let place = place(b, y);
+        b.word(WordOp::Rank, x, place)
+    });
+    assert_eq!(below, ArrayData::I64(vec![1, 1, 1, 0, 0]));
+    let there = elementwise(a(), b(), DType::Bool, |b, x, y| {
+        let place = place(b, y);
+        b.word(WordOp::Bit, x, place)
+    });
+    assert_eq!(there, ArrayData::Bool(vec![false, true, true, false, false]));
     let short = || ArrayData::U8(vec![0, 0x90, 0xff]);
     let zeros = elementwise(short(), short(), DType::U8, |b, x, _| b.unary(UnaryOp::TrailingZeros, x));
     assert_eq!(zeros, ArrayData::U8(vec![8, 4, 0]));

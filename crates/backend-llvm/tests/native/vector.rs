@@ -268,6 +268,59 @@ fn tiles_in_several_copies_hold_the_same_sums() {
 }
 
 #[test]
+fn lanes_ask_words() {
+    // One word for all lanes, whose bits are a mask over neighbors; a word and a place of each lane's own; narrow words.
+    let mask = "kernel mask(in w: u64[], in a: f64[], out y: f64[], out z: f64[], b: i64, e: i64) {
+      let word: u64 = w[0];
+      for k in 0 .. e vector {
+        if bit(word, k) {
+          let v: f64 = a[3 + rank(word, k)];
+          y[k] = v;
+          z[rank(word, k) + 1] = v;
+          z[100 + rank(word, k)] = v;
+        }
+      }
+    }";
+    let own = |ty: &str| {
+        format!(
+            "kernel own(in w: {ty}[], out y: i64[], out z: bool[], b: i64, e: i64) {{
+              for k in b .. e vector {{
+                let word: {ty} = w[k];
+                y[k] = rank(word, k * 3 - 5);
+                z[k] = bit(word, k - 20);
+              }}
+            }}"
+        )
+    };
+    let words = ArrayData::U64(vec![0x8421_0ff0_1234_5679]);
+    let (a, y, z) = (numbers(DType::F64, 80), ArrayData::F64(vec![0.0; 80]), ArrayData::F64(vec![0.0; 180]));
+    check(mask, &[words, a, y, z], &[&[0, 0], &[0, 1], &[0, 8], &[0, 31], &[0, 50], &[0, 64]]);
+    for ty in [DType::U8, DType::U16, DType::U32, DType::U64] {
+        let words: Vec<Const> =
+            (0..100).map(|k: i64| Const::int(ty, k.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64))).collect();
+        let words = words.into_iter().map(|word| lacunar_imp::arith::wrap(ty, word.bits)).collect::<Vec<_>>();
+        let words = ArrayData::from_values(ty, &words).unwrap();
+        check(&own(ty.name()), &[words, ArrayData::I64(vec![0; 100]), ArrayData::Bool(vec![false; 100])], &LENGTHS);
+    }
+}
+
+#[test]
+fn neighbors_lie_side_by_side_under_a_name_too() {
+    let text = "kernel named(in a: f64[], out y: f64[], b: i64, e: i64) {
+      for k in b .. e vector {
+        let at: i64 = k + 2;
+        let same: i64 = b + 1;
+        let v: f64 = a[at];
+        let w: f64 = a[same];
+        if v > 1.0 { let next: i64 = at + same; y[next - same] = v + w; }
+      }
+    }";
+    check(text, &[numbers(DType::F64, 120), ArrayData::F64(vec![0.0; 120])], &LENGTHS);
+    let llvm = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+    assert!(!llvm.contains("llvm.masked.gather"), "{llvm}");
+}
+
+#[test]
 fn strict_sums_are_in_order() {
     let text = |strict: &str| {
         format!(

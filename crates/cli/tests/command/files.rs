@@ -13,7 +13,7 @@ fn every_stage_is_printed() {
     assert!(text("--emit graph").starts_with("digraph"));
     assert!(text("--emit imp,c").contains("======== imp ========"));
     let all = text("--emit all");
-    for stage in ["notation", "concrete", "graph", "lattice", "imp", "c"] {
+    for stage in ["notation", "concrete", "graph", "lattice", "passes", "imp", "c"] {
         assert!(all.contains(&format!("======== {stage} ========\n")), "{stage}");
     }
     assert!(text("--explain").contains("loop order i, j"));
@@ -27,7 +27,9 @@ fn every_stage_is_printed() {
 fn stages_are_written_into_a_folder() {
     let folder = Folder::new();
     assert_eq!(folder.succeed("compile 'y(i) = A(i,j) * x(j)' -f A:csr --emit-to out/stages"), "");
-    for name in ["notation.txt", "concrete.txt", "graph.dot", "graph.svg", "lattice.txt", "imp.txt", "kernel.c"] {
+    for name in
+        ["notation.txt", "concrete.txt", "graph.dot", "graph.svg", "lattice.txt", "passes.txt", "imp.txt", "kernel.c"]
+    {
         assert!(!folder.read(&format!("out/stages/{name}")).is_empty(), "{name}");
     }
     assert!(folder.read("out/stages/graph.svg").contains("<svg"));

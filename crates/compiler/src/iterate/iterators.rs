@@ -65,6 +65,17 @@ pub fn sparse_levels(kernel: &Kernel, tensor: TensorId) -> impl std::iter::Itera
     levels.filter(move |(_, level)| iterated && !level.properties().full)
 }
 
+/// How a kernel assigns to its result.
+pub fn result_of(kernel: &Kernel) -> Option<AccessKey> {
+    let mut found = None;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        if kernel.tensors[assign.lhs.tensor].role == Role::Result {
+            found = Some(AccessKey::from(&assign.lhs));
+        }
+    });
+    found
+}
+
 /// The iterators of a loop over `var` around `body`, in order of the accesses' first occurrence.
 pub fn iterators(kernel: &Kernel, body: &Stmt, var: VarId) -> Vec<Iterator> {
     let mut found: Vec<Iterator> = Vec::new();

@@ -146,9 +146,8 @@ impl LevelCode for Bitmap {
         b.if_then(inside, |b| {
             let zero = b.int(0);
             let coordinate = b.binary(BinaryOp::Max, coordinate, zero);
-            let place = b.cast(Word::TYPE, coordinate);
-            let number = Word::number(b, place);
-            let at = self.word(b, parent, number).map_or(end, |word| word.position(b, place));
+            let number = Word::number(b, coordinate);
+            let at = self.word(b, parent, number).map_or(end, |word| word.position(b, coordinate));
             let at = b.binary(BinaryOp::Max, at, begin);
             let at = b.binary(BinaryOp::Min, at, end);
             b.assign(found, at);
@@ -190,12 +189,11 @@ impl LevelCode for Bitmap {
     }
 
     fn find(&self, b: &mut Builder, parent: ExprId, _bounds: (ExprId, ExprId), coordinate: ExprId) -> (ExprId, ExprId) {
-        let place = b.cast(Word::TYPE, coordinate);
-        let number = Word::number(b, place);
+        let number = Word::number(b, coordinate);
         let Some(word) = self.word(b, parent, number) else { return (coordinate, coordinate) };
-        let found = word.has(b, place);
+        let found = word.has(b, coordinate);
         let count = b.cast(DType::I64, found);
-        let at = word.position(b, place);
+        let at = word.position(b, coordinate);
         (at, b.add(at, count))
     }
 
@@ -218,7 +216,7 @@ impl LevelCode for Bitmap {
 
     fn append_coordinate(&self, b: &mut Builder, slot: Slot, coordinate: ExprId) {
         let place = b.cast(Word::TYPE, coordinate);
-        let number = Word::number(b, place);
+        let number = Word::number(b, coordinate);
         let one = Word::constant(b, 1);
         let bit = b.binary(BinaryOp::Shl, one, place);
         self.append_word(b, slot, number, bit);

@@ -25,11 +25,15 @@
 
 automod::dir!("src/levels");
 
+use std::rc::Rc;
+
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Format, Holds, IndexWidth, Level, LevelKind};
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Expr, ExprId, Stmt, VarId as ImpVar};
+use lacunar_formats::{DType, Holds, IndexWidth, Level, LevelKind};
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
+use lacunar_notation::Tensor;
 use linkme::distributed_slice;
 
+pub use cursor::Cursor;
 pub use lacunar_formats::Part;
 pub use list::List;
 pub use strided::{Parent, Strided, Through};
@@ -114,6 +118,23 @@ impl State {
     }
 }
 
+/// The only position under a parent.
+#[derive(Clone, Copy, Debug)]
+pub struct Only {
+    /// The position.
+    pub position: ExprId,
+    /// Whether it has a coordinate.
+    pub present: ExprId,
+}
+
+impl Only {
+    /// The position as an interval, which is empty where it has no coordinate.
+    pub fn range(self, b: &mut Builder) -> (ExprId, ExprId) {
+        let count = b.cast(DType::I64, self.present);
+        (self.position, b.add(self.position, count))
+    }
+}
+
 /// Coordinates that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -153,12 +174,14 @@ pub struct Slot {
 /// |---|---|
 /// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
 /// | are ordered and enumerated | `seek`, of which `find` is made |
+/// | have one coordinate at most under a parent, or none | `only` |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
+/// | have positions that do not go up to an end | `is_before_end`, `most_between`, `stops_at_coordinates`, `seek_end` |
 /// | are searched | `find` |
 /// | locate | `locate` |
 /// | are tested | `word` |
-/// | store runs | `runs`, `run` |
-/// | share positions | `seek_end` |
+/// | store runs | `has_runs`, `runs`, `run` |
+/// | share positions | `seek_end`, `stops_at_coordinates`, `enter` |
 /// | are appended to | `append_..`, `takes_words`, `part_length` |
 ///
 /// The arrays were checked when the tensor was made, and nothing is checked again: no code may read behind the end of one, as an
@@ -171,6 +194,12 @@ pub trait LevelCode: std::fmt::Debug {
 
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
+
+    /// The only position under one of the parent level, and whether it has a coordinate, for levels that have one at most. Bounds
+    /// say the same: they end at the position, or behind it.
+    fn only(&self, _b: &mut Builder, _parent: Position) -> Option<Only> {
+        None
+    }
 
     /// The positions under parent positions `first .. end`.
     fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId);
@@ -209,6 +238,38 @@ pub trait LevelCode: std::fmt::Debug {
         let (at, one) = (b.var(position), b.int(1));
         let next = b.add(at, one);
         b.assign(position, next);
+    }
+
+    /// Whether an iterator keeps to a region by its coordinates, as the end of its positions does not tell: they are shared, or do not
+    /// go up.
+    fn stops_at_coordinates(&self) -> bool {
+        false
+    }
+
+    /// Moves an iterator of a kind that stops at coordinates to the first that is `low` or more.
+    fn enter(&self, b: &mut Builder, cursor: &Cursor, low: ExprId) {
+        let valid = cursor.valid(b);
+        b.while_loop(valid, |b| {
+            let own = cursor.coordinate(b, "own");
+            let reached = b.compare(CompareOp::Ge, own, low);
+            b.if_then(reached, |b| b.push(Stmt::Break));
+            cursor.advance(b);
+        });
+    }
+
+    /// Whether a position that an iterator was moved to, of an interval that ends at `end`, is one of it.
+    fn is_before_end(&self, b: &mut Builder, position: ExprId, end: ExprId) -> ExprId {
+        b.compare(CompareOp::Lt, position, end)
+    }
+
+    /// The most positions that an iterator meets from `begin` on, before `end`.
+    fn most_between(&self, b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
+        b.sub(end, begin)
+    }
+
+    /// Whether positions are runs of neighbors.
+    fn has_runs(&self) -> bool {
+        false
     }
 
     /// The runs under parent positions, by their numbers, for levels whose positions are runs of neighbors.
@@ -318,31 +379,31 @@ fn coder(kind: LevelKind) -> Option<&'static LevelCoder> {
 /// # Errors
 /// Kernels cannot walk through levels of the kind.
 pub fn level_code(
-    name: &str,
-    format: &Format,
+    tensor: &Tensor,
     level: usize,
     size: ExprId,
     whole: bool,
     array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
-) -> Result<Box<dyn LevelCode>, Diagnostic> {
+) -> Result<Rc<dyn LevelCode>, Diagnostic> {
+    let format = &tensor.format;
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
     for part in kind.info().parts {
         let dtype = part.dtype(format.positions(level), format.coordinates(level));
-        arrays.push(array(*part, &format!("{name}{}_{}", level + 1, part.name), dtype));
+        arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
     let unknown = || Diagnostic::internal(format!("kernels cannot walk through {kind:?} levels"));
     let coder = coder(kind).ok_or_else(unknown)?;
-    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }))
+    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }).into())
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.
-pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Box<dyn LevelCode>> {
+pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Rc<dyn LevelCode>> {
     keys.iter()
         .enumerate()
         .map(|(level, &keys)| match level {
-            0 => Box::new(List { keys, count }) as Box<dyn LevelCode>,
-            _ => Box::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
+            0 => Rc::new(List { keys, count }) as Rc<dyn LevelCode>,
+            _ => Rc::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
         })
         .collect()
 }
@@ -354,19 +415,6 @@ pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segmen
     let (edges, behind) = (b.add(segments, one), b.add(position, one));
     let next = b.lower_bound(pos, zero, edges, behind);
     b.sub(next, one)
-}
-
-/// Whether an interval of one position at most has one. Where it ends at `begin + i64(c)`, that is `c`.
-pub(crate) fn has_one(b: &mut Builder, begin: ExprId, end: ExprId) -> ExprId {
-    let function = b.function();
-    if let Expr::Binary(BinaryOp::Add, first, count) = function.exprs[end]
-        && let Expr::Cast(_, present) = function.exprs[count]
-        && first == begin
-        && function.type_of(present) == DType::Bool
-    {
-        return present;
-    }
-    b.compare(CompareOp::Lt, begin, end)
 }
 
 /// The number in an index array that is no coordinate, as kernels load it: the largest of its type.

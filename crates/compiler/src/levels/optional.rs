@@ -7,7 +7,7 @@
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, none_in};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Only, Position, none_in};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "optional", make };
@@ -23,13 +23,22 @@ struct Optional {
     crd: ArrayId,
 }
 
+impl Optional {
+    /// The position under one of the parent level.
+    fn at(&self, b: &mut Builder, parent: Position) -> Only {
+        let position = parent.first();
+        let (coordinate, none) = (b.load_index("own", self.crd, position), none_in(b, self.crd));
+        Only { position, present: b.compare(CompareOp::Ne, coordinate, none) }
+    }
+}
+
 impl LevelCode for Optional {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let parent = parent.first();
-        let (coordinate, none) = (b.load_index("own", self.crd, parent), none_in(b, self.crd));
-        let has = b.compare(CompareOp::Ne, coordinate, none);
-        let count = b.cast(lacunar_formats::DType::I64, has);
-        (parent, b.add(parent, count))
+        self.at(b, parent).range(b)
+    }
+
+    fn only(&self, b: &mut Builder, parent: Position) -> Option<Only> {
+        Some(self.at(b, parent))
     }
 
     fn span(&self, _b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {

@@ -16,10 +16,10 @@
 //! if coordinate < last[r] { coordinate += 1 } else { r += 1; coordinate = crd[r] }
 //! ```
 
-use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Neighbors, Position, Run, State, segment_of};
+use super::{Arrays, At, CODES, Cursor, LevelCode, LevelCoder, Neighbors, Position, Run, State, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "repeated", make };
@@ -107,6 +107,22 @@ impl LevelCode for Repeated {
             b.assign(position, next);
             self.first(b, run, end, coordinate);
         });
+    }
+
+    fn stops_at_coordinates(&self) -> bool {
+        true
+    }
+
+    fn enter(&self, b: &mut Builder, cursor: &Cursor, low: ExprId) {
+        if let Some(State { at, .. }) = cursor.state() {
+            let here = b.var(at);
+            let here = b.binary(BinaryOp::Max, here, low);
+            b.assign(at, here);
+        }
+    }
+
+    fn has_runs(&self) -> bool {
+        true
     }
 
     fn runs(&self, b: &mut Builder, parent: Position) -> Option<(ExprId, ExprId)> {

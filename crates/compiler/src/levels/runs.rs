@@ -127,6 +127,10 @@ impl LevelCode for Runs {
         b.assign(run, own);
     }
 
+    fn has_runs(&self) -> bool {
+        true
+    }
+
     fn runs(&self, b: &mut Builder, parent: Position) -> Option<(ExprId, ExprId)> {
         Some(self.under(b, parent))
     }

@@ -5,11 +5,12 @@
 //! first 7           its position is 7 + the ones below: 8
 //! ```
 //!
-//! What is written here for a coordinate, the LLVM back end reads again where lanes run over coordinates
-//! (`emit/vector/words.rs`): a mask instead of a branch, and neighboring positions instead of a gather.
+//! Both are operations of the IR, `bit(bits, k)` and `first + rank(bits, k)`. Where lanes run over coordinates, the LLVM back end
+//! makes a mask of the one, instead of a branch, and of the other neighboring positions, instead of a gather
+//! (`emit/vector/words.rs`).
 
 use lacunar_formats::DType;
-use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, ExprId, UnaryOp};
+use lacunar_imp::{BinaryOp, Builder, Const, ExprId, UnaryOp, WordOp};
 
 /// The coordinates that a level has among 64 neighbors.
 #[derive(Clone, Copy, Debug)]
@@ -33,35 +34,21 @@ impl Word {
         b.constant(Const { ty: Word::TYPE, bits, imag: 0 })
     }
 
-    /// The number of the word of a coordinate, which is of the type of words.
+    /// The number of the word of a coordinate.
     pub fn number(b: &mut Builder, coordinate: ExprId) -> ExprId {
-        let shift = Word::constant(b, Word::LOG_BITS);
-        let number = b.binary(BinaryOp::Shr, coordinate, shift);
+        let (place, shift) = (b.cast(Word::TYPE, coordinate), Word::constant(b, Word::LOG_BITS));
+        let number = b.binary(BinaryOp::Shr, place, shift);
         b.cast(DType::I64, number)
     }
 
-    /// Whether a coordinate of the word, of the type of words, is there.
+    /// Whether a coordinate of the word is there. Places in a word are coordinates modulo its bits.
     pub fn has(self, b: &mut Builder, coordinate: ExprId) -> ExprId {
-        Word::bit(b, self.bits, coordinate)
+        b.word(WordOp::Bit, self.bits, coordinate)
     }
 
-    /// Whether the bit of a coordinate is set.
-    pub fn bit(b: &mut Builder, bits: ExprId, coordinate: ExprId) -> ExprId {
-        let (zero, one) = (Word::constant(b, 0), Word::constant(b, 1));
-        // Shifts are modulo the bits of a word.
-        let moved = b.binary(BinaryOp::Shr, bits, coordinate);
-        let lowest = b.binary(BinaryOp::And, moved, one);
-        b.compare(CompareOp::Ne, lowest, zero)
-    }
-
-    /// The position of a coordinate of the word, of the type of words, if it is there.
+    /// The position of a coordinate of the word, if it is there.
     pub fn position(self, b: &mut Builder, coordinate: ExprId) -> ExprId {
-        let one = Word::constant(b, 1);
-        let bit = b.binary(BinaryOp::Shl, one, coordinate);
-        let below = b.sub(bit, one);
-        let before = b.binary(BinaryOp::And, self.bits, below);
-        let before = b.unary(UnaryOp::CountOnes, before);
-        let before = b.cast(DType::I64, before);
+        let before = b.word(WordOp::Rank, self.bits, coordinate);
         b.add(self.first, before)
     }
 

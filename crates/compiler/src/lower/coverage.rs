@@ -5,11 +5,15 @@
 //! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
 //! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
 //! without iterators, and what is written there is written at every other point, where more is present. Loops over what a
-//! schedule derives from a variable visit all its values, for their bounds do not wrap around ([`super::sizes`]).
+//! schedule derives from a variable visit all its values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves
+//! coordinates out says so ([`super::region`]).
 
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{AssignOp, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Role, TensorId, VarId};
 
+use super::scope::Scope;
+use super::{Lowerer, region};
+use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::space::replaced_by;
 
@@ -43,8 +47,9 @@ pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool 
 
 /// Whether the loop visits every coordinate, and `check` holds of what is done where nothing is stored.
 fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
-    // A loop over positions passes over what has none.
+    // A loop over positions passes over what has none, and a region over what is outside of it.
     replaced_by(kernel, var).is_none()
+        && !region::leaves_out(kernel, var)
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {
             lattice.is_full() && lattice.residual(kernel, body, Point::ALL).is_some_and(|residual| check(&residual))
         })
@@ -52,4 +57,37 @@ fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> b
 
 fn drop(vars: &[VarId], var: VarId) -> Vec<VarId> {
     vars.iter().copied().filter(|other| *other != var).collect()
+}
+
+/// Whether a statement gives a tensor something whatever the operands hold: in loops over dimensions that are not
+/// empty (unless that is `assumed`), of values that are there.
+pub(super) fn is_certain(cx: &Lowerer<'_>, stmt: &Stmt, tensor: TensorId, assumed: bool, scope: &Scope) -> bool {
+    match stmt {
+        Stmt::Assign(assign) => {
+            let is_there = |access: &&Access| {
+                let role = cx.kernel.tensors[access.tensor].role;
+                scope.uncertain(&AccessKey::from(*access)).is_none() && !matches!(role, Role::Workspace(_))
+            };
+            assign.lhs.tensor == tensor && assign.rhs.accesses().iter().all(is_there)
+        }
+        Stmt::Forall(var, body) => {
+            let is_whole = cx.kernel.provenance.is_plain(*var) && !region::leaves_out(cx.kernel, *var);
+            let some = assumed || cx.b.as_const(cx.size(*var)).is_some_and(|size| size.bits > 0);
+            let all = |lattice: Lattice| lattice.points == [Point::ALL];
+            let is_full = is_whole && some && Lattice::build(cx.kernel, body, *var).is_ok_and(all);
+            is_full && is_certain(cx, body, tensor, assumed, scope)
+        }
+        Stmt::Where { .. } => false,
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| is_certain(cx, stmt, tensor, assumed, scope)),
+    }
+}
+
+/// Whether threads share a loop of a statement.
+pub(super) fn has_shared_loop(cx: &Lowerer<'_>, stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall(var, body) => (!cx.serial && cx.kernel.provenance.is_shared(*var)) || has_shared_loop(cx, body),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| has_shared_loop(cx, stmt)),
+        Stmt::Where { consumer, producer } => has_shared_loop(cx, consumer) || has_shared_loop(cx, producer),
+    }
 }

@@ -8,6 +8,10 @@
 //! ```
 
 use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId};
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::schedule::{BoundKind, Parts};
 
 use super::SPECIALIZED_SIZE;
 
@@ -59,6 +63,41 @@ pub(super) fn strip_begin(b: &mut Builder, number: ExprId, strip: ExprId, whole:
     let inside = b.compare(CompareOp::Le, number, full);
     let begin = b.mul(number, strip);
     b.select(inside, begin, whole)
+}
+
+/// The number of values of a derived variable, where it follows from the sizes of the variables made before it: strips of
+/// positions have none that is known in advance. `None` for an original one.
+pub(super) fn derived_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &[ExprId]) -> Option<ExprId> {
+    let size = |var: VarId| sizes[var.index()];
+    Some(match *kernel.provenance.origin(var)? {
+        Relation::Rename { parent, .. } => size(parent),
+        Relation::Bound { parent, size: number, kind, .. } => match kind {
+            BoundKind::MaxExact => constant(b, number),
+            _ => size(parent),
+        },
+        Relation::Split { parent, inner, size: strip, .. } => {
+            let strip = constant(b, strip);
+            if inner == var { strip_of(b, strip, size(parent)) } else { ceil_div(b, size(parent), strip) }
+        }
+        Relation::Divide { parent, outer, parts: Parts::Count(count), .. } if outer == var => {
+            let count = constant(b, count);
+            strip_of(b, count, size(parent))
+        }
+        Relation::Divide { parent, parts: Parts::Count(count), .. } => {
+            let count = constant(b, count);
+            ceil_div(b, size(parent), count)
+        }
+        Relation::Divide { parent, .. } => size(parent),
+        Relation::Fuse { outer, inner, .. } => b.mul(size(outer), size(inner)),
+        Relation::Pos { coordinate, .. } => size(coordinate),
+        Relation::Coord { position, .. } => size(position),
+    })
+}
+
+/// Whether one constant divides another.
+pub(super) fn divides(b: &Builder, a: ExprId, c: ExprId) -> bool {
+    let (a, c) = (b.as_const(a), b.as_const(c));
+    a.zip(c).is_some_and(|(a, c)| a.bits != 0 && c.bits % a.bits == 0)
 }
 
 fn value(b: &Builder, expr: ExprId) -> Option<i64> {

@@ -75,7 +75,7 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
 fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Result<Command, Diagnostic> {
     let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
     let command = Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE };
-    apply(kernel, &command)?;
+    *kernel = apply(kernel, &command)?.0;
     Ok(command)
 }
 

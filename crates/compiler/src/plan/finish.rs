@@ -318,7 +318,7 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
         0 => (WorkspaceKind::Scalar, Format::dense(0)),
         _ => (WorkspaceKind::Sorted, Format::coo(order)),
     };
-    let name = super::free_name(&kernel.tensors, if order == 0 { "t" } else { "w" });
+    let name = super::convert::free_name(&kernel.tensors, if order == 0 { "t" } else { "w" });
     kernel.tensors.push(Tensor {
         name,
         format,

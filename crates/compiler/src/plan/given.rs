@@ -19,8 +19,9 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, TensorId, VarId};
 
+use super::Conversion;
+use super::convert::rename;
 use super::storage::distinct_accesses;
-use super::{Conversion, rename};
 use crate::concretize::has_no_sum;
 use crate::iterate::iterators::AccessKey;
 

@@ -7,19 +7,18 @@
 //!
 //! Paper: Chou et al. 2018, §5.3.
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::Assembly;
 use lacunar_notation::{Role, TensorId};
 
-use super::refuse;
+use super::{Forward, Transformed, refuse};
 
-pub(super) fn assemble(kernel: &mut Kernel, tensor: TensorId, how: Assembly, span: Span) -> Result<(), Diagnostic> {
+pub(super) fn assemble(kernel: &Kernel, tensor: TensorId, how: Assembly, span: Span) -> Transformed {
     let info = &kernel.tensors[tensor];
     if info.role != Role::Result || info.format.is_dense() {
         let message = format!("`{}` is not a sparse result: nothing of it is assembled", info.name);
         return Err(refuse("E1211", span, message, "not this").hint(format!("`{}` is for sparse results", how.name())));
     }
-    kernel.assembly = how;
-    Ok(())
+    Ok((Kernel { assembly: how, ..kernel.clone() }, Forward::default()))
 }

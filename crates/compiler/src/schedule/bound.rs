@@ -9,21 +9,14 @@
 //! A promise that turns out to be wrong when the kernel is run is an error, not a wrong result.
 //! Paper: Senanayake et al. 2020, §5.1.
 
-use lacunar_base::Diagnostic;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{BoundKind, Name};
 
 use super::nest::replace_loops;
-use super::{new_var, refuse, replaceable};
+use super::{Forward, Transformed, new_var, refuse, replaceable};
 
-pub(super) fn bound(
-    kernel: &mut Kernel,
-    name: &Name,
-    bounded: &Name,
-    size: u64,
-    kind: BoundKind,
-) -> Result<(), Diagnostic> {
+pub(super) fn bound(kernel: &Kernel, name: &Name, bounded: &Name, size: u64, kind: BoundKind) -> Transformed {
     let parent = replaceable(kernel, name)?;
     let known = kernel.vars[parent].size;
     let wrong = known.is_some_and(|known| match kind {
@@ -42,9 +35,9 @@ pub(super) fn bound(
         ));
     }
     let known = if kind == BoundKind::MaxExact { Some(size) } else { known };
-    let bounded = new_var(kernel, bounded, known);
-    kernel.provenance.relations.push(Relation::Bound { parent, bounded, size, kind });
-    let stmt = std::mem::take(&mut kernel.stmt);
-    kernel.stmt = replace_loops(stmt, parent, &mut |body| Stmt::Forall(bounded, Box::new(body)));
-    Ok(())
+    let mut made = kernel.clone();
+    let bounded = new_var(&mut made, bounded, known);
+    made.provenance.relations.push(Relation::Bound { parent, bounded, size, kind });
+    made.stmt = replace_loops(made.stmt, parent, &mut |body| Stmt::Forall(bounded, Box::new(body)));
+    Ok((made, Forward::default().replaced(parent, [bounded])))
 }

@@ -9,17 +9,16 @@
 //! The loop over `ic` visits coordinates again, so that operands can be merged inside strips that were balanced by positions.
 //! Paper: Senanayake et al. 2020, §5.1.
 
-use lacunar_base::Diagnostic;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
 
 use super::nest::replace_loops;
-use super::{new_var, refuse, replaceable};
+use super::{Forward, Transformed, new_var, refuse, replaceable};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::space::{driver, pos_levels};
 
-pub(super) fn coord(kernel: &mut Kernel, name: &Name, coordinate: &Name) -> Result<(), Diagnostic> {
+pub(super) fn coord(kernel: &Kernel, name: &Name, coordinate: &Name) -> Transformed {
     let position = replaceable(kernel, name)?;
     let originals = kernel.provenance.originals(position);
     let inner = match kernel.provenance.origin(position) {
@@ -46,9 +45,9 @@ pub(super) fn coord(kernel: &mut Kernel, name: &Name, coordinate: &Name) -> Resu
             return Err(refuse("E1205", name.span, message, "positions that are not used"));
         }
     }
-    let coordinate = new_var(kernel, coordinate, None);
-    kernel.provenance.relations.push(Relation::Coord { position, coordinate });
-    let stmt = std::mem::take(&mut kernel.stmt);
-    kernel.stmt = replace_loops(stmt, position, &mut |body| Stmt::Forall(coordinate, Box::new(body)));
-    Ok(())
+    let mut made = kernel.clone();
+    let coordinate = new_var(&mut made, coordinate, None);
+    made.provenance.relations.push(Relation::Coord { position, coordinate });
+    made.stmt = replace_loops(made.stmt, position, &mut |body| Stmt::Forall(coordinate, Box::new(body)));
+    Ok((made, Forward::default().replaced(position, [coordinate])))
 }

@@ -9,22 +9,16 @@
 //!
 //! Paper: Senanayake et al. 2020, §5.1 (there `collapse`).
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::Span;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
 
 use super::nest::{each_loop, replace_loops};
-use super::{new_var, refuse, replaceable};
+use super::{Forward, Transformed, new_var, refuse, replaceable};
 use crate::iterate::space::driver;
 
-pub(super) fn fuse(
-    kernel: &mut Kernel,
-    outer_name: &Name,
-    inner_name: &Name,
-    fused: &Name,
-    span: Span,
-) -> Result<(), Diagnostic> {
+pub(super) fn fuse(kernel: &Kernel, outer_name: &Name, inner_name: &Name, fused: &Name, span: Span) -> Transformed {
     let (outer, inner) = (replaceable(kernel, outer_name)?, replaceable(kernel, inner_name)?);
     let mut direct = true;
     each_loop(&kernel.stmt, outer, &mut |body, _| direct &= matches!(body, Stmt::Forall(var, _) if *var == inner));
@@ -52,12 +46,12 @@ pub(super) fn fuse(
         return Err(refuse("E1205", span, message, "these").hint("fuse first, and split what was fused"));
     }
     let size = kernel.vars[outer].size.zip(kernel.vars[inner].size).and_then(|(a, b)| a.checked_mul(b));
-    let fused = new_var(kernel, fused, size);
-    kernel.provenance.relations.push(Relation::Fuse { outer, inner, fused });
-    let stmt = std::mem::take(&mut kernel.stmt);
-    kernel.stmt = replace_loops(stmt, outer, &mut |body| match body {
+    let mut made = kernel.clone();
+    let fused = new_var(&mut made, fused, size);
+    made.provenance.relations.push(Relation::Fuse { outer, inner, fused });
+    made.stmt = replace_loops(made.stmt, outer, &mut |body| match body {
         Stmt::Forall(_, body) => Stmt::Forall(fused, body),
         other => other,
     });
-    Ok(())
+    Ok((made, Forward::default().replaced(outer, [fused]).replaced(inner, [fused])))
 }

@@ -2,15 +2,13 @@
 //!
 //! Demands: a loop over `i`. It changes nothing but a tag. Paper: Henry et al. 2021, §6 (strategies).
 
-use lacunar_base::Diagnostic;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Merge, Name};
 
-use super::leaf;
+use super::{Forward, Transformed, leaf, tagged};
 
-pub(super) fn mergeby(kernel: &mut Kernel, var: &Name, strategy: Merge) -> Result<(), Diagnostic> {
+pub(super) fn mergeby(kernel: &Kernel, var: &Name, strategy: Merge) -> Transformed {
     let var = leaf(kernel, var)?;
-    kernel.provenance.tags.push((var, Tag::Merge(strategy)));
-    Ok(())
+    Ok((tagged(kernel, var, Tag::Merge(strategy)), Forward::default()))
 }

@@ -1,40 +1,52 @@
 //! Scheduling transformations: functions from a kernel to a kernel that computes the same, in another order or by others.
 //!
 //! One transformation a file. Each says what it demands (and refuses with the reason where that does not hold), what it does to
-//! the loops, and which relation it adds to the provenance graph. Accesses keep their variables; only loops change.
+//! the loops, and which relation it adds to the provenance graph. Accesses keep their variables; only loops change. Each takes a
+//! kernel and gives another one with what became of names ([`Forward`]), so that a refusal changes nothing.
 //!
 //! On entry: a kernel in concrete notation. On exit: one that passes [`lacunar_notation::concrete::verify`]. What the order
 //! of loops demands of storage and of workspaces is settled afterwards, by `plan/given.rs`.
+//!
+//! ```text
+//! (forall(i, y(i) = x(i)), split(i, i0, i1, 32))  ->  (forall(i0, forall(i1, y(i) = x(i))), i -> i0, i1)
+//! ```
 //!
 //! Paper: Senanayake et al. 2020, §5.
 
 mod assemble;
 mod bound;
 mod coord;
+mod forward;
 mod fuse;
 mod mergeby;
 mod nest;
 mod parallelize;
+mod part;
 mod pos;
 mod precompute;
 mod reorder;
 mod split;
 mod unroll;
 
+pub use forward::Forward;
 pub(crate) use parallelize::check_shared;
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_notation::concrete::Kernel;
+use lacunar_notation::concrete::{Kernel, verify};
+use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Command, CommandKind, Name};
 use lacunar_notation::{IndexVar, VarId};
+
+/// A kernel, and what became of the names of the one that it was made of.
+type Transformed = Result<(Kernel, Forward), Diagnostic>;
 
 /// Carries out one command.
 ///
 /// # Errors
 /// Why the transformation is not one that keeps the meaning, or cannot be done here, with the command's place.
-pub fn apply(kernel: &mut Kernel, command: &Command) -> Result<(), Diagnostic> {
+pub fn apply(kernel: &Kernel, command: &Command) -> Result<(Kernel, Forward), Diagnostic> {
     let span = command.span;
-    match &command.kind {
+    let (made, forward) = match &command.kind {
         CommandKind::Reorder(names) => reorder::reorder(kernel, names, span),
         CommandKind::Fuse { outer, inner, fused } => fuse::fuse(kernel, outer, inner, fused, span),
         CommandKind::Split { var, outer, inner, size } => split::split(kernel, var, outer, inner, *size),
@@ -49,7 +61,30 @@ pub fn apply(kernel: &mut Kernel, command: &Command) -> Result<(), Diagnostic> {
         }
         CommandKind::Assemble { tensor, how } => assemble::assemble(kernel, *tensor, *how, span),
         CommandKind::Mergeby { var, strategy } => mergeby::mergeby(kernel, var, *strategy),
+    }?;
+    if cfg!(debug_assertions) {
+        let checked = verify(&made).and_then(|()| forward.check(kernel, &made));
+        checked.map_err(|fault| {
+            Diagnostic::internal(format!("`{}` breaks the kernel: {fault}", kernel.command_text(command)))
+        })?;
     }
+    Ok((made, forward))
+}
+
+/// Carries out commands one after the other.
+///
+/// # Errors
+/// The first refusal. It notes what names became that the command uses and that earlier commands replaced.
+pub fn apply_all<'c>(
+    kernel: &Kernel,
+    commands: impl IntoIterator<Item = &'c Command>,
+) -> Result<(Kernel, Forward), Diagnostic> {
+    let mut commands = commands.into_iter();
+    commands.try_fold((kernel.clone(), Forward::default()), |(kernel, so_far), command| {
+        let (made, forward) = apply(&kernel, command)
+            .map_err(|refusal| so_far.gone(&kernel, &command.kind).into_iter().fold(refusal, Diagnostic::note))?;
+        Ok((made, so_far.then(&forward)))
+    })
 }
 
 /// The variable of a name that has a loop.
@@ -82,6 +117,13 @@ fn replaceable(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
 fn new_var(kernel: &mut Kernel, name: &Name, size: Option<u64>) -> VarId {
     let span = Span::NONE;
     kernel.vars.push(IndexVar { name: name.text.clone(), size, span })
+}
+
+/// The kernel with something said of the loop over a variable.
+fn tagged(kernel: &Kernel, var: VarId, tag: Tag) -> Kernel {
+    let mut made = kernel.clone();
+    made.provenance.tags.push((var, tag));
+    made
 }
 
 /// The refusal of a command.

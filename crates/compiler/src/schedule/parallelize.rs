@@ -2,7 +2,7 @@
 //!
 //! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
 //! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
-//! vectors: the loop is innermost. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
+//! vectors: the loop is innermost. The units of a GPU are refused, as no back end makes code for one. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
 //! there, `atomics` is carried out as `temporary`. Lanes reduce among themselves.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
@@ -14,19 +14,13 @@ use lacunar_notation::schedule::{Name, Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use super::nest::{each_loop, loops};
-use super::{leaf, refuse};
+use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::is_single;
 use crate::iterate::races::written_together;
 use crate::iterate::space::replaced_by;
 
-pub(super) fn parallelize(
-    kernel: &mut Kernel,
-    name: &Name,
-    unit: Unit,
-    race: Race,
-    span: Span,
-) -> Result<(), Diagnostic> {
+pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, span: Span) -> Transformed {
     let var = leaf(kernel, name)?;
     if let Some((other, _)) = kernel.provenance.parallel(var) {
         return Err(refuse(
@@ -41,17 +35,13 @@ pub(super) fn parallelize(
         Unit::CpuThread => threads(kernel, name, var, race, span)?,
         Unit::CpuVector => lanes(kernel, name, var, race, span)?,
         Unit::GpuBlock | Unit::GpuWarp | Unit::GpuThread => {
-            let taken =
-                kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(other, _) if *other == unit));
-            if taken {
-                return Err(refuse("E1209", span, format!("another loop is shared by {}", unit.name()), "again")
-                    .hint("the iterations of one loop are shared by a kind of unit"));
-            }
-            race
+            let message = format!("no back end makes code for a GPU: `{}` has nobody to run `{name}`", unit.name());
+            return Err(
+                refuse("E1219", span, message, "a unit to come").hint("the units that there are: `cpu`, `vector`")
+            );
         }
     };
-    kernel.provenance.tags.push((var, Tag::Parallel(unit, race)));
-    Ok(())
+    Ok((tagged(kernel, var, Tag::Parallel(unit, race)), Forward::default()))
 }
 
 /// The race strategy with which vector lanes can share the loops over a variable: what all of them add to one place, they reduce among

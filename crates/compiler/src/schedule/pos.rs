@@ -9,115 +9,134 @@
 //!
 //! Paper: Senanayake et al. 2020, §4.1 and §5.1.
 
+use std::ops::Range;
+
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{Access, VarId};
+use lacunar_notation::{Access, Tensor, VarId};
 
 use super::nest::{each_loop, replace_loops};
-use super::{new_var, refuse, replaceable};
+use super::{Forward, Transformed, new_var, refuse, replaceable};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::space::pos_levels;
 use crate::levels::is_iterated;
 
-pub(super) fn pos(
-    kernel: &mut Kernel,
-    name: &Name,
-    position: &Name,
-    access: &Access,
+pub(super) fn pos(kernel: &Kernel, name: &Name, position: &Name, access: &Access, span: Span) -> Transformed {
+    let wanted = Wanted {
+        kernel,
+        name,
+        coordinate: replaceable(kernel, name)?,
+        key: AccessKey::from(access),
+        tensor: &kernel.tensors[access.tensor],
+        span,
+    };
+    wanted.check_access()?;
+    let originals = kernel.provenance.originals(wanted.coordinate);
+    let levels = wanted.levels(&originals)?;
+    wanted.check_loops(&originals, levels.start)?;
+    let coordinate = wanted.coordinate;
+    let mut made = kernel.clone();
+    let position = new_var(&mut made, position, None);
+    made.provenance.relations.push(Relation::Pos { coordinate, position, access: access.clone() });
+    made.stmt = replace_loops(made.stmt, coordinate, &mut |body| Stmt::Forall(position, Box::new(body)));
+    Ok((made, Forward::default().replaced(coordinate, [position])))
+}
+
+/// The positions that a loop is to run over.
+struct Wanted<'a> {
+    kernel: &'a Kernel,
+    name: &'a Name,
+    coordinate: VarId,
+    key: AccessKey,
+    tensor: &'a Tensor,
     span: Span,
-) -> Result<(), Diagnostic> {
-    let coordinate = replaceable(kernel, name)?;
-    let tensor = kernel.tensors[access.tensor].name.clone();
-    let originals = kernel.provenance.originals(coordinate);
-    let whole = kernel.provenance.ancestors(coordinate).into_iter().all(|var| {
-        matches!(
-            kernel.provenance.origin(var),
-            None | Some(Relation::Fuse { .. } | Relation::Rename { .. } | Relation::Bound { .. })
-        )
-    });
-    if !whole {
-        let message = format!("`{name}` is a part of what it was split from, and has no positions of its own");
-        return Err(refuse("E1205", name.span, message, "a part").hint("take the positions first and split these"));
-    }
-    let key = AccessKey::from(access);
-    let mut read = false;
-    kernel.stmt.visit_assigns(&mut |assign| {
-        read |= assign.rhs.accesses().into_iter().any(|other| AccessKey::from(other) == key)
-    });
-    if !read {
+}
+
+impl Wanted<'_> {
+    /// The coordinate is a whole variable, or several, and the loops read the tensor.
+    fn check_access(&self) -> Result<(), Diagnostic> {
+        let Wanted { kernel, name, tensor, .. } = *self;
+        let whole = kernel.provenance.ancestors(self.coordinate).into_iter().all(|var| {
+            matches!(
+                kernel.provenance.origin(var),
+                None | Some(Relation::Fuse { .. } | Relation::Rename { .. } | Relation::Bound { .. })
+            )
+        });
+        if !whole {
+            let message = format!("`{name}` is a part of what it was split from, and has no positions of its own");
+            return Err(refuse("E1205", name.span, message, "a part").hint("take the positions first and split these"));
+        }
+        let mut read = false;
+        kernel.stmt.visit_assigns(&mut |assign| {
+            read |= assign.rhs.accesses().into_iter().any(|other| AccessKey::from(other) == self.key)
+        });
+        if read {
+            return Ok(());
+        }
+        let tensor = &tensor.name;
         let message = format!("the loops do not read `{tensor}` by these variables and as it is stored");
-        return Err(refuse("E1206", span, message, "no such positions").hint(format!(
+        Err(refuse("E1206", self.span, message, "no such positions").hint(format!(
             "name an access to `{tensor}` of the statement, and leave the loops in an order that needs no conversion of it"
-        )));
+        )))
     }
-    let levels = pos_levels(kernel, &key, &originals);
-    let stores = levels.end <= key.vars.len()
-        && levels.clone().zip(&originals).all(|(level, var)| level_var(kernel, &key, level) == *var);
-    if !stores {
-        let format = &kernel.tensors[access.tensor].format;
-        let message =
-            format!("`{tensor}` ({format}) does not store `{name}` in levels that follow each other in that order");
-        let stored: Vec<&str> =
-            (0..key.vars.len()).map(|level| kernel.vars[level_var(kernel, &key, level)].name.as_str()).collect();
-        return Err(refuse("E1206", span, message, "no such positions")
-            .hint(format!("the levels of `{tensor}` store {}", stored.join(", "))));
+
+    /// The levels that store the variables, whose positions can be enumerated.
+    fn levels(&self, originals: &[VarId]) -> Result<Range<usize>, Diagnostic> {
+        let Wanted { kernel, name, span, ref key, .. } = *self;
+        let (tensor, format) = (&self.tensor.name, &self.tensor.format);
+        let levels = pos_levels(kernel, key, originals);
+        let stores = levels.end <= key.vars.len()
+            && levels.clone().zip(originals).all(|(level, var)| level_var(kernel, key, level) == *var);
+        if !stores {
+            let message =
+                format!("`{tensor}` ({format}) does not store `{name}` in levels that follow each other in that order");
+            let stored: Vec<&str> =
+                (0..key.vars.len()).map(|level| kernel.vars[level_var(kernel, key, level)].name.as_str()).collect();
+            return Err(refuse("E1206", span, message, "no such positions")
+                .hint(format!("the levels of `{tensor}` store {}", stored.join(", "))));
+        }
+        if !format.levels()[levels.end - 1].properties().unique {
+            let message = format!("`{tensor}` stores a value of `{name}` at several positions, which belong together");
+            return Err(refuse("E1206", span, message, "no positions of its own").hint(format!(
+                "`fuse` the loop over `{name}` with those over the levels below, and take their positions"
+            )));
+        }
+        let numbered = |level: &&Level| {
+            level.properties().full || (level.capabilities().iterate_positions && is_iterated(**level))
+        };
+        if let Some(level) = format.levels()[levels.clone()].iter().find(|level| !numbered(level)) {
+            let message = format!("`{tensor}` has a {level} level, whose positions cannot be enumerated");
+            return Err(refuse("E1206", span, message, "no such positions")
+                .hint(format!("store `{tensor}` in compressed levels, or keep the loop over `{name}`")));
+        }
+        Ok(levels)
     }
-    let last = kernel.tensors[access.tensor].format.levels()[levels.end - 1];
-    if !last.properties().unique {
-        let message = format!("`{tensor}` stores a value of `{name}` at several positions, which belong together");
-        return Err(refuse("E1206", span, message, "no positions of its own").hint(format!(
-            "`fuse` the loop over `{name}` with those over the levels below, and take their positions"
-        )));
-    }
-    let own = &kernel.tensors[access.tensor].format.levels()[levels.clone()];
-    let numbered =
-        |level: &&Level| level.properties().full || (level.capabilities().iterate_positions && is_iterated(**level));
-    if let Some(level) = own.iter().find(|level| !numbered(level)) {
-        let message = format!("`{tensor}` has a {level} level, whose positions cannot be enumerated");
-        return Err(refuse("E1206", span, message, "no such positions")
-            .hint(format!("store `{tensor}` in compressed levels, or keep the loop over `{name}`")));
-    }
-    let mut fault = None;
-    each_loop(&kernel.stmt, coordinate, &mut |body, around| {
-        for level in 0..levels.start {
-            let above = level_var(kernel, &key, level);
-            if !kernel.provenance.is_known(above, around) {
-                let above = &kernel.vars[above].name;
-                fault = Some(
-                    refuse(
-                        "E1204",
-                        span,
-                        format!("the positions of `{tensor}` here lie under a value of `{above}`"),
-                        "too early",
-                    )
-                    .hint(format!("the loop over `{above}` has to stand around, or be fused with `{name}`")),
-                );
+
+    /// Wherever the loop stands, the positions of the levels above `first` are known, and positions miss nothing.
+    fn check_loops(&self, originals: &[VarId], first: usize) -> Result<(), Diagnostic> {
+        let Wanted { kernel, name, span, ref key, .. } = *self;
+        let tensor = &self.tensor.name;
+        let mut outcome = Ok(());
+        each_loop(&kernel.stmt, self.coordinate, &mut |body, around| {
+            let unknown = |level: &usize| !kernel.provenance.is_known(level_var(kernel, key, *level), around);
+            if let Some(above) = (0..first).rfind(unknown) {
+                let above = &kernel.vars[level_var(kernel, key, above)].name;
+                let message = format!("the positions of `{tensor}` here lie under a value of `{above}`");
+                outcome = Err(refuse("E1204", span, message, "too early")
+                    .hint(format!("the loop over `{above}` has to stand around, or be fused with `{name}`")));
             }
-        }
-        if let Some(missed) = missed(kernel, body, &originals, &key) {
-            fault = Some(
-                refuse(
-                    "E1207",
-                    span,
-                    format!("there can be values where `{tensor}` has none; its positions would miss them"),
-                    "these positions",
-                )
-                .note(format!("at a value of `{}`", kernel.vars[missed].name)),
-            );
-        }
-    });
-    if let Some(fault) = fault {
-        return Err(fault);
+            if let Some(missed) = missed(kernel, body, originals, key) {
+                let message = format!("there can be values where `{tensor}` has none; its positions would miss them");
+                outcome = Err(refuse("E1207", span, message, "these positions")
+                    .note(format!("at a value of `{}`", kernel.vars[missed].name)));
+            }
+        });
+        outcome
     }
-    let position = new_var(kernel, position, None);
-    kernel.provenance.relations.push(Relation::Pos { coordinate, position, access: access.clone() });
-    let stmt = std::mem::take(&mut kernel.stmt);
-    kernel.stmt = replace_loops(stmt, coordinate, &mut |body| Stmt::Forall(position, Box::new(body)));
-    Ok(())
 }
 
 /// A variable at which a body can have values where the access has none.

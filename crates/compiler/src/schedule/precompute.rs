@@ -20,152 +20,232 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
-};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::space::pos_levels;
 
-use super::{leaf, new_var, refuse};
+use super::part::{Found, find, is_factor, rename, replace, substitute};
+use super::{Forward, Transformed, leaf, new_var, refuse};
 
 pub(super) fn precompute(
-    kernel: &mut Kernel,
+    kernel: &Kernel,
     expr: &Expr,
     vars: &[Name],
     into: &[Name],
     kind: Option<WorkspaceKind>,
     span: Span,
-) -> Result<(), Diagnostic> {
+) -> Transformed {
     let leaves = vars.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
-    let Some(Found { assign, loops, around }) = find(&kernel.stmt, expr, &mut Path::default()) else {
+    let Some(found) = find(&kernel.stmt, expr) else {
         return Err(refuse("E1212", span, "the expression is no part of what is computed", "this")
             .hint("name operands of one sum or product as they stand in the statement"));
     };
-    if let Some((name, _)) = vars.iter().zip(&leaves).find(|(_, var)| !loops.contains(var)) {
-        return Err(refuse(
-            "E1212",
-            name.span,
-            format!("the loop over `{name}` is not around the expression"),
-            "not around",
-        ));
+    if let Some((name, _)) = vars.iter().zip(&leaves).find(|(_, var)| !found.loops.contains(var)) {
+        let message = format!("the loop over `{name}` is not around the expression");
+        return Err(refuse("E1212", name.span, message, "not around"));
     }
-    let needs = |expr_vars: &[VarId], leaf: VarId| {
-        kernel.provenance.originals(leaf).iter().any(|original| expr_vars.contains(original))
-            || expr_vars.contains(&leaf)
-    };
-    let part_vars = expr.free_vars();
-    let placeholder = Expr::zero(expr.dtype);
-    let (rest, part) = match replace(&assign.rhs, expr, &placeholder) {
-        Some((rest, part)) => (rest, part),
-        None => return Err(Diagnostic::internal("the expression to precompute is lost")),
+    let Some((rest, part)) = replace(&found.assign.rhs, expr, &Expr::zero(expr.dtype)) else {
+        return Err(Diagnostic::internal("the expression to precompute is lost"));
     };
     let mut other_vars = rest.free_vars();
-    other_vars.extend(&assign.lhs.vars);
-    // Outside stay the loops before the first that the workspace, or only the part, runs over.
-    let sums = |leaf: VarId| needs(&part_vars, leaf) && !needs(&other_vars, leaf);
-    let both = |leaf: VarId| needs(&part_vars, leaf) && needs(&other_vars, leaf);
-    let mut place = loops.iter().position(|var| leaves.contains(var) || sums(*var)).unwrap_or(loops.len());
-    let shared = loops.iter().rposition(|var| !leaves.contains(var) && both(*var));
-    if let Some(shared) = shared.filter(|shared| *shared >= place) {
-        if let Some(leaf) = loops[..shared].iter().find(|var| leaves.contains(var)) {
-            let (name, leaf) = (&kernel.vars[loops[shared]].name, &kernel.vars[*leaf].name);
-            return Err(refuse("E1212", span, format!("the expression and the rest both depend on `{name}`"), "this")
-                .hint(format!(
+    other_vars.extend(&found.assign.lhs.vars);
+    let wanted = Wanted { kernel, expr, part, part_vars: expr.free_vars(), other_vars, vars, leaves, found, span };
+    let place = wanted.place()?;
+    let (consumer, producer) = wanted.shared_out(place);
+    wanted.check_sum(place)?;
+    let kind = wanted.kind(kind)?;
+    wanted.made(place, &consumer, wanted.renamed(into, producer)?, kind)
+}
+
+/// What is to be computed beforehand.
+struct Wanted<'a> {
+    kernel: &'a Kernel,
+    /// As it is named.
+    expr: &'a Expr,
+    /// As it stands in the statement.
+    part: Expr,
+    /// The variables that it depends on.
+    part_vars: Vec<VarId>,
+    /// Those that the rest of the assignment depends on.
+    other_vars: Vec<VarId>,
+    /// The names of the variables that the workspace is over.
+    vars: &'a [Name],
+    /// Their loops.
+    leaves: Vec<VarId>,
+    found: Found<'a>,
+    span: Span,
+}
+
+/// A producer in the making.
+struct Producer {
+    /// The kernel, with new variables.
+    kernel: Kernel,
+    forward: Forward,
+    /// The variables of its loops.
+    loops: Vec<VarId>,
+    /// Those that the workspace is over.
+    over: Vec<VarId>,
+    /// What it computes.
+    part: Expr,
+}
+
+impl Wanted<'_> {
+    /// Whether what depends on `vars` depends on a loop.
+    fn needs(&self, vars: &[VarId], leaf: VarId) -> bool {
+        let originals = self.kernel.provenance.originals(leaf);
+        originals.iter().any(|original| vars.contains(original)) || vars.contains(&leaf)
+    }
+
+    /// Whether the part depends on a loop.
+    fn is_needed(&self, leaf: VarId) -> bool {
+        self.needs(&self.part_vars, leaf)
+    }
+
+    /// Whether only the part depends on a loop, which sums it up.
+    fn is_summed(&self, leaf: VarId) -> bool {
+        self.is_needed(leaf) && !self.needs(&self.other_vars, leaf)
+    }
+
+    /// How many of the loops stand outside of producer and consumer.
+    fn place(&self) -> Result<usize, Diagnostic> {
+        let Wanted { kernel, ref leaves, ref found, .. } = *self;
+        let loops = &found.loops;
+        // Outside stay the loops before the first that the workspace, or only the part, runs over.
+        let inside = |var: &VarId| leaves.contains(var) || self.is_summed(*var);
+        let both = |var: VarId| self.is_needed(var) && self.needs(&self.other_vars, var);
+        let mut place = loops.iter().position(inside).unwrap_or(loops.len());
+        let shared = loops.iter().rposition(|var| !leaves.contains(var) && both(*var));
+        if let Some(shared) = shared.filter(|shared| *shared >= place) {
+            if let Some(leaf) = loops[..shared].iter().find(|var| leaves.contains(var)) {
+                let (name, leaf) = (&kernel.vars[loops[shared]].name, &kernel.vars[*leaf].name);
+                let message = format!("the expression and the rest both depend on `{name}`");
+                return Err(refuse("E1212", self.span, message, "this").hint(format!(
                     "name `{name}` among the variables, or `reorder` its loop outside of that over `{leaf}`"
                 )));
+            }
+            place = shared + 1;
         }
-        place = shared + 1;
-    }
-    // Loops that the part does not depend on would only repeat it.
-    while place > 0 && !leaves.is_empty() && !needs(&part_vars, loops[place - 1]) {
-        place -= 1;
-    }
-    let inside = &loops[place..];
-    let consumer_loops: Vec<VarId> = inside
-        .iter()
-        .copied()
-        .filter(|var| leaves.contains(var) || needs(&other_vars, *var) || !needs(&part_vars, *var))
-        .collect();
-    let producer_loops: Vec<VarId> =
-        inside.iter().copied().filter(|var| leaves.contains(var) || needs(&part_vars, *var)).collect();
-    if let Some(summed) = inside.iter().find(|var| !leaves.contains(var) && sums(**var))
-        && !is_factor(&assign.rhs, expr)
-    {
-        let name = &kernel.vars[*summed].name;
-        let message = format!("the expression is not a factor of what is summed up over `{name}`");
-        return Err(
-            refuse("E1212", span, message, "this").hint(format!("name `{name}` among the variables of the workspace"))
-        );
-    }
-    if let Some((name, tensor)) =
-        vars.iter().zip(&leaves).find_map(|(name, leaf)| Some((name, first_varies(kernel, *leaf)?)))
-    {
-        let message =
-            format!("the first position `{name}` of `{}` is not the same everywhere", kernel.tensors[tensor].name);
-        return Err(refuse("E1212", name.span, message, "positions under those of other loops")
-            .hint("split the positions and name the inner part, or leave the loop over coordinates"));
-    }
-    let strip = leaves.iter().find(|leaf| {
-        kernel.provenance.origin(**leaf).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
-    });
-    let kind = match (kind, strip) {
-        (Some(WorkspaceKind::Marked | WorkspaceKind::Sorted), Some(leaf)) => {
-            let message = format!("`{}` counts iterations, all of which have a place", kernel.vars[*leaf].name);
-            return Err(refuse("E1212", span, message, "not a list").hint("such a workspace is `dense`"));
+        // Loops that the part does not depend on would only repeat it.
+        while place > 0 && !leaves.is_empty() && !self.is_needed(loops[place - 1]) {
+            place -= 1;
         }
-        (None, Some(_)) => Some(WorkspaceKind::Dense),
-        _ => kind,
-    };
-    let reduces = producer_loops.iter().any(|var| !leaves.contains(var));
-    let assign = assign.clone();
-    let mut copies = leaves.clone();
-    let mut part = part;
-    let mut producer_vars = producer_loops.clone();
-    for ((copy, &var), name) in copies.iter_mut().zip(&leaves).zip(into) {
-        if name.text == kernel.vars[var].name {
-            continue;
-        }
-        if kernel.provenance.origin(var).is_some() {
-            let message = format!("`{}` derives from other variables and keeps its name", kernel.vars[var].name);
-            return Err(refuse("E1212", name.span, message, "a new name"));
-        }
-        if let Some(tensor) = positions_under(kernel, var, &producer_loops) {
-            let (var, tensor) = (&kernel.vars[var].name, &kernel.tensors[tensor].name);
-            let message = format!("positions of `{tensor}` lie under a value of `{var}`, which keeps its name");
-            return Err(refuse("E1212", name.span, message, "a new name"));
-        }
-        let size = kernel.vars[var].size;
-        let renamed = new_var(kernel, name, size);
-        kernel.provenance.relations.push(Relation::Rename { parent: var, copy: renamed });
-        part = rename(part, var, renamed);
-        producer_vars.iter_mut().filter(|own| **own == var).for_each(|own| *own = renamed);
-        *copy = renamed;
+        Ok(place)
     }
-    let tensor = workspace(kernel, &leaves, kind, &part);
-    if kind.is_some() {
-        kernel.provenance.stored.push(tensor);
+
+    /// The loops of the consumer and of the producer, of those from `place` on.
+    fn shared_out(&self, place: usize) -> (Vec<VarId>, Vec<VarId>) {
+        let over = |var: VarId| self.leaves.contains(&var);
+        let consumes = |var: VarId| over(var) || self.needs(&self.other_vars, var) || !self.is_needed(var);
+        let inside = self.found.loops[place..].iter().copied();
+        let consumer = inside.clone().filter(|var| consumes(*var)).collect();
+        (consumer, inside.filter(|var| over(*var) || self.is_needed(*var)).collect())
     }
-    let read = Access { tensor, vars: leaves.clone(), span };
-    let fill = Access { tensor, vars: copies, span };
-    let dtype = part.dtype;
-    let value = Expr { kind: ExprKind::Access(read), dtype, span };
-    let rhs = replace(&assign.rhs, expr, &value).map_or_else(|| assign.rhs.clone(), |(rhs, _)| rhs);
-    // Where no loop of the sum is left around the consumer, it assigns.
-    let summed = |var: &VarId| {
-        let originals = kernel.provenance.originals(*var);
-        !originals.iter().all(|original| assign.lhs.vars.contains(original)) && !assign.lhs.vars.contains(var)
-    };
-    let left = consumer_loops.iter().chain(&around[..around.len() - inside.len()]).any(summed);
-    let op = if left || kernel.updates { assign.op } else { AssignOp::Set };
-    let consumer = Stmt::foralls(&consumer_loops, Stmt::Assign(Assign { lhs: assign.lhs.clone(), op, rhs }));
-    let op = if reduces { AssignOp::Reduce(ReduceOp::Add) } else { AssignOp::Set };
-    let producer = Stmt::foralls(&producer_vars, Stmt::Assign(Assign { lhs: fill, op, rhs: part }));
-    let made = Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
-    let target = Stmt::foralls(inside, Stmt::Assign(assign));
-    let stmt = std::mem::take(&mut kernel.stmt);
-    kernel.stmt = substitute(stmt, &target, &made);
-    Ok(())
+
+    /// What is summed up before the rest is computed is a factor of the sum.
+    fn check_sum(&self, place: usize) -> Result<(), Diagnostic> {
+        let summed = |var: &&VarId| !self.leaves.contains(var) && self.is_summed(**var);
+        match self.found.loops[place..].iter().find(summed) {
+            Some(summed) if !is_factor(&self.found.assign.rhs, self.expr) => {
+                let name = &self.kernel.vars[*summed].name;
+                let message = format!("the expression is not a factor of what is summed up over `{name}`");
+                Err(refuse("E1212", self.span, message, "this")
+                    .hint(format!("name `{name}` among the variables of the workspace")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How the workspace is stored, as far as that is said or follows from its variables.
+    fn kind(&self, kind: Option<WorkspaceKind>) -> Result<Option<WorkspaceKind>, Diagnostic> {
+        let kernel = self.kernel;
+        let varying =
+            self.vars.iter().zip(&self.leaves).find_map(|(name, leaf)| Some((name, first_varies(kernel, *leaf)?)));
+        if let Some((name, tensor)) = varying {
+            let message =
+                format!("the first position `{name}` of `{}` is not the same everywhere", kernel.tensors[tensor].name);
+            return Err(refuse("E1212", name.span, message, "positions under those of other loops")
+                .hint("split the positions and name the inner part, or leave the loop over coordinates"));
+        }
+        let derived = |leaf: &&VarId| {
+            kernel.provenance.origin(**leaf).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
+        };
+        match (kind, self.leaves.iter().find(derived)) {
+            (Some(WorkspaceKind::Marked | WorkspaceKind::Sorted), Some(leaf)) => {
+                let message = format!("`{}` counts iterations, all of which have a place", kernel.vars[*leaf].name);
+                Err(refuse("E1212", self.span, message, "not a list").hint("such a workspace is `dense`"))
+            }
+            (None, Some(_)) => Ok(Some(WorkspaceKind::Dense)),
+            _ => Ok(kind),
+        }
+    }
+
+    /// The producer with loops over new variables where these have names of their own.
+    fn renamed(&self, into: &[Name], loops: Vec<VarId>) -> Result<Producer, Diagnostic> {
+        let kernel = self.kernel;
+        let mut producer = Producer {
+            kernel: kernel.clone(),
+            forward: Forward::default(),
+            over: self.leaves.clone(),
+            part: self.part.clone(),
+            loops: loops.clone(),
+        };
+        for ((copy, &var), name) in producer.over.iter_mut().zip(&self.leaves).zip(into) {
+            if name.text == kernel.vars[var].name {
+                continue;
+            }
+            if kernel.provenance.origin(var).is_some() {
+                let message = format!("`{}` derives from other variables and keeps its name", kernel.vars[var].name);
+                return Err(refuse("E1212", name.span, message, "a new name"));
+            }
+            if let Some(tensor) = positions_under(kernel, var, &loops) {
+                let (var, tensor) = (&kernel.vars[var].name, &kernel.tensors[tensor].name);
+                let message = format!("positions of `{tensor}` lie under a value of `{var}`, which keeps its name");
+                return Err(refuse("E1212", name.span, message, "a new name"));
+            }
+            let renamed = new_var(&mut producer.kernel, name, kernel.vars[var].size);
+            producer.kernel.provenance.relations.push(Relation::Rename { parent: var, copy: renamed });
+            producer.part = rename(producer.part, var, renamed);
+            producer.loops.iter_mut().filter(|own| **own == var).for_each(|own| *own = renamed);
+            producer.forward = producer.forward.replaced(var, [var, renamed]);
+            *copy = renamed;
+        }
+        let (before, after) = (self.part.accesses(), producer.part.accesses());
+        for (before, after) in before.into_iter().zip(after).filter(|(before, after)| before.vars != after.vars) {
+            producer.forward = producer.forward.redirected(before, after);
+        }
+        Ok(producer)
+    }
+
+    /// The kernel, with the producer before the consumer of the workspace.
+    fn made(&self, place: usize, consumer: &[VarId], producer: Producer, kind: Option<WorkspaceKind>) -> Transformed {
+        let Wanted { kernel, ref leaves, ref found, span, .. } = *self;
+        let (assign, inside) = (found.assign, &found.loops[place..]);
+        let reduces = producer.loops.iter().any(|var| !producer.over.contains(var));
+        let Producer { kernel: mut made, forward, loops, over, part } = producer;
+        let tensor = workspace(&mut made, leaves, kind, &part);
+        if kind.is_some() {
+            made.provenance.stored.push(tensor);
+        }
+        let read = Access { tensor, vars: leaves.clone(), span };
+        let value = Expr { kind: ExprKind::Access(read), dtype: part.dtype, span };
+        let rhs = replace(&assign.rhs, self.expr, &value).map_or_else(|| assign.rhs.clone(), |(rhs, _)| rhs);
+        // Where no loop of the sum is left around the consumer, it assigns.
+        let summed = |var: &VarId| {
+            let originals = kernel.provenance.originals(*var);
+            !originals.iter().all(|original| assign.lhs.vars.contains(original)) && !assign.lhs.vars.contains(var)
+        };
+        let left = consumer.iter().chain(&found.around[..found.around.len() - inside.len()]).any(summed);
+        let op = if left || kernel.updates { assign.op } else { AssignOp::Set };
+        let consumer = Stmt::foralls(consumer, Stmt::Assign(Assign { lhs: assign.lhs.clone(), op, rhs }));
+        let op = if reduces { AssignOp::Reduce(ReduceOp::Add) } else { AssignOp::Set };
+        let fill = Access { tensor, vars: over, span };
+        let producer = Stmt::foralls(&loops, Stmt::Assign(Assign { lhs: fill, op, rhs: part }));
+        let pair = Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
+        let target = Stmt::foralls(inside, Stmt::Assign(assign.clone()));
+        made.stmt = substitute(made.stmt, &target, &pair);
+        Ok((made, forward))
+    }
 }
 
 /// The tensor whose positions a variable runs over where they do not begin at the root: they have no place in a workspace.
@@ -188,176 +268,6 @@ fn positions_under(kernel: &Kernel, var: VarId, loops: &[VarId]) -> Option<Tenso
         }
         _ => None,
     })
-}
-
-/// The assignment that computes an expression.
-struct Found<'s> {
-    assign: &'s Assign,
-    /// The loops that stand around it without a workspace between.
-    loops: Vec<VarId>,
-    /// All loops around it since what it assigns to was empty; those of `loops` are the last.
-    around: Vec<VarId>,
-}
-
-/// The loops on the way to an assignment.
-#[derive(Default)]
-struct Path {
-    loops: Vec<VarId>,
-    /// How many of them stand outside of the last workspace.
-    outer: usize,
-    /// Workspaces that are filled here, each with the number of loops outside.
-    filled: Vec<(TensorId, usize)>,
-}
-
-fn find<'s>(stmt: &'s Stmt, expr: &Expr, path: &mut Path) -> Option<Found<'s>> {
-    match stmt {
-        Stmt::Assign(assign) => {
-            replace(&assign.rhs, expr, &Expr::zero(expr.dtype))?;
-            let empty = path.filled.iter().rev().find(|(tensor, _)| *tensor == assign.lhs.tensor);
-            let around = path.loops[empty.map_or(0, |(_, depth)| *depth)..].to_vec();
-            Some(Found { assign, loops: path.loops[path.outer..].to_vec(), around })
-        }
-        Stmt::Forall(var, body) => {
-            path.loops.push(*var);
-            let found = find(body, expr, path);
-            path.loops.pop();
-            found
-        }
-        Stmt::Where { consumer, producer } => {
-            let (outer, depth) = (path.outer, path.loops.len());
-            path.outer = depth;
-            let found = find(consumer, expr, path).or_else(|| {
-                let others = path.filled.len();
-                path.filled.extend(producer.writes().into_iter().map(|tensor| (tensor, depth)));
-                let found = find(producer, expr, path);
-                path.filled.truncate(others);
-                found
-            });
-            path.outer = outer;
-            found
-        }
-        Stmt::Sequence(stmts) => {
-            let outer = std::mem::replace(&mut path.outer, path.loops.len());
-            let found = stmts.iter().find_map(|stmt| find(stmt, expr, path));
-            path.outer = outer;
-            found
-        }
-    }
-}
-
-/// Whether a part stands in an expression as a factor, so that a sum of the whole is the whole of the part's sum.
-fn is_factor(within: &Expr, part: &Expr) -> bool {
-    match &within.kind {
-        _ if same(within, part) => true,
-        ExprKind::Binary(BinaryFn::Mul, a, b) => {
-            let (mut all, mut wanted) = (Vec::new(), Vec::new());
-            operands(within, BinaryFn::Mul, &mut all);
-            operands(part, BinaryFn::Mul, &mut wanted);
-            wanted.iter().all(|want| all.iter().any(|have| same(have, want)))
-                || is_factor(a, part)
-                || is_factor(b, part)
-        }
-        ExprKind::Binary(BinaryFn::Div, a, _) | ExprKind::Unary(UnaryFn::Neg, a) => is_factor(a, part),
-        _ => false,
-    }
-}
-
-/// The statement with its first part that is `target` replaced.
-fn substitute(stmt: Stmt, target: &Stmt, made: &Stmt) -> Stmt {
-    if stmt == *target {
-        return made.clone();
-    }
-    match stmt {
-        Stmt::Assign(_) => stmt,
-        Stmt::Forall(var, body) => Stmt::Forall(var, Box::new(substitute(*body, target, made))),
-        Stmt::Where { consumer, producer } => Stmt::Where {
-            consumer: Box::new(substitute(*consumer, target, made)),
-            producer: Box::new(substitute(*producer, target, made)),
-        },
-        Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(|stmt| substitute(stmt, target, made)).collect()),
-    }
-}
-
-/// The expression with a part replaced, and the part as it stands there.
-fn replace(within: &Expr, part: &Expr, by: &Expr) -> Option<(Expr, Expr)> {
-    let (stored, computed) = (within.dtype, within.dtype.arithmetic());
-    if stored != computed && matches!(within.kind, ExprKind::Access(_)) && same(within, part) {
-        let by = Expr { dtype: computed, ..by.clone() };
-        return Some((by.cast(stored), within.clone().cast(computed)));
-    }
-    // What is converted in order to be stored is computed before.
-    if stored == computed && same(within, part) {
-        let by = if by.dtype == within.dtype { by.clone() } else { Expr { dtype: within.dtype, ..by.clone() } };
-        return Some((by, within.clone()));
-    }
-    if let (ExprKind::Binary(op @ (BinaryFn::Mul | BinaryFn::Add), ..), ExprKind::Binary(other, ..)) =
-        (&within.kind, &part.kind)
-        && op == other
-    {
-        // Some operands of a longer product or sum.
-        let (mut all, mut wanted) = (Vec::new(), Vec::new());
-        operands(within, *op, &mut all);
-        operands(part, *op, &mut wanted);
-        let mut taken = Vec::new();
-        let found = wanted.iter().all(|want| {
-            let place = all.iter().position(|have| same(have, want));
-            place.map(|place| taken.push(all.remove(place))).is_some()
-        });
-        if found {
-            let join = |a: Expr, b: Expr| Expr::binary(*op, a, b, within.dtype);
-            let taken = taken.into_iter().cloned().reduce(join)?;
-            let by = Expr { dtype: taken.dtype, ..by.clone() };
-            let rest = std::iter::once(by).chain(all.into_iter().cloned()).reduce(join)?;
-            return Some((rest, taken));
-        }
-    }
-    let mut found = None;
-    let replaced = within.clone().map_children(&mut |child| match &found {
-        None => match replace(&child, part, by) {
-            Some((replaced, taken)) => {
-                found = Some(taken);
-                replaced
-            }
-            None => child,
-        },
-        Some(_) => child,
-    });
-    found.map(|taken| (replaced, taken))
-}
-
-fn operands<'e>(expr: &'e Expr, op: BinaryFn, found: &mut Vec<&'e Expr>) {
-    match &expr.kind {
-        ExprKind::Binary(own, a, b) if *own == op => {
-            operands(a, op, found);
-            operands(b, op, found);
-        }
-        _ => found.push(expr),
-    }
-}
-
-/// Whether two expressions are the same, wherever they stand and whatever the types.
-fn same(a: &Expr, b: &Expr) -> bool {
-    match (&a.kind, &b.kind) {
-        (ExprKind::Access(a), ExprKind::Access(b)) => a.tensor == b.tensor && a.vars == b.vars,
-        (ExprKind::Literal(a), ExprKind::Literal(b)) => a == b,
-        (ExprKind::Unary(f, a), ExprKind::Unary(g, b)) => f == g && same(a, b),
-        (ExprKind::Binary(f, a, c), ExprKind::Binary(g, b, d)) => f == g && same(a, b) && same(c, d),
-        (ExprKind::Reduce(f, v, a), ExprKind::Reduce(g, w, b)) => f == g && v == w && same(a, b),
-        (ExprKind::Cast(a), ExprKind::Cast(b)) => same(a, b),
-        (ExprKind::Cast(a), _) => same(a, b),
-        (_, ExprKind::Cast(b)) => same(a, b),
-        _ => false,
-    }
-}
-
-fn rename(expr: Expr, from: VarId, to: VarId) -> Expr {
-    match expr.kind {
-        ExprKind::Access(mut access) => {
-            access.vars.iter_mut().filter(|var| **var == from).for_each(|var| *var = to);
-            Expr { kind: ExprKind::Access(access), ..expr }
-        }
-        _ => expr.map_children(&mut |child| rename(child, from, to)),
-    }
 }
 
 /// A new workspace. Where its kind is not said, it is chosen when all commands are carried out.

@@ -16,11 +16,11 @@ use lacunar_notation::schedule::Name;
 use lacunar_notation::{AssignOp, VarId};
 
 use super::nest::chain;
-use super::{leaf, refuse};
+use super::{Forward, Transformed, leaf, refuse};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::space::pos_levels;
 
-pub(super) fn reorder(kernel: &mut Kernel, names: &[Name], span: Span) -> Result<(), Diagnostic> {
+pub(super) fn reorder(kernel: &Kernel, names: &[Name], span: Span) -> Transformed {
     let wanted = names.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
     if let Some(again) = (1..wanted.len()).find(|&n| wanted[..n].contains(&wanted[n])) {
         let name = &names[again];
@@ -40,8 +40,7 @@ pub(super) fn reorder(kernel: &mut Kernel, names: &[Name], span: Span) -> Result
     }
     check_sums(kernel, &stmt, &wanted, span)?;
     check_positions(kernel, &stmt, &mut Vec::new(), span)?;
-    kernel.stmt = stmt;
-    Ok(())
+    Ok((Kernel { stmt, ..kernel.clone() }, Forward::default()))
 }
 
 /// The statement with the wanted loops in the wanted order wherever they all stand in one chain.

@@ -8,42 +8,35 @@
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
-use lacunar_base::Diagnostic;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Name, Parts};
 
 use super::nest::replace_loops;
-use super::{new_var, replaceable};
+use super::{Forward, Transformed, new_var, replaceable};
 
-pub(super) fn split(kernel: &mut Kernel, var: &Name, outer: &Name, inner: &Name, size: u64) -> Result<(), Diagnostic> {
+pub(super) fn split(kernel: &Kernel, var: &Name, outer: &Name, inner: &Name, size: u64) -> Transformed {
     let parent = replaceable(kernel, var)?;
-    let (outer, inner) = (new_var(kernel, outer, None), new_var(kernel, inner, Some(size)));
-    kernel.provenance.relations.push(Relation::Split { parent, outer, inner, size });
-    replace(kernel, parent, outer, inner);
-    Ok(())
+    let mut made = kernel.clone();
+    let (outer, inner) = (new_var(&mut made, outer, None), new_var(&mut made, inner, Some(size)));
+    made.provenance.relations.push(Relation::Split { parent, outer, inner, size });
+    Ok(replaced(made, parent, outer, inner))
 }
 
-pub(super) fn divide(
-    kernel: &mut Kernel,
-    var: &Name,
-    outer: &Name,
-    inner: &Name,
-    parts: Parts,
-) -> Result<(), Diagnostic> {
+pub(super) fn divide(kernel: &Kernel, var: &Name, outer: &Name, inner: &Name, parts: Parts) -> Transformed {
     let parent = replaceable(kernel, var)?;
     let count = match parts {
         Parts::Count(count) => Some(count),
         Parts::PerThread(_) => None,
     };
-    let (outer, inner) = (new_var(kernel, outer, count), new_var(kernel, inner, None));
-    kernel.provenance.relations.push(Relation::Divide { parent, outer, inner, parts });
-    replace(kernel, parent, outer, inner);
-    Ok(())
+    let mut made = kernel.clone();
+    let (outer, inner) = (new_var(&mut made, outer, count), new_var(&mut made, inner, None));
+    made.provenance.relations.push(Relation::Divide { parent, outer, inner, parts });
+    Ok(replaced(made, parent, outer, inner))
 }
 
-fn replace(kernel: &mut Kernel, parent: VarId, outer: VarId, inner: VarId) {
-    let stmt = std::mem::take(&mut kernel.stmt);
-    kernel.stmt = replace_loops(stmt, parent, &mut |body| Stmt::foralls(&[outer, inner], body));
+fn replaced(mut kernel: Kernel, parent: VarId, outer: VarId, inner: VarId) -> (Kernel, Forward) {
+    kernel.stmt = replace_loops(kernel.stmt, parent, &mut |body| Stmt::foralls(&[outer, inner], body));
+    (kernel, Forward::default().replaced(parent, [outer, inner]))
 }

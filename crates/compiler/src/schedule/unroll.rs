@@ -4,28 +4,28 @@
 //! already more than instruction caches hold and compilers take quickly. It changes nothing but a tag. Paper: Senanayake et al.
 //! 2020, §5.1.
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::Span;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::Name;
 
-use super::{leaf, refuse};
+use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::lower::SPECIALIZED_SIZE;
 
 /// How often a body is repeated at most, by all loops around it.
 const MOST_COPIES: u64 = 128;
 
-pub(super) fn unroll(kernel: &mut Kernel, name: &Name, times: u32, span: Span) -> Result<(), Diagnostic> {
+pub(super) fn unroll(kernel: &Kernel, name: &Name, times: u32, span: Span) -> Transformed {
     let var = leaf(kernel, name)?;
-    kernel.provenance.tags.push((var, Tag::Unroll(times)));
-    let copies = most_copies(kernel, &kernel.stmt);
+    let made = tagged(kernel, var, Tag::Unroll(times));
+    let copies = most_copies(&made, &made.stmt);
     if copies > MOST_COPIES {
         let message = format!("the body of the loop over `{name}` would stand there {copies} times");
         return Err(refuse("E1218", span, message, "too often")
             .hint(format!("unroll so that it stands there {MOST_COPIES} times at most, by all loops together")));
     }
-    Ok(())
+    Ok((made, Forward::default()))
 }
 
 /// How often the loops of a statement repeat the body that they repeat most.

@@ -5,7 +5,7 @@
 use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
-use crate::ir::{BinaryOp, CompareOp, ExprId, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, ExprId, UnaryOp, WordOp};
 
 impl Generator {
     /// An index within all arrays.
@@ -55,7 +55,9 @@ impl Generator {
         match self.rng.below(8) {
             0 => self.select(ty, depth),
             1 if ty == DType::Bool => self.comparison(depth),
-            2 if ty == DType::Bool => self.comparison(depth),
+            2 if ty == DType::Bool && self.rng.chance(2) => self.comparison(depth),
+            2 if ty == DType::Bool => self.word(WordOp::Bit, depth),
+            1 if ty == DType::I64 && self.rng.chance(2) => self.word(WordOp::Rank, depth),
             1 | 2 if !ty.is_complex() => {
                 let from = self.rng.dtype();
                 let from = if ty.is_real() && from.is_float() && !from.is_storage() { DType::I16 } else { from };
@@ -101,6 +103,12 @@ impl Generator {
         let (a, b) = (self.exact(ty, depth - 1), self.exact(ty, depth - 1));
         let op = self.rng.pick(&ops).unwrap_or(CompareOp::Eq);
         self.b.compare(op, a, b)
+    }
+
+    fn word(&mut self, op: WordOp, depth: u32) -> ExprId {
+        let ty = self.rng.pick(&[DType::U8, DType::U16, DType::U32, DType::U64]).unwrap_or(DType::U64);
+        let (word, place) = (self.exact(ty, depth - 1), self.exact(DType::I64, depth - 1));
+        self.b.word(op, word, place)
     }
 
     /// A floating-point value that may be rounded, and whether it is.

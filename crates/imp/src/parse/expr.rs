@@ -5,7 +5,7 @@ use lacunar_formats::{DType, Kind};
 
 use super::{Parser, TokenKind, dtype, malformed};
 use crate::arith;
-use crate::ir::{BinaryOp, CompareOp, Const, Expr, ExprId, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, Const, Expr, ExprId, UnaryOp, WordOp};
 use crate::verify::MAX_EXPR_DEPTH;
 
 /// A symbol between two operands.
@@ -128,7 +128,10 @@ impl Parser<'_> {
             },
             [a, b] => match dtype(name) {
                 Some(ty) => self.complex(ty, a, b).map(Expr::Const),
-                None => BinaryOp::from_name(name).map(|op| Expr::Binary(op, a, b)),
+                None => match WordOp::from_name(name) {
+                    Some(op) => Some(Expr::Word(op, a, b)),
+                    None => BinaryOp::from_name(name).map(|op| Expr::Binary(op, a, b)),
+                },
             },
             [a, b, c] if name == "select" => Some(Expr::Select(a, b, c)),
             _ => None,

@@ -94,7 +94,7 @@ impl Known<'_> {
         }
     }
 
-    /// Definitions as constants and variables are the business of [`super::simplify`].
+    /// Definitions as constants and variables are the business of `simplify.rs`.
     fn is_leaf(&self, value: ExprId) -> bool {
         matches!(self.function.exprs[value], Expr::Const(_) | Expr::Var(_))
     }

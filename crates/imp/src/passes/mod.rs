@@ -4,8 +4,25 @@
 //! keeps the names of variables, and does nothing when run again on what it made. Work that a C compiler or LLVM does
 //! anyway (register allocation, common parts of expressions) is left to them; what they cannot see, because they know
 //! less of arrays, is done here.
+//!
+//! [`PASSES`] is the pipeline. [`optimize`] runs it: it records how long each pass took, prints what each changed as the
+//! stage `passes`, and in builds with debug assertions verifies what each left.
+//!
+//! ```text
+//! simplify
+//! @@ -1,3 +1,3 @@
+//!  kernel f(out y: i64[]) {
+//! -  y[1 + 2] = 0;
+//! +  y[3] = 0;
+//!  }
+//! ```
+
+use lacunar_base::Trace;
+use similar::TextDiff;
+use thiserror::Error;
 
 use crate::ir::Function;
+use crate::verify::{Verified, VerifyError, check, verify};
 
 mod cse;
 mod dce;
@@ -13,21 +30,67 @@ mod hoist;
 mod scalar_promote;
 mod simplify;
 
-pub use cse::remove_repeated;
-pub use dce::remove_dead;
-pub use hoist::hoist_invariant;
-pub use scalar_promote::promote_scalars;
-pub use simplify::simplify;
+/// A pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// What it is called in records and texts.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(Function) -> Function,
+}
+
+/// All passes, in the order in which they run. Some run again, on what others made.
+pub const PASSES: [Pass; 7] = [
+    Pass { name: "simplify", run: simplify::simplify },
+    Pass { name: "remove_repeated", run: cse::remove_repeated },
+    Pass { name: "hoist_invariant", run: hoist::hoist_invariant },
+    // What came out of two loops next to each other may be the same.
+    Pass { name: "remove_repeated", run: cse::remove_repeated },
+    Pass { name: "promote_scalars", run: scalar_promote::promote_scalars },
+    // Promotion guards loops; some guards are constant.
+    Pass { name: "simplify", run: simplify::simplify },
+    Pass { name: "remove_dead", run: dce::remove_dead },
+];
+
+/// A pass left a function that breaks a promise.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("after `{pass}`: {error}")]
+pub struct PassError {
+    /// The pass; where functions are verified at the end only, the last one.
+    pub pass: &'static str,
+    /// The promise, and what breaks it.
+    pub error: VerifyError,
+}
 
 /// Runs all passes in order.
-pub fn optimize(function: Function) -> Function {
-    let function = simplify(function);
-    let function = remove_repeated(function);
-    let function = hoist_invariant(function);
-    // What came out of two loops next to each other may be the same.
-    let function = remove_repeated(function);
-    let function = promote_scalars(function);
-    // Promotion guards loops; some guards are constant.
-    let function = simplify(function);
-    remove_dead(function)
+///
+/// # Errors
+/// A pass is wrong.
+pub fn optimize(function: Verified<Function>, trace: &mut Trace) -> Result<Verified<Function>, PassError> {
+    let mut function = function.into_inner();
+    let mut changes = String::new();
+    let mut last = "";
+    for pass in PASSES {
+        let before = trace.wants("passes").then(|| function.to_string());
+        function = trace.time(pass.name, || (pass.run)(function));
+        if let Some(before) = before {
+            changes += &change(pass.name, &before, &function.to_string());
+        }
+        last = pass.name;
+        if cfg!(debug_assertions) {
+            check(&function).map_err(|error| PassError { pass: last, error })?;
+        }
+    }
+    trace.print("passes", || if changes.is_empty() { "no pass changes anything\n".to_string() } else { changes });
+    trace.time("verify", || verify(function)).map_err(|error| PassError { pass: last, error })
+}
+
+/// The name of a pass with what it changed of a function's text; nothing if it changed nothing.
+fn change(pass: &str, before: &str, after: &str) -> String {
+    if before == after {
+        return String::new();
+    }
+    // The text of a function has no newline at its end.
+    let (before, after) = (format!("{before}\n"), format!("{after}\n"));
+    format!("{pass}\n{}", TextDiff::from_lines(&before, &after).unified_diff())
 }

@@ -9,12 +9,12 @@
 //!
 //! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
 //! `x` is `-0.0`. An immutable variable that is defined as a constant or as another immutable variable is replaced by
-//! it; its definition is left for [`super::remove_dead`].
+//! it; its definition is left for `dce.rs`.
 
 use lacunar_formats::{DType, Kind};
 
 use crate::arith;
-use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp};
+use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, WordOp};
 use crate::loops::combination;
 use crate::walk::{Rewriter, blocks_mut};
 
@@ -121,7 +121,18 @@ fn fold(function: &Function, expr: Expr) -> Option<Const> {
         Expr::Binary(op, a, b) => arith::binary(op, value(a)?, value(b)?),
         Expr::Compare(op, a, b) => Const::bool(arith::compare(op, value(a)?, value(b)?)),
         Expr::Cast(ty, a) => arith::cast(ty, value(a)?),
+        Expr::Word(op, word, place) => word_fold(op, value(word), value(place))?,
     })
+}
+
+/// The answer of a word: an empty one has no bits, and nothing is below the lowest place.
+fn word_fold(op: WordOp, word: Option<Const>, place: Option<Const>) -> Option<Const> {
+    match (op, word, place) {
+        (_, Some(word), Some(place)) => Some(arith::word(op, word, place)),
+        (_, Some(Const { bits: 0, .. }), _) => Some(Const::zero(op.result_type())),
+        (WordOp::Rank, _, Some(Const { bits: 0, .. })) => Some(Const::zero(op.result_type())),
+        _ => None,
+    }
 }
 
 /// What an expression is the same as.
@@ -154,6 +165,7 @@ fn identity(function: &mut Function, expr: Expr) -> Option<Same> {
             }
             _ => None,
         },
+        Expr::Word(..) => None,
     }
 }
 

@@ -36,6 +36,7 @@ fn everything_occurs() {
                 Expr::Compare(op, a, _) => format!("{} {}", op.name(), function.type_of(*a)),
                 Expr::Select(..) => format!("select {}", function.type_of(id)),
                 Expr::Cast(ty, a) => format!("cast {} {ty}", function.type_of(*a)),
+                Expr::Word(op, word, _) => format!("{} {}", op.name(), function.type_of(*word)),
             });
         }
         statements(&function.body, &mut seen);
@@ -51,6 +52,9 @@ fn everything_occurs() {
             assert!(seen.contains(&format!("{} {ty}", op.name())), "{op:?} {ty}");
         }
         for op in lacunar_imp::CompareOp::ALL.into_iter().filter(|op| op.accepts(ty)) {
+            assert!(seen.contains(&format!("{} {ty}", op.name())), "{op:?} {ty}");
+        }
+        for op in lacunar_imp::WordOp::ALL.into_iter().filter(|op| op.accepts(ty)) {
             assert!(seen.contains(&format!("{} {ty}", op.name())), "{op:?} {ty}");
         }
     }

@@ -2,36 +2,43 @@
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
-use lacunar_imp::{Function, Limits, generate, interpret_within, optimize, parse, passes, verify};
+use lacunar_base::Trace;
+use lacunar_imp::passes::PASSES;
+use lacunar_imp::{Function, Limits, generate, interpret_within, optimize, parse, verify};
 
-type Pass = fn(Function) -> Function;
+/// What a pass, or `optimize`, makes of a function.
+fn run(name: &str, function: Function) -> Function {
+    match PASSES.into_iter().find(|pass| pass.name == name) {
+        Some(pass) => (pass.run)(function),
+        None => optimize(verify(function).unwrap(), &mut Trace::new()).unwrap().into_inner(),
+    }
+}
 
-/// The passes, and all of them in order.
-const PASSES: [(&str, Pass); 6] = [
-    ("simplify", passes::simplify),
-    ("remove_repeated", passes::remove_repeated),
-    ("hoist_invariant", passes::hoist_invariant),
-    ("promote_scalars", passes::promote_scalars),
-    ("remove_dead", passes::remove_dead),
-    ("optimize", optimize),
-];
+/// The passes, each once, and all of them in order.
+fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = PASSES.iter().map(|pass| pass.name).chain(["optimize"]).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
 
 #[test]
 fn random_functions_keep_their_meaning() {
     let limits = Limits { steps: Some(5_000_000), ..Limits::default() };
-    let mut changed = [0; PASSES.len()];
+    let names = names();
+    let mut changed = vec![0; names.len()];
     for seed in 0..1500 {
         let (function, memory) = generate::function(seed);
         let text = function.to_string();
         let mut expected = memory.clone();
         let outcome = interpret_within(&verify(function.clone()).unwrap(), &mut expected, limits).unwrap();
-        for ((name, pass), changed) in PASSES.into_iter().zip(&mut changed) {
-            let after = pass(function.clone());
+        for (name, changed) in names.iter().copied().zip(&mut changed) {
+            let after = run(name, function.clone());
             let after_text = after.to_string();
             let says = |what: &str| format!("{name}, seed {seed}: {what}\n{text}\n->\n{after_text}");
             // One pass may make work for another, so all in order may find more to do.
             if name != "optimize" {
-                assert_eq!(pass(after.clone()).to_string(), after_text, "{}", says("not idempotent"));
+                assert_eq!(run(name, after.clone()).to_string(), after_text, "{}", says("not idempotent"));
             }
             let after = verify(after).unwrap_or_else(|error| panic!("{}", says(&error.to_string())));
             let mut memory = memory.clone();
@@ -42,7 +49,7 @@ fn random_functions_keep_their_meaning() {
             *changed += usize::from(after_text != text);
         }
     }
-    for ((name, _), changed) in PASSES.iter().zip(changed) {
+    for (name, changed) in names.iter().zip(changed) {
         assert!(changed > 50, "{name} has something to do: {changed}");
     }
 }
@@ -60,10 +67,38 @@ fn each_pass_on_one_function() {
     ];
     for (name, case) in cases {
         let (before, after) = case.split_once("\n---\n").unwrap();
-        let (_, pass) = PASSES.into_iter().find(|(known, _)| *known == name).unwrap();
         let before = parse(before).unwrap_or_else(|error| panic!("{}", error.render(before, name, false)));
-        let done = pass(verify(before).unwrap().into_inner());
+        let done = run(name, verify(before).unwrap().into_inner());
         assert_eq!(done.to_string(), after.trim_end(), "{name}");
         verify(done).unwrap();
     }
+}
+
+#[test]
+fn changes_are_recorded_by_pass() {
+    let texts = |text: &str| {
+        let mut trace = Trace::wanting(["passes"]);
+        optimize(verify(parse(text).unwrap()).unwrap(), &mut trace).unwrap();
+        let times: Vec<&str> = trace.times().iter().map(|(name, _)| *name).collect();
+        assert_eq!(times, PASSES.iter().map(|pass| pass.name).chain(["verify"]).collect::<Vec<_>>());
+        trace.text("passes").unwrap().to_string()
+    };
+    let changed = texts("kernel f(out y: i64[]) { let k: i64 = 1 + 2; y[k] = 0; }");
+    let expected = "simplify
+@@ -1,4 +1,4 @@
+ kernel f(out y: i64[]) {
+-  let k: i64 = 1 + 2;
+-  y[k] = 0;
++  let k: i64 = 3;
++  y[3] = 0;
+ }
+remove_dead
+@@ -1,4 +1,3 @@
+ kernel f(out y: i64[]) {
+-  let k: i64 = 3;
+   y[3] = 0;
+ }
+";
+    assert_eq!(changed, expected);
+    assert_eq!(texts("kernel f(out y: i64[]) { y[0] = 0; }"), "no pass changes anything\n");
 }

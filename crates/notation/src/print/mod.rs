@@ -90,6 +90,13 @@ impl Kernel {
         format!("suchthat({text}, {})", relations.join(" and "))
     }
 
+    /// An access of the kernel as text.
+    pub fn access_text(&self, access: &Access) -> String {
+        let mut text = String::new();
+        Names { tensors: &self.tensors, vars: &self.vars }.access(&mut text, access);
+        text
+    }
+
     /// An expression of the kernel as text.
     pub fn expr_text(&self, expr: &Expr) -> String {
         let mut text = String::new();

@@ -107,11 +107,12 @@ impl<'ctx> Emitter<'ctx, '_> {
                 Ok(Lanes::Varying(self.builder.build_select(condition, x, y, "")?.into_vector_value()))
             }
             (Expr::Cast(to, a), &[x]) => self.cast_lanes(state, self.source.type_of(a), to, x),
+            (Expr::Word(op, word, _), &[x, y]) => self.word_lanes(state, op, self.source.type_of(word), [x, y]),
             _ => Err(LlvmError::Malformed("an operation has its operands")),
         }
     }
 
-    fn unary_lanes(
+    pub(super) fn unary_lanes(
         &mut self,
         state: &VectorLoop<'ctx, '_>,
         op: UnaryOp,
@@ -198,7 +199,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    fn cast_lanes(
+    pub(super) fn cast_lanes(
         &mut self,
         state: &VectorLoop<'ctx, '_>,
         from: DType,

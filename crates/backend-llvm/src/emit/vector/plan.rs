@@ -9,7 +9,7 @@ use std::ops::Range;
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops};
 
-use super::words::{is_counter, tested_word};
+use super::words::tested_word;
 
 /// Loops in the body are repeated up to so often.
 const REPEATS: i64 = 16;
@@ -29,6 +29,8 @@ pub(super) struct Plan {
     pub(super) tests_words: bool,
     /// By variable: whether the body declares it, or it is the counter.
     pub(super) inner: Vec<bool>,
+    /// By variable: its value, if the body defines it once and for all.
+    values: Vec<Option<ExprId>>,
     /// The width of the vectors, if they begin at multiples of it.
     pub(super) aligned: Option<u32>,
 }
@@ -47,6 +49,7 @@ impl Plan {
             branches: false,
             tests_words: false,
             inner,
+            values: vec![None; function.vars.len()],
             aligned: None,
         };
         plan.inner[counter.index()] = true;
@@ -57,6 +60,7 @@ impl Plan {
         block.iter().all(|stmt| match *stmt {
             Stmt::Define { var, value } => {
                 self.inner[var.index()] = true;
+                self.values[var.index()] = Some(value).filter(|_| !function.vars[var].mutable);
                 self.simple(function, value)
             }
             Stmt::Assign { var, value } => {
@@ -99,10 +103,11 @@ impl Plan {
     pub(super) fn stride(&self, function: &Function, expr: ExprId) -> Option<i64> {
         match function.exprs[expr] {
             Expr::Var(var) if var == self.counter => Some(1),
+            Expr::Var(var) if self.inner[var.index()] => self.stride(function, self.values[var.index()]?),
             Expr::Binary(BinaryOp::Add, a, b) => self.stride(function, a)?.checked_add(self.stride(function, b)?),
             Expr::Binary(BinaryOp::Sub, a, b) => self.stride(function, a)?.checked_sub(self.stride(function, b)?),
             // The lanes of a vector that begins at a multiple of its width have the same number of blocks before them.
-            Expr::Binary(BinaryOp::Shr, a, by) if is_counter(function, self, a) => match function.exprs[by] {
+            Expr::Binary(BinaryOp::Shr, a, by) if self.is_counter(function, a) => match function.exprs[by] {
                 Expr::Const(by) if by.bits < 64 => {
                     self.aligned.is_some_and(|width| u64::from(width) <= 1 << by.bits).then_some(0)
                 }
@@ -127,7 +132,14 @@ impl Plan {
             Expr::Compare(_, a, _) => !function.type_of(a).is_complex(),
             Expr::Select(_, a, _) => !function.type_of(a).is_complex(),
             Expr::Cast(to, a) => !to.is_complex() && !function.type_of(a).is_complex(),
+            Expr::Word(..) => true,
         })
+    }
+
+    /// Whether an expression is the loop's counter as an unsigned number.
+    fn is_counter(&self, function: &Function, expr: ExprId) -> bool {
+        let Expr::Cast(DType::U64, counter) = function.exprs[expr] else { return false };
+        matches!(function.exprs[counter], Expr::Var(var) if var == self.counter)
     }
 
     /// Whether vectors begin at multiples of their width.

@@ -2,9 +2,9 @@
 //! neighboring elements instead of a gather or scatter.
 //!
 //! ```text
-//! if word >> k & 1 != 0 { .. }                          the mask: bits k .. k + width of word
-//!   v = a[first + ones of word & ((1 << k) - 1)]        under this mask: an expanding load from the first lane's element on
-//!   a[first + ones of word & ((1 << k) - 1)] = v        under this mask: a compressing store
+//! if bit(word, k) { .. }             the mask: bits k .. k + width of word
+//!   v = a[first + rank(word, k)]     under this mask: an expanding load from the first lane's element on
+//!   a[first + rank(word, k)] = v     under this mask: a compressing store
 //! ```
 //!
 //! On entry: `k` is the counter of the loop, whose vectors begin at multiples of their width, so that the bits of one lie in one
@@ -14,7 +14,7 @@ use inkwell::IntPredicate;
 use inkwell::types::{BasicType, VectorType};
 use inkwell::values::{IntValue, VectorValue};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, CompareOp, Const, Expr, ExprId, Function, UnaryOp};
+use lacunar_imp::{ArrayId, BinaryOp, Expr, ExprId, Function, UnaryOp, WordOp};
 
 use super::super::Emitter;
 use super::super::value::Value;
@@ -36,33 +36,26 @@ struct Counted {
 
 /// The word of which an expression is whether it has the counter's bit.
 pub(super) fn tested_word(function: &Function, plan: &Plan, expr: ExprId) -> Option<ExprId> {
-    let Expr::Compare(CompareOp::Ne, lowest, zero) = function.exprs[expr] else { return None };
-    let Expr::Binary(BinaryOp::And, moved, one) = function.exprs[lowest] else { return None };
-    let Expr::Binary(BinaryOp::Shr, word, place) = function.exprs[moved] else { return None };
-    (is_constant(function, zero, 0) && is_constant(function, one, 1) && is_counter(function, plan, place))
-        .then_some(word)
+    match function.exprs[expr] {
+        Expr::Word(WordOp::Bit, word, place) => is_in_lanes(function, plan, word, place).then_some(word),
+        _ => None,
+    }
 }
 
 /// Reads an index that counts the ones below the counter's bit.
 fn counted(function: &Function, plan: &Plan, index: ExprId) -> Option<Counted> {
     let Expr::Binary(BinaryOp::Add, first, before) = function.exprs[index] else { return None };
-    let Expr::Cast(DType::I64, ones) = function.exprs[before] else { return None };
-    let Expr::Unary(UnaryOp::CountOnes, masked) = function.exprs[ones] else { return None };
-    let Expr::Binary(BinaryOp::And, word, below) = function.exprs[masked] else { return None };
-    let Expr::Binary(BinaryOp::Sub, bit, less) = function.exprs[below] else { return None };
-    let Expr::Binary(BinaryOp::Shl, one, place) = function.exprs[bit] else { return None };
-    let ones = is_constant(function, less, 1) && is_constant(function, one, 1);
-    (ones && is_counter(function, plan, place)).then_some(Counted { first, word })
+    match function.exprs[before] {
+        Expr::Word(WordOp::Rank, word, place) => {
+            is_in_lanes(function, plan, word, place).then_some(Counted { first, word })
+        }
+        _ => None,
+    }
 }
 
-fn is_constant(function: &Function, expr: ExprId, wanted: u64) -> bool {
-    matches!(function.exprs[expr], Expr::Const(Const { ty: DType::U64, bits, .. }) if bits == wanted)
-}
-
-/// Whether an expression is the loop's counter as the place of a bit.
-pub(super) fn is_counter(function: &Function, plan: &Plan, expr: ExprId) -> bool {
-    let Expr::Cast(DType::U64, counter) = function.exprs[expr] else { return false };
-    matches!(function.exprs[counter], Expr::Var(var) if var == plan.counter)
+/// Whether neighboring lanes ask a word of [`BITS`] about neighboring places.
+fn is_in_lanes(function: &Function, plan: &Plan, word: ExprId, place: ExprId) -> bool {
+    function.type_of(word) == DType::U64 && matches!(function.exprs[place], Expr::Var(var) if var == plan.counter)
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -123,14 +116,33 @@ impl<'ctx> Emitter<'ctx, '_> {
         else {
             return Ok(None);
         };
-        let long = self.context.i64_type();
-        let one = long.const_int(1, false);
-        let place = self.builder.build_and(state.counter, long.const_int(BITS - 1, false), "")?;
-        let bit = self.builder.build_left_shift(one, place, "")?;
-        let below = self.builder.build_int_sub(bit, one, "")?;
-        let before = self.builder.build_and(word, below, "")?;
-        let before = self.intrinsic("llvm.ctpop", &[long.as_basic_type_enum()], &[before.into()])?.into_int_value();
+        let place = Value::Int(state.counter);
+        let before = self.word(WordOp::Rank, DType::U64, Value::Int(word), place)?.int()?;
         Ok(Some(self.builder.build_int_add(first, before, "")?))
+    }
+
+    /// The answers of words of type `ty` about the bit at a place for each lane.
+    pub(super) fn word_lanes(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        op: WordOp,
+        ty: DType,
+        [word, place]: [Lanes<'ctx>; 2],
+    ) -> Result<Lanes<'ctx>, LlvmError> {
+        let place = self.cast_lanes(state, DType::I64, ty, place)?;
+        let (word, place) = (self.spread(word, ty, state.width)?, self.spread(place, ty, state.width)?);
+        let one = word.get_type().get_element_type().into_int_type();
+        let last = self.splat(one.const_int(8 * ty.size() as u64 - 1, false).into(), state.width)?;
+        let one = self.splat(one.const_int(1, false).into(), state.width)?;
+        let place = self.builder.build_and(place, last, "")?;
+        let asked = Lanes::Varying(self.asked_bits(op, word, place, one)?);
+        match op {
+            WordOp::Bit => self.cast_lanes(state, ty, DType::Bool, asked),
+            WordOp::Rank => {
+                let ones = self.unary_lanes(state, UnaryOp::CountOnes, ty, asked)?;
+                self.cast_lanes(state, ty, DType::I64, ones)
+            }
+        }
     }
 
     /// Loads elements that are neighbors under the mask; `None` if they are not.

@@ -1,0 +1,77 @@
+//! Loops over variables of the statement: `forall(i, body)` by its merge lattice, one file for each strategy.
+//!
+//! | file | strategy |
+//! |---|---|
+//! | `dense` | every coordinate of the region |
+//! | `lanes` | every coordinate, in lanes in which operands are tested; what is appended in lanes |
+//! | `listed` | lists of the coordinates that a tested operand stores |
+//! | `positions` | the positions of one iterator |
+//! | `runs` | runs of neighboring coordinates |
+//! | `merge` | several iterators, advanced together |
+//! | `gallop` | an intersection, by jumps |
+//! | `union` | a union without a case for every combination |
+//! | `words` | stored words of 64 coordinates |
+//! | `bits` | words that are made of iterators |
+//!
+//! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual statement,
+//! with the coordinate and the positions of the point's iterators known.
+//!
+//! Paper: Kjolstad et al. 2017, §4.3 and §6.
+
+mod bits;
+mod cases;
+mod dense;
+mod gallop;
+mod lanes;
+pub(super) mod listed;
+mod merge;
+mod place;
+mod positions;
+mod runs;
+mod together;
+mod union;
+mod words;
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::LoopKind;
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Stmt;
+
+use super::scope::Scope;
+use super::strategy::{InWords, Strategy, choose};
+use super::{Lowerer, iter, region};
+use crate::iterate::lattice::Lattice;
+use place::{Loop, place};
+
+/// The loops over an original variable, within what the scope confines it to.
+pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+    let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
+        Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
+    })?;
+    let scope = &region::confine(cx, var, scope)?;
+    let facts = iter::facts(cx, &lattice, scope);
+    let l = Loop { var, body, lattice: &lattice, facts: &facts, scope };
+    let strategy = choose(&lattice, body, &facts, &place(cx, &l));
+    let names: Vec<String> =
+        lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
+    let kind = match cx.loop_kind(var, scope) {
+        LoopKind::Vector(_) => ", in lanes".to_string(),
+        LoopKind::Unrolled(times) => format!(", unrolled {times} times"),
+        LoopKind::Serial | LoopKind::Parallel => String::new(),
+    };
+    cx.say(scope, &format!("{}: {}{kind}", cx.var_name(var), InWords(&strategy, &names)));
+    match &strategy {
+        Strategy::Nothing => Ok(()),
+        Strategy::Dense => dense::emit(cx, &l),
+        Strategy::Tested => lanes::emit(cx, &l),
+        Strategy::Listed => listed::emit(cx, &l),
+        Strategy::Positions(k) => positions::emit(cx, &l, *k),
+        Strategy::AtMostOne(k) => positions::emit_one(cx, &l, *k),
+        Strategy::Runs(k) => runs::emit(cx, &l, *k),
+        Strategy::Merge(loops) => merge::emit(cx, &l, loops),
+        Strategy::Gallop(point) => gallop::emit(cx, &l, *point),
+        Strategy::Words(loops) => words::emit(cx, &l, loops),
+        Strategy::Bits(loops) => bits::emit(cx, &l, loops),
+        Strategy::Union => union::emit(cx, &l),
+    }
+}

@@ -1,0 +1,53 @@
+//! A loop over a variable of the statement, and where it stands.
+
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Stmt;
+
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::lattice::Lattice;
+use crate::lower::iter::Facts;
+use crate::lower::scope::Scope;
+use crate::lower::strategy::Place;
+use crate::lower::{Lowerer, region, sinks};
+
+/// A loop over a variable of the statement.
+#[derive(Clone, Copy)]
+pub(super) struct Loop<'a> {
+    pub var: VarId,
+    pub body: &'a Stmt,
+    pub lattice: &'a Lattice,
+    pub facts: &'a [Facts],
+    pub scope: &'a Scope,
+}
+
+impl Loop<'_> {
+    /// The same loop, where more is known.
+    pub fn within<'s>(&'s self, scope: &'s Scope) -> Loop<'s> {
+        Loop { scope, ..*self }
+    }
+
+    /// The scope inside of the loop, with room made in the result for all that it can visit.
+    pub fn entered(&self, cx: &mut Lowerer<'_>, most: sinks::Most<'_>) -> Scope {
+        sinks::enter(cx, self.var, self.body, self.scope, most)
+    }
+}
+
+/// Where a loop stands.
+pub(super) fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Place {
+    let (kernel, leaf) = (cx.kernel, l.scope.leaf(l.var));
+    let mut is_uncertain = false;
+    l.body.visit_assigns(&mut |assign| {
+        for access in assign.rhs.accesses().into_iter().map(AccessKey::from) {
+            let is_own = l.lattice.iterators.iter().any(|it| it.access == access);
+            is_uncertain |= !is_own && l.scope.uncertain(&access).is_some();
+        }
+    });
+    Place {
+        kind: cx.loop_kind(l.var, l.scope),
+        merge: kernel.provenance.merge(leaf),
+        is_whole: region::is_whole(kernel, l.var, l.scope),
+        reduces: matches!(l.body, Stmt::Assign(assign) if !assign.lhs.vars.contains(&l.var)),
+        is_innermost: matches!(l.body, Stmt::Assign(_)),
+        is_uncertain,
+    }
+}

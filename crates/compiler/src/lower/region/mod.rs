@@ -1,0 +1,130 @@
+//! Regions: the part of its values that a loop takes.
+//!
+//! A variable of the statement takes the values of an interval, and an iterator the positions of a window. Both are all there are,
+//! unless something *confines* them: a strip or a chunk that a schedule cut, the coordinates that lie inside of a dimension, a
+//! structure. Whoever knows of such a restriction [narrows](narrow) the region, so that several of them meet; loops ask here for their
+//! bounds and know nothing of the reasons.
+//!
+//! ```text
+//! i in 32 i0 .. min(32 i0 + 32, n)        a dense loop takes the interval as its bounds
+//! p in the positions of coordinates low .. high        an iterator is confined by two searches among its coordinates
+//! p in max(begin, first) .. min(end, last)             or by a window of its positions
+//! ```
+//!
+//! What restricts a variable wherever its loop stands is a [`Source`], one file each in this folder, and listed in [`SOURCES`].
+//!
+//! Paper: Senanayake et al. 2020, §6.2 (bounds).
+
+pub(super) mod recovered;
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::BinaryOp;
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::Kernel;
+
+use super::Lowerer;
+use super::derive::position;
+use super::scope::{Fact, Interval, Scope};
+use super::storage::level;
+use crate::iterate::iterators::{Iterator, Mode, level_var};
+use crate::levels::Position;
+
+/// Something that confines variables, known from the kernel alone.
+pub(super) trait Source: Sync {
+    /// Confines a variable whose loop comes next, where other variables have values.
+    ///
+    /// # Errors
+    /// A variable that the region depends on has no value.
+    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic>;
+
+    /// Whether loops over a variable pass over coordinates of its dimension, so that they do not cover it.
+    fn leaves_out(&self, kernel: &Kernel, var: VarId) -> bool;
+}
+
+/// All that confines variables.
+const SOURCES: [&dyn Source; 1] = [&recovered::InsideDimension];
+
+/// Confines a variable whose loop comes next to all that is known of its values.
+pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Scope, Diagnostic> {
+    let mut scope = scope.clone();
+    for source in SOURCES {
+        source.confine(cx, var, &mut scope)?;
+    }
+    Ok(scope)
+}
+
+/// Whether loops over a variable pass over coordinates of its dimension.
+pub(super) fn leaves_out(kernel: &Kernel, var: VarId) -> bool {
+    SOURCES.iter().any(|source| source.leaves_out(kernel, var))
+}
+
+/// Confines a variable to an interval of its values, and to what it was confined to before.
+pub(super) fn narrow(cx: &mut Lowerer<'_>, var: VarId, (mut low, mut high): Interval, scope: &mut Scope) {
+    if let Some((first, last)) = scope.region(var) {
+        low = cx.b.binary(BinaryOp::Max, first, low);
+        high = cx.b.binary(BinaryOp::Min, last, high);
+    }
+    scope.know(Fact::Region(var, (low, high)));
+}
+
+/// The coordinates that a dense loop over a variable visits.
+pub(super) fn coordinates(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Interval, Diagnostic> {
+    let (mut low, mut high) = match scope.region(var) {
+        Some(region) => region,
+        None => (cx.b.int(0), cx.size(var)),
+    };
+    // Positions of a dense level are its coordinates, one segment after the other.
+    for (key, number, (first, last)) in scope.windows() {
+        let is_full = cx.kernel.tensors[key.tensor].format.levels()[number].properties().full;
+        if is_full && level_var(cx.kernel, key, number) == var {
+            let Position::One(parent) = position(cx, key, number.checked_sub(1), scope)? else {
+                return Err(Diagnostic::internal("a dense level under repeated coordinates"));
+            };
+            let begin = cx.b.mul(parent, cx.size(var));
+            let (from, to) = (cx.b.sub(first, begin), cx.b.sub(last, begin));
+            low = cx.b.binary(BinaryOp::Max, low, from);
+            high = cx.b.binary(BinaryOp::Min, high, to);
+        }
+    }
+    Ok((low, high))
+}
+
+/// Whether a loop over a variable is known to visit all of its dimension.
+pub(super) fn is_whole(kernel: &Kernel, var: VarId, scope: &Scope) -> bool {
+    let is_own = |key, number| level_var(kernel, key, number) == var;
+    scope.region(var).is_none() && !scope.windows().into_iter().any(|(key, number, _)| is_own(key, number))
+}
+
+/// The part of an iterator's positions whose coordinates, and which themselves, lie within what the scope says.
+pub(super) fn positions(
+    cx: &mut Lowerer<'_>,
+    iterator: &Iterator,
+    (begin, end): Interval,
+    scope: &Scope,
+) -> Result<Interval, Diagnostic> {
+    let (key, number) = (&iterator.access, iterator.level);
+    if iterator.mode == Mode::Search {
+        return Ok((begin, end));
+    }
+    if let Some((low, high)) = scope.window(key, number) {
+        return Ok((cx.b.binary(BinaryOp::Max, begin, low), cx.b.binary(BinaryOp::Min, end, high)));
+    }
+    let var = level_var(cx.kernel, key, number);
+    let Some((low, high)) = scope.region(var) else { return Ok((begin, end)) };
+    let (mut begin, mut end) = (begin, end);
+    let parent = position(cx, key, number.checked_sub(1), scope)?.first();
+    let code = level(cx, key, number, scope)?;
+    if cx.b.as_const(low).is_none_or(|low| low.bits != 0) {
+        begin = code.seek(&mut cx.b, parent, begin, end, low);
+    }
+    if high != cx.size(var) {
+        end = code.seek_end(&mut cx.b, parent, begin, end, high);
+    }
+    Ok((begin, end))
+}
+
+/// The part of an interval inside of another.
+pub(super) fn clamped(cx: &mut Lowerer<'_>, (from, to): Interval, within: Option<Interval>) -> Interval {
+    let Some((low, high)) = within else { return (from, to) };
+    (cx.b.binary(BinaryOp::Max, from, low), cx.b.binary(BinaryOp::Min, to, high))
+}

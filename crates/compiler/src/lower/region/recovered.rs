@@ -1,0 +1,237 @@
+//! Stored dimensions: their sizes, the levels of views, and the bounds of loops whose variables others are recovered from.
+//!
+//! ```text
+//! i = 4 i0 + i1, of size n:       for i0 in 0 .. ceil(n / 4)      for i1 in 0 .. min(4, n - 4 i0)
+//! j = k + i - (m - 1), of size n:  for k in 0 .. m + n - 1         for i in max(0, m - 1 - k) .. min(m, n + m - 1 - k)
+//! ```
+//!
+//! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's
+//! coordinates. That is needed of loops over every coordinate; what is stored in sparse levels has such coordinates anyway.
+//! Ranks are as many as coordinates: they are confined alike.
+//!
+//! On entry: a kernel over stored dimensions (`plan/maps.rs`). Papers: Chou et al. 2018, Figure 5 (range and offset levels of
+//! diagonals); Senanayake et al. 2020, §6.2 (bounds).
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId};
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::stored::{Recovered, StoredSize, ViewStep};
+use lacunar_notation::{Tensor, TensorId, VarId};
+
+use super::Source;
+use crate::levels::{LevelCode, Parent, Strided, Through};
+use crate::lower::derive::coordinate;
+use crate::lower::scope::{Fact, Interval, Scope};
+use crate::lower::sizes::ceil_div;
+use crate::lower::{Lowerer, SPECIALIZED_SIZE};
+
+/// Variables with those whose sizes tell about them.
+pub(in crate::lower) fn with_sources(kernel: &Kernel, mut vars: Vec<VarId>) -> Vec<VarId> {
+    let mut next = 0;
+    while let Some(&var) = vars.get(next) {
+        next += 1;
+        let sources = match kernel.stored.size(var) {
+            Some(StoredSize::Blocks(of, _)) => vec![of],
+            Some(StoredSize::Diagonals(a, b)) => vec![a, b],
+            Some(StoredSize::Inside(_) | StoredSize::Slots(..)) | None => Vec::new(),
+        };
+        let recovered = kernel.stored.recovered_from(var).flat_map(|recovered| [Some(recovered.var), recovered.less]);
+        for source in sources.into_iter().chain(recovered.flatten()) {
+            if !vars.contains(&source) {
+                vars.push(source);
+            }
+        }
+    }
+    vars
+}
+
+/// The size of a variable of a stored dimension, where it follows from those of variables made before it.
+pub(in crate::lower) fn stored_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: &[ExprId]) -> Option<ExprId> {
+    let one = b.int(1);
+    Some(match kernel.stored.size(var)? {
+        StoredSize::Blocks(of, block) => {
+            let block = b.int(i64::from(block));
+            ceil_div(b, sizes[of.index()], block)
+        }
+        StoredSize::Inside(block) => b.int(i64::from(block)),
+        StoredSize::Diagonals(of, other) => {
+            let (of, other, zero) = (sizes[of.index()], sizes[other.index()], b.int(0));
+            let sum = b.add(of, other);
+            let diagonals = b.sub(sum, one);
+            let smaller = b.binary(BinaryOp::Min, of, other);
+            let some = b.compare(CompareOp::Gt, smaller, zero);
+            b.select(some, diagonals, zero)
+        }
+        StoredSize::Slots(..) => return None,
+    })
+}
+
+/// Whether a level of a tensor is one of a view that does not walk through a dimension by itself, as it is.
+pub(in crate::lower) fn is_view_level(tensor: &Tensor, level: usize) -> bool {
+    let step = tensor.view.as_ref().and_then(|view| view.steps.get(level));
+    step.is_some_and(|step| *step != ViewStep::Whole)
+}
+
+/// The code of such a level. `ranking` gives the array that a level of a tensor keeps the coordinate of each rank in.
+pub(in crate::lower) fn view_level(
+    b: &mut Builder,
+    kernel: &Kernel,
+    (tensor, level): (&Tensor, usize),
+    sizes: &[ExprId],
+    ranking: impl FnOnce(&mut Builder, TensorId, usize) -> ArrayId,
+) -> Option<Box<dyn LevelCode>> {
+    let steps = &tensor.view.as_ref()?.steps;
+    let dimension = steps[..=level].iter().rposition(|step| matches!(step, ViewStep::First(..)))?;
+    let ViewStep::First(var, first_factor) = steps[dimension] else { return None };
+    let recovered = kernel.stored.recovered.iter().find(|recovered| recovered.var == var)?;
+    let (is_first, factor) = match steps[level] {
+        ViewStep::Next(factor) => (false, factor),
+        _ => (true, first_factor),
+    };
+    let is_last = !matches!(steps.get(level + 1), Some(ViewStep::Next(_)));
+    let through = match recovered.ranked.filter(|_| is_last) {
+        Some((tensor, level)) => {
+            let parent = match (is_first, dimension) {
+                (true, _) => Parent::Outside,
+                (false, 0) => Parent::Rank,
+                (false, _) => Parent::Inside(sizes[var.index()]),
+            };
+            Some(Through { ranking: ranking(b, tensor, level), parent })
+        }
+        None => None,
+    };
+    let less = recovered.less.filter(|_| is_first);
+    let (zero, one) = (b.int(0), b.int(1));
+    let shift = match less {
+        Some(less) => b.sub(one, sizes[less.index()]),
+        None => zero,
+    };
+    let size = if is_first { sizes[var.index()] } else { one };
+    Some(Box::new(Strided { size, stride: b.int(i64::from(factor)), shift, through }))
+}
+
+/// A block that lies inside of its dimension where a condition holds.
+pub(in crate::lower) struct WholeBlock {
+    pub var: VarId,
+    pub cond: ExprId,
+}
+
+/// What is recovered from a variable is a coordinate of its dimension.
+pub(in crate::lower) struct InsideDimension;
+
+impl Source for InsideDimension {
+    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic> {
+        let kernel = cx.kernel;
+        for recovered in kernel.stored.recovered_from(var) {
+            if is_last_of(kernel, recovered, var, &scope.bound())
+                && !fills_blocks(kernel, recovered)
+                && !scope.is_whole_block(recovered.var)
+            {
+                let interval = inside(cx, recovered, var, scope)?;
+                scope.know(Fact::Region(var, interval));
+            }
+        }
+        Ok(())
+    }
+
+    /// All that lies in the dimension is visited.
+    fn leaves_out(&self, _kernel: &Kernel, _var: VarId) -> bool {
+        false
+    }
+}
+
+/// The values of a variable, within its region, with which what is recovered from it is a coordinate of its dimension, where the
+/// others that it is recovered from have values.
+fn inside(cx: &mut Lowerer<'_>, recovered: &Recovered, var: VarId, scope: &Scope) -> Result<Interval, Diagnostic> {
+    let whole = (cx.b.int(0), cx.size(var));
+    let (mut low, mut high): Interval = scope.region(var).unwrap_or(whole);
+    let mut rest = match recovered.less {
+        Some(less) => {
+            let one = cx.b.int(1);
+            cx.b.sub(one, cx.size(less))
+        }
+        None => cx.b.int(0),
+    };
+    for &(term, factor) in recovered.terms.iter().filter(|(term, _)| *term != var) {
+        let value = coordinate(cx, term, scope)?;
+        let factor = cx.b.int(i64::from(factor));
+        let part = cx.b.mul(value, factor);
+        rest = cx.b.add(rest, part);
+    }
+    let factor = recovered.terms.iter().find(|(term, _)| *term == var).map_or(1, |(_, factor)| *factor);
+    let (zero, factor) = (cx.b.int(0), cx.b.int(i64::from(factor)));
+    let left = cx.b.sub(cx.size(recovered.var), rest);
+    let left = cx.b.binary(BinaryOp::Max, left, zero);
+    let end = ceil_div(&mut cx.b, left, factor);
+    high = cx.b.binary(BinaryOp::Min, high, end);
+    if recovered.less.is_some() {
+        let missing = cx.b.sub(zero, rest);
+        low = cx.b.binary(BinaryOp::Max, low, missing);
+    }
+    let name = cx.var_name(var);
+    Ok((cx.b.define(&format!("{name}_low"), low), cx.b.define(&format!("{name}_high"), high)))
+}
+
+/// Whether a loop over a variable, of those that `bound` have values in, is confined to what lies inside of dimensions.
+pub(in crate::lower) fn is_confined(kernel: &Kernel, var: VarId, bound: &[VarId]) -> bool {
+    kernel.stored.recovered_from(var).any(|recovered| is_last_of(kernel, recovered, var, bound))
+}
+
+/// Whether all variables that another one is recovered from have values, but for one.
+fn is_last_of(kernel: &Kernel, recovered: &Recovered, var: VarId, bound: &[VarId]) -> bool {
+    let mut others = recovered.terms.iter().filter(|(term, _)| *term != var);
+    others.all(|(term, _)| kernel.provenance.is_known(*term, bound))
+}
+
+/// Where a block's number is known and the place inside it is not: the condition under which the whole block lies inside of
+/// the dimension. Its loops then have constant bounds, and only the last block has others:
+///
+/// ```text
+/// if i0 < n / 4 { for i1 in 0 .. 4 { .. } } else { for i1 in 0 .. n - 4 i0 { .. } }
+/// ```
+pub(in crate::lower) fn is_whole_block(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    scope: &Scope,
+) -> Result<Option<WholeBlock>, Diagnostic> {
+    let kernel = cx.kernel;
+    if scope.is_last_block() || kernel.stored.recovered_from(var).next().is_none() {
+        return Ok(None);
+    }
+    let bound = scope.bound();
+    let mut blocks = kernel.stored.recovered_from(var).filter(|recovered| {
+        let inner = recovered.terms.iter().find(|(term, _)| *term != var);
+        let size = inner.and_then(|(inner, _)| kernel.vars[*inner].size);
+        recovered.less.is_none()
+            && size.is_some_and(|size| size <= SPECIALIZED_SIZE)
+            && inner.is_some_and(|(inner, factor)| *factor == 1 && !kernel.provenance.is_known(*inner, &bound))
+            && !scope.is_whole_block(recovered.var)
+    });
+    let Some(recovered) = blocks.next().filter(|recovered| !fills_blocks(kernel, recovered)) else {
+        return Ok(None);
+    };
+    let block = recovered.terms.iter().map(|(_, factor)| i64::from(*factor)).max().unwrap_or(1);
+    let (number, block) = (coordinate(cx, var, scope)?, cx.b.int(block));
+    let whole = cx.b.binary(BinaryOp::Div, cx.size(recovered.var), block);
+    let cond = cx.b.compare(CompareOp::Lt, number, whole);
+    Ok(Some(WholeBlock { var: recovered.var, cond }))
+}
+
+/// Whether the storage of a tensor under values of some variables has places that loops do not come to, as they lie outside of a
+/// dimension: behind the last block, or at the ends of diagonals.
+pub(in crate::lower) fn has_outside_places(kernel: &Kernel, tensor: TensorId, vars: &[VarId], scope: &Scope) -> bool {
+    let view = kernel.tensors[tensor].view.as_ref();
+    view.is_some_and(|view| view.format.map().is_some())
+        && kernel.stored.recovered.iter().any(|recovered| {
+            recovered.terms.iter().any(|(term, _)| vars.contains(term))
+                && !fills_blocks(kernel, recovered)
+                && !scope.is_whole_block(recovered.var)
+        })
+}
+
+/// Whether a dimension is known to be made of whole blocks.
+fn fills_blocks(kernel: &Kernel, recovered: &Recovered) -> bool {
+    let size = kernel.vars[recovered.var].size;
+    let block = recovered.terms.iter().map(|(_, factor)| u64::from(*factor)).max().unwrap_or(1);
+    recovered.less.is_none() && size.is_some_and(|size| size % block == 0)
+}

@@ -1,0 +1,404 @@
+//! What is known at a place of the nest: a list of facts, to which loops and statements add.
+//!
+//! ```text
+//! forall(i, forall(j, y(i) += A(i,j) * x(j)))     A: csr
+//!   around all       y goes to its values                                     a sink
+//!   inside of i      i has a value; level 0 of A stands at position i
+//!   inside of j      j has a value, loaded from A; level 1 of A stands at p
+//! ```
+//!
+//! A [`Scope`] is one pointer to the newest fact, which points to those before it: adding one copies nothing, what is known outside
+//! stays as it was, and a later fact about the same thing hides an earlier one. A scope says where a place is and how far tensors are
+//! walked through; it says nothing of the code that is emitted there.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use lacunar_imp::{ArrayId, ExprId};
+use lacunar_notation::{TensorId, VarId};
+
+use super::sinks::carried::Carry;
+use super::sinks::part::Part;
+use super::sinks::{Append, Sink};
+use super::{Counter, TensorCode};
+use crate::iterate::iterators::AccessKey;
+use crate::levels::Position;
+
+/// First value, and one past the last.
+pub(super) type Interval = (ExprId, ExprId);
+
+/// One thing that is known.
+#[derive(Clone, Debug)]
+pub(super) enum Fact {
+    /// A variable has a value.
+    Value(VarId, ExprId),
+    /// A level of an access stands at a position.
+    At(AccessKey, usize, Position),
+    /// An access is present, or may be absent.
+    Presence(AccessKey, Option<Uncertain>),
+    /// The values that a variable of the provenance graph takes here.
+    Range(VarId, Interval),
+    /// By how many values of this inner variable of a fused pair the outer one advances: fixed where the first loop over the pairs,
+    /// or a part of them, begins.
+    Width(VarId, ExprId),
+    /// The size of the strips that a variable is divided into, fixed likewise.
+    Strip(VarId, ExprId),
+    /// The part of its values that the loop over a variable is confined to.
+    Region(VarId, Interval),
+    /// The positions that an iterator is confined to.
+    Window(AccessKey, usize, Interval),
+    /// The loop over a variable stands for those over what derives from it.
+    Pending(VarId, Option<Pending>),
+    /// The leaf that finishes an original variable: tags of its loop hold for that over the variable.
+    Leaf(VarId, VarId),
+    /// The first loop over an original variable is around this place.
+    Started(VarId),
+    /// The block of a recovered variable is known to lie inside of the dimension.
+    WholeBlock(VarId),
+    /// This is the last block of some recovered variable, of which a part may lie outside.
+    LastBlock,
+    /// How often what is added here is added.
+    Times(ExprId),
+    /// This place is inside a loop that threads share.
+    Shared,
+    /// How many chunks the work of the kernel is worth.
+    Worth(ExprId),
+    /// Where this thread lists coordinates, once a loop does.
+    List(Rc<Cell<Option<ArrayId>>>),
+    /// A tensor has arrays of its own here: a workspace, or the part of a result that a thread assembles.
+    Code(TensorId, Rc<TensorCode>),
+    /// Where what is assigned to a tensor goes.
+    Sink(TensorId, Rc<dyn Sink>),
+    /// How the result is written, wherever parts of it go in between.
+    Result(Rc<dyn Sink>),
+    /// Room for what the innermost group of the result is given was made before the loops around this place.
+    Reserved,
+    /// The position in the innermost group of the result, where it is not the group's counter.
+    Slot(ExprId),
+    /// A variable that says whether the block of the result that is filled here was given anything.
+    BlockGiven(Counter),
+    /// The part of the result that is assembled here.
+    Part(Part),
+    /// What a chunk carries out, until the loop over its positions has taken it.
+    Carry(Option<Rc<Carry>>),
+}
+
+/// An access that is present where a condition holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Uncertain {
+    pub present: ExprId,
+    pub reading: Reading,
+}
+
+/// How the value of an access is read that may be absent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reading {
+    /// Its position exists even where it is absent (a cursor on another coordinate): it is read and then ignored.
+    Ignored,
+    /// Where it is present.
+    Guarded,
+    /// It was read, or is the fill value.
+    Done(ExprId),
+}
+
+/// What remains to be looped over, inside a loop that has taken its place.
+#[derive(Clone, Debug)]
+pub(super) enum Pending {
+    /// The variable itself, within the windows of the scope.
+    Direct,
+    /// The inner variable of a fused pair: its values for which `outer * size + inner` is in an interval.
+    Fused { outer: VarId, size: ExprId, interval: Interval },
+    /// One value of a variable that is half of a pair.
+    Half(ExprId),
+}
+
+/// What is known at a place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    newest: Option<Rc<Known>>,
+    /// How many loops over original variables are around.
+    pub depth: usize,
+}
+
+#[derive(Debug)]
+struct Known {
+    fact: Fact,
+    before: Option<Rc<Known>>,
+}
+
+impl Scope {
+    /// Adds a fact.
+    pub fn know(&mut self, fact: Fact) {
+        self.newest = Some(Rc::new(Known { fact, before: self.newest.take() }));
+    }
+
+    /// The scope with a fact more.
+    pub fn with(&self, fact: Fact) -> Scope {
+        let mut scope = self.clone();
+        scope.know(fact);
+        scope
+    }
+
+    /// The scope inside one more loop over an original variable.
+    pub fn deeper(&self) -> Scope {
+        Scope { newest: self.newest.clone(), depth: self.depth + 1 }
+    }
+
+    fn facts(&self) -> impl Iterator<Item = &Fact> {
+        std::iter::successors(self.newest.as_deref(), |known| known.before.as_deref()).map(|known| &known.fact)
+    }
+
+    fn find<'s, T>(&'s self, wanted: impl FnMut(&'s Fact) -> Option<T>) -> Option<T> {
+        self.facts().find_map(wanted)
+    }
+
+    /// The value of a variable.
+    pub fn value(&self, var: VarId) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Value(own, value) if *own == var => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// The variables that have a value.
+    pub fn bound(&self) -> Vec<VarId> {
+        let bound = self.facts().filter_map(|fact| match fact {
+            Fact::Value(var, _) => Some(*var),
+            _ => None,
+        });
+        bound.collect()
+    }
+
+    /// The position that a level of an access stands at.
+    pub fn position(&self, access: &AccessKey, level: usize) -> Option<Position> {
+        self.find(|fact| match fact {
+            Fact::At(key, own, position) if *own == level && key == access => Some(*position),
+            _ => None,
+        })
+    }
+
+    /// An iterator stands on the coordinate of its loop.
+    pub fn bind(&mut self, access: &AccessKey, level: usize, position: Position) {
+        self.know(Fact::At(access.clone(), level, position));
+        if self.uncertain(access).is_some() {
+            self.know(Fact::Presence(access.clone(), None));
+        }
+    }
+
+    /// An access is present where a condition holds.
+    pub fn doubt(&mut self, access: &AccessKey, present: ExprId, reading: Reading) {
+        self.know(Fact::Presence(access.clone(), Some(Uncertain { present, reading })));
+    }
+
+    /// Under which condition an access is present, if it may be absent.
+    pub fn uncertain(&self, access: &AccessKey) -> Option<Uncertain> {
+        self.find(|fact| match fact {
+            Fact::Presence(key, uncertain) if key == access => Some(*uncertain),
+            _ => None,
+        })
+        .flatten()
+    }
+
+    /// The values that a variable takes, where that was found.
+    pub fn range(&self, var: VarId) -> Option<Interval> {
+        self.find(|fact| match fact {
+            Fact::Range(own, interval) if *own == var => Some(*interval),
+            _ => None,
+        })
+    }
+
+    /// By how many values of an inner variable of a pair the outer one advances, where that is fixed.
+    pub fn width(&self, inner: VarId) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Width(own, width) if *own == inner => Some(*width),
+            _ => None,
+        })
+    }
+
+    /// The size of the strips of a variable, where that is fixed.
+    pub fn strip(&self, parent: VarId) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Strip(own, size) if *own == parent => Some(*size),
+            _ => None,
+        })
+    }
+
+    /// The part of its values that the loop over a variable is confined to.
+    pub fn region(&self, var: VarId) -> Option<Interval> {
+        self.find(|fact| match fact {
+            Fact::Region(own, interval) if *own == var => Some(*interval),
+            _ => None,
+        })
+    }
+
+    /// The positions that an iterator is confined to.
+    pub fn window(&self, access: &AccessKey, level: usize) -> Option<Interval> {
+        self.find(|fact| match fact {
+            Fact::Window(key, own, interval) if *own == level && key == access => Some(*interval),
+            _ => None,
+        })
+    }
+
+    /// All windows, the newest of each iterator.
+    pub fn windows(&self) -> Vec<(&AccessKey, usize, Interval)> {
+        let mut windows: Vec<(&AccessKey, usize, Interval)> = Vec::new();
+        for fact in self.facts() {
+            if let Fact::Window(key, level, interval) = fact
+                && !windows.iter().any(|(other, own, _)| *other == key && own == level)
+            {
+                windows.push((key, *level, *interval));
+            }
+        }
+        windows
+    }
+
+    /// What the loop over a variable stands for.
+    pub fn pending(&self, var: VarId) -> Option<Pending> {
+        self.find(|fact| match fact {
+            Fact::Pending(own, pending) if *own == var => Some(pending.clone()),
+            _ => None,
+        })
+        .flatten()
+    }
+
+    /// The leaf that finishes a variable, or the variable.
+    pub fn leaf(&self, var: VarId) -> VarId {
+        self.find(|fact| match fact {
+            Fact::Leaf(own, leaf) if *own == var => Some(*leaf),
+            _ => None,
+        })
+        .unwrap_or(var)
+    }
+
+    /// Whether the first loop over an original variable is around.
+    pub fn is_started(&self, var: VarId) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Started(own) if *own == var))
+    }
+
+    /// The first loops over some original variables begin.
+    pub fn start(&mut self, vars: impl IntoIterator<Item = VarId>) {
+        vars.into_iter().for_each(|var| self.know(Fact::Started(var)));
+    }
+
+    /// Whether the block of a recovered variable is known to lie inside of the dimension.
+    pub fn is_whole_block(&self, var: VarId) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::WholeBlock(own) if *own == var))
+    }
+
+    /// Whether the block of any recovered variable is.
+    pub fn has_whole_blocks(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::WholeBlock(_)))
+    }
+
+    /// Whether this is the last block of some recovered variable.
+    pub fn is_last_block(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::LastBlock))
+    }
+
+    /// How often what is added here is added.
+    pub fn times(&self) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Times(times) => Some(*times),
+            _ => None,
+        })
+    }
+
+    /// Whether this place is inside a loop that threads share.
+    pub fn is_shared(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Shared))
+    }
+
+    /// How many chunks the work of the kernel is worth.
+    pub fn worth(&self) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Worth(worth) => Some(*worth),
+            _ => None,
+        })
+    }
+
+    /// Where this thread lists coordinates.
+    pub fn list(&self) -> Option<&Cell<Option<ArrayId>>> {
+        self.find(|fact| match fact {
+            Fact::List(list) => Some(&**list),
+            _ => None,
+        })
+    }
+
+    /// The arrays that a tensor has of its own here.
+    pub fn code(&self, tensor: TensorId) -> Option<&Rc<TensorCode>> {
+        self.find(|fact| match fact {
+            Fact::Code(own, code) if *own == tensor => Some(code),
+            _ => None,
+        })
+    }
+
+    /// Where what is assigned to a tensor goes.
+    pub fn sink(&self, tensor: TensorId) -> Option<Rc<dyn Sink>> {
+        self.find(|fact| match fact {
+            Fact::Sink(own, sink) if *own == tensor => Some(sink.clone()),
+            _ => None,
+        })
+    }
+
+    /// How the result is written.
+    pub fn result(&self) -> Option<Rc<dyn Sink>> {
+        self.find(|fact| match fact {
+            Fact::Result(sink) => Some(sink.clone()),
+            _ => None,
+        })
+    }
+
+    /// The scope in which the result is written by a sink.
+    pub fn writing(&self, tensor: TensorId, sink: Rc<dyn Sink>) -> Scope {
+        let mut scope = self.with(Fact::Result(sink.clone()));
+        scope.know(Fact::Sink(tensor, sink));
+        scope
+    }
+
+    /// The result that is assembled by appending.
+    pub fn appended(&self) -> Option<&Append> {
+        self.find(|fact| match fact {
+            Fact::Result(sink) => Some(sink.as_append()),
+            _ => None,
+        })
+        .flatten()
+    }
+
+    /// Whether room for what is appended was made before the loops around.
+    pub fn is_reserved(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Reserved))
+    }
+
+    /// The position in the innermost group of the result, where it is not the group's counter.
+    pub fn slot(&self) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Slot(position) => Some(*position),
+            _ => None,
+        })
+    }
+
+    /// The variable that says whether the block that is filled here was given anything.
+    pub fn block_given(&self) -> Option<Counter> {
+        self.find(|fact| match fact {
+            Fact::BlockGiven(given) => Some(*given),
+            _ => None,
+        })
+    }
+
+    /// The part of the result that is assembled here.
+    pub fn part(&self) -> Option<&Part> {
+        self.find(|fact| match fact {
+            Fact::Part(part) => Some(part),
+            _ => None,
+        })
+    }
+
+    /// What the chunk carries out.
+    pub fn carry(&self) -> Option<Rc<Carry>> {
+        self.find(|fact| match fact {
+            Fact::Carry(carry) => Some(carry.clone()),
+            _ => None,
+        })
+        .flatten()
+    }
+}

@@ -1,0 +1,405 @@
+//! Results that grow by appending: a sparse result is built in the order of its levels.
+//!
+//! Its iterated levels form *groups*: a compressed level with the singleton levels below it, which share positions. Each group has a
+//! counter, the position that is appended next:
+//!
+//! ```text
+//! C: csr, around its levels           C_n = 0                        one group, its counter
+//! forall i (dense level, located)       for i
+//!   forall k (compressed level)           for k ..
+//!     C(i,k) = ..                           vals[C_n] = ..; crd[C_n] = k; C_n += 1
+//!                                         pos[i + 1] = C_n           the edge
+//! ```
+//!
+//! A coordinate of an outer group is appended only if something was appended below it, so that a result never holds
+//! coordinates without values.
+//!
+//! Where the pattern of the result is given, its positions are counted in the same way, and nothing is stored but values; if whoever
+//! gave it may be wrong, coordinates are compared instead of stored ([`super::given`]).
+//!
+//! Paper: Chou et al. 2018, §5.3 (append).
+
+use std::rc::Rc;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::Properties;
+use lacunar_imp::{BinaryOp, CompareOp, ExprId};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{AssignOp, Expr, ExprKind, Role, TensorId, VarId};
+
+use super::checks::{fail_if, fail_unless_fits};
+use super::values::{add_to, clear_block};
+use super::{Mark, Sink, given};
+use crate::algebra::{Meet, meet, rests};
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::space::original_loops;
+use crate::levels::Slot;
+use crate::lower::coverage::{has_shared_loop, is_certain, reaches_all, writes_all};
+use crate::lower::derive::{coordinate, position};
+use crate::lower::region::recovered::has_outside_places;
+use crate::lower::scope::{Fact, Scope};
+use crate::lower::storage::{code, count_positions, descend, extent, level};
+use crate::lower::{Counter, Lowerer, Phase, Written};
+
+/// A result that is assembled by appending.
+#[derive(Clone, Debug)]
+pub(in crate::lower) struct Append {
+    pub access: AccessKey,
+    pub groups: Vec<Group>,
+    /// How many values it has, where its pattern is given.
+    pub stored: Option<ExprId>,
+}
+
+/// Levels of a result that share positions: `head` is compressed, those up to `last` are singletons.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Group {
+    pub head: usize,
+    pub last: usize,
+    pub counter: Counter,
+    /// How many positions the pattern has that is given, where it is compared.
+    pub given: Option<ExprId>,
+}
+
+/// Makes a result ready that is appended to.
+pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Scope {
+    let tensor = access.tensor;
+    let groups = groups_of(cx, tensor);
+    let mut append = Append { access, groups, stored: cx.parameters.stored };
+    if cx.options.phase.assembles() {
+        for group in &append.groups {
+            let parents = append.is_fixed(cx, *group).then(|| extent(cx, &append.access, 0, group.head, scope));
+            code(cx, tensor, scope).levels[group.head].append_init(&mut cx.b, parents);
+        }
+    }
+    if cx.compares() {
+        given::count(cx, &mut append, scope);
+    }
+    if let Some(most) = cx.options.phase.assembles().then(|| most_appended(cx, &append, scope)).flatten() {
+        append.reserve(cx, append.groups.len().wrapping_sub(1), most, scope);
+    }
+    scope.writing(tensor, Rc::new(append))
+}
+
+/// The groups of a result's levels, with counters that are 0.
+fn groups_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (level, kind) in cx.kernel.tensors[tensor].format.levels().iter().enumerate() {
+        if kind.properties().full {
+            continue;
+        }
+        match groups.last_mut() {
+            Some(group) if kind.properties().branchless && group.last + 1 == level => group.last = level,
+            _ => {
+                let zero = cx.b.int(0);
+                let counter = cx.b.declare(&format!("{}{}_n", cx.kernel.tensors[tensor].name, level + 1), zero);
+                groups.push(Group { head: level, last: level, counter, given: None });
+            }
+        }
+    }
+    groups
+}
+
+impl Append {
+    /// Makes room for `more` positions of a group, and for their values if it is the innermost.
+    pub fn reserve(&self, cx: &mut Lowerer<'_>, place: usize, more: ExprId, scope: &Scope) {
+        let Some(&group) = self.groups.get(place) else { return };
+        let is_innermost = place + 1 == self.groups.len();
+        let own = code(cx, self.access.tensor, scope);
+        let so_far = cx.b.var(group.counter);
+        let count = cx.b.add(so_far, more);
+        if cx.options.phase.assembles() {
+            for level in group.head..=group.last {
+                own.levels[level].append_reserve(&mut cx.b, count);
+            }
+        }
+        if let (true, Some(stored)) = (is_innermost, self.stored) {
+            // A pattern that was given has no more room than it has.
+            let block = self.block(cx, group, scope);
+            let needed = cx.b.mul(count, block);
+            fail_if(cx, CompareOp::Gt, needed, stored);
+        }
+        if let (true, Phase::Fused, Some(values)) = (is_innermost, cx.options.phase, own.values) {
+            let block = self.block(cx, group, scope);
+            cx.b.grow(values, count, block, false);
+        }
+    }
+
+    /// How many values lie under a position of a group.
+    pub fn block(&self, cx: &mut Lowerer<'_>, group: Group, scope: &Scope) -> ExprId {
+        extent(cx, &self.access, group.last + 1, self.access.vars.len(), scope)
+    }
+
+    /// Whether the parent positions of a group are known in advance.
+    pub fn is_fixed(&self, cx: &Lowerer<'_>, group: Group) -> bool {
+        let levels = cx.kernel.tensors[self.access.tensor].format.levels();
+        levels[..group.head].iter().all(|level| level.properties().full)
+    }
+
+    /// The number of parent positions of a group.
+    pub fn parents(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> ExprId {
+        let above = place.checked_sub(1).map(|above| self.groups[above]);
+        let first = above.map_or(0, |above| above.last + 1);
+        let parents = extent(cx, &self.access, first, self.groups[place].head, scope);
+        match above {
+            Some(above) => {
+                let count = cx.b.var(above.counter);
+                cx.b.mul(count, parents)
+            }
+            None => parents,
+        }
+    }
+
+    /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given anything,
+    /// if it may not be.
+    fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<Counter> {
+        let (tensor, order) = (self.access.tensor, self.access.vars.len());
+        let inner: Vec<VarId> =
+            (group.last + 1..order).map(|level| level_var(cx.kernel, &self.access, level)).collect();
+        if inner.is_empty() {
+            return None;
+        }
+        let covered = original_loops(cx.kernel, body);
+        if let Some(values) = code(cx, tensor, scope).values
+            && (!writes_all(cx.kernel, &covered, tensor, &inner)
+                || has_outside_places(cx.kernel, tensor, &inner, scope))
+        {
+            let block = self.block(cx, group, scope);
+            let number = cx.b.var(group.counter);
+            clear_block(cx, tensor, values, number, block);
+        }
+        if is_certain(cx, &covered, tensor, true, scope) || has_shared_loop(cx, body) {
+            return None;
+        }
+        let no = cx.b.bool(false);
+        Some(cx.b.declare(&format!("{}_given", cx.name(tensor)), no))
+    }
+
+    /// Appends the coordinates of a group where the scope is, or compares them with those that are given.
+    fn append(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> Result<(), Diagnostic> {
+        let (access, group) = (&self.access, self.groups[place]);
+        let number = cx.b.var(group.counter);
+        if cx.options.phase.assembles() {
+            let parent = position(cx, access, group.head.checked_sub(1), scope)?.first();
+            let slot = Slot { parent, position: number, fixed: self.is_fixed(cx, group) };
+            for of in group.head..=group.last {
+                let stored = coordinate(cx, level_var(cx.kernel, access, of), scope)?;
+                level(cx, access, of, scope)?.append_coordinate(&mut cx.b, slot, stored);
+            }
+        } else if cx.compares() {
+            given::compare(cx, self, place, scope)?;
+        }
+        let one = cx.b.int(1);
+        let next = cx.b.add(number, one);
+        cx.b.assign(group.counter, next);
+        Ok(())
+    }
+}
+
+impl Sink for Append {
+    fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        key: &AccessKey,
+        op: AssignOp,
+        value: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        add_to(cx, key, op, value, scope)
+    }
+
+    fn is_array(&self) -> bool {
+        true
+    }
+
+    fn as_append(&self) -> Option<&Append> {
+        Some(self)
+    }
+
+    /// Where the loops append to the innermost group, makes room for all that they can append, so that they need not ask.
+    fn enter(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, most: super::Most<'_>, scope: &Scope) -> Scope {
+        let last = self.groups.len().wrapping_sub(1);
+        let group = self.groups.get(last).filter(|_| cx.options.phase.assembles());
+        let appends = |group: &&Group| {
+            level_var(cx.kernel, &self.access, group.last) == var && body.writes().contains(&self.access.tensor)
+        };
+        if group.filter(appends).is_none() {
+            return scope.clone();
+        }
+        let mut most = most(cx);
+        // A part of the loop may end before it begins, where there is nothing of what it was cut from.
+        if scope.region(var).is_some() || !scope.windows().is_empty() {
+            let zero = cx.b.int(0);
+            most = cx.b.binary(BinaryOp::Max, most, zero);
+        }
+        self.reserve(cx, last, most, scope);
+        scope.with(Fact::Reserved)
+    }
+
+    /// Makes room for a value, or remembers what was appended so far.
+    fn before(
+        &self,
+        cx: &mut Lowerer<'_>,
+        var: VarId,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Result<(Mark, Scope), Diagnostic> {
+        let ends = |group: &Group| level_var(cx.kernel, &self.access, group.last) == var;
+        let place = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
+        let Some(place) = place else { return Ok((Mark::default(), scope.clone())) };
+        if !scope.is_reserved() {
+            let one = cx.b.int(1);
+            self.reserve(cx, place, one, scope);
+        }
+        if let Some(below) = self.groups.get(place + 1) {
+            let so_far = cx.b.var(below.counter);
+            let so_far = cx.b.define(&format!("{}_before", cx.kernel.vars[var].name), so_far);
+            return Ok((Mark { group: Some(place), below: Some(so_far), given: None }, scope.clone()));
+        }
+        let given = self.begin_block(cx, self.groups[place], body, scope);
+        let scope = given.map_or_else(|| scope.clone(), |given| scope.with(Fact::BlockGiven(given)));
+        Ok((Mark { group: Some(place), below: None, given }, scope))
+    }
+
+    /// Appends the coordinate, if a value was written.
+    fn after(
+        &self,
+        cx: &mut Lowerer<'_>,
+        var: VarId,
+        mark: Mark,
+        written: Written,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        let Some(place) = mark.group else { return Ok(()) };
+        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[place].last), var);
+        let condition = match (mark.below, self.groups.get(place + 1)) {
+            (Some(before), Some(below)) => {
+                let now = cx.b.var(below.counter);
+                Some(cx.b.compare(CompareOp::Gt, now, before))
+            }
+            _ => mark.given.map(|given| cx.b.var(given)).or(written),
+        };
+        cx.found.conditional |= mark.below.is_none() && condition.is_some();
+        cx.when_some(condition, |cx| self.append(cx, place, scope))
+    }
+
+    /// The edge of the group that begins with a variable.
+    fn leave(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+        let access = &self.access;
+        let begins = |group: &&Group| level_var(cx.kernel, access, group.head) == var;
+        let Some(group) = self.groups.iter().find(begins).copied() else { return Ok(()) };
+        if !cx.options.phase.assembles() || !body.writes().contains(&access.tensor) {
+            return Ok(());
+        }
+        let is_fixed = self.is_fixed(cx, group);
+        let parent = position(cx, access, group.head.checked_sub(1), scope)?.first();
+        let end = cx.b.var(group.counter);
+        level(cx, access, group.head, scope)?.append_edge(&mut cx.b, parent, end, is_fixed);
+        Ok(())
+    }
+
+    fn finish(&self, cx: &mut Lowerer<'_>, scope: &Scope) {
+        let (kernel, access) = (cx.kernel, &self.access);
+        if let (Some(stored), Some(&group)) = (self.stored, self.groups.last()) {
+            // A pattern that was given has to be that of the result.
+            let block = self.block(cx, group, scope);
+            let count = cx.b.var(group.counter);
+            let needed = cx.b.mul(count, block);
+            fail_if(cx, CompareOp::Ne, needed, stored);
+        }
+        if !cx.options.phase.assembles() {
+            return;
+        }
+        for (place, group) in self.groups.iter().enumerate() {
+            let parents = self.parents(cx, place, scope);
+            let outer: Vec<VarId> = (0..group.head).map(|level| level_var(kernel, access, level)).collect();
+            let is_complete = match place.checked_sub(1) {
+                Some(above) => self.groups[above].last + 1 == group.head,
+                None => reaches_all(kernel, &original_loops(kernel, &kernel.stmt), &outer),
+            };
+            code(cx, access.tensor, scope).levels[group.head].append_finish(&mut cx.b, parents, is_complete);
+            let count = cx.b.var(group.counter);
+            fail_unless_fits(cx, access.tensor, group.head, count);
+        }
+    }
+}
+
+/// The largest number of positions that the innermost group of a result can get, where the operands tell.
+fn most_appended(cx: &mut Lowerer<'_>, append: &Append, scope: &Scope) -> Option<ExprId> {
+    let last = append.groups.last()?.last;
+    let vars: Vec<VarId> = (0..=last).map(|level| level_var(cx.kernel, &append.access, level)).collect();
+    most_assigned(cx, append, append.access.tensor, &vars, scope)
+}
+
+/// How many combinations of `vars` a tensor can be given values at.
+fn most_assigned(
+    cx: &mut Lowerer<'_>,
+    append: &Append,
+    tensor: TensorId,
+    vars: &[VarId],
+    scope: &Scope,
+) -> Option<ExprId> {
+    let mut filled = None;
+    cx.kernel.stmt.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            filled = Some(assign);
+        }
+    });
+    let filled = filled.filter(|assign| rests(&cx.kernel.tensors, assign))?;
+    most_of(cx, append, &filled.rhs, vars, scope)
+}
+
+/// How many combinations of `vars` an expression can differ from its background at, if these are restricted to stored ones.
+fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], scope: &Scope) -> Option<ExprId> {
+    match &expr.kind {
+        ExprKind::Literal(_) => None,
+        ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => most_of(cx, append, a, vars, scope),
+        ExprKind::Binary(function, a, b) => {
+            let most = (most_of(cx, append, a, vars, scope), most_of(cx, append, b, vars, scope));
+            match (meet(&cx.kernel.tensors, *function, a, b), most.0, most.1) {
+                (Meet::Both, Some(a), Some(b)) => Some(cx.b.binary(BinaryOp::Min, a, b)),
+                (Meet::Both, one, other) => one.or(other),
+                (Meet::Left, one, _) | (Meet::Right, _, one) => one,
+                (Meet::Either, Some(a), Some(b)) => Some(cx.b.add(a, b)),
+                (Meet::Either, ..) => None,
+            }
+        }
+        ExprKind::Access(access) => {
+            let key = AccessKey::from(access);
+            if matches!(cx.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
+                return most_assigned(cx, append, access.tensor, vars, scope);
+            }
+            let at = |var: &VarId| (0..key.vars.len()).find(|level| level_var(cx.kernel, &key, *level) == *var);
+            let deepest = vars.iter().map(at).collect::<Option<Vec<usize>>>()?.into_iter().max()?;
+            // More than the tensor has, if dense levels are among them.
+            let levels = cx.kernel.tensors[access.tensor].format.levels();
+            let is_sparse = |level: usize| {
+                let Properties { full, compact, shared, .. } = levels[level].properties();
+                !full && compact && !shared
+            };
+            let is_stored = is_sparse(deepest) && (1..deepest).all(is_sparse);
+            is_stored.then(|| count_here(cx, append, &key, deepest, scope)).flatten()
+        }
+    }
+}
+
+/// The number of positions of a level of an operand that belong to what is assembled here: all of them, or those of
+/// the rows of a part. `None` where the part says nothing of them.
+fn count_here(
+    cx: &mut Lowerer<'_>,
+    append: &Append,
+    access: &AccessKey,
+    level: usize,
+    scope: &Scope,
+) -> Option<ExprId> {
+    let Some(part) = scope.part() else { return count_positions(cx, access, level, scope) };
+    let result = &append.access;
+    let has_rows = level_var(cx.kernel, access, 0) == level_var(cx.kernel, result, 0)
+        && code(cx, result.tensor, scope).levels.len() > 1;
+    let is_dense = |tensor: TensorId| cx.kernel.tensors[tensor].format.levels()[0].properties().full;
+    if !has_rows || level == 0 || !is_dense(access.tensor) || !is_dense(result.tensor) {
+        return None;
+    }
+    let end = cx.b.add(part.first, part.len);
+    let (begin, end) = descend(cx, access, 1..=level, (part.first, end), scope).ok()?;
+    Some(cx.b.sub(end, begin))
+}

@@ -1,0 +1,62 @@
+//! Additions that are indivisible: several chunks add to one place, and none loses what another adds.
+//!
+//! ```text
+//! y(j) += A(i,j) * x(i), i shared, atomics        y_vals[j] += ..  atomically
+//! ```
+//!
+//! Paper: Senanayake et al. 2020, §5.1 (race strategies).
+
+use std::rc::Rc;
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{BinaryOp, ExprId};
+use lacunar_notation::{AssignOp, TensorId};
+
+use super::Sink;
+use super::values::set_given;
+use crate::iterate::iterators::AccessKey;
+use crate::lower::derive::value_position;
+use crate::lower::scope::{Fact, Scope};
+use crate::lower::storage::values;
+use crate::lower::{Counter, Lowerer};
+
+/// The values of a tensor that several threads add to.
+#[derive(Debug)]
+struct Atomic {
+    of: Rc<dyn Sink>,
+}
+
+/// From here on, additions to a tensor are indivisible.
+pub(in crate::lower) fn begin(tensor: TensorId, scope: &mut Scope) {
+    if let Some(of) = scope.sink(tensor).filter(|of| of.is_array()) {
+        scope.know(Fact::Sink(tensor, Rc::new(Atomic { of })));
+    }
+}
+
+impl Sink for Atomic {
+    fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        key: &AccessKey,
+        op: AssignOp,
+        value: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        if op == AssignOp::Set {
+            return self.of.add(cx, key, op, value, scope);
+        }
+        let at = value_position(cx, key, scope)?;
+        let array = values(cx, key.tensor, scope)?;
+        cx.b.atomic(array, at, BinaryOp::Add, value);
+        set_given(cx, self.given());
+        Ok(())
+    }
+
+    fn is_array(&self) -> bool {
+        true
+    }
+
+    fn given(&self) -> Option<Counter> {
+        self.of.given()
+    }
+}

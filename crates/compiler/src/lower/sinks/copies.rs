@@ -1,0 +1,216 @@
+//! Copies: each chunk of a loop that threads share adds to a copy of its own, and the copies are added up behind the loop.
+//!
+//! ```text
+//! y(j) += A(i,j) * x(i), i shared
+//! y_copies: chunks * n
+//! for chunk parallel { y_copies[n chunk ..] = 0; ..; y_copies[n chunk + j] += .. }
+//! for c, p { y_vals[p] += y_copies[n c + p] }
+//! ```
+//!
+//! A copy is of all of a tensor, or, inside of loops over its outer levels, of what lies under their coordinates. A scalar workspace is
+//! a variable of the chunk, which it leaves in its place at the end.
+//!
+//! Paper: Senanayake et al. 2020, §5.1 (race strategies: temporary).
+
+use std::rc::Rc;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayId, BinaryOp, Const, ExprId};
+use lacunar_notation::{AssignOp, Role, TensorId, WorkspaceKind};
+
+use super::values::set_given;
+use super::{Sink, Workspace};
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::lower::derive::{position, value_position};
+use crate::lower::scope::{Fact, Scope};
+use crate::lower::sizes::product;
+use crate::lower::storage::{extent, is_inside_dimension, values};
+use crate::lower::{Counter, Lowerer};
+
+/// Copies of what a loop that threads share adds to.
+pub(in crate::lower) struct Copies {
+    tensor: TensorId,
+    array: ArrayId,
+    /// The element that a copy begins with.
+    first: ExprId,
+    /// Elements of one copy.
+    len: ExprId,
+    /// Whether a chunk gave anything, where the pattern of a result depends on it.
+    given: Option<ArrayId>,
+}
+
+/// A chunk's copy of a tensor.
+#[derive(Debug)]
+struct Copy {
+    of: Rc<dyn Sink>,
+    array: ArrayId,
+    /// From an element's place in the tensor to that in the array of all copies.
+    offset: ExprId,
+    given: Option<Counter>,
+}
+
+/// How a tensor is assigned to.
+pub(super) fn assigned(cx: &Lowerer<'_>, tensor: TensorId) -> Option<AccessKey> {
+    let mut key = None;
+    cx.kernel.stmt.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            key = Some(AccessKey::from(&assign.lhs));
+        }
+    });
+    key
+}
+
+/// The number of elements of a tensor that is not sparse under one position of its level `depth - 1`; all, if `depth` is 0.
+pub(super) fn block_below(cx: &mut Lowerer<'_>, tensor: TensorId, depth: usize, scope: &Scope) -> ExprId {
+    match assigned(cx, tensor) {
+        Some(key) => extent(cx, &key, depth, key.vars.len(), scope),
+        None => cx.b.int(1),
+    }
+}
+
+/// How many outer levels of a dense result have coordinates at a place: what is added to there lies under one position of theirs.
+fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
+    let is_result = cx.kernel.tensors[tensor].role == Role::Result;
+    let Some(key) = assigned(cx, tensor).filter(|_| is_result) else { return 0 };
+    let is_known = |level: &usize| scope.value(level_var(cx.kernel, &key, *level)).is_some();
+    let depth = (0..key.vars.len()).take_while(is_known).count();
+    if (0..=depth).any(|level| is_inside_dimension(cx, &key, level)) { 0 } else { depth }
+}
+
+/// Declares copies of what the chunks add to of a tensor: of all of it, or of what lies under the coordinates that it has here.
+pub(in crate::lower) fn declare(
+    cx: &mut Lowerer<'_>,
+    tensor: TensorId,
+    chunks: ExprId,
+    scope: &Scope,
+) -> Result<Copies, Diagnostic> {
+    let info = &cx.kernel.tensors[tensor];
+    if let Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted) = info.role {
+        let fault = format!("threads cannot share the list that is workspace `{}`", info.name);
+        return Err(Diagnostic::internal(fault));
+    }
+    let depth = levels_known(cx, tensor, scope);
+    let len = block_below(cx, tensor, depth, scope);
+    let number = match (depth.checked_sub(1), assigned(cx, tensor)) {
+        (Some(level), Some(key)) => position(cx, &key, Some(level), scope)?.first(),
+        _ => cx.b.int(0),
+    };
+    let first = cx.b.mul(number, len);
+    let total = product(&mut cx.b, chunks, len);
+    let array = cx.b.local_array(&format!("{}_copies", info.name), info.dtype);
+    cx.b.alloc(array, total, false);
+    let given = scope.appended().is_some().then(|| {
+        let given = cx.b.local_array(&format!("{}_gave", info.name), DType::Bool);
+        cx.b.alloc(given, chunks, false);
+        given
+    });
+    Ok(Copies { tensor, array, first, len, given })
+}
+
+/// At the beginning of a chunk: its copy is empty, and takes the place of the tensor.
+pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &mut Scope) {
+    let info = &cx.kernel.tensors[copies.tensor];
+    let Some(of) = scope.sink(copies.tensor) else { return };
+    let zero = cx.b.constant(Const::zero(info.dtype));
+    let given = copies.given.map(|_| {
+        let no = cx.b.bool(false);
+        cx.b.declare(&format!("{}_given", info.name), no)
+    });
+    if of.scalar().is_some() {
+        let value = cx.b.declare(&info.name, zero);
+        scope.know(Fact::Sink(copies.tensor, Rc::new(Workspace::Scalar { value, given })));
+        return;
+    }
+    let begin = cx.b.mul(chunk, copies.len);
+    let end = cx.b.add(begin, copies.len);
+    cx.fill(copies.array, (begin, end), zero);
+    let offset = cx.b.sub(begin, copies.first);
+    scope.know(Fact::Sink(copies.tensor, Rc::new(Copy { of, array: copies.array, offset, given })));
+}
+
+/// At the end of a chunk, in whose scope its copy is: what variables hold goes to the arrays.
+pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &Scope) {
+    if cx.kernel.tensors[copies.tensor].role == Role::Result {
+        return;
+    }
+    let Some(own) = scope.sink(copies.tensor) else { return };
+    if let Some(value) = own.scalar() {
+        let value = cx.b.var(value);
+        cx.b.store(copies.array, chunk, value);
+    }
+    if let (Some(array), Some(given)) = (copies.given, own.given()) {
+        let given = cx.b.var(given);
+        cx.b.store(array, chunk, given);
+    }
+}
+
+/// Behind the loop: the copies are added up.
+pub(in crate::lower) fn add_up(
+    cx: &mut Lowerer<'_>,
+    copies: &Copies,
+    chunks: ExprId,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    let zero = cx.b.int(0);
+    let Copies { array, first, len, .. } = *copies;
+    let of = scope.sink(copies.tensor);
+    if let Some(value) = of.as_ref().and_then(|of| of.scalar()) {
+        cx.b.for_loop("c", zero, chunks, |b, c| {
+            let part = b.load("part", array, c);
+            let sum = b.var(value);
+            let sum = b.add(sum, part);
+            b.assign(value, sum);
+        });
+    } else {
+        let values = values(cx, copies.tensor, scope)?;
+        cx.b.for_loop("c", zero, chunks, |b, c| {
+            let begin = b.mul(c, len);
+            b.for_loop("p", zero, len, |b, p| {
+                let at = b.add(begin, p);
+                let part = b.load("part", array, at);
+                let place = b.add(first, p);
+                b.accumulate(values, place, BinaryOp::Add, part);
+            });
+        });
+    }
+    if let (Some(array), Some(given)) = (copies.given, of.and_then(|of| of.given())) {
+        cx.b.for_loop("c", zero, chunks, |b, c| {
+            let gave = b.load("gave", array, c);
+            let so_far = b.var(given);
+            let any = b.or(so_far, gave);
+            b.assign(given, any);
+        });
+    }
+    Ok(())
+}
+
+impl Sink for Copy {
+    fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        key: &AccessKey,
+        op: AssignOp,
+        value: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        if op == AssignOp::Set {
+            return self.of.add(cx, key, op, value, scope);
+        }
+        let at = value_position(cx, key, scope)?;
+        let at = cx.b.add(self.offset, at);
+        cx.b.accumulate(self.array, at, BinaryOp::Add, value);
+        if cx.kernel.tensors[key.tensor].role != Role::Result {
+            set_given(cx, self.given);
+        }
+        Ok(())
+    }
+
+    fn is_array(&self) -> bool {
+        true
+    }
+
+    fn given(&self) -> Option<Counter> {
+        self.given
+    }
+}

@@ -1,0 +1,176 @@
+//! Dense results: values are written in place. They are set to the fill value first, unless every one is certain to be written.
+//!
+//! ```text
+//! y(i) += A(i,j) * x(j)      for i { y_vals[i] = 0; for p .. { y_vals[i] += .. } }       as far inside as loops walk in order
+//! y(j) += A(i,j) * x(i)      y_vals[..] = 0; for i { for p .. { y_vals[j] += .. } }      else around all loops
+//! split(j, j0, j1, 512)      for j0 { y_vals[512 j0 ..] = 0; .. }                        or strip by strip, which stays in the cache
+//! ```
+
+use std::rc::Rc;
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{BinaryOp, ExprId};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::{AssignOp, VarId};
+
+use super::values::{add_to, clear_block, cleared_value};
+use super::{Mark, Sink};
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::space::{original_loops, replaced_by};
+use crate::levels::Position;
+use crate::lower::Lowerer;
+use crate::lower::coverage::{has_shared_loop, writes_all};
+use crate::lower::derive::position;
+use crate::lower::region::leaves_out;
+use crate::lower::region::recovered::{has_outside_places, is_confined};
+use crate::lower::scope::Scope;
+use crate::lower::sizes::constant;
+use crate::lower::storage::{code, extent, is_inside_dimension};
+
+/// A dense result.
+#[derive(Debug)]
+struct Dense {
+    access: AccessKey,
+    clearing: Clearing,
+}
+
+/// Where a dense result is set to its fill value.
+#[derive(Clone, Copy, Debug)]
+enum Clearing {
+    /// Nowhere: every value is written.
+    Never,
+    /// Inside of so many loops over variables of the statement.
+    Inside(usize),
+    /// In a loop over strips of a variable of the statement.
+    Strips { leaf: VarId, of: VarId, size: u64 },
+}
+
+/// Makes a dense result ready.
+pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Result<Scope, Diagnostic> {
+    let clearing = clearing(cx, &access);
+    let dense = Dense { access, clearing };
+    dense.clear(cx, scope)?;
+    Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
+}
+
+/// Decides where a dense result is cleared: nowhere if every place is written, else as far inside as the loops walk through it in
+/// storage order.
+fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
+    let (kernel, scope) = (cx.kernel, Scope::default());
+    let loops = original_loops(kernel, &kernel.stmt);
+    let is_written = || {
+        writes_all(kernel, &loops, access.tensor, &access.vars)
+            && !has_outside_places(kernel, access.tensor, &access.vars, &scope)
+    };
+    if !cx.options.phase.computes() || kernel.updates || is_written() {
+        return Clearing::Never;
+    }
+    let (mut depth, mut strip, mut bound) = (0, None, Vec::new());
+    let mut stmt = &kernel.stmt;
+    while let Stmt::Forall(leaf, body) = stmt {
+        // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
+        let originals = kernel.provenance.originals(*leaf);
+        // What lies under a place inside a dimension is not one block.
+        if is_inside_dimension(cx, access, depth) {
+            break;
+        }
+        let next = access.vars.get(depth).map(|_| level_var(kernel, access, depth));
+        let (&[var], true) = (originals.as_slice(), originals.first().copied() == next) else { break };
+        bound.push(*leaf);
+        if kernel.provenance.is_known(var, &bound) {
+            let confined =
+                is_confined(kernel, var, &bound) && has_outside_places(kernel, access.tensor, &[var], &scope);
+            let visits_all = Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.points == [Point::ALL]);
+            if confined || !visits_all || replaced_by(kernel, var).is_some() || leaves_out(kernel, var) {
+                break;
+            }
+            depth += 1;
+            strip = None;
+        } else {
+            // Copies of chunks are added to all strips.
+            strip = strips_of(cx, *leaf, var).filter(|_| !has_shared_loop(cx, body));
+            if strip.is_none() {
+                break;
+            }
+        }
+        stmt = body;
+    }
+    strip.unwrap_or(Clearing::Inside(depth))
+}
+
+/// A loop over strips of a variable of the statement, if it is one.
+fn strips_of(cx: &Lowerer<'_>, leaf: VarId, of: VarId) -> Option<Clearing> {
+    match *cx.kernel.provenance.origin(leaf)? {
+        Relation::Split { parent, outer, size, .. } if outer == leaf && parent == of => {
+            Some(Clearing::Strips { leaf, of, size })
+        }
+        _ => None,
+    }
+}
+
+impl Dense {
+    /// Sets the part of the result that lies under the current coordinates to its fill value, if this is the place to.
+    fn clear(&self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
+        if !matches!(self.clearing, Clearing::Inside(depth) if depth == scope.depth) {
+            return Ok(());
+        }
+        let Some(values) = code(cx, self.access.tensor, scope).values else { return Ok(()) };
+        let first = position(cx, &self.access, scope.depth.checked_sub(1), scope)?.first();
+        let block = extent(cx, &self.access, scope.depth, self.access.vars.len(), scope);
+        clear_block(cx, self.access.tensor, values, first, block);
+        Ok(())
+    }
+}
+
+impl Sink for Dense {
+    fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        key: &AccessKey,
+        op: AssignOp,
+        value: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        add_to(cx, key, op, value, scope)
+    }
+
+    fn is_array(&self) -> bool {
+        true
+    }
+
+    /// Sets what lies under a strip to the fill value, if it is one whose loop does so: what is added to it is in the cache then.
+    fn enter_strip(&self, cx: &mut Lowerer<'_>, leaf: VarId, number: ExprId, scope: &Scope) -> Result<(), Diagnostic> {
+        let Clearing::Strips { leaf: own, of, size } = self.clearing else { return Ok(()) };
+        let values = code(cx, self.access.tensor, scope).values.filter(|_| own == leaf);
+        let Some(values) = values else { return Ok(()) };
+        let Position::One(parent) = position(cx, &self.access, scope.depth.checked_sub(1), scope)? else {
+            return Err(Diagnostic::internal("a dense result under repeated coordinates"));
+        };
+        let whole = cx.size(of);
+        let size = constant(&mut cx.b, size);
+        let low = cx.b.mul(number, size);
+        let rest = cx.b.sub(whole, low);
+        let len = cx.b.binary(BinaryOp::Min, size, rest);
+        let high = cx.b.add(low, len);
+        let first = cx.b.mul(parent, whole);
+        let block = extent(cx, &self.access, scope.depth + 1, self.access.vars.len(), scope);
+        let (begin, end) = (cx.b.add(first, low), cx.b.add(first, high));
+        let (begin, end) = (cx.b.mul(begin, block), cx.b.mul(end, block));
+        let value = cleared_value(cx, self.access.tensor);
+        cx.fill(values, (begin, end), value);
+        Ok(())
+    }
+
+    fn before(
+        &self,
+        cx: &mut Lowerer<'_>,
+        _var: VarId,
+        _body: &Stmt,
+        scope: &Scope,
+    ) -> Result<(Mark, Scope), Diagnostic> {
+        self.clear(cx, scope)?;
+        Ok((Mark::default(), scope.clone()))
+    }
+}

@@ -1,0 +1,190 @@
+//! Sinks: what becomes of the values that assignments give a tensor.
+//!
+//! ```text
+//! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense
+//! C: csr                     C_vals[C_n] = ..; C_crd[C_n] = k; C_n += 1;  pos[i + 1] = C_n                append
+//! C: csr, pattern given      C_vals[C_n] = ..; fails unless C_crd[C_n] is k                               append, given
+//! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 part
+//! t, w                       workspaces: a variable, an array, a list                                     workspace
+//! y: dense, threads          to a chunk's copy; to what a chunk carries out; indivisibly                  copies, carried, atomic
+//! ```
+//!
+//! Sinks are a stack in the scope: inside of a loop that threads share, a copy hides the tensor that it is a copy of. An assignment
+//! [adds](Sink::add) to the newest sink of its tensor. How the loops of a nest go on matters to the sink of the *result* only,
+//! whatever hides it: loops say when they begin, come to a coordinate, leave it, and end.
+
+pub(super) mod append;
+pub(super) mod atomic;
+pub(super) mod carried;
+mod checks;
+pub(super) mod copies;
+pub(super) mod dense;
+pub(super) mod given;
+pub(super) mod part;
+pub(super) mod placed;
+mod values;
+pub(super) mod workspace;
+
+use lacunar_base::Diagnostic;
+use lacunar_imp::{ArrayId, ExprId};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{AssignOp, VarId};
+
+use super::scope::Scope;
+use super::{Counter, Lowerer, Written};
+use crate::iterate::iterators::{AccessKey, result_of};
+
+pub(super) use append::Append;
+pub(super) use workspace::Workspace;
+
+/// The largest number of coordinates that a loop can visit.
+pub(super) type Most<'a> = &'a mut dyn FnMut(&mut Lowerer<'_>) -> ExprId;
+
+/// Where values go.
+pub(super) trait Sink: std::fmt::Debug {
+    /// Takes a value for the place that an assignment names.
+    ///
+    /// # Errors
+    /// The place is not known.
+    fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        key: &AccessKey,
+        op: AssignOp,
+        value: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic>;
+
+    /// Whether values go to elements of an array, so that threads can share it.
+    fn is_array(&self) -> bool {
+        false
+    }
+
+    /// The variable that is all there is, of a scalar workspace.
+    fn scalar(&self) -> Option<Counter> {
+        None
+    }
+
+    /// A variable that says whether anything was added, where a pattern depends on it.
+    fn given(&self) -> Option<Counter> {
+        None
+    }
+
+    /// The marks of a workspace that has some: whether a coordinate was given anything.
+    fn marks(&self) -> Option<ArrayId> {
+        None
+    }
+
+    /// The result as one that is appended to.
+    fn as_append(&self) -> Option<&Append> {
+        None
+    }
+
+    /// A workspace.
+    fn as_workspace(&self) -> Option<&Workspace> {
+        None
+    }
+
+    /// Result: loops over `var` around `body` come next; the scope inside.
+    fn enter(&self, _cx: &mut Lowerer<'_>, _var: VarId, _body: &Stmt, _most: Most<'_>, scope: &Scope) -> Scope {
+        scope.clone()
+    }
+
+    /// Result: strip number `number` of the loop over a leaf begins.
+    ///
+    /// # Errors
+    /// The place is not known.
+    fn enter_strip(
+        &self,
+        _cx: &mut Lowerer<'_>,
+        _leaf: VarId,
+        _number: ExprId,
+        _scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    /// Result: before `body` at a coordinate of `var`; what has to be remembered until behind it, and the scope inside.
+    ///
+    /// # Errors
+    /// The place is not known.
+    fn before(
+        &self,
+        _cx: &mut Lowerer<'_>,
+        _var: VarId,
+        _body: &Stmt,
+        scope: &Scope,
+    ) -> Result<(Mark, Scope), Diagnostic> {
+        Ok((Mark::default(), scope.clone()))
+    }
+
+    /// Result: behind the body at a coordinate of `var`, which gave the result a value (under a condition).
+    ///
+    /// # Errors
+    /// The place is not known.
+    fn after(
+        &self,
+        _cx: &mut Lowerer<'_>,
+        _var: VarId,
+        _mark: Mark,
+        _written: Written,
+        _scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    /// Result: behind all loops over `var` under one parent.
+    ///
+    /// # Errors
+    /// The place is not known.
+    fn leave(&self, _cx: &mut Lowerer<'_>, _var: VarId, _body: &Stmt, _scope: &Scope) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    /// Result: everything is there.
+    fn finish(&self, _cx: &mut Lowerer<'_>, _scope: &Scope) {}
+}
+
+/// What has to be remembered from before the body at a coordinate of a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    /// The group that ends with this variable.
+    pub group: Option<usize>,
+    /// The counter of the group below, before the body.
+    pub below: Option<ExprId>,
+    /// Whether the body gave the block under the position anything, where it may not.
+    pub given: Option<Counter>,
+}
+
+/// Makes the result ready: the scope in which it is written.
+pub(super) fn begin_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Scope, Diagnostic> {
+    let Some(access) = result_of(cx.kernel) else { return Ok(scope.clone()) };
+    if cx.kernel.tensors[access.tensor].format.is_dense() {
+        return dense::begin(cx, access, scope);
+    }
+    Ok(append::begin(cx, access, scope))
+}
+
+/// Everything is assigned.
+pub(super) fn finish_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
+    if let Some(sink) = scope.result() {
+        sink.finish(cx, scope);
+    }
+    Ok(())
+}
+
+/// Loops over `var` around `body` come next; the scope inside.
+pub(super) fn enter(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope, most: Most<'_>) -> Scope {
+    match scope.result() {
+        Some(sink) => sink.enter(cx, var, body, most, scope),
+        None => scope.clone(),
+    }
+}
+
+/// Behind all loops over `var` under one parent.
+pub(super) fn leave(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+    match scope.result() {
+        Some(sink) => sink.leave(cx, var, body, scope),
+        None => Ok(()),
+    }
+}

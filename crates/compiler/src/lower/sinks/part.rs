@@ -1,0 +1,219 @@
+//! Parts of sparse results: what a chunk of the outermost loop appends to arrays of its own, and how these are put one behind the
+//! other.
+//!
+//! ```text
+//! C(i,k): csr                            a chunk has the rows first .. last and counts positions from 0
+//! for chunk in 0 .. chunks parallel {
+//!   C_n = 0
+//!   for i in first .. last { ..; pos[i - first] = C_n }      as in a serial kernel, but without a leading zero
+//!   deposit pos, crd and vals as part number `chunk`
+//! }
+//! C_pos = 0, then all pos, each with the numbers of coordinates in the parts before it added
+//! C_crd, C_vals = all crd, all vals
+//! ```
+//!
+//! On entry: the outermost loop is over the variable of the result's first level, or over strips of it, in order, so that
+//! parts follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
+//!
+//! This takes the place of the counting pass of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
+//! once, and what it costs is a copy of all parts but the first.
+
+use std::rc::Rc;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::Holds;
+use lacunar_imp::{ArrayId, BinaryOp, ExprId};
+use lacunar_notation::TensorId;
+
+use super::append::{Append, Group};
+use super::checks::fail_unless_fits;
+use super::{Sink, begin_result};
+use crate::iterate::iterators::{level_var, result_of};
+use crate::levels::{self, level_code};
+use crate::lower::scope::{Fact, Interval, Scope};
+use crate::lower::storage::{code, extent};
+use crate::lower::{Lowerer, TensorCode};
+
+/// The part of a result that a chunk assembles.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Part {
+    pub tensor: TensorId,
+    /// The first coordinate of its first level, where that is dense.
+    pub first: ExprId,
+    /// How many coordinates of its first level it has, where that is dense.
+    pub len: ExprId,
+}
+
+/// The lists that the parts of a result's arrays are deposited in.
+pub(in crate::lower) struct Lists {
+    /// By level and array of the level.
+    levels: Vec<Vec<(levels::Part, ArrayId)>>,
+    values: Option<ArrayId>,
+}
+
+/// Makes the lists of the parts of a result.
+pub(in crate::lower) fn declare(
+    cx: &mut Lowerer<'_>,
+    tensor: TensorId,
+    chunks: ExprId,
+    scope: &Scope,
+) -> Result<Lists, Diagnostic> {
+    let info = &cx.kernel.tensors[tensor];
+    let has_values = code(cx, tensor, scope).values.is_some();
+    let b = &mut cx.b;
+    let mut levels = Vec::new();
+    for (level, kind) in info.format.levels().iter().enumerate() {
+        let mut lists = Vec::new();
+        let zero = b.int(0);
+        level_code(info, level, zero, true, &mut |part, name, dtype| {
+            let list = b.parts_array(&format!("{name}_parts"), dtype);
+            b.alloc(list, chunks, false);
+            lists.push((part, list));
+            list
+        })?;
+        debug_assert_eq!(lists.len(), kind.kind.info().parts.len());
+        levels.push(lists);
+    }
+    let values = has_values.then(|| {
+        let list = b.parts_array(&format!("{}_vals_parts", info.name), info.dtype);
+        b.alloc(list, chunks, false);
+        list
+    });
+    Ok(Lists { levels, values })
+}
+
+/// A chunk's part of the result while it is assembled.
+pub(in crate::lower) struct Own {
+    /// Where the loop of the chunk is lowered.
+    pub scope: Scope,
+    /// By level, its arrays.
+    arrays: Vec<Vec<ArrayId>>,
+}
+
+/// Makes the part of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends.
+pub(in crate::lower) fn begin(
+    cx: &mut Lowerer<'_>,
+    tensor: TensorId,
+    (first, end): Interval,
+    lists: &Lists,
+    scope: &Scope,
+) -> Result<Own, Diagnostic> {
+    let info = &cx.kernel.tensors[tensor];
+    let len = cx.b.sub(end, first);
+    let zero = cx.b.int(0);
+    let len = cx.b.binary(BinaryOp::Max, len, zero);
+    let (first, len) = (cx.b.define("part_first", first), cx.b.define("part_len", len));
+    let mut scope = scope.with(Fact::Part(Part { tensor, first, len }));
+    let mut own = TensorCode::default();
+    let mut all = Vec::new();
+    let result = result_of(cx.kernel).filter(|access| access.tensor == tensor);
+    let access = result.ok_or_else(|| Diagnostic::internal("parts of what is no result"))?;
+    for level in 0..info.order() {
+        let size = cx.size(level_var(cx.kernel, &access, level));
+        let mut arrays = Vec::new();
+        let b = &mut cx.b;
+        let code = level_code(info, level, size, false, &mut |_, name, dtype| {
+            let array = b.local_array(&format!("{name}_part"), dtype);
+            arrays.push(array);
+            array
+        })?;
+        own.levels.push(code);
+        all.push(arrays);
+    }
+    own.values = lists.values.map(|_| cx.b.local_array(&format!("{}_vals_part", info.name), info.dtype));
+    scope.know(Fact::Code(tensor, Rc::new(own)));
+    Ok(Own { scope: begin_result(cx, &scope)?, arrays: all })
+}
+
+/// Ends the part of a chunk: its arrays go to the lists.
+pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, lists: &Lists) {
+    let scope = &own.scope;
+    let Some(append) = scope.appended() else { return };
+    append.finish(cx, scope);
+    let code = code(cx, append.access.tensor, scope);
+    for (place, group) in append.groups.iter().enumerate() {
+        let count = cx.b.var(group.counter);
+        let parents = append.parents(cx, place, scope);
+        let levels = own.arrays.iter().zip(&lists.levels).enumerate();
+        for (level, (arrays, lists)) in levels.skip(group.head).take(group.last + 1 - group.head) {
+            for (&array, &(part, list)) in arrays.iter().zip(lists) {
+                // The first level's segment ends with the whole result.
+                let length = code.levels[level].part_length(&mut cx.b, part, parents, count);
+                if let Some(length) = length.filter(|_| level > 0 || part.holds != Holds::Positions) {
+                    cx.b.deposit(list, chunk, array, length);
+                }
+            }
+        }
+        let is_innermost = place + 1 == append.groups.len();
+        if let (true, Some(list), Some(array)) = (is_innermost, lists.values, code.values) {
+            let block = append.block(cx, *group, scope);
+            let len = cx.b.mul(count, block);
+            cx.b.deposit(list, chunk, array, len);
+        }
+    }
+}
+
+/// Puts all parts one behind the other. `append` is how any chunk appended.
+pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &Lists, scope: &Scope) {
+    // Of the group above: how many positions it has, and its last level.
+    let mut above: Option<(ExprId, usize)> = None;
+    for group in &append.groups {
+        let total = collect_group(cx, append, *group, above, lists, scope);
+        above = Some((total, group.last));
+    }
+    let tensor = append.access.tensor;
+    if let (Some(values), Some(list)) = (code(cx, tensor, scope).values, lists.values) {
+        let zero = cx.b.int(0);
+        cx.b.collect("stored_vals", values, zero, list, None);
+    }
+}
+
+/// The arrays of a group's levels; how many positions it has in all parts together.
+fn collect_group(
+    cx: &mut Lowerer<'_>,
+    append: &Append,
+    group: Group,
+    above: Option<(ExprId, usize)>,
+    lists: &Lists,
+    scope: &Scope,
+) -> ExprId {
+    let tensor = append.access.tensor;
+    let own = code(cx, tensor, scope);
+    let (zero, one) = (cx.b.int(0), cx.b.int(1));
+    let list = |level: usize, wanted: levels::Part| {
+        lists.levels[level].iter().find(|(part, _)| *part == wanted).map(|(_, list)| *list)
+    };
+    let coordinates = list(group.head, levels::Part::COORDINATES);
+    let positions = list(group.head, levels::Part::POSITIONS);
+    let pos = own.levels[group.head].array(levels::Part::POSITIONS);
+    if let (Some(pos), Some(positions)) = (pos, positions) {
+        let edges = if group.head == 0 { cx.b.int(2) } else { one };
+        cx.b.grow(pos, edges, one, false);
+        cx.b.store_index(pos, zero, zero);
+        if group.head > 0 {
+            cx.b.collect("edges", pos, one, positions, coordinates);
+        }
+    }
+    let mut total = zero;
+    for level in group.head..=group.last {
+        let crd = own.levels[level].array(levels::Part::COORDINATES);
+        if let (Some(crd), Some(coordinates)) = (crd, list(level, levels::Part::COORDINATES)) {
+            total = cx.b.collect("stored", crd, zero, coordinates, None);
+        }
+    }
+    let words = lists.levels[group.head].iter().find(|(part, _)| part.holds == Holds::Words);
+    if let Some(&(part, list)) = words {
+        let parents = extent(cx, &append.access, above.map_or(0, |(_, last)| last + 1), group.head, scope);
+        let parents = above.map_or(parents, |(count, _)| cx.b.mul(count, parents));
+        if let Some(array) = own.levels[group.head].array(part) {
+            cx.b.collect("words", array, zero, list, None);
+        }
+        own.levels[group.head].append_finish(&mut cx.b, parents, true);
+        total = own.levels[group.head].count_positions(&mut cx.b, parents, zero);
+    }
+    fail_unless_fits(cx, tensor, group.head, total);
+    if let (0, Some(pos)) = (group.head, pos) {
+        cx.b.store_index(pos, one, total);
+    }
+    total
+}

@@ -1,0 +1,268 @@
+//! Workspaces: temporaries that a producer scatters into and a consumer reads (Kjolstad et al. 2019).
+//!
+//! ```text
+//! scalar   t            a variable, and whether it was given anything
+//! dense    w[0 .. n]    set to zero before each use
+//! marked   w[0 .. n], marks[0 .. n], list[0 .. count]
+//!                       a coordinate is put on the list when its mark is set; the list is sorted before it is read and
+//!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
+//! sorted   key_1[..], .., key_r[..], w[..], count
+//!                       every contribution is put on the list; sorted and added up before it is read
+//! ```
+//!
+//! Arrays are given their memory once for the kernel, or once for each chunk of the loop that threads share around the producer
+//! ([`declare`]). Before each producer, nothing is in the workspace ([`begin`]).
+
+use std::rc::Rc;
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::DType;
+use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
+
+use super::Sink;
+use super::values::set_given;
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::races::filled_inside;
+use crate::levels::list_levels;
+use crate::lower::derive::{coordinate, value_position};
+use crate::lower::scope::{Fact, Scope};
+use crate::lower::sizes::product;
+use crate::lower::storage::{code, values};
+use crate::lower::{Counter, INDEX, Lowerer, TensorCode};
+
+/// The arrays and variables of a workspace.
+#[derive(Clone, Debug)]
+pub(in crate::lower) enum Workspace {
+    Scalar { value: Counter, given: Option<Counter> },
+    Dense { len: ExprId, given: Option<Counter> },
+    Marked { marks: ArrayId, list: ArrayId, count: Counter, size: ExprId },
+    Sorted { keys: Vec<ArrayId>, count: Counter },
+}
+
+/// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once
+/// for each chunk; with `None` the others, once for the kernel.
+pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, scope: &Scope) -> Scope {
+    let mut used: Vec<(TensorId, Vec<VarId>)> = Vec::new();
+    let here = filled_in_shared(cx, &cx.kernel.stmt);
+    cx.kernel.stmt.visit_assigns(&mut |assign| {
+        let place = here.iter().find(|(_, tensor)| *tensor == assign.lhs.tensor).map(|(var, _)| *var);
+        if place == shared && !used.iter().any(|(tensor, _)| *tensor == assign.lhs.tensor) {
+            used.push((assign.lhs.tensor, assign.lhs.vars.clone()));
+        }
+    });
+    let mut scope = scope.clone();
+    for (tensor, vars) in used {
+        let made = match cx.kernel.tensors[tensor].role {
+            Role::Workspace(WorkspaceKind::Dense) => declare_dense(cx, tensor, &vars),
+            Role::Workspace(WorkspaceKind::Marked) => declare_marked(cx, tensor, vars[0]),
+            Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
+            // Variables are declared where they are used.
+            Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Result => continue,
+        };
+        let (sink, code) = made;
+        scope.know(Fact::Code(tensor, Rc::new(code)));
+        scope.know(Fact::Sink(tensor, Rc::new(sink)));
+    }
+    scope
+}
+
+fn declare_dense(cx: &mut Lowerer<'_>, tensor: TensorId, vars: &[VarId]) -> (Workspace, TensorCode) {
+    let info = &cx.kernel.tensors[tensor];
+    let mut len = cx.b.int(1);
+    for &var in vars {
+        let size = cx.size(var);
+        len = product(&mut cx.b, len, size);
+    }
+    let values = cx.b.local_array(&info.name, info.dtype);
+    cx.b.alloc(values, len, false);
+    (Workspace::Dense { len, given: None }, TensorCode { levels: Vec::new(), values: Some(values) })
+}
+
+fn declare_marked(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Workspace, TensorCode) {
+    let info = &cx.kernel.tensors[tensor];
+    let size = cx.size(var);
+    let values = cx.b.local_array(&info.name, info.dtype);
+    let marks = cx.b.local_array(&format!("{}_marks", info.name), DType::Bool);
+    let list = cx.b.local_array(&format!("{}_list", info.name), INDEX);
+    cx.b.alloc(values, size, false);
+    cx.b.alloc(marks, size, true);
+    cx.b.alloc(list, size, false);
+    let zero = cx.b.int(0);
+    let count = cx.b.declare(&format!("{}_n", info.name), zero);
+    let levels = list_levels(&[list], count);
+    (Workspace::Marked { marks, list, count, size }, TensorCode { levels, values: Some(values) })
+}
+
+fn declare_sorted(cx: &mut Lowerer<'_>, tensor: TensorId, order: usize) -> (Workspace, TensorCode) {
+    let info = &cx.kernel.tensors[tensor];
+    let values = cx.b.local_array(&info.name, info.dtype);
+    let keys: Vec<ArrayId> =
+        (0..order).map(|k| cx.b.local_array(&format!("{}_key{}", info.name, k + 1), INDEX)).collect();
+    let zero = cx.b.int(0);
+    let count = cx.b.declare(&format!("{}_n", info.name), zero);
+    let levels = list_levels(&keys, count);
+    (Workspace::Sorted { keys, count }, TensorCode { levels, values: Some(values) })
+}
+
+/// The workspaces that are filled and read inside a loop that threads share, with its variable.
+fn filled_in_shared(cx: &Lowerer<'_>, stmt: &Stmt) -> Vec<(VarId, TensorId)> {
+    match stmt {
+        Stmt::Assign(_) => Vec::new(),
+        Stmt::Forall(var, body) if cx.kernel.provenance.is_shared(*var) && !cx.serial => {
+            filled_inside(body).into_iter().map(|tensor| (*var, tensor)).collect()
+        }
+        Stmt::Forall(_, body) => filled_in_shared(cx, body),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(|stmt| filled_in_shared(cx, stmt)).collect(),
+        Stmt::Where { consumer, producer } => [filled_in_shared(cx, consumer), filled_in_shared(cx, producer)].concat(),
+    }
+}
+
+/// Before the producer: nothing is in the workspace. `is_certain` says that something will be.
+pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain: bool, scope: &mut Scope) {
+    let info = &cx.kernel.tensors[tensor];
+    let (value, none) = (cx.b.constant(Const::zero(info.dtype)), cx.b.int(0));
+    if info.role == Role::Workspace(WorkspaceKind::Scalar) {
+        let value = cx.b.declare(&info.name, value);
+        let given = declare_given(cx, tensor, is_certain, scope);
+        scope.know(Fact::Sink(tensor, Rc::new(Workspace::Scalar { value, given })));
+        return;
+    }
+    let sink = scope.sink(tensor);
+    match (sink.as_ref().and_then(|sink| sink.as_workspace()), code(cx, tensor, scope).values) {
+        (Some(&Workspace::Dense { len, .. }), Some(array)) => {
+            cx.fill(array, (none, len), value);
+            let given = declare_given(cx, tensor, is_certain, scope);
+            scope.know(Fact::Sink(tensor, Rc::new(Workspace::Dense { len, given })));
+        }
+        (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
+        _ => {}
+    }
+}
+
+/// A variable that says whether a workspace was given anything, where that is not certain and the pattern of a result depends on it.
+fn declare_given(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain: bool, scope: &Scope) -> Option<Counter> {
+    if is_certain || scope.appended().is_none() {
+        return None;
+    }
+    let no = cx.b.bool(false);
+    Some(cx.b.declare(&format!("{}_given", cx.name(tensor)), no))
+}
+
+/// Between the producer of a workspace and a consumer that walks through it: its coordinates ascend.
+pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) {
+    let sink = scope.sink(tensor);
+    match (sink.as_ref().and_then(|sink| sink.as_workspace()), code(cx, tensor, scope).values) {
+        (Some(&Workspace::Marked { marks, list, count, size }), _) => {
+            let n = cx.b.var(count);
+            let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
+            cx.b.call(Callee::SortMarked, args);
+        }
+        (Some(Workspace::Sorted { keys, count }), Some(values)) => {
+            let n = cx.b.var(*count);
+            let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
+            args.extend(keys.iter().copied().map(Arg::Array));
+            let left = cx.b.call_value("combined", Callee::SortCombine, args);
+            cx.b.assign(*count, left);
+        }
+        _ => {}
+    }
+}
+
+/// Behind the consumer: no coordinate is marked.
+pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) {
+    let sink = scope.sink(tensor);
+    if let Some(&Workspace::Marked { marks, list, count, .. }) = sink.as_ref().and_then(|sink| sink.as_workspace()) {
+        let (zero, end) = (cx.b.int(0), cx.b.var(count));
+        cx.b.for_loop("q", zero, end, |b, q| {
+            let coordinate = b.load("marked", list, q);
+            let no = b.bool(false);
+            b.store(marks, coordinate, no);
+        });
+    }
+}
+
+impl Sink for Workspace {
+    fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        key: &AccessKey,
+        _op: AssignOp,
+        value: ExprId,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
+        match *self {
+            Workspace::Scalar { value: variable, given } => {
+                let old = cx.b.var(variable);
+                let sum = cx.b.add(old, value);
+                cx.b.assign(variable, sum);
+                set_given(cx, given);
+            }
+            Workspace::Dense { given, .. } => {
+                let at = value_position(cx, key, scope)?;
+                let array = values(cx, key.tensor, scope)?;
+                cx.b.accumulate(array, at, BinaryOp::Add, value);
+                set_given(cx, given);
+            }
+            Workspace::Marked { marks, list, count, .. } => {
+                let at = value_position(cx, key, scope)?;
+                let array = values(cx, key.tensor, scope)?;
+                let is_marked = cx.b.load("marked", marks, at);
+                let (then, ()) = cx.block(|cx| cx.b.accumulate(array, at, BinaryOp::Add, value));
+                let (otherwise, ()) = cx.block(|cx| {
+                    let (yes, n, one) = (cx.b.bool(true), cx.b.var(count), cx.b.int(1));
+                    cx.b.store(marks, at, yes);
+                    cx.b.store(list, n, at);
+                    cx.b.store(array, at, value);
+                    let next = cx.b.add(n, one);
+                    cx.b.assign(count, next);
+                });
+                cx.branch(is_marked, then, otherwise);
+            }
+            Workspace::Sorted { ref keys, count } => {
+                let array = values(cx, key.tensor, scope)?;
+                let (n, one) = (cx.b.var(count), cx.b.int(1));
+                let next = cx.b.add(n, one);
+                for (&list, &var) in keys.iter().zip(&key.vars) {
+                    let coordinate = coordinate(cx, var, scope)?;
+                    cx.b.grow(list, next, one, false);
+                    cx.b.store(list, n, coordinate);
+                }
+                cx.b.grow(array, next, one, false);
+                cx.b.store(array, n, value);
+                cx.b.assign(count, next);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_array(&self) -> bool {
+        matches!(self, Workspace::Dense { .. })
+    }
+
+    fn scalar(&self) -> Option<Counter> {
+        match self {
+            Workspace::Scalar { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn given(&self) -> Option<Counter> {
+        match self {
+            Workspace::Scalar { given, .. } | Workspace::Dense { given, .. } => *given,
+            _ => None,
+        }
+    }
+
+    fn marks(&self) -> Option<ArrayId> {
+        match self {
+            Workspace::Marked { marks, .. } => Some(*marks),
+            _ => None,
+        }
+    }
+
+    fn as_workspace(&self) -> Option<&Workspace> {
+        Some(self)
+    }
+}

@@ -1,0 +1,367 @@
+//! Strategies: how the loop over a variable of the statement is run.
+//!
+//! The choice follows from the merge lattice, from what is known of its iterators, from the schedule, and from what the loop is
+//! confined to. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      A: csr        i: every coordinate     j: positions of A2
+//! C(i,j) = A(i,j) + B(i,j)  all csr       j: merge {A2, B2}, {A2}, {B2}
+//! C(i,j) = A(i,j) * B(i,j)  all bitmaps   j: words {A2, B2}
+//! ```
+//!
+//! Pure: nothing here knows of the code so far.
+
+use std::fmt;
+
+use lacunar_imp::LoopKind;
+use lacunar_notation::VarId;
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::schedule::{Merge, Unit};
+
+use super::iter::Facts;
+use crate::iterate::lattice::{Lattice, Point};
+
+/// The most lattice points that get loops and cases of their own, in an innermost loop and in one around others.
+const MOST_POINTS: usize = 7;
+const MOST_OUTER_POINTS: usize = 3;
+
+/// How a loop is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// Nothing is done at any coordinate.
+    Nothing,
+    /// Every coordinate of the region is visited.
+    Dense,
+    /// Every coordinate is visited in lanes, in which operands are tested.
+    Tested,
+    /// As [`Strategy::Tested`], or, where few coordinates are stored, over a list of them.
+    Listed,
+    /// The positions of one iterator are visited.
+    Positions(usize),
+    /// One iterator has a coordinate, or has not.
+    AtMostOne(usize),
+    /// The runs of one iterator are visited, and the neighbors in each.
+    Runs(usize),
+    /// Iterators are advanced together: one loop for each of these sets, the largest first.
+    Merge(Vec<MergeLoop>),
+    /// Iterators that lag jump to the coordinate of the one that leads.
+    Gallop(Point),
+    /// Words of 64 coordinates that are stored are combined.
+    Words(Vec<Point>),
+    /// Words of 64 coordinates are made of iterators, and combined.
+    Bits(Vec<Point>),
+    /// All iterators are advanced together in one loop, each of which may be absent.
+    Union,
+}
+
+/// One loop of a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MergeLoop {
+    /// The iterators that have coordinates left.
+    pub point: Point,
+    /// How it goes on.
+    pub kind: MergeKind,
+}
+
+/// What a loop of a merge is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MergeKind {
+    /// The coordinates that are left of the dimension.
+    RestOfDimension,
+    /// The positions that are left of one iterator.
+    RestOfPositions,
+    /// The least coordinate of several, with a case for each combination.
+    Cases,
+    /// The least coordinate of several, all of which may be absent: one branch, the rest is selected.
+    Select,
+}
+
+/// Where the loop stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// How the schedule says that it is run.
+    pub kind: LoopKind,
+    /// How the schedule says that iterators are merged.
+    pub merge: Merge,
+    /// It is known to visit the whole dimension.
+    pub is_whole: bool,
+    /// It assigns to one place, whatever the coordinate.
+    pub reduces: bool,
+    /// Its body is an assignment.
+    pub is_innermost: bool,
+    /// Some operand in the body that is none of its iterators may be absent.
+    pub is_uncertain: bool,
+}
+
+/// How a schedule says that the loop over a leaf is run, other than by threads.
+pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
+    match kernel.provenance.parallel(leaf) {
+        Some((Unit::CpuVector, _)) => LoopKind::Vector(0),
+        _ => kernel.provenance.unroll(leaf).map_or(LoopKind::Serial, LoopKind::Unrolled),
+    }
+}
+
+/// Whether a lattice has too many points for a loop each.
+pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
+    let limit = if matches!(body, Stmt::Assign(_)) { MOST_POINTS } else { MOST_OUTER_POINTS };
+    lattice.points.len() > limit && lattice.searched() == Point::ALL
+}
+
+/// Whether lanes can test all operands of a loop: each is tested, and has its values right there.
+pub(super) fn can_test(facts: &[Facts], place: &Place) -> bool {
+    let is_tested = |facts: &Facts| facts.words && facts.last && !facts.uncertain;
+    place.kind == LoopKind::Vector(0) && place.is_innermost && !facts.is_empty() && facts.iter().all(is_tested)
+}
+
+/// The sets of iterators that are advanced together, the largest first.
+pub(super) fn loops_of(lattice: &Lattice) -> Vec<Point> {
+    let searched = lattice.searched();
+    let mut loops: Vec<Point> = lattice.points.iter().map(|point| Point(point.0 & !searched.0)).collect();
+    loops.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
+    loops.dedup();
+    loops
+}
+
+/// Chooses how a loop is run.
+pub(super) fn choose(lattice: &Lattice, body: &Stmt, facts: &[Facts], place: &Place) -> Strategy {
+    let loops = loops_of(lattice);
+    let merged = Point::union(&loops);
+    let steps = |k: usize| facts[k].contiguous && !facts[k].repeats;
+    match loops.as_slice() {
+        [] => Strategy::Nothing,
+        [Point::ALL] if can_test(facts, place) => {
+            let is_single = facts.len() == 1 && lattice.points == [Point::of([0])];
+            if is_single && place.is_whole && place.reduces { Strategy::Listed } else { Strategy::Tested }
+        }
+        [Point::ALL] => Strategy::Dense,
+        _ if !loops.contains(&Point::ALL) && merged.members().all(|k| facts[k].words) => Strategy::Words(loops),
+        [only] if only.0.count_ones() == 1 => {
+            let k = only.0.trailing_zeros() as usize;
+            if facts[k].runs && !facts[k].repeats && !facts[k].uncertain {
+                Strategy::Runs(k)
+            } else if !steps(k) {
+                Strategy::Merge(vec![MergeLoop { point: *only, kind: MergeKind::Cases }])
+            } else if facts[k].single {
+                Strategy::AtMostOne(k)
+            } else {
+                Strategy::Positions(k)
+            }
+        }
+        _ if is_merged_by_bits(lattice, &loops, facts, place) => Strategy::Bits(loops),
+        _ if is_large(lattice, body) => Strategy::Union,
+        [only] if place.merge == Merge::Gallop && !lattice.visits_all() && only.members().all(steps) => {
+            Strategy::Gallop(*only)
+        }
+        _ => {
+            let kind = |point: Point| merge_kind(lattice, point, facts, place);
+            Strategy::Merge(loops.iter().map(|&point| MergeLoop { point, kind: kind(point) }).collect())
+        }
+    }
+}
+
+/// What one loop of a merge is.
+fn merge_kind(lattice: &Lattice, point: Point, facts: &[Facts], place: &Place) -> MergeKind {
+    let steps = |k: usize| facts[k].contiguous && !facts[k].repeats;
+    match (lattice.visits_all(), point.0.count_ones()) {
+        (true, 0) => MergeKind::RestOfDimension,
+        (false, 1) if point.members().all(steps) => MergeKind::RestOfPositions,
+        (false, _) if is_plain_union(lattice, point, facts, place) => MergeKind::Select,
+        _ => MergeKind::Cases,
+    }
+}
+
+/// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand. A marked workspace has its values
+/// at their coordinates, not where its cursor stands.
+fn is_plain_union(lattice: &Lattice, point: Point, facts: &[Facts], place: &Place) -> bool {
+    let is_at_hand = |k: usize| {
+        let Facts { last, marked, contiguous, repeats, .. } = facts[k];
+        last && !marked && contiguous && !repeats && lattice.points.contains(&Point(1 << k))
+    };
+    place.is_innermost
+        && !place.is_uncertain
+        && (0..facts.len()).all(|k| point.has(k) || !facts[k].uncertain)
+        && point.0.count_ones() > 1
+        && lattice.searched() == Point::ALL
+        && point.members().all(is_at_hand)
+}
+
+/// Whether the operands of a loop are to be merged by words: the schedule says so, something is merged, and all have a coordinate at
+/// every position, so that counting finds them.
+fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], facts: &[Facts], place: &Place) -> bool {
+    let merged = Point::union(loops).0.count_ones();
+    let others = 1 - u32::from(lattice.visits_all());
+    let is_contiguous = |point: &Point| point.members().all(|k| facts[k].contiguous);
+    place.merge == Merge::Bitmap && merged > others && loops.iter().all(is_contiguous)
+}
+
+/// A strategy in words, with the names of iterators.
+pub(super) struct InWords<'a>(pub &'a Strategy, pub &'a [String]);
+
+impl fmt::Display for InWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InWords(strategy, names) = *self;
+        let set = |point: Point| {
+            let members: Vec<&str> = point.members().map(|k| names[k].as_str()).collect();
+            format!("{{{}}}", members.join(", "))
+        };
+        let sets = |points: &[Point]| points.iter().map(|point| set(*point)).collect::<Vec<_>>().join(", ");
+        match strategy {
+            Strategy::Nothing => write!(f, "nothing is done"),
+            Strategy::Dense => write!(f, "every coordinate"),
+            Strategy::Tested => write!(f, "every coordinate, {} tested", names.join(", ")),
+            Strategy::Listed => {
+                write!(f, "every coordinate, {} tested, or a list of what it stores", names[0])
+            }
+            Strategy::Positions(k) => write!(f, "positions of {}", names[*k]),
+            Strategy::AtMostOne(k) => write!(f, "at most one position of {}", names[*k]),
+            Strategy::Runs(k) => write!(f, "runs of {}", names[*k]),
+            Strategy::Merge(loops) => {
+                let one = |of: &MergeLoop| match of.kind {
+                    MergeKind::RestOfDimension => "the rest of the dimension".to_string(),
+                    MergeKind::RestOfPositions => format!("the rest of {}", set(of.point)),
+                    MergeKind::Cases => set(of.point),
+                    MergeKind::Select => format!("{} without branches", set(of.point)),
+                };
+                write!(f, "merge {}", loops.iter().map(one).collect::<Vec<_>>().join(", "))
+            }
+            Strategy::Gallop(point) => write!(f, "intersection {} by jumps", set(*point)),
+            Strategy::Words(loops) => write!(f, "words {}", sets(loops)),
+            Strategy::Bits(loops) => write!(f, "merge by bits {}", sets(loops)),
+            Strategy::Union => write!(f, "union of {}, each under a condition", names.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iterate::iterators::{AccessKey, Iterator, Mode};
+    use lacunar_base::Span;
+    use lacunar_notation::TensorId;
+    use lacunar_notation::concrete::Assign;
+    use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Literal};
+
+    /// A compressed level with one coordinate at each position, which is the tensor's last.
+    const PLAIN: Facts = Facts {
+        contiguous: true,
+        repeats: false,
+        shared: false,
+        runs: false,
+        single: false,
+        words: false,
+        last: true,
+        marked: false,
+        uncertain: false,
+    };
+    const BITMAP: Facts = Facts { contiguous: false, words: true, ..PLAIN };
+    const COO: Facts = Facts { repeats: true, last: false, ..PLAIN };
+    const DELTA: Facts = Facts { contiguous: false, ..PLAIN };
+    const OUTER: Facts = Facts { last: false, ..PLAIN };
+
+    /// An innermost serial loop over a whole dimension.
+    const HERE: Place = Place {
+        kind: LoopKind::Serial,
+        merge: Merge::Coiterate,
+        is_whole: true,
+        reduces: true,
+        is_innermost: true,
+        is_uncertain: false,
+    };
+    const LANES: Place = Place { kind: LoopKind::Vector(0), ..HERE };
+
+    /// A lattice with these points, whose iterators are advanced unless they are among the `searched`.
+    fn lattice(points: &[&[usize]], searched: &[usize]) -> Lattice {
+        let last = points.iter().flat_map(|point| point.iter()).chain(searched).max();
+        let iterator = |k: usize| Iterator {
+            access: AccessKey { tensor: TensorId::from_index(k), vars: Vec::new() },
+            level: 0,
+            mode: if searched.contains(&k) { Mode::Search } else { Mode::Coiterate },
+        };
+        let points = points.iter().map(|point| Point::of(point.iter().copied())).collect();
+        Lattice { iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(), points }
+    }
+
+    fn assignment() -> Stmt {
+        let rhs = Expr {
+            kind: ExprKind::Literal(Literal::Absent),
+            dtype: lacunar_formats::DType::F64,
+            span: Span::default(),
+        };
+        let lhs = Access { tensor: TensorId::from_index(0), vars: Vec::new(), span: Span::default() };
+        Stmt::Assign(Assign { lhs, op: AssignOp::Set, rhs })
+    }
+
+    fn chosen(lattice: &Lattice, facts: &[Facts], place: &Place) -> String {
+        let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).into();
+        InWords(&choose(lattice, &assignment(), facts, place), &names[..facts.len()]).to_string()
+    }
+
+    #[test]
+    fn one_iterator() {
+        let single = lattice(&[&[0]], &[]);
+        for (facts, place, wanted) in [
+            (PLAIN, HERE, "positions of a"),
+            (PLAIN, LANES, "positions of a"),
+            (Facts { single: true, ..PLAIN }, HERE, "at most one position of a"),
+            (COO, HERE, "merge {a}"),
+            (DELTA, HERE, "merge {a}"),
+            (BITMAP, HERE, "words {a}"),
+            (Facts { runs: true, ..PLAIN }, HERE, "runs of a"),
+            (Facts { runs: true, uncertain: true, ..DELTA }, HERE, "merge {a}"),
+        ] {
+            assert_eq!(chosen(&single, &[facts], &place), wanted);
+        }
+    }
+
+    #[test]
+    fn every_coordinate() {
+        let all = lattice(&[&[]], &[]);
+        assert_eq!(chosen(&all, &[], &HERE), "every coordinate");
+        assert_eq!(chosen(&lattice(&[], &[]), &[], &HERE), "nothing is done");
+        let searched = lattice(&[&[0]], &[0]);
+        for (facts, place, wanted) in [
+            (PLAIN, LANES, "every coordinate"),
+            (BITMAP, HERE, "every coordinate"),
+            (BITMAP, LANES, "every coordinate, a tested, or a list of what it stores"),
+            (BITMAP, Place { is_whole: false, ..LANES }, "every coordinate, a tested"),
+            (BITMAP, Place { reduces: false, ..LANES }, "every coordinate, a tested"),
+            (Facts { last: false, ..BITMAP }, LANES, "every coordinate"),
+            (Facts { uncertain: true, ..BITMAP }, LANES, "every coordinate"),
+        ] {
+            assert_eq!(chosen(&searched, &[facts], &place), wanted);
+        }
+    }
+
+    #[test]
+    fn several_iterators() {
+        let (product, sum) = (lattice(&[&[0, 1]], &[]), lattice(&[&[0, 1], &[0], &[1]], &[]));
+        let with_dense = lattice(&[&[0, 1], &[0], &[1], &[]], &[]);
+        let gallop = Place { merge: Merge::Gallop, ..HERE };
+        let bits = Place { merge: Merge::Bitmap, ..HERE };
+        for (lattice, facts, place, wanted) in [
+            (&product, [PLAIN; 2], HERE, "merge {a, b}"),
+            (&product, [PLAIN; 2], gallop, "intersection {a, b} by jumps"),
+            (&product, [PLAIN, COO], gallop, "merge {a, b}"),
+            (&product, [PLAIN; 2], bits, "merge by bits {a, b}"),
+            (&product, [PLAIN, DELTA], bits, "merge {a, b}"),
+            (&product, [BITMAP; 2], HERE, "words {a, b}"),
+            (&sum, [PLAIN; 2], HERE, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN, DELTA], HERE, "merge {a, b}, the rest of {a}, {b}"),
+            (&sum, [OUTER; 2], HERE, "merge {a, b}, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN; 2], Place { is_uncertain: true, ..HERE }, "merge {a, b}, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN; 2], gallop, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&with_dense, [PLAIN; 2], HERE, "merge {a, b}, {a}, {b}, the rest of the dimension"),
+        ] {
+            assert_eq!(chosen(lattice, &facts, &place), wanted);
+        }
+    }
+
+    #[test]
+    fn unions_of_many() {
+        let sets: Vec<Vec<usize>> = (1..16usize).map(|bits| (0..4).filter(|k| bits >> k & 1 == 1).collect()).collect();
+        let points: Vec<&[usize]> = sets.iter().map(Vec::as_slice).collect();
+        let union = lattice(&points, &[]);
+        assert_eq!(chosen(&union, &[PLAIN; 4], &HERE), "union of a, b, c, d, each under a condition");
+        assert_eq!(chosen(&union, &[BITMAP; 4], &HERE).split(' ').next(), Some("words"));
+    }
+}

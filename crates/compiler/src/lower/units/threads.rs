@@ -1,0 +1,345 @@
+//! Loops that threads share: the iterations of a loop with the tag `parallelize(.., cpu, ..)` are cut into chunks.
+//!
+//! ```text
+//! chunks = the work of the kernel / what is worth a thread's while, at most a few for each thread
+//! for c in 0 .. chunks parallel {
+//!   workspaces that live inside the loop
+//!   the loop, over its values number n * c / chunks up to n * (c + 1) / chunks
+//! }
+//! ```
+//!
+//! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
+//! additions. A sparse result that the outermost loop assembles is made in parts ([`part`]), and values for a pattern that is given
+//! find their place in it ([`placed`]).
+//!
+//! How many chunks there are does not depend on the number of threads where a kernel is `strict`: then sums are formed in the
+//! same order for any number of threads.
+//!
+//! Paper: Senanayake et al. 2020, §5.1.
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::Level;
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
+use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::schedule::{Parts, Race, Unit};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+
+use crate::iterate::iterators::{AccessKey, level_var, result_of, sparse_levels};
+use crate::iterate::races::{filled_inside, written_together};
+use crate::levels::At;
+use crate::lower::derive::{first_below, range};
+use crate::lower::loops::listed::with_list;
+use crate::lower::nest::leaf_loop;
+use crate::lower::scope::{Fact, Interval, Scope};
+use crate::lower::sinks::carried::Room;
+use crate::lower::sinks::copies::Copies;
+use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, part, placed, workspace};
+use crate::lower::storage::{ancestor, code, count_positions, level};
+use crate::lower::{Lowerer, Phase};
+
+/// Chunks for each thread, so that threads that are done early find more to do.
+const CHUNKS_PER_THREAD: i64 = 8;
+/// The threads a strict kernel counts on, whatever their number is.
+pub(in crate::lower) const STRICT_THREADS: i64 = 8;
+
+/// How races are met in the loop over a leaf, if the schedule says that threads share it.
+pub(in crate::lower) fn race(kernel: &Kernel, var: VarId) -> Option<Race> {
+    match kernel.provenance.parallel(var) {
+        Some((Unit::CpuThread, race)) => Some(race),
+        _ => None,
+    }
+}
+
+/// Whether some loop that threads were to share appends to the result in a way that they cannot: inside other loops, or where
+/// its pattern is given and does not tell their places.
+pub(in crate::lower) fn must_be_serial(kernel: &Kernel, phase: Phase) -> bool {
+    let Some(access) = result_of(kernel) else { return false };
+    if kernel.tensors[access.tensor].format.is_dense() {
+        return false;
+    }
+    let in_parts = phase.assembles().then(|| given::cut_by(kernel)).flatten().or(given::placed_by(kernel, phase));
+    match &kernel.stmt {
+        Stmt::Forall(var, _) if in_parts == Some(*var) => false,
+        stmt => writes_in_shared_loop(kernel, stmt, access.tensor),
+    }
+}
+
+fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall(var, body) if race(kernel, *var).is_some() => body.writes().contains(&tensor),
+        Stmt::Forall(_, body) => writes_in_shared_loop(kernel, body, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| writes_in_shared_loop(kernel, stmt, tensor)),
+        Stmt::Where { consumer, producer } => {
+            writes_in_shared_loop(kernel, consumer, tensor) || writes_in_shared_loop(kernel, producer, tensor)
+        }
+    }
+}
+
+/// How the chunks of a loop get along.
+struct Meeting {
+    copies: Vec<Copies>,
+    carried: Option<Room>,
+}
+
+/// The loop over a leaf, shared by threads.
+pub(in crate::lower) fn parallel_loop(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    race: Race,
+    body: &Stmt,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    cx.say(scope, &format!("{}: threads", cx.var_name(var)));
+    let mut scope = scope.clone();
+    scope.start(cx.kernel.provenance.originals(var));
+    let interval = range(cx, var, &mut scope)?;
+    let mut added = written_together(cx.kernel, var, body);
+    // A dense result that is only assembled has no values to add to.
+    added
+        .retain(|tensor| cx.kernel.tensors[*tensor].role != Role::Result || code(cx, *tensor, &scope).values.is_some());
+    let is_atomic = race == Race::Atomics;
+    let depth = |tensor: &TensorId| carried::depth_of(cx, var, body, *tensor).map(|depth| (*tensor, depth));
+    let carries = added.iter().find_map(depth).filter(|_| !is_atomic && added.len() == 1);
+    let copied: &[TensorId] = match race {
+        Race::Atomics | Race::None | Race::Ignore => &[],
+        _ if carries.is_some() => &[],
+        _ => &added,
+    };
+    let chunks = chunks(cx, var, interval, body, !copied.is_empty(), &scope);
+    let all = copied.iter().map(|tensor| copies::declare(cx, *tensor, chunks, &scope));
+    let meeting = Meeting {
+        copies: all.collect::<Result<Vec<_>, _>>()?,
+        carried: carries.map(|(tensor, depth)| carried::declare(cx, tensor, depth, chunks, &scope)),
+    };
+    let mut inside = scope.clone();
+    if is_atomic {
+        added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
+    }
+    in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, part, scope| {
+        chunk(cx, var, (number, part), body, &meeting, scope)
+    })?;
+    for of in &meeting.copies {
+        copies::add_up(cx, of, chunks, &scope)?;
+    }
+    match meeting.carried {
+        Some(room) => carried::add_up(cx, room, chunks, &scope),
+        None => Ok(()),
+    }
+}
+
+/// What one chunk does.
+fn chunk(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    (number, part): (ExprId, Interval),
+    body: &Stmt,
+    meeting: &Meeting,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    let mut scope = workspace::declare(cx, Some(var), scope);
+    for of in &meeting.copies {
+        copies::begin(cx, of, number, &mut scope);
+    }
+    if let Some(room) = meeting.carried {
+        carried::begin(cx, room, number, var, part, &mut scope)?;
+    }
+    leaf_loop(cx, var, part, body, &scope)?;
+    for of in &meeting.copies {
+        copies::end(cx, of, number, &scope);
+    }
+    Ok(())
+}
+
+/// Whether the loop over a leaf, the outermost of the kernel, assembles the result in parts.
+pub(in crate::lower) fn assembles_in_parts(cx: &Lowerer<'_>, var: VarId) -> bool {
+    cx.race(var).is_some() && cx.options.phase.assembles() && given::cut_by(cx.kernel) == Some(var)
+}
+
+/// The kernel: its outermost loop in chunks, and the result put together from their parts.
+pub(in crate::lower) fn assemble_in_parts(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    body: &Stmt,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    cx.say(scope, &format!("{}: threads, each a part of the result", cx.var_name(var)));
+    let Some(access) = result_of(cx.kernel) else { return Ok(()) };
+    let tensor = access.tensor;
+    let mut scope = scope.clone();
+    scope.start(cx.kernel.provenance.originals(var));
+    let interval = range(cx, var, &mut scope)?;
+    // Where work goes with what is stored, a part for each thread is enough, and the first need not be copied.
+    let is_listed = |tensor: &TensorId| cx.kernel.tensors[*tensor].role != Role::Workspace(WorkspaceKind::Scalar);
+    let is_even = !filled_inside(body).iter().any(is_listed);
+    let chunks = chunks(cx, var, interval, body, is_even, &scope);
+    let lists = part::declare(cx, tensor, chunks, &scope)?;
+    let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
+        let mut scope = workspace::declare(cx, Some(var), scope);
+        let first = first_below(cx, var, interval.0, &mut scope)?;
+        let end = first_below(cx, var, interval.1, &mut scope)?;
+        let own = part::begin(cx, tensor, (first, end), &lists, &scope)?;
+        leaf_loop(cx, var, interval, body, &own.scope)?;
+        part::end(cx, number, &own, &lists);
+        Ok(own.scope.appended().map(|append| append.groups.clone()))
+    })?;
+    if let Some(groups) = appended {
+        part::collect(cx, &Append { access, groups, stored: None }, &lists, &scope);
+    }
+    Ok(())
+}
+
+/// The kernel: its outermost loop in chunks, each of which fills the values of its part of a pattern that is given.
+pub(in crate::lower) fn compute_in_parts(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    body: &Stmt,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    cx.say(scope, &format!("{}: threads, each a part of the pattern", cx.var_name(var)));
+    let mut scope = scope.clone();
+    scope.start(cx.kernel.provenance.originals(var));
+    let interval = range(cx, var, &mut scope)?;
+    let chunks = chunks(cx, var, interval, body, false, &scope);
+    in_chunks(cx, var, interval, chunks, body, &scope, |cx, _, interval, scope| {
+        let mut scope = workspace::declare(cx, Some(var), scope);
+        let first = first_below(cx, var, interval.0, &mut scope)?;
+        let end = first_below(cx, var, interval.1, &mut scope)?;
+        let scope = placed::begin(cx, (first, end), &scope)?;
+        leaf_loop(cx, var, interval, body, &scope)?;
+        finish_result(cx, &scope)
+    })
+}
+
+/// `for c in 0 .. chunks parallel`, with the part of the interval that chunk `c` has: equally many stored values where
+/// the loop is over the first level of a tensor, else equally many values of the variable.
+fn in_chunks<T>(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    (low, high): Interval,
+    chunks: ExprId,
+    body: &Stmt,
+    scope: &Scope,
+    build: impl FnOnce(&mut Lowerer<'_>, ExprId, Interval, &Scope) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
+    let length = cx.b.sub(high, low);
+    let (zero, one) = (cx.b.int(0), cx.b.int(1));
+    // The strips of a loop that was divided for threads are chunks already.
+    let is_ready = chunks == length;
+    let balanced = if is_ready { None } else { balanced_by(cx.kernel, var, body) };
+    let balanced = balanced
+        .and_then(|(key, deepest)| count_positions(cx, &key, deepest, scope).map(|stored| (key, deepest, stored)));
+    // Every chunk has so many values, the first ones each one more, until all that are left over have a place.
+    let shares = (!is_ready && balanced.is_none()).then(|| {
+        let each = cx.b.binary(BinaryOp::Div, length, chunks);
+        let over = cx.b.binary(BinaryOp::Rem, length, chunks);
+        (cx.b.define("each", each), cx.b.define("over", over))
+    });
+    let name = if is_ready { cx.var_name(var) } else { "chunk" };
+    let inside = scope.with(Fact::Shared);
+    cx.each(LoopKind::Parallel, name, (zero, chunks), |cx, chunk| {
+        let next = cx.b.add(chunk, one);
+        let mut edge = |number: ExprId, edge: ExprId| match &balanced {
+            Some((key, deepest, stored)) => first_of(cx, key, *deepest, (number, chunks, *stored), edge, scope),
+            None => {
+                let before = shares.map_or(number, |(each, over)| {
+                    let before = cx.b.mul(number, each);
+                    let more = cx.b.binary(BinaryOp::Min, number, over);
+                    cx.b.add(before, more)
+                });
+                Ok(cx.b.add(low, before))
+            }
+        };
+        let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
+        let part = (cx.b.define("first", begin), cx.b.define("last", end));
+        with_list(cx, &inside, |cx, scope| build(cx, chunk, part, scope))
+    })
+}
+
+/// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level.
+fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, usize)> {
+    if !kernel.provenance.is_plain(var) {
+        return None;
+    }
+    let mut found: Option<(AccessKey, usize)> = None;
+    let values = |key: &AccessKey| kernel.tensors[key.tensor].nnz.unwrap_or(0);
+    body.visit_assigns(&mut |assign| {
+        for key in assign.rhs.accesses().into_iter().map(AccessKey::from) {
+            let is_first = kernel.tensors[key.tensor].role == Role::Input
+                && !key.vars.is_empty()
+                && level_var(kernel, &key, 0) == var
+                && tells_coordinates(kernel.tensors[key.tensor].format.levels()[0]);
+            let deepest = sparse_levels(kernel, key.tensor).last().map(|(level, _)| level);
+            if let (true, Some(deepest)) = (is_first, deepest)
+                && found.as_ref().is_none_or(|(known, _)| values(known) < values(&key))
+            {
+                found = Some((key, deepest));
+            }
+        }
+    });
+    found
+}
+
+/// Whether every position of an outermost level tells a coordinate, and they ascend.
+fn tells_coordinates(level: Level) -> bool {
+    let (properties, can) = (level.properties(), level.capabilities());
+    properties.full || (properties.ordered && properties.compact && can.iterate_positions)
+}
+
+/// The first coordinate of a chunk: that under which value number `chunk * stored / chunks` of an operand is stored. For the
+/// first chunk, and for the one behind the last, it is `edge`.
+fn first_of(
+    cx: &mut Lowerer<'_>,
+    key: &AccessKey,
+    deepest: usize,
+    (chunk, chunks, stored): (ExprId, ExprId, ExprId),
+    edge: ExprId,
+    scope: &Scope,
+) -> Result<ExprId, Diagnostic> {
+    let zero = cx.b.int(0);
+    let first = cx.b.declare("bound", edge);
+    let is_after = cx.b.compare(CompareOp::Gt, chunk, zero);
+    let is_before = cx.b.compare(CompareOp::Lt, chunk, chunks);
+    let is_inside = cx.b.and(is_after, is_before);
+    cx.when(is_inside, |cx| {
+        let share = cx.b.mul(chunk, stored);
+        let mut position = cx.b.binary(BinaryOp::Div, share, chunks);
+        for number in (1..=deepest).rev() {
+            position = ancestor(cx, key, number, position, scope)?;
+        }
+        let at = At { parent: zero, position, state: None };
+        let coordinate = level(cx, key, 0, scope)?.coordinate(&mut cx.b, "bound_at", at);
+        cx.b.assign(first, coordinate);
+        Ok::<(), Diagnostic>(())
+    })?;
+    Ok(cx.b.var(first))
+}
+
+/// How many chunks the loop over an interval of a variable's values is cut into.
+fn chunks(cx: &mut Lowerer<'_>, var: VarId, (low, high): Interval, body: &Stmt, is_few: bool, scope: &Scope) -> ExprId {
+    let length = cx.b.sub(high, low);
+    if let Some(Relation::Divide { outer, parts: Parts::PerThread(_), .. }) = cx.kernel.provenance.origin(var)
+        && *outer == var
+    {
+        return length;
+    }
+    let per_thread = cx.b.int(if is_few { 1 } else { CHUNKS_PER_THREAD });
+    let one = cx.b.int(1);
+    let threads = cx.threads();
+    let most = cx.b.mul(threads, per_thread);
+    // A thread by itself has nobody to share with.
+    let is_alone = cx.b.compare(CompareOp::Le, threads, one);
+    let most = cx.b.select(is_alone, one, most);
+    let worth = scope.worth().unwrap_or_else(|| cx.b.int(i64::MAX));
+    let chunks = cx.b.binary(BinaryOp::Min, most, worth);
+    let mut chunks = cx.b.binary(BinaryOp::Min, chunks, length);
+    if let Some((key, deepest)) = balanced_by(cx.kernel, var, body)
+        && let Some(stored) = count_positions(cx, &key, deepest, scope)
+    {
+        // Every chunk begins at a value.
+        chunks = cx.b.binary(BinaryOp::Min, chunks, stored);
+    }
+    let chunks = cx.b.binary(BinaryOp::Max, chunks, one);
+    cx.b.define("chunks", chunks)
+}

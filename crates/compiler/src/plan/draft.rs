@@ -1,0 +1,287 @@
+//! A plan in the making: the steps from a statement to the kernel that the lowering accepts.
+//!
+//! ```text
+//! a(i) += B(j,i) * a(i)     read_old_values      a_old beside a
+//!   ordered                 the order i, j
+//!   convert_operands        B_by_order: csc of B
+//!   assemble_result         a is appended to as it is
+//!   make_loops              where(.., ..) inside forall(i, ..), then the schedule's commands
+//!   choose                  threads, lanes
+//! ```
+//!
+//! On entry: a statement in reduction notation. On exit: a [`Plan`], verified. Where the schedule needs a nest of loops and nothing
+//! else ([`given::flat_nest`]), its commands are carried out first, and the order follows from them.
+
+use lacunar_base::Diagnostic;
+use lacunar_formats::{DType, Format};
+use lacunar_notation::concrete::{Kernel, verify};
+use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
+use lacunar_notation::stored::StoredSpace;
+use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, ReduceOp, Role, TensorId, VarId};
+
+use super::convert::{old_values, read_converted, rename, stored_as};
+use super::{
+    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, given, insert, order, storage, workspaces,
+};
+use crate::concretize::{concretize, flatten, one_sum};
+use crate::iterate::iterators::AccessKey;
+use crate::schedule::apply_all;
+
+/// Plans a statement.
+pub(super) fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+    let mut draft = Draft::new(source, request);
+    draft.read_old_values();
+    let mut schedule = request.schedule.cloned().unwrap_or_default();
+    // What a schedule says of a tensor holds of what the statement reads in its place.
+    for command in &mut schedule.commands {
+        given::redirect(&mut command.kind, &draft.rhs, &draft.conversions);
+    }
+    let (orders, others) = given::orders_first(&schedule);
+    let is_flat = draft.make_flat_nest(&schedule)?;
+    let order = match is_flat {
+        true => draft.order_of_nest(),
+        false => draft.ordered(&orders)?,
+    };
+    draft.convert_operands(&order, is_flat, &schedule)?;
+    let wanted = draft.kernel.tensors[draft.result].format.clone();
+    let convert_result = draft.assemble_result(&order);
+    match is_flat {
+        true => finish::finish(&mut draft.kernel, &schedule)?,
+        false => concretize(&mut draft.kernel, &draft.lhs, draft.op, &draft.rhs, &order),
+    }
+    workspaces::choose(&mut draft.kernel, &mut draft.notes);
+    if !is_flat {
+        draft.transform(&others, !given::wants_flat_nest(&schedule))?;
+    }
+    let chosen = draft.choose(&order);
+    draft.convert_tried();
+    draft.check(&schedule)?;
+    let Draft { kernel, result, conversions, notes, .. } = draft;
+    let rewritten = source.rewritten;
+    let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
+    let convert_result = convert_result.or(plain);
+    let statement = rewritten.map_or(draft.statement, |rewritten| rewritten.written.clone());
+    let schedule = request.schedule.cloned().unwrap_or(Schedule { commands: chosen });
+    Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
+}
+
+/// What is decided so far.
+struct Draft<'a> {
+    request: &'a Request<'a>,
+    kernel: Kernel,
+    result: TensorId,
+    /// The statement in reduction notation.
+    statement: Assignment,
+    /// It, as it is computed.
+    lhs: Access,
+    op: AssignOp,
+    rhs: Expr,
+    conversions: Vec<Conversion>,
+    notes: Vec<String>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(source: Source<'_>, request: &'a Request<'a>) -> Draft<'a> {
+        let Source { program, rewritten, .. } = source;
+        let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
+        let result = source.statement.lhs.tensor;
+        for tensor in program.tensors.handles() {
+            kernel.tensors[tensor].role = if tensor == result { Role::Result } else { Role::Input };
+        }
+        kernel.stored = rewritten.map_or_else(StoredSpace::default, |rewritten| rewritten.space.clone());
+        let statement = source.explicit(&mut kernel.vars);
+        Draft {
+            request,
+            kernel,
+            result,
+            lhs: statement.lhs.clone(),
+            op: statement.op,
+            rhs: statement.rhs.clone(),
+            statement,
+            conversions: rewritten.map_or_else(Vec::new, |rewritten| rewritten.aliases.clone()),
+            notes: rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone()),
+        }
+    }
+
+    /// The result's old values, where they are read or cannot be added to in place.
+    fn read_old_values(&mut self) {
+        let result = self.result;
+        if self.rhs.accesses().iter().any(|access| access.tensor == result) {
+            let old = old_values(&mut self.kernel, result, &mut self.conversions);
+            self.rhs = rename(self.rhs.clone(), &|access| (access.tensor == result).then_some(old));
+            let name = &self.kernel.tensors[result].name;
+            self.notes.push(format!("`{name}` is read and written: its old values are kept beside it"));
+        }
+        let dtype = self.kernel.tensors[result].dtype;
+        if self.op != AssignOp::Set && (!self.kernel.tensors[result].format.is_dense() || dtype.is_storage()) {
+            let old = old_values(&mut self.kernel, result, &mut self.conversions);
+            let before = Access { tensor: old, ..self.lhs.clone() };
+            let before = Expr { kind: ExprKind::Access(before), dtype, span: self.lhs.span };
+            self.rhs = added(before, self.rhs.clone());
+            self.op = AssignOp::Set;
+        }
+        self.kernel.updates = self.op == AssignOp::Reduce(ReduceOp::Add);
+    }
+
+    /// Makes a nest of loops and nothing else, and carries out a schedule that needs it; whether it does and there is one.
+    fn make_flat_nest(&mut self, schedule: &Schedule) -> Result<bool, Diagnostic> {
+        if !given::wants_flat_nest(schedule) {
+            return Ok(false);
+        }
+        let sum = one_sum(self.rhs.clone());
+        let natural = order::natural_order(&self.kernel, &self.lhs, given::summand(&sum));
+        let Some(nest) = given::flat_nest(&self.lhs, self.op, &sum, &natural) else { return Ok(false) };
+        self.kernel.stmt = nest;
+        self.kernel = apply_all(&self.kernel, &schedule.commands)?.0;
+        Ok(true)
+    }
+
+    /// The order in which the loops of a nest make the variables of the result's assignment known.
+    fn order_of_nest(&self) -> Vec<VarId> {
+        let mut orders = given::known_orders(&self.kernel).into_iter();
+        orders.find(|(assign, _)| assign.lhs.tensor == self.result).map(|(_, order)| order).unwrap_or_default()
+    }
+
+    /// The order of the loops: searched for, then as the schedule says.
+    fn ordered(&mut self, orders: &[&Command]) -> Result<Vec<VarId>, Diagnostic> {
+        let Request { search, strict, .. } = *self.request;
+        let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search);
+        // A sum inside a product can be done first, or for each term of the product: what is cheaper.
+        let flat = flatten(self.rhs.clone());
+        if flat != self.rhs {
+            let other = order::choose(&self.kernel, &self.lhs, &flat, search);
+            if other.cost < choice.cost || search == Search::Plain {
+                (self.rhs, choice) = (flat, other);
+            } else if self.rhs.reduced_vars().len() > 1 {
+                self.notes.push("partial sums are formed before they are multiplied".to_string());
+            }
+        }
+        for command in orders {
+            if let CommandKind::Reorder(names) = &command.kind {
+                choice.order = given::reordered(&self.kernel, &choice.order, names)?;
+                choice.reason = "given".to_string();
+            }
+        }
+        // What a product has in common over the inner loops can be multiplied behind them.
+        if search == Search::Cost && !strict {
+            let cost = cost::cost(&self.kernel, &self.lhs, &self.rhs, &choice.order);
+            let factored = factor::factor(self.rhs.clone(), &choice.order);
+            let less = cost::cost(&self.kernel, &self.lhs, &factored, &choice.order);
+            if factored != self.rhs && less < cost {
+                self.rhs = factored;
+                let note = format!("common factors are multiplied behind the inner sums (estimated work {less:.3e})");
+                self.notes.push(note);
+            }
+        }
+        let names: Vec<&str> = choice.order.iter().map(|var| self.kernel.vars[*var].name.as_str()).collect();
+        if !names.is_empty() {
+            self.notes.push(format!("loop order {} ({})", names.join(", "), choice.reason));
+        }
+        Ok(choice.order)
+    }
+
+    /// Operands whose storage order contradicts the loops are read from tensors in another format.
+    fn convert_operands(&mut self, order: &[VarId], is_flat: bool, schedule: &Schedule) -> Result<(), Diagnostic> {
+        let read: Vec<(Access, Expr, Vec<VarId>)> = match is_flat {
+            true => {
+                let orders = given::known_orders(&self.kernel);
+                orders.into_iter().map(|(assign, order)| (assign.lhs, assign.rhs, order)).collect()
+            }
+            false => vec![(self.lhs.clone(), self.rhs.clone(), order.to_vec())],
+        };
+        let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
+        for (key, format) in
+            read.iter().flat_map(|(lhs, rhs, order)| storage::discordant(&self.kernel, lhs, rhs, order))
+        {
+            if !discordant.iter().any(|(known, _)| *known == key) {
+                discordant.push((key, format));
+            }
+        }
+        for (key, format) in discordant {
+            let source = key.tensor;
+            if given::is_positioned(&self.kernel, source, &key.vars) {
+                return Err(finish::contradicted(&self.kernel, source, schedule));
+            }
+            let why = match self.kernel.tensors[source].format.plain() == format {
+                true => "its levels cannot be walked through in this statement",
+                false => "its storage order contradicts the order of the loops",
+            };
+            let tensor = self.read_converted(&key, &format, why);
+            self.rhs = rename(self.rhs.clone(), &|access| (AccessKey::from(access) == key).then_some(tensor));
+        }
+        Ok(())
+    }
+
+    fn read_converted(&mut self, key: &AccessKey, format: &Format, why: &str) -> TensorId {
+        read_converted(&mut self.kernel, key, format, why, &mut self.conversions, &mut self.notes)
+    }
+
+    /// A result that cannot be appended to in an order is assembled in another format, which is given.
+    fn assemble_result(&mut self, order: &[VarId]) -> Option<Format> {
+        let wanted = self.kernel.tensors[self.result].format.clone();
+        let format = storage::assembled_format(&self.kernel, &self.lhs, order).filter(|format| *format != wanted)?;
+        let tensor = &mut self.kernel.tensors[self.result];
+        self.notes.push(format!("`{}` is assembled as {format} and then converted to {wanted}", tensor.name));
+        (tensor.dtype, tensor.fill) = stored_as(tensor, &format);
+        tensor.format = format.clone();
+        Some(format)
+    }
+
+    /// Carries out commands on the loops of the planned statement, which is `single` where a nest of loops could not do.
+    fn transform(&mut self, commands: &[&Command], single: bool) -> Result<(), Diagnostic> {
+        let terms = "the commands apply to the loops of a planned statement, for it is more than one sum";
+        let made = apply_all(&self.kernel, commands.iter().copied());
+        self.kernel = made.map_err(|refusal| if single { refusal } else { refusal.note(terms) })?.0;
+        Ok(())
+    }
+
+    /// What the planner adds where nobody says anything; the commands that say it, with the order.
+    fn choose(&mut self, order: &[VarId]) -> Vec<Command> {
+        if self.request.search != Search::Cost || self.request.schedule.is_some() {
+            return Vec::new();
+        }
+        let mut chosen: Vec<Command> = given::order_command(&self.kernel, order).into_iter().collect();
+        chosen.extend(auto::schedule(&mut self.kernel, &mut self.notes));
+        chosen
+    }
+
+    /// Operands that loops over parts of a dimension would look up at every coordinate are converted.
+    fn convert_tried(&mut self) {
+        for (assign, _) in given::known_orders(&self.kernel) {
+            for key in storage::distinct_accesses(&assign.rhs) {
+                let input = self.kernel.tensors[key.tensor].role == Role::Input;
+                if input && storage::is_tried(&self.kernel, &assign, &key) {
+                    let format = self.kernel.tensors[key.tensor].format.plain();
+                    self.read_converted(&key, &format, "loops over parts of a dimension take its coordinates in order");
+                }
+            }
+        }
+    }
+
+    /// The kernel is one that can be lowered, and the schedule's promises hold.
+    fn check(&mut self, schedule: &Schedule) -> Result<(), Diagnostic> {
+        if self.request.schedule.is_some() {
+            finish::check(&self.kernel, schedule)?;
+            insert::check(&self.kernel, self.result, &self.conversions, schedule)?;
+        }
+        if self.kernel.assembly == Assembly::Insert {
+            let name = &self.kernel.tensors[self.result].name;
+            self.notes.push(format!("`{name}` comes into being in two passes: its pattern, then its values"));
+        }
+        verify(&self.kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))
+    }
+}
+
+/// The sum of what a result held before and of what is assigned to it; where that is only stored, it is rounded once.
+fn added(before: Expr, value: Expr) -> Expr {
+    let dtype = before.dtype;
+    if !dtype.is_storage() {
+        return Expr::binary(BinaryFn::Add, before, value, dtype);
+    }
+    let exact = match value.kind {
+        ExprKind::Cast(exact) => *exact,
+        kind => Expr { kind, ..value },
+    };
+    let computed = DType::promote(exact.dtype, dtype).arithmetic();
+    Expr::binary(BinaryFn::Add, before.cast(computed), exact.cast(computed), computed).cast(dtype)
+}
