@@ -125,7 +125,7 @@ impl Fault {
 /// Runs the quick part with each fault, and prints the table.
 fn run_all(faults: &[Result<Fault, String>], names: &[String]) -> ExitCode {
     let target = target();
-    let tree = target.join("faults");
+    let tree = target.join("tree");
     let git = |arguments: &[&str]| Command::new("git").current_dir(root()).args(arguments).status();
     let place = tree.display().to_string();
     // What an earlier run has left.
@@ -160,10 +160,10 @@ fn run_all(faults: &[Result<Fault, String>], names: &[String]) -> ExitCode {
     if all_caught { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The build folder: dependencies are built once for both trees.
+/// The folder that is built in: one of its own, for what is built with a fault has the names of what is built without.
 fn target() -> PathBuf {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    temporary.parent().unwrap_or(temporary).to_path_buf()
+    temporary.parent().unwrap_or(temporary).join("faults")
 }
 
 /// The first test that fails with a fault.
