@@ -41,6 +41,14 @@ pub struct Kernel {
     pub assembly: Assembly,
 }
 
+impl Kernel {
+    /// Whether something else than a schedule confines the loop over a variable to a part of its values: what is recovered from it
+    /// has to lie in its dimension.
+    pub fn is_confined(&self, var: VarId) -> bool {
+        self.stored.recovered_from(var).next().is_some()
+    }
+}
+
 /// A statement of concrete notation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {

@@ -207,8 +207,7 @@ fn appends(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
 fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -> bool {
     let level = kernel.tensors[only.access.tensor].format.levels()[only.level];
     let first = (0..only.level).all(|above| level_var(kernel, &only.access, above) != var);
-    let recovered = kernel.stored.recovered_from(var).next().is_some();
-    let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !recovered;
+    let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !kernel.is_confined(var);
     let unordered = !level.properties().ordered && level.capabilities().iterate() && has_code(level);
     unordered && first && whole && !appends(kernel, body, var)
 }

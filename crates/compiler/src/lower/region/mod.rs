@@ -99,28 +99,26 @@ pub(super) fn is_whole(kernel: &Kernel, var: VarId, scope: &Scope) -> bool {
 pub(super) fn positions(
     cx: &mut Lowerer<'_>,
     iterator: &Iterator,
-    (begin, end): Interval,
+    (mut begin, mut end): Interval,
     scope: &Scope,
 ) -> Result<Interval, Diagnostic> {
     let (key, number) = (&iterator.access, iterator.level);
     if iterator.mode == Mode::Search {
         return Ok((begin, end));
     }
-    if let Some((low, high)) = scope.window(key, number) {
-        return Ok((cx.b.binary(BinaryOp::Max, begin, low), cx.b.binary(BinaryOp::Min, end, high)));
-    }
     let var = level_var(cx.kernel, key, number);
-    let Some((low, high)) = scope.region(var) else { return Ok((begin, end)) };
-    let (mut begin, mut end) = (begin, end);
-    let parent = position(cx, key, number.checked_sub(1), scope)?.first();
-    let code = level(cx, key, number, scope)?;
-    if cx.b.as_const(low).is_none_or(|low| low.bits != 0) {
-        begin = code.seek(&mut cx.b, parent, begin, end, low);
+    if let Some((low, high)) = scope.region(var) {
+        let parent = position(cx, key, number.checked_sub(1), scope)?.first();
+        let code = level(cx, key, number, scope)?;
+        if cx.b.as_const(low).is_none_or(|low| low.bits != 0) {
+            begin = code.seek(&mut cx.b, parent, begin, end, low);
+        }
+        if high != cx.size(var) {
+            end = code.seek_end(&mut cx.b, parent, begin, end, high);
+        }
     }
-    if high != cx.size(var) {
-        end = code.seek_end(&mut cx.b, parent, begin, end, high);
-    }
-    Ok((begin, end))
+    // Behind the searches, as a window may end before it begins.
+    Ok(clamped(cx, (begin, end), scope.window(key, number)))
 }
 
 /// The part of an interval inside of another.
