@@ -108,31 +108,15 @@ fn run_step(
         None => conversions(program, step, &sizes, slots)?,
     };
     times.convert += start.elapsed();
-    // The result before: kept where something is made of it, else its memory is used again.
-    let place = &mut slots[plan.result.index()];
-    let before = match std::mem::replace(place, Slot::Empty) {
-        Slot::Owned(tensor) if phase == Phase::Compute || is_dense => Some(tensor),
-        Slot::Borrowed(tensor) if plan.kernel.updates || phase == Phase::Compute => {
-            Some(tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?)
-        }
-        _ => None,
-    };
-    let dims: Vec<u64> = plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-    let before = before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, &sizes));
+    let place = std::mem::replace(&mut slots[plan.result.index()], Slot::Empty);
+    let before = result_before(step, phase, is_dense, place, &sizes)?;
     // A pattern that the kernel does not walk through is compared with that of the result.
     let (pattern, before) = match before {
         before if phase != Phase::Compute || step.phase() == Phase::Compute => (None, before),
         Some(tensor) => (Some(tensor), None),
         None => return Err(missing_pattern()),
     };
-    let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
-    for (id, tensor) in plan.kernel.tensors.iter() {
-        if tensor.role == Role::Input {
-            check_earlier(program, source(step, id), slots)?;
-            let made = converted.iter().find(|(made, _)| *made == id).map(|(_, tensor)| tensor);
-            inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
-        }
-    }
+    let inputs = inputs(program, step, slots, &converted)?;
     let call = Call { step, inputs, sizes: &sizes, before, first_pass };
     check_widths(program, &call)?;
     let start = Instant::now();
@@ -153,6 +137,41 @@ fn run_step(
     slots[plan.result.index()] = Slot::Owned(result);
     *made = first_pass.then_some(converted);
     Ok(())
+}
+
+/// The result before, of its place: kept where something is made of it, else its memory is used again.
+fn result_before(
+    step: &Step,
+    phase: Phase,
+    is_dense: bool,
+    place: Slot<'_>,
+    sizes: &[u64],
+) -> Result<Option<Tensor>, Error> {
+    let before = match place {
+        Slot::Owned(tensor) if phase == Phase::Compute || is_dense => Some(tensor),
+        Slot::Borrowed(tensor) if step.kernel().updates || phase == Phase::Compute => {
+            Some(tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?)
+        }
+        _ => None,
+    };
+    let dims: Vec<u64> = step.plan().statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    Ok(before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, sizes)))
+}
+
+/// The tensors that a kernel reads, by handle: those that were made for it, else the program's.
+fn inputs<'t>(
+    program: &Program,
+    step: &Step,
+    slots: &'t [Slot<'_>],
+    converted: &'t [(TensorId, Tensor)],
+) -> Result<Vec<Option<&'t Tensor>>, Error> {
+    let mut inputs = vec![None; step.kernel().tensors.len()];
+    for (id, _) in step.kernel().tensors.iter().filter(|(_, tensor)| tensor.role == Role::Input) {
+        check_earlier(program, source(step, id), slots)?;
+        let made = converted.iter().find(|(made, _)| *made == id).map(|(_, tensor)| tensor);
+        inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
+    }
+    Ok(inputs)
 }
 
 /// The program's result, of a kernel's: converted, and with the user's dimensions.
