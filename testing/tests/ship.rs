@@ -159,11 +159,11 @@ impl Program {
         };
         let [step] = kernel.steps() else { return Err(Unbuilt::NeedsRuntime) };
         // Sizes of stored dimensions are for the runtime to find.
-        if !step.plan.kernel.stored.sizes.is_empty() {
+        if !step.kernel().stored.sizes.is_empty() {
             return Err(Unbuilt::NeedsRuntime);
         }
-        let updated = instance.given.contains_key(&kernel.program().tensors[step.plan.result].name);
-        if updated && !step.plan.kernel.tensors[step.plan.result].format.is_dense() {
+        let updated = instance.given.contains_key(&kernel.program().tensors[step.result()].name);
+        if updated && !step.kernel().tensors[step.result()].format.is_dense() {
             return Err(Unbuilt::NeedsRuntime);
         }
         let folder = tempfile::tempdir().map_err(fault)?;
@@ -201,35 +201,35 @@ impl Program {
         let mut arrays = String::new();
         let mut fields = String::new();
         let mut packed: HashMap<TensorId, DynTensor> = HashMap::new();
-        for (param, binding) in step.function.params.iter().zip(&step.interface.bindings) {
+        for (param, binding) in step.parameters() {
             let array = match *param {
                 Param::Scalar(var) => {
-                    let value = match *binding {
+                    let value = match binding {
                         Binding::Size(var) => self.sizes[var.index()],
                         Binding::Threads => instance.setup.threads.unwrap_or(3) as u64,
                         other => return Err(fault(format!("{other:?}"))),
                     };
                     // Writing to a string does not fail.
-                    let _ = writeln!(fields, "    args.{} = {value};", step.function.vars[var].name);
+                    let _ = writeln!(fields, "    args.{} = {value};", step.function().vars[var].name);
                     continue;
                 }
-                Param::Array(id) => &step.function.arrays[id],
+                Param::Array(id) => &step.function().arrays[id],
             };
-            let (Binding::Values(tensor) | Binding::Level(tensor, ..)) = *binding else {
+            let (Binding::Values(tensor) | Binding::Level(tensor, ..)) = binding else {
                 return Err(fault(format!("{binding:?}")));
             };
             if array.role == ArrayRole::Grown {
                 continue;
             }
             let name = &array.name;
-            let bytes = if tensor == step.plan.result && array.role == ArrayRole::Output {
+            let bytes = if tensor == step.result() && array.role == ArrayRole::Output {
                 self.result_before(instance, step)?
             } else {
                 let operand = match packed.entry(tensor) {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(place) => place.insert(self.operand(instance, step, tensor)?),
                 };
-                let buffer = match *binding {
+                let buffer = match binding {
                     Binding::Level(_, level, part) => operand.levels()[level].array(part.name),
                     _ => Some(operand.values()),
                 };
@@ -263,8 +263,8 @@ impl Program {
 
     /// An operand as the kernel takes it.
     fn operand(&self, instance: &Instance, step: &Step, tensor: TensorId) -> Result<DynTensor, Unbuilt> {
-        let declared = &step.plan.kernel.tensors[tensor];
-        let source = step.plan.conversions.iter().find(|conversion| conversion.tensor == tensor);
+        let declared = &step.kernel().tensors[tensor];
+        let source = step.plan().conversions.iter().find(|conversion| conversion.tensor == tensor);
         let source = source.map_or(tensor, |conversion| conversion.source);
         let given = instance.given.get(&self.kernel.program().tensors[source].name);
         let given = given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?;
@@ -273,27 +273,27 @@ impl Program {
 
     /// The bytes of a dense result before: what is given, or some that are nobody's result.
     fn result_before(&self, instance: &Instance, step: &Step) -> Result<Vec<u8>, Unbuilt> {
-        let declared = &step.plan.kernel.tensors[step.plan.result];
-        let entries = instance.given.get(&self.kernel.program().tensors[step.plan.result].name);
+        let declared = &step.kernel().tensors[step.result()];
+        let entries = instance.given.get(&self.kernel.program().tensors[step.result()].name);
         if let Some(entries) = entries {
             let tensor = entries.packed(&declared.format).map_err(fault)?;
             return Ok(tensor.values().as_bytes().to_vec());
         }
         let len: u64 = self.dims(step).iter().product();
-        let content = if step.plan.kernel.updates { 0 } else { 1 };
+        let content = if step.kernel().updates { 0 } else { 1 };
         Ok(vec![content; len as usize * declared.dtype.size()])
     }
 
     fn dims(&self, step: &Step) -> Vec<u64> {
-        step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
+        step.plan().statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
     }
 
     /// The arrays of the result among the parameters: what they are, and their names and types.
     fn result_arrays<'s>(&self, step: &'s Step) -> impl Iterator<Item = (Binding, &'s str, DType)> {
-        let params = step.function.params.iter().zip(&step.interface.bindings);
-        params.filter_map(|(param, &binding)| match (param, binding) {
-            (Param::Array(id), Binding::Values(tensor) | Binding::Level(tensor, ..)) if tensor == step.plan.result => {
-                let array = &step.function.arrays[*id];
+        let params = step.parameters();
+        params.filter_map(|(param, binding)| match (param, binding) {
+            (Param::Array(id), Binding::Values(tensor) | Binding::Level(tensor, ..)) if tensor == step.result() => {
+                let array = &step.function().arrays[*id];
                 Some((binding, array.name.as_str(), array.elem))
             }
             _ => None,
@@ -308,8 +308,8 @@ impl Program {
 
     /// The result that the program has written.
     fn read(&self, step: &Step, output: &str) -> Result<DynTensor, String> {
-        let (result, dims) = (step.plan.result, self.dims(step));
-        let declared = &step.plan.kernel.tensors[result];
+        let (result, dims) = (step.result(), self.dims(step));
+        let declared = &step.kernel().tensors[result];
         let mut written: HashMap<Binding, Buffer> = HashMap::new();
         for ((binding, _, dtype), line) in self.result_arrays(step).zip(output.lines()) {
             written.insert(binding, buffer(dtype, line)?);
@@ -403,7 +403,7 @@ impl Called {
         let text = String::from_utf8_lossy(&output.stdout);
         let step = &self.program.kernel.steps()[0];
         let tensor = self.program.read(step, &text).map_err(failure)?;
-        let result = &self.program.kernel.program().tensors[step.plan.result];
+        let result = &self.program.kernel.program().tensors[step.result()];
         let coo = tensor.to_coo().map_err(|error| failure(error.to_string()))?;
         let found = Found { coo, fill: result.fill().into() };
         Ok(vec![Results { how: String::new(), tensors: vec![(result.name.clone(), found)] }])

@@ -7,10 +7,11 @@
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::infer_fills;
-use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
+use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
-use lacunar_imp::{Function, Verified, optimize, verify};
+use lacunar_imp::{Function, Param, Verified, optimize, verify};
+use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
@@ -83,19 +84,58 @@ pub(crate) enum Code {
 }
 
 /// A compiled statement, or one of the two passes over it.
+///
+/// The accessors are for what shows a kernel (the command's drawings) and for what calls its code by other ways than
+/// [`crate::Kernel::run`] (tests of what is shipped).
 #[derive(Debug)]
 pub struct Step {
-    /// The number of the statement in the program.
-    pub statement: usize,
-    /// What was planned.
-    pub plan: Plan,
-    /// What the function's parameters are.
-    pub interface: Interface,
-    /// The function.
-    pub function: Verified<Function>,
+    statement: usize,
+    plan: Plan,
+    interface: Interface,
+    function: Verified<Function>,
     /// What the function does of assembling and computing.
-    pub(crate) phase: Phase,
-    pub(crate) code: Code,
+    phase: Phase,
+    code: Code,
+}
+
+impl Step {
+    /// The number of the statement in the program, from 0.
+    pub fn statement(&self) -> usize {
+        self.statement
+    }
+
+    /// What was planned: the statement, the loops, the conversions before and behind them, and why.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The loops that were lowered, with their variables and tensors.
+    pub fn kernel(&self) -> &Kernel {
+        &self.plan.kernel
+    }
+
+    /// The tensor that the kernel assigns to.
+    pub fn result(&self) -> TensorId {
+        self.plan.result
+    }
+
+    /// The imperative IR that the code was made of.
+    pub fn function(&self) -> &Verified<Function> {
+        &self.function
+    }
+
+    /// The function's parameters in their order, each with the size, the array or the count that it takes.
+    pub fn parameters(&self) -> impl Iterator<Item = (&Param, Binding)> {
+        self.function.params.iter().zip(self.interface.bindings.iter().copied())
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
 }
 
 impl Step {

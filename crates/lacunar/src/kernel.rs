@@ -101,7 +101,7 @@ impl Kernel {
     /// Its compiled statements, each once: the last pass over it.
     pub fn statements(&self) -> impl Iterator<Item = &Step> {
         let last = |number: usize, step: &Step| {
-            self.steps().get(number + 1).is_none_or(|next| next.statement != step.statement)
+            self.steps().get(number + 1).is_none_or(|next| next.statement() != step.statement())
         };
         self.steps().iter().enumerate().filter(move |(number, step)| last(*number, step)).map(|(_, step)| step)
     }
@@ -119,26 +119,26 @@ impl Kernel {
 
     /// What was planned and why, in words.
     pub fn explain(&self) -> Vec<String> {
-        self.statements().flat_map(|step| step.plan.notes.clone()).collect()
+        self.statements().flat_map(|step| step.plan().notes.clone()).collect()
     }
 
     /// The commands that transformed the loops, of all statements: as given, or as chosen.
     pub fn schedule(&self) -> Schedule {
-        let all = self.statements().flat_map(|step| commands(self.program(), step.statement, &step.plan));
+        let all = self.statements().flat_map(|step| commands(self.program(), step.statement(), step.plan()));
         Schedule::from(all.collect::<Vec<_>>().join(", "))
     }
 
     /// How many threads a run of the kernel may use: 1, where no loop is shared out among threads.
     pub fn threads(&self) -> usize {
         let shared = self.steps().iter().any(|step| {
-            step.plan.kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(Unit::CpuThread, _)))
+            step.kernel().provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(Unit::CpuThread, _)))
         });
         if shared { self.threads.unwrap_or_else(pool::threads) } else { 1 }
     }
 
     /// The back end that made the code.
     pub fn backend(&self) -> Option<Backend> {
-        self.steps().first().map(|step| step.code.backend())
+        self.steps().first().map(|step| step.code().backend())
     }
 
     /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them.

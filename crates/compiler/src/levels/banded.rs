@@ -7,7 +7,7 @@
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_bounds, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "banded", make };
@@ -36,12 +36,7 @@ impl Banded {
 
 impl LevelCode for Banded {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = parent.range(b);
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
-    }
-
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        self.bounds(b, Position::Range(first, end))
+        segment_bounds(b, self.pos, parent)
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

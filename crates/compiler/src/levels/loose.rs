@@ -7,7 +7,7 @@
 use lacunar_imp::{ArrayId, Builder, ExprId};
 use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_bounds, segment_of};
 
 #[distributed_slice(CODES)]
 static CODER: LevelCoder = LevelCoder { kind: "loose", make };
@@ -34,7 +34,7 @@ impl LevelCode for Loose {
     }
 
     fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+        segment_bounds(b, self.pos, Position::Range(first, end))
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

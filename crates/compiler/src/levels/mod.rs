@@ -202,7 +202,9 @@ pub trait LevelCode: std::fmt::Debug {
     }
 
     /// The positions under parent positions `first .. end`.
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId);
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.bounds(b, Position::Range(first, end))
+    }
 
     /// The parent position of a position. There are `parents` parent positions.
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId;
@@ -294,7 +296,7 @@ pub trait LevelCode: std::fmt::Debug {
         let one = b.int(1);
         let first = self.seek(b, parent, begin, end, coordinate);
         let next = b.add(coordinate, one);
-        (first, self.seek(b, parent, first, end, next))
+        (first, self.seek_end(b, parent, first, end, next))
     }
 
     /// The position of a coordinate under a parent position, for levels that locate.
@@ -408,6 +410,12 @@ pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Rc<dyn LevelCode>> {
         .collect()
 }
 
+/// The positions under a parent position, where each parent has those of `pos[parent] .. pos[parent + 1]`.
+pub(crate) fn segment_bounds(b: &mut Builder, pos: ArrayId, parent: Position) -> (ExprId, ExprId) {
+    let (first, end) = parent.range(b);
+    (b.load_index("begin", pos, first), b.load_index("end", pos, end))
+}
+
 /// The segment that a position lies in, of segments that begin at `pos[0 .. segments]`: the last that begins at the position
 /// or before it; those after it begin behind.
 pub(crate) fn segment_of(b: &mut Builder, pos: ArrayId, position: ExprId, segments: ExprId) -> ExprId {
@@ -432,15 +440,27 @@ pub(crate) fn first_reaching(
     coordinate: impl FnOnce(&mut Builder, ExprId) -> ExprId,
 ) -> ExprId {
     let at = b.declare("at", begin);
-    let here = b.var(at);
+    step_until(b, at, end, |b, here| {
+        let own = coordinate(b, here);
+        b.compare(CompareOp::Ge, own, wanted)
+    });
+    b.var(at)
+}
+
+/// Moves a position on, one by one, to the first before `end` that `is_there`, or to `end`.
+pub(crate) fn step_until(
+    b: &mut Builder,
+    position: ImpVar,
+    end: ExprId,
+    is_there: impl FnOnce(&mut Builder, ExprId) -> ExprId,
+) {
+    let here = b.var(position);
     let left = b.compare(CompareOp::Lt, here, end);
     b.while_loop(left, |b| {
-        let own = coordinate(b, here);
-        let reached = b.compare(CompareOp::Ge, own, wanted);
-        b.if_then(reached, |b| b.push(Stmt::Break));
+        let there = is_there(b, here);
+        b.if_then(there, |b| b.push(Stmt::Break));
         let one = b.int(1);
         let next = b.add(here, one);
-        b.assign(at, next);
+        b.assign(position, next);
     });
-    here
 }

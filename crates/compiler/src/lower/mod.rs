@@ -143,7 +143,8 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
         stmt => {
             let scope = sinks::begin_result(cx, scope)?;
             statement(cx, stmt, &scope)?;
-            sinks::finish_result(cx, &scope)
+            sinks::finish_result(cx, &scope);
+            Ok(())
         }
     })?;
     if cx.found.conditional && options.phase == Phase::Compute {

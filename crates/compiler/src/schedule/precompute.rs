@@ -16,11 +16,10 @@
 //! Papers: Kjolstad et al. 2019, §4; Senanayake et al. 2020, §5.1.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::position_space::pos_levels;
@@ -295,21 +294,6 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         }
         number += 1;
     };
-    let format = match kind {
-        WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
-        WorkspaceKind::Marked => Format::sv(),
-        WorkspaceKind::Sorted => Format::coo(order),
-    };
-    kernel.tensors.push(Tensor {
-        name,
-        format,
-        dtype: part.dtype,
-        dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
-        role: Role::Workspace(kind),
-        nnz: None,
-        heaviest: None,
-        view: None,
-        fill: None,
-        span: part.span,
-    })
+    let dims = vars.iter().map(|var| kernel.vars[*var].size).collect();
+    kernel.tensors.push(Tensor::workspace(name, kind, dims, part.dtype, part.span))
 }

@@ -224,7 +224,7 @@ fn two_passes_of_a_schedule() {
             (compile("reorder(i, j, k), assemble(C, append)"), compile("reorder(i, j, k), assemble(C, insert)"));
         assert_eq!((append.steps().len(), insert.steps().len(), insert.statements().count()), (1, 2, 1));
         // Its operand and its result are both converted.
-        let plan = &insert.steps()[0].plan;
+        let plan = insert.steps()[0].plan();
         assert!(!plan.conversions.is_empty() && plan.convert_result.is_some());
         let text = insert.text("imp").expect("both kernels");
         assert!(text.contains("kernel assemble_C(") && text.contains("kernel compute_C("), "{text}");

@@ -71,8 +71,8 @@ fn a_program_of_several_statements_is_tuned_one_after_the_other() {
     let kernel = Kernel::compile(source, &options).unwrap();
     assert!(kernel.explain()[0].contains("data of this class"), "{:?}", kernel.explain());
     for (step, text) in [first, second].into_iter().enumerate() {
-        let steps = &kernel.steps()[step];
-        let plan = steps.plan.schedule.commands.iter().map(|command| steps.plan.kernel.command_text(command));
+        let step = &kernel.steps()[step];
+        let plan = step.plan().schedule.commands.iter().map(|command| step.kernel().command_text(command));
         let shown = text.best().schedule.text();
         assert!(plan.clone().all(|command| shown.contains(&command)), "{:?} {shown}", plan.collect::<Vec<_>>());
     }

@@ -166,11 +166,10 @@ pub(super) fn begin_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Scope,
 }
 
 /// Everything is assigned.
-pub(super) fn finish_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
+pub(super) fn finish_result(cx: &mut Lowerer<'_>, scope: &Scope) {
     if let Some(sink) = scope.result() {
         sink.finish(cx, scope);
     }
-    Ok(())
 }
 
 /// Loops over `var` around `body` come next; the scope inside.

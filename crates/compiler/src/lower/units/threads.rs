@@ -208,7 +208,8 @@ pub(in crate::lower) fn compute_in_parts(
         let end = first_below(cx, var, interval.1, &mut scope)?;
         let scope = placed::begin(cx, (first, end), &scope)?;
         leaf_loop(cx, var, interval, body, &scope)?;
-        finish_result(cx, &scope)
+        finish_result(cx, &scope);
+        Ok(())
     })
 }
 

@@ -54,6 +54,16 @@ pub fn sizes(dims: &[u64]) -> String {
     dims.iter().map(|&size| grouped(size)).collect::<Vec<_>>().join(" × ")
 }
 
+/// A number of few digits: `0.05`, `200`, `50k`, `2M`, `10⁻⁵`.
+pub fn short(value: f64) -> String {
+    let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
+    match units.iter().find(|(unit, _)| value >= *unit * 0.999_999) {
+        Some((unit, letter)) => format!("{}{letter}", (value / unit * 100.0).round() / 100.0),
+        None if value >= 0.000_999 => format!("{}", (value * 1e4).round() / 1e4),
+        None => format!("{value:e}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

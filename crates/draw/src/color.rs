@@ -20,15 +20,21 @@ impl Color {
     pub const FAINT: Color = Color { rgb: [0x66, 0x66, 0x66] };
     /// What is stored without being an entry.
     pub const FILLED: Color = Color { rgb: [0xe2, 0xe2, 0xe6] };
+    /// Lines that help to read values.
+    pub const GRID: Color = Color { rgb: [0xdd, 0xdd, 0xdd] };
     /// Paper.
     pub const WHITE: Color = Color { rgb: [0xff, 0xff, 0xff] };
+
+    /// The color `0xrrggbb`.
+    pub const fn new(number: u32) -> Color {
+        let [_, red, green, blue] = number.to_be_bytes();
+        Color { rgb: [red, green, blue] }
+    }
 
     /// Reads `#rrggbb`; `None` for other text.
     pub fn from_hex(text: &str) -> Option<Color> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
-        let number = u32::from_str_radix(digits, 16).ok()?;
-        let [_, red, green, blue] = number.to_be_bytes();
-        Some(Color { rgb: [red, green, blue] })
+        u32::from_str_radix(digits, 16).ok().map(Color::new)
     }
 
     /// The color as `#rrggbb`.

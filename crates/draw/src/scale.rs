@@ -1,7 +1,9 @@
-//! Axes: where a value is, and where the ticks are.
+//! Logarithmic axes: where a value is, and where the ticks are.
 //!
 //! A scale for ratios has its ticks at powers of two; one over decades at powers of ten, with others between them where there
 //! is room. Example: from 0.3 to 5, as a ratio, the ticks are ½, 1, 2 and 4.
+
+use crate::words::short;
 
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug)]
@@ -9,13 +11,13 @@ pub struct Scale {
     low: f64,
     high: f64,
     /// Where `low` and `high` are drawn.
-    from: f64,
-    to: f64,
+    from: f32,
+    to: f32,
 }
 
 impl Scale {
     /// An axis over values, drawn between two places. Without values it is from 1 to 10.
-    pub fn over(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Scale {
+    pub fn over(values: impl IntoIterator<Item = f64>, from: f32, to: f32) -> Scale {
         let (low, high) = extent(values);
         Scale { low, high, from, to }
     }
@@ -32,14 +34,14 @@ impl Scale {
     }
 
     /// Where a value is; values beyond an end are drawn there.
-    pub fn at(&self, value: f64) -> f64 {
+    pub fn at(&self, value: f64) -> f32 {
         let part = (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
-        self.from + part * (self.to - self.from)
+        self.from + part as f32 * (self.to - self.from)
     }
 
     /// How many units a factor takes.
-    pub fn length(&self, factor: f64) -> f64 {
-        ((self.to - self.from) * factor.ln() / (self.high / self.low).ln()).abs()
+    pub fn length(&self, factor: f64) -> f32 {
+        (f64::from(self.to - self.from) * factor.ln() / (self.high / self.low).ln()).abs() as f32
     }
 
     fn shows(&self, value: f64) -> bool {
@@ -47,14 +49,14 @@ impl Scale {
     }
 
     /// Ticks at powers of two, at least `apart` units from each other.
-    pub fn ratios(&self, apart: f64) -> Vec<(f64, String)> {
+    pub fn ratios(&self, apart: f32) -> Vec<(f64, String)> {
         let step = (1..8).find(|&step| self.length(2f64.powi(step)) >= apart).unwrap_or(8);
         let powers = (-40..=40).filter(|power| power % step == 0);
         powers.map(|power| (2f64.powi(power), ratio(power))).filter(|(value, _)| self.shows(*value)).collect()
     }
 
     /// Ticks at powers of ten, at least `apart` units from each other, and between them where there is room.
-    pub fn decades(&self, apart: f64) -> Vec<(f64, String)> {
+    pub fn decades(&self, apart: f32) -> Vec<(f64, String)> {
         // Digits, and the least factor from one to the next.
         let choices: [(&[f64], f64); 3] =
             [(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], 1.2), (&[1.0, 2.0, 3.0, 5.0], 1.5), (&[1.0, 2.0, 5.0], 2.0)];
@@ -89,16 +91,6 @@ fn ratio(power: i32) -> String {
     }
 }
 
-/// A number of few digits: `0.05`, `200`, `50k`, `2M`, `10⁻⁵`.
-pub fn short(value: f64) -> String {
-    let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
-    match units.iter().find(|(unit, _)| value >= *unit * 0.999_999) {
-        Some((unit, letter)) => format!("{}{letter}", (value / unit * 100.0).round() / 100.0),
-        None if value >= 0.000_999 => format!("{}", (value * 1e4).round() / 1e4),
-        None => format!("{value:e}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,7 +104,7 @@ mod tests {
         let scale = Scale::over([0.3, 5.0], 100.0, 0.0);
         assert_eq!(labels(scale.ratios(10.0)), ["½", "1", "2", "4"]);
         assert_eq!(labels(scale.ratios(40.0)), ["1", "4"]);
-        assert!((scale.at(0.3) - 100.0).abs() < 1e-9 && scale.at(5.0).abs() < 1e-9);
+        assert!((scale.at(0.3) - 100.0).abs() < 1e-4 && scale.at(5.0).abs() < 1e-4);
         assert_eq!(labels(Scale::over([900.0, 3e6], 0.0, 300.0).decades(30.0)), ["1k", "10k", "100k", "1M"]);
         assert_eq!(labels(Scale::over([0.04, 3.0], 0.0, 300.0).decades(40.0)), ["0.05", "0.1", "0.2", "0.5", "1", "2"]);
         assert_eq!(labels(Scale::over([900.0, 2100.0], 0.0, 130.0).decades(16.0)), ["1k", "1.5k", "2k"]);

@@ -3,11 +3,11 @@
 //! Lengths are in units of which there are 96 to an inch, as in SVG; `y` points downwards. Items are painted in order.
 //!
 //! ```text
-//! Drawing::new(100.0, 50.0) + line (10, 10)-(90, 10) + text "nnz" at (50, 30)   ->   to_svg(), to_png(2)
+//! Drawing::new(100.0, 50.0) + line (10, 10)-(90, 10) + text "nnz" at (50, 30)   ->   to_svg(), to_png(2.0)
 //! ```
 
-use super::color::Color;
-use super::font::Weight;
+use crate::color::Color;
+use crate::font::Weight;
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +64,10 @@ pub struct Stroke {
     pub color: Color,
     /// How wide it is.
     pub width: f32,
-    /// Whether the line is dashed.
-    pub dashed: bool,
+    /// The lengths of dashes and of the gaps between them; `None` for a line without gaps.
+    pub dashes: Option<[f32; 2]>,
+    /// Whether its corners are round, and not pointed.
+    pub round: bool,
 }
 
 /// Which part of a text stands at its point.
@@ -94,8 +96,8 @@ pub struct Text {
     pub weight: Weight,
     /// Its color.
     pub color: Color,
-    /// Whether it is turned to read upwards.
-    pub upwards: bool,
+    /// By how many degrees it is turned around its point, clockwise.
+    pub turn: f32,
 }
 
 /// A grid of cells of one size, each empty or of a color of a palette.
@@ -145,13 +147,14 @@ impl Path {
         Path::stroked(vec![Segment::Move(from), Segment::Line(to)], stroke)
     }
 
+    /// Straight lines from each point to the next.
+    pub fn polyline(points: &[[f32; 2]], stroke: Stroke) -> Path {
+        Path::stroked(through(points), stroke)
+    }
+
     /// A shape with corners, filled.
     pub fn polygon(corners: &[[f32; 2]], fill: Color) -> Path {
-        let mut segments: Vec<Segment> = corners
-            .iter()
-            .enumerate()
-            .map(|(k, &corner)| if k == 0 { Segment::Move(corner) } else { Segment::Line(corner) })
-            .collect();
+        let mut segments = through(corners);
         segments.push(Segment::Close);
         Path { segments, fill: Some(fill), stroke: None }
     }
@@ -159,6 +162,11 @@ impl Path {
     /// An upright rectangle, filled.
     pub fn rectangle([x, y]: [f32; 2], [width, height]: [f32; 2], fill: Color) -> Path {
         Path::polygon(&[[x, y], [x + width, y], [x + width, y + height], [x, y + height]], fill)
+    }
+
+    /// An upright rectangle from one corner to the opposite one, filled.
+    pub fn between([left, top]: [f32; 2], [right, bottom]: [f32; 2], fill: Color) -> Path {
+        Path::rectangle([left.min(right), top.min(bottom)], [(right - left).abs(), (bottom - top).abs()], fill)
     }
 
     /// A circle, filled.
@@ -179,21 +187,42 @@ impl Path {
         Path { segments, fill: Some(fill), stroke: None }
     }
 
+    /// The edges of an upright rectangle from one corner to the opposite one.
+    pub fn frame(from: [f32; 2], to: [f32; 2], stroke: Stroke) -> Path {
+        Path { fill: None, stroke: Some(stroke), ..Path::between(from, to, Color::WHITE) }
+    }
+
     /// The same shape with a pen along it too.
     pub fn outlined(self, stroke: Stroke) -> Path {
         Path { stroke: Some(stroke), ..self }
     }
 }
 
+/// The outline through points.
+fn through(points: &[[f32; 2]]) -> Vec<Segment> {
+    let segment = |(k, &point)| if k == 0 { Segment::Move(point) } else { Segment::Line(point) };
+    points.iter().enumerate().map(segment).collect()
+}
+
 impl Stroke {
     /// A solid pen.
-    pub fn solid(color: Color, width: f32) -> Stroke {
-        Stroke { color, width, dashed: false }
+    pub const fn solid(color: Color, width: f32) -> Stroke {
+        Stroke { color, width, dashes: None, round: false }
     }
 
-    /// The lengths of dashes and gaps.
-    pub fn dashes(&self) -> [f32; 2] {
-        [self.width * 3.2, self.width * 2.2]
+    /// The same pen with dashes that go with its width.
+    pub fn dashed(self) -> Stroke {
+        self.with_dashes([self.width * 3.2, self.width * 2.2])
+    }
+
+    /// The same pen with dashes and gaps of these lengths.
+    pub const fn with_dashes(self, dashes: [f32; 2]) -> Stroke {
+        Stroke { dashes: Some(dashes), ..self }
+    }
+
+    /// The same pen with round corners.
+    pub fn rounded(self) -> Stroke {
+        Stroke { round: true, ..self }
     }
 }
 
@@ -201,7 +230,7 @@ impl Text {
     /// A text of the regular weight, in ink.
     pub fn new(at: [f32; 2], anchor: Anchor, size: f32, content: impl Into<String>) -> Text {
         let content = content.into();
-        Text { at, anchor, content, size, weight: Weight::Regular, color: Color::INK, upwards: false }
+        Text { at, anchor, content, size, weight: Weight::Regular, color: Color::INK, turn: 0.0 }
     }
 
     /// The same text in another color.
@@ -216,12 +245,17 @@ impl Text {
 
     /// The same text, reading upwards.
     pub fn upwards(self) -> Text {
-        Text { upwards: true, ..self }
+        self.turned(-90.0)
+    }
+
+    /// The same text, turned clockwise by so many degrees.
+    pub fn turned(self, turn: f32) -> Text {
+        Text { turn, ..self }
     }
 
     /// How long it is.
     pub fn length(&self) -> f32 {
-        super::font::width(&self.content, self.size, self.weight)
+        crate::font::width(&self.content, self.size, self.weight)
     }
 
     /// How far before its point it starts.

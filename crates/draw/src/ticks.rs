@@ -6,7 +6,7 @@
 //! Example: an axis of 93261 coordinates on 480 units, with labels of up to 72 units, gets
 //! `0  20,000  40,000  60,000  80,000`.
 
-use super::words::{grouped, superscript};
+use crate::words::{grouped, superscript};
 
 /// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]

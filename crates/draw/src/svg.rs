@@ -11,10 +11,10 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::color::Color;
-use super::drawing::{Anchor, Cells, Drawing, Item, Path, Segment, Text};
-use super::font::Weight;
-use super::raster;
+use crate::color::Color;
+use crate::drawing::{Anchor, Cells, Drawing, Item, Path, Segment, Text};
+use crate::font::Weight;
+use crate::raster;
 
 // Writing to a `String` cannot fail, so the results of `write!` carry nothing.
 
@@ -94,8 +94,10 @@ fn write_path(svg: &mut String, path: &Path) {
     let _ = write!(svg, "\" fill=\"{}\"", path.fill.map_or("none".to_owned(), Color::hex));
     if let Some(stroke) = path.stroke {
         let _ = write!(svg, " stroke=\"{}\" stroke-width=\"{}\"", stroke.color.hex(), Number(stroke.width));
-        if stroke.dashed {
-            let [dash, gap] = stroke.dashes();
+        if stroke.round {
+            svg.push_str(" stroke-linejoin=\"round\"");
+        }
+        if let Some([dash, gap]) = stroke.dashes {
             let _ = write!(svg, " stroke-dasharray=\"{} {}\"", Number(dash), Number(gap));
         }
     }
@@ -109,10 +111,9 @@ fn write_text(svg: &mut String, text: &Text) {
         Anchor::End => "end",
     };
     let (x, y) = (Number(text.at[0]), Number(text.at[1]));
-    let place = if text.upwards {
-        format!("transform=\"translate({x} {y}) rotate(-90)\"")
-    } else {
-        format!("x=\"{x}\" y=\"{y}\"")
+    let place = match text.turn {
+        0.0 => format!("x=\"{x}\" y=\"{y}\""),
+        turn => format!("transform=\"translate({x} {y}) rotate({})\"", Number(turn)),
     };
     let weight = if text.weight == Weight::Bold { " font-weight=\"bold\"" } else { "" };
     let _ = writeln!(

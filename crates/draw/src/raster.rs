@@ -1,9 +1,9 @@
 //! Drawings as PNG: painted with anti-aliased shapes and letters on a white pixel map.
 //!
-//! A unit of the drawing is `SCALE` pixels. Cells of whole pixels are painted without anti-aliasing, so that their
+//! The caller says how many pixels a unit of the drawing is. Cells of whole pixels are painted without anti-aliasing, so that their
 //! edges stay sharp.
 //!
-//! Example: a drawing of 100 x 50 units becomes a PNG of 200 x 100 pixels, 8 bits a channel.
+//! Example: a drawing of 100 x 50 units becomes at a scale of 2 a PNG of 200 x 100 pixels, 8 bits a channel.
 
 use std::io;
 
@@ -12,12 +12,9 @@ use thiserror::Error;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Rect, StrokeDash, Transform};
 use ttf_parser::OutlineBuilder;
 
-use super::color::Color;
-use super::drawing::{Cells, Drawing, Item, Path, Segment, Stroke, Text};
-use super::font;
-
-/// Pixels to a unit.
-pub const SCALE: f32 = 2.0;
+use crate::color::Color;
+use crate::drawing::{Cells, Drawing, Item, Path, Segment, Stroke, Text};
+use crate::font;
 
 /// The longest side of a picture, in pixels: what one file may ask of memory.
 const LONGEST: u32 = 20_000;
@@ -34,34 +31,39 @@ pub enum PngError {
 }
 
 impl Drawing {
-    /// The width and the height of the drawing as PNG.
-    pub fn pixels(&self) -> [u32; 2] {
-        [self.width, self.height].map(|side| (side * SCALE).ceil() as u32)
+    /// The width and the height of the drawing as PNG with `scale` pixels to a unit.
+    pub fn pixels(&self, scale: f32) -> [u32; 2] {
+        [self.width, self.height].map(|side| (side * scale).ceil() as u32)
     }
 
-    /// The drawing as PNG.
-    pub fn to_png(&self) -> Result<Vec<u8>, PngError> {
-        let [width, height] = self.pixels();
+    /// The drawing as PNG, with `scale` pixels to a unit.
+    ///
+    /// # Errors
+    /// A side has no pixel or too many.
+    pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, PngError> {
+        let [width, height] = self.pixels(scale);
         let refused = PngError::Size(width, height);
         if width > LONGEST || height > LONGEST {
             return Err(refused);
         }
-        let mut canvas = Pixmap::new(width, height).ok_or(refused)?;
-        canvas.fill(tiny_skia::Color::WHITE);
+        let mut pixels = Pixmap::new(width, height).ok_or(refused)?;
+        pixels.fill(tiny_skia::Color::WHITE);
+        let mut canvas = Canvas { pixels, scale };
         for item in &self.items {
             match item {
-                Item::Path(path) => paint_path(&mut canvas, path),
-                Item::Text(text) => paint_text(&mut canvas, text),
-                Item::Cells(cells) => paint_cells(&mut canvas, cells),
+                Item::Path(path) => canvas.path(path),
+                Item::Text(text) => canvas.text(text),
+                Item::Cells(cells) => canvas.cells(cells),
             }
         }
-        let pixels: Vec<u8> = canvas.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+        let opaque = canvas.pixels.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]);
+        let opaque: Vec<u8> = opaque.collect();
         let mut bytes = Vec::new();
         let mut encoder = encoder(&mut bytes, width, height, ColorType::Rgb);
         let inch = 0.0254;
-        let per_meter = (96.0 * SCALE / inch) as u32;
+        let per_meter = (96.0 * scale / inch) as u32;
         encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: per_meter, yppu: per_meter, unit: png::Unit::Meter }));
-        finish(encoder, &pixels)?;
+        finish(encoder, &opaque)?;
         Ok(bytes)
     }
 }
@@ -102,36 +104,75 @@ fn paint(color: Color) -> Paint<'static> {
     paint
 }
 
-fn whole() -> Transform {
-    Transform::from_scale(SCALE, SCALE)
+/// What is painted on.
+struct Canvas {
+    pixels: Pixmap,
+    /// Pixels to a unit.
+    scale: f32,
 }
 
-fn paint_path(canvas: &mut Pixmap, path: &Path) {
-    let mut outline = PathBuilder::new();
-    for &segment in &path.segments {
-        match segment {
-            Segment::Move([x, y]) => outline.move_to(x, y),
-            Segment::Line([x, y]) => outline.line_to(x, y),
-            Segment::Cubic([ax, ay], [bx, by], [x, y]) => outline.cubic_to(ax, ay, bx, by, x, y),
-            Segment::Close => outline.close(),
+impl Canvas {
+    fn whole(&self) -> Transform {
+        Transform::from_scale(self.scale, self.scale)
+    }
+
+    fn path(&mut self, path: &Path) {
+        let mut outline = PathBuilder::new();
+        for &segment in &path.segments {
+            match segment {
+                Segment::Move([x, y]) => outline.move_to(x, y),
+                Segment::Line([x, y]) => outline.line_to(x, y),
+                Segment::Cubic([ax, ay], [bx, by], [x, y]) => outline.cubic_to(ax, ay, bx, by, x, y),
+                Segment::Close => outline.close(),
+            }
+        }
+        let Some(outline) = outline.finish() else { return };
+        if let Some(color) = path.fill {
+            self.pixels.fill_path(&outline, &paint(color), FillRule::Winding, self.whole(), None);
+        }
+        if let Some(stroke) = path.stroke {
+            self.pixels.stroke_path(&outline, &paint(stroke.color), &pen(stroke), self.whole(), None);
         }
     }
-    let Some(outline) = outline.finish() else { return };
-    if let Some(color) = path.fill {
-        canvas.fill_path(&outline, &paint(color), FillRule::Winding, whole(), None);
+
+    fn text(&mut self, text: &Text) {
+        let mut letters = Letters { outline: PathBuilder::new(), scale: 1.0, at: 0.0 };
+        let lead = text.lead();
+        font::outline(&text.content, text.size, text.weight, &mut letters, |letters, scale, at| {
+            letters.scale = scale;
+            letters.at = at - lead;
+        });
+        let Some(outline) = letters.outline.finish() else { return };
+        let turn = if text.turn == 0.0 { Transform::identity() } else { Transform::from_rotate(text.turn) };
+        let place = turn.post_translate(text.at[0], text.at[1]).post_concat(self.whole());
+        self.pixels.fill_path(&outline, &paint(text.color), FillRule::Winding, place, None);
     }
-    if let Some(stroke) = path.stroke {
-        canvas.stroke_path(&outline, &paint(stroke.color), &pen(stroke), whole(), None);
+
+    fn cells(&mut self, cells: &Cells) {
+        let corner = cells.at.map(|place| (place * self.scale).round());
+        let sides = cells.cell.map(|side| side * self.scale);
+        // Both edges are rounded, so that cells that touch have no seam whatever their size.
+        let edge = |axis: usize, cells: f32| corner[axis] + (cells * sides[axis]).round();
+        for (row, column, color) in cells.painted() {
+            let (row, column) = (row as f32, column as f32);
+            let gap = cells.gap / 2.0;
+            let (left, top) = (edge(0, column + gap), edge(1, row + gap));
+            let (right, bottom) = (edge(0, column + 1.0 - gap), edge(1, row + 1.0 - gap));
+            if let Some(square) = Rect::from_ltrb(left, top, right, bottom) {
+                let paint = Paint { anti_alias: false, ..paint(color) };
+                self.pixels.fill_rect(square, &paint, Transform::identity(), None);
+            }
+        }
     }
 }
 
 fn pen(stroke: Stroke) -> tiny_skia::Stroke {
-    let dash = if stroke.dashed { StrokeDash::new(stroke.dashes().to_vec(), 0.0) } else { None };
+    let dash = stroke.dashes.and_then(|dashes| StrokeDash::new(dashes.to_vec(), 0.0));
     tiny_skia::Stroke {
         width: stroke.width,
         dash,
         line_cap: LineCap::Butt,
-        line_join: LineJoin::Miter,
+        line_join: if stroke.round { LineJoin::Round } else { LineJoin::Miter },
         ..Default::default()
     }
 }
@@ -175,40 +216,10 @@ impl OutlineBuilder for Letters {
     }
 }
 
-fn paint_text(canvas: &mut Pixmap, text: &Text) {
-    let mut letters = Letters { outline: PathBuilder::new(), scale: 1.0, at: 0.0 };
-    let lead = text.lead();
-    font::outline(&text.content, text.size, text.weight, &mut letters, |letters, scale, at| {
-        letters.scale = scale;
-        letters.at = at - lead;
-    });
-    let Some(outline) = letters.outline.finish() else { return };
-    let turn = if text.upwards { Transform::from_rotate(-90.0) } else { Transform::identity() };
-    let place = turn.post_translate(text.at[0], text.at[1]).post_concat(whole());
-    canvas.fill_path(&outline, &paint(text.color), FillRule::Winding, place, None);
-}
-
-fn paint_cells(canvas: &mut Pixmap, cells: &Cells) {
-    let corner = cells.at.map(|place| (place * SCALE).round());
-    let sides = cells.cell.map(|side| side * SCALE);
-    // Both edges are rounded, so that cells that touch have no seam whatever their size.
-    let edge = |axis: usize, cells: f32| corner[axis] + (cells * sides[axis]).round();
-    for (row, column, color) in cells.painted() {
-        let (row, column) = (row as f32, column as f32);
-        let gap = cells.gap / 2.0;
-        let (left, top) = (edge(0, column + gap), edge(1, row + gap));
-        let (right, bottom) = (edge(0, column + 1.0 - gap), edge(1, row + 1.0 - gap));
-        if let Some(square) = Rect::from_ltrb(left, top, right, bottom) {
-            let paint = Paint { anti_alias: false, ..paint(color) };
-            canvas.fill_rect(square, &paint, Transform::identity(), None);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::drawing::Anchor;
+    use crate::drawing::Anchor;
 
     fn decoded(bytes: &[u8]) -> (u32, u32, Vec<u8>) {
         let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().expect("a PNG");
@@ -231,7 +242,7 @@ mod tests {
         });
         drawing.add(Path::circle([35.0, 15.0], 4.0, Color { rgb: [0, 0, 200] }));
         drawing.add(Text::new([12.0, 14.0], Anchor::Start, 12.0, "nz"));
-        let (width, height, pixels) = decoded(&drawing.to_png().expect("a picture"));
+        let (width, height, pixels) = decoded(&drawing.to_png(2.0).expect("a picture"));
         assert_eq!((width, height), (80, 40));
         let pixel = |x: usize, y: usize| &pixels[(y * 80 + x) * 3..][..3];
         assert_eq!([pixel(5, 5), pixel(11, 5), pixel(11, 11)], [[200, 0, 0], [255, 255, 255], [200, 0, 0]]);
@@ -242,7 +253,7 @@ mod tests {
 
     #[test]
     fn absurd_sizes_are_refused() {
-        assert!(matches!(Drawing::new(0.0, 10.0, "").to_png(), Err(PngError::Size(0, 20))));
-        assert!(matches!(Drawing::new(1e30, 10.0, "").to_png(), Err(PngError::Size(..))));
+        assert!(matches!(Drawing::new(0.0, 10.0, "").to_png(2.0), Err(PngError::Size(0, 20))));
+        assert!(matches!(Drawing::new(1e30, 10.0, "").to_png(2.0), Err(PngError::Size(..))));
     }
 }
