@@ -124,7 +124,8 @@ fn key(instance: &Instance, backend: Backend, shape: Shape) -> Option<u64> {
     let mut digest = Digest::default();
     write!(digest, "{backend:?} {shape:?} {} {:?}", instance.to_case_text(), instance.expected).ok()?;
     for step in kernel.steps() {
-        write!(digest, "{} {:?} {:?}", &*step.function, step.interface, step.plan.kernel).ok()?;
+        let parameters: Vec<_> = step.parameters().map(|(_, binding)| binding).collect();
+        write!(digest, "{} {parameters:?} {:?}", **step.function(), step.kernel()).ok()?;
     }
     Some(digest.finish())
 }

@@ -129,6 +129,11 @@ impl Step {
         self.function.params.iter().zip(self.interface.bindings.iter().copied())
     }
 
+    /// Takes a function that says the same.
+    pub(crate) fn replace_function(&mut self, function: Verified<Function>) {
+        self.function = function;
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
@@ -136,9 +141,11 @@ impl Step {
     pub(crate) fn code(&self) -> &Code {
         &self.code
     }
-}
 
-impl Step {
+    pub(crate) fn code_mut(&mut self) -> &mut Code {
+        &mut self.code
+    }
+
     /// Whether a conversion takes the function's place.
     pub(crate) fn is_conversion(&self) -> bool {
         matches!(self.code, Code::Conversion(..))

@@ -20,7 +20,7 @@ use lacunar_imp::{Function, Verified};
 use lacunar_runtime::load::SharedKernel;
 use lacunar_runtime::scratch::ScratchFolder;
 
-use crate::compile::{Backend, Code};
+use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Optimization;
@@ -33,10 +33,10 @@ impl Kernel {
     /// The back end fails; the programs keep the code that they have.
     pub fn regenerate(kernels: &mut [Kernel], backend: Backend, optimization: Optimization) -> Result<(), Error> {
         let all = || kernels.iter().flat_map(Kernel::steps);
-        let functions: Vec<_> = all().filter(|step| !step.is_conversion()).map(|step| &step.function).collect();
+        let functions: Vec<_> = all().filter(|step| !step.is_conversion()).map(Step::function).collect();
         let mut codes = generate(&functions, backend, optimization)?.into_iter();
         for step in kernels.iter_mut().flat_map(Kernel::steps_mut) {
-            match &mut step.code {
+            match step.code_mut() {
                 Code::Conversion(_, wanted) => *wanted = backend,
                 code => *code = codes.next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?,
             }

@@ -69,14 +69,14 @@ impl Kernel {
     /// A text is not read, or as another kernel: a fault of the compiler. The back end fails.
     pub fn reread(mut self) -> Result<Kernel, Error> {
         for step in self.steps_mut() {
-            let text = step.function.to_string();
+            let text = step.function().to_string();
             let fault = |what: String| Error::Internal(format!("a kernel's text {what}\n{text}"));
             let function = parse(&text).map_err(|found| fault(format!("is not read: {}", found.message)))?;
             let function = verify(function).map_err(|error| fault(format!("is not well-formed: {error}")))?;
             if function.to_string() != text {
                 return Err(fault(format!("is read as\n{}and not as", *function)));
             }
-            step.function = function;
+            step.replace_function(function);
         }
         if let Some(backend) = self.backend() {
             Kernel::regenerate(std::slice::from_mut(&mut self), backend, Optimization::default())?;

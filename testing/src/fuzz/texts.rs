@@ -227,7 +227,7 @@ fn compiled(source: &str, options: &Options) -> String {
     let options = Options { tuned: false, ..options.clone().backend(Backend::Interpreter) };
     match Kernel::compile(source, &options) {
         Ok(kernel) => {
-            let loops: usize = kernel.steps().iter().map(|step| step.function.vars.len()).sum();
+            let loops: usize = kernel.steps().iter().map(|step| step.function().vars.len()).sum();
             format!("{} kernels of about {} variables", kernel.steps().len(), loops.next_power_of_two())
         }
         Err(Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. }) => {

@@ -152,8 +152,9 @@ impl BackEnd {
         };
         note(format_args!("{:?} {:?}", self.optimization(instance), self.threads(instance)));
         for step in kernels.iter().flat_map(Kernel::steps) {
-            let plan = &step.plan;
-            note(format_args!("{} {:?} {} {:?}", step.statement, step.interface, &*step.function, plan.kernel));
+            let plan = step.plan();
+            let parameters: Vec<_> = step.parameters().map(|(_, binding)| binding).collect();
+            note(format_args!("{} {parameters:?} {} {:?}", step.statement(), **step.function(), plan.kernel));
             note(format_args!("{:?} {:?} {:?} {:?}", plan.result, plan.conversions, plan.copied, plan.convert_result));
         }
         digest.finish()
