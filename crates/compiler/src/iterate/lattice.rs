@@ -40,7 +40,7 @@ use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
 use super::position_space::replaced_by;
 use super::residual::residual;
 use crate::algebra::{Support, preserves_fill, support};
-use crate::levels::{has_code, is_tested};
+use crate::levels::is_tested;
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -208,7 +208,7 @@ fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -
     let level = kernel.tensors[only.access.tensor].format.levels()[only.level];
     let first = (0..only.level).all(|above| level_var(kernel, &only.access, above) != var);
     let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !kernel.is_confined(var);
-    let unordered = !level.properties().ordered && level.capabilities().iterate() && has_code(level);
+    let unordered = !level.properties().ordered && level.capabilities().iterate();
     unordered && first && whole && !appends(kernel, body, var)
 }
 

@@ -5,14 +5,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_bounds, segment_of};
+use super::{Arrays, At, LevelCode, Position, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "banded", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Banded { pos: arrays[0], first: arrays[1] })
 }
 

@@ -8,16 +8,11 @@
 
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt, VarId};
-use linkme::distributed_slice;
 
-use super::{
-    Arrays, At, CODES, LevelCode, LevelCoder, Position, State, none_in, segment_bounds, segment_of, step_until,
-};
+use super::{Arrays, At, LevelCode, Position, State, none_in, segment_bounds, segment_of, step_until};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "hashed", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Hashed { pos: arrays[0], crd: arrays[1] })
 }
 

@@ -1,8 +1,8 @@
-//! Step 4: the code that each level kind emits, one kind a file.
+//! Step 4: the code that level kinds emit, one family of kinds a file.
 //!
 //! [`LevelCode`] is the interface of the format abstraction: iterating positions, locating a coordinate, and assembling
-//! a result by appending. The lowering calls nothing else. A kind is one file here, which puts itself into [`CODES`], and the
-//! file of the same name in `runtime/src/storage/`; nothing here names it.
+//! a result by appending. The lowering calls nothing else. A family is one file here, with its `mod` line and a line of `make`,
+//! and the file of the same name in `runtime/src/storage/`; a kind that is made while the program runs finds its family's.
 //!
 //! An iterator is a position that goes up, `begin .. end` under one parent position. Most kinds have a coordinate at each
 //! position between, which tells it. Those that do not say so ([`LevelCode::is_contiguous`]): then the lowering
@@ -20,18 +20,29 @@
 //!
 //! Papers: Chou et al. 2018, §3.1-3.2 (level functions, Table 1 and Figure 6).
 
-// The table of kinds is a section of the program, which is all that this allows.
-#![allow(unsafe_code)]
-
-automod::dir!("src/levels");
+mod banded;
+mod bitmap;
+mod compressed;
+mod cursor;
+mod delta;
+mod dense;
+mod hashed;
+mod list;
+mod loose;
+mod optional;
+mod ranked;
+mod repeated;
+mod runs;
+mod singleton;
+mod slots;
+mod strided;
+mod word;
 
 use std::rc::Rc;
 
-use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Holds, IndexWidth, Level, LevelKind};
+use lacunar_formats::{DType, Family, Holds, IndexWidth, Level, LevelKind};
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
 use lacunar_notation::Tensor;
-use linkme::distributed_slice;
 
 pub use cursor::Cursor;
 pub use lacunar_formats::Part;
@@ -39,17 +50,24 @@ pub use list::List;
 pub use strided::{Parent, Strided, Through};
 pub use word::Word;
 
-/// How the code of a kind is made.
-pub struct LevelCoder {
-    /// The name of the kind.
-    pub kind: &'static str,
-    /// The code of a level.
-    pub make: fn(Arrays<'_>) -> Box<dyn LevelCode>,
+/// The code of a level of a kind.
+fn make(kind: LevelKind, arrays: Arrays<'_>) -> Box<dyn LevelCode> {
+    match kind.info().family {
+        Family::Banded => banded::make(arrays),
+        Family::Bitmap => bitmap::make(arrays),
+        Family::Compressed => compressed::make(arrays),
+        Family::Delta => delta::make(arrays),
+        Family::Dense => dense::make(arrays),
+        Family::Hashed => hashed::make(arrays),
+        Family::Loose => loose::make(arrays),
+        Family::Optional => optional::make(arrays),
+        Family::Ranked => ranked::make(arrays),
+        Family::Repeated => repeated::make(arrays),
+        Family::Runs => runs::make(arrays),
+        Family::Singleton => singleton::make(arrays),
+        Family::Slots => slots::make(arrays),
+    }
 }
-
-/// The level kinds that kernels can walk through.
-#[distributed_slice]
-pub static CODES: [LevelCoder];
 
 /// What the code of a level is made of.
 #[derive(Clone, Copy, Debug)]
@@ -350,43 +368,31 @@ pub trait LevelCode: std::fmt::Debug {
     }
 }
 
-/// Whether there is code for the level's kind.
-pub fn has_code(level: Level) -> bool {
-    coder(level.kind).is_some()
-}
-
 /// Whether kernels can walk through the coordinates of a level in order.
 pub fn is_iterated(level: Level) -> bool {
-    level.properties().ordered && level.capabilities().iterate() && has_code(level)
+    level.properties().ordered && level.capabilities().iterate()
 }
 
 /// Whether kernels can compute for every coordinate if a level has it, and where.
 pub fn is_tested(level: Level) -> bool {
-    level.capabilities().test && has_code(level)
+    level.capabilities().test
 }
 
 /// Whether kernels can look coordinates up in a level.
 pub fn is_searched(level: Level) -> bool {
-    is_iterated(level) || (level.capabilities().search && has_code(level))
-}
-
-fn coder(kind: LevelKind) -> Option<&'static LevelCoder> {
-    CODES.iter().find(|coder| coder.kind == kind.info().name)
+    is_iterated(level) || level.capabilities().search
 }
 
 /// The code of level `level` of a tensor, whose arrays `array` makes, from the part, a name and the type of its elements.
 /// `size` is the size of the dimension it stores. `whole` says that the level is that of a whole tensor; otherwise it is
 /// that of a part of a result, to be put behind other parts, and its positions have no leading zero.
-///
-/// # Errors
-/// Kernels cannot walk through levels of the kind.
 pub fn level_code(
     tensor: &Tensor,
     level: usize,
     size: ExprId,
     whole: bool,
     array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
-) -> Result<Rc<dyn LevelCode>, Diagnostic> {
+) -> Rc<dyn LevelCode> {
     let format = &tensor.format;
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
@@ -394,9 +400,7 @@ pub fn level_code(
         let dtype = part.dtype(format.positions(level), format.coordinates(level));
         arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
-    let unknown = || Diagnostic::internal(format!("kernels cannot walk through {kind:?} levels"));
-    let coder = coder(kind).ok_or_else(unknown)?;
-    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }).into())
+    make(kind, Arrays { arrays: &arrays, size, whole }).into()
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.

@@ -17,16 +17,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
-use linkme::distributed_slice;
 
-use super::{
-    Arrays, At, CODES, Cursor, LevelCode, LevelCoder, Neighbors, Position, Run, State, segment_bounds, segment_of,
-};
+use super::{Arrays, At, Cursor, LevelCode, Neighbors, Position, Run, State, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "repeated", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Repeated { pos: arrays[0], crd: arrays[1], last: arrays[2] })
 }
 

@@ -70,7 +70,7 @@ pub(in crate::lower) fn declare(
             b.alloc(list, chunks, false);
             lists.push((part, list));
             list
-        })?;
+        });
         debug_assert_eq!(lists.len(), kind.kind.info().parts.len());
         levels.push(lists);
     }
@@ -116,7 +116,7 @@ pub(in crate::lower) fn begin(
             let array = b.local_array(&format!("{name}_part"), dtype);
             arrays.push(array);
             array
-        })?;
+        });
         own.levels.push(code);
         all.push(arrays);
     }
