@@ -23,7 +23,7 @@ use lacunar::{Backend, Kernel, Options, Phase, Search};
 use lacunar_testing::case::CaseFile;
 use lacunar_testing::conformance::{self, Translation};
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::corpus;
+use lacunar_testing::suite::corpus;
 use rustix::time::{ClockId, clock_gettime};
 
 /// How many of the slowest programs are named.

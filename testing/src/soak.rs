@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 
 use crate::case::CaseFile;
 use crate::instance::Instance;
-use crate::runner::{Engine, attempt, attempt_instance, guarded};
+use crate::runner::guarded;
 use crate::shrink::shrink;
-use crate::tally::Tally;
+use crate::suite::Suite;
 
 /// Seeds of one child.
 const BATCH: u64 = 200;
@@ -69,14 +69,13 @@ struct Fault {
 }
 
 /// The words of `--batch FIRST COUNT`: every program in order, and what is wrong with it.
-pub fn batch(first: u64, count: u64, engines: &[Box<dyn Engine>]) -> ExitCode {
-    let tally = Tally::default();
+pub fn batch(first: u64, count: u64, suite: &Suite) -> ExitCode {
     let tell = |line: String| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{line}").and_then(|()| out.flush())
     };
     for seed in first..first.saturating_add(count) {
-        let told = tell(format!("seed {seed}")).and_then(|()| match attempt(seed, engines, &tally) {
+        let told = tell(format!("seed {seed}")).and_then(|()| match suite.attempt(seed) {
             Ok(()) => Ok(()),
             Err(fault) => tell(format!("fault {seed} {}", serde_json::Value::String(fault))),
         });
@@ -92,12 +91,12 @@ pub fn batch(first: u64, count: u64, engines: &[Box<dyn Engine>]) -> ExitCode {
 }
 
 /// The words of `--case FILE`: the cases of a file; fails with what is wrong with the first that is wrong.
-pub fn case(path: &Path, engines: &[Box<dyn Engine>]) -> ExitCode {
+pub fn case(path: &Path, suite: &Suite) -> ExitCode {
     let verdict = std::fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| {
         let cases = CaseFile::parse(&text)?;
         for case in &cases.case {
             for instance in cases.instances("case", case)? {
-                attempt_instance(instance, engines, &Tally::default())?;
+                suite.attempt_instance(instance)?;
             }
         }
         Ok(())

@@ -2,17 +2,22 @@
 
 mod engines;
 
+use std::process::ExitCode;
+use std::sync::Arc;
+
 use lacunar_testing::conformance::{ConformanceCase, Summary, Translation, comet, file, taco};
-use lacunar_testing::runner::{arguments, verify};
+use lacunar_testing::instance::Instance;
+use lacunar_testing::runner::Reference;
+use lacunar_testing::suite::{Suite, arguments, batches};
 use libtest_mimic::{Failed, Trial};
 
 /// Makes cases of a file's text.
 type Translator = fn(&str) -> Vec<ConformanceCase>;
 
-fn main() {
-    let arguments = arguments();
+fn main() -> ExitCode {
+    let (arguments, suite) = (arguments(), engines::suite("conformance"));
     let suites: [(&str, Translator); 2] = [("taco", taco::cases), ("comet", comet::cases)];
-    let (mut trials, mut tables) = (Vec::new(), Vec::new());
+    let (mut trials, mut tables, mut instances) = (Vec::new(), Vec::new(), Vec::new());
     for (name, translate) in suites {
         let Some(path) = file(&format!("{name}.jsonl")) else {
             eprintln!(
@@ -23,25 +28,32 @@ fn main() {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let cases = translate(&text);
         tables.push(format!("{name}: {} cases\n{}", cases.len(), Summary::of(&cases)));
-        trials.extend(cases.into_iter().filter_map(|case| trial(name, case)));
+        instances.extend(cases.iter().filter_map(enumerable));
+        trials.extend(cases.into_iter().filter_map(|case| trial(name, case, &suite)));
     }
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    let listing = arguments.list;
-    if !listing {
+    trials.extend(batches(&suite, move || Ok(instances.clone())));
+    if !arguments.list {
         tables.iter().for_each(|table| println!("{table}"));
-        println!("passed {}, failed {}", conclusion.num_passed, conclusion.num_failed);
     }
-    conclusion.exit();
+    suite.conclude(&arguments, trials)
+}
+
+/// The instance of a case that the oracle can enumerate.
+fn enumerable(case: &ConformanceCase) -> Option<Instance> {
+    match &case.translation {
+        Ok(Translation::Run(runnable)) if runnable.reference == Reference::Oracle => Some(runnable.instance.clone()),
+        _ => None,
+    }
 }
 
 /// The trial of a case that can run, or could not be translated.
-fn trial(suite: &str, case: ConformanceCase) -> Option<Trial> {
-    let name = format!("{suite}/{}", case.id);
+fn trial(system: &str, case: ConformanceCase, suite: &Arc<Suite>) -> Option<Trial> {
+    let (name, suite) = (format!("{system}/{}", case.id), suite.clone());
     match case.translation {
         Ok(Translation::Missing(_)) => None,
-        Ok(Translation::Run(runnable)) => Some(Trial::test(name, move || {
-            verify(&runnable.instance, &engines::all(), runnable.reference).map_err(Failed::from)
-        })),
+        Ok(Translation::Run(runnable)) => {
+            Some(Trial::test(name, move || suite.verify(&runnable.instance, runnable.reference).map_err(Failed::from)))
+        }
         Err(fault) => Some(Trial::test(name, move || Err(Failed::from(fault)))),
     }
 }

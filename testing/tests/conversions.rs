@@ -3,7 +3,10 @@
 //!
 //! Files with more entries than `FEW` are converted from every format to the first compressed one and back, as long as none
 //! takes more than `MEMORY`; with `LACUNAR_PAIRS=all`, through all pairs, and more is stored.
+//!
+//! What was converted by the same sources before is not converted again; the table is made where everything was.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +20,8 @@ use lacunar_testing::entries::repeating;
 use lacunar_testing::pairs::conversions::{Pairs, convert};
 use lacunar_testing::pairs::table::Table;
 use lacunar_testing::pairs::{all_wanted, keep, of_order};
-use lacunar_testing::runner::arguments;
+use lacunar_testing::passed::{Digest, Passed};
+use lacunar_testing::suite::arguments;
 use libtest_mimic::{Failed, Trial};
 
 /// The largest order of which there are tensors.
@@ -33,14 +37,20 @@ type Tables = Arc<[OnceLock<Table>; ORDERS]>;
 fn main() -> ExitCode {
     let arguments = arguments();
     let tables: Tables = Arc::default();
-    let mut trials = generated(&tables);
+    let passed = Arc::new(Passed::open(env!("CARGO_TARGET_TMPDIR"), "conversions"));
+    let mut trials = generated(&tables, &passed);
     match files() {
-        Some(files) => trials.extend(files.into_iter().map(|path| file_trial(path, &tables))),
+        Some(files) => trials.extend(files.into_iter().map(|path| file_trial(path, &tables, &passed))),
         None => eprintln!("SKIPPED: there are no files beside the repository (../shared/data/small)"),
     }
-    let whole = arguments.filter.is_none() && !arguments.list;
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if !whole {
+    if !arguments.list {
+        println!("{passed}");
+    }
+    if let Err(error) = passed.keep() {
+        println!("what passed cannot be kept: {error}");
+    }
+    if arguments.filter.is_some() || arguments.list || passed.spared() > 0 {
         return conclusion.exit_code();
     }
     let shown: Vec<&Table> = tables.iter().filter_map(OnceLock::get).collect();
@@ -69,7 +79,7 @@ fn table(tables: &Tables, order: usize) -> Result<&Table, Failed> {
 }
 
 /// Tensors of different sizes, densities and types.
-fn generated(tables: &Tables) -> Vec<Trial> {
+fn generated(tables: &Tables, passed: &Arc<Passed>) -> Vec<Trial> {
     let sizes: [&[u64]; 16] = [
         &[1],
         &[9],
@@ -105,7 +115,8 @@ fn generated(tables: &Tables) -> Vec<Trial> {
     for (k, dims) in sizes.into_iter().enumerate() {
         for (d, density) in [0.0, 0.03, 0.2, 0.7, 1.0].into_iter().enumerate() {
             let (tables, dtype) = (tables.clone(), types[(3 * k + d) % types.len()]);
-            trials.push(Trial::test(format!("generated/{dims:?}-{density}-{dtype}"), move || {
+            let name = format!("generated/{dims:?}-{density}-{dtype}");
+            trials.push(once(&name, &[], passed, move || {
                 let seed = data::seed(&["conversions", &k.to_string(), &d.to_string()]);
                 let entries = data::entries(seed, dims, dtype, density, true);
                 let coo = if d % 2 == 1 { repeating(entries) } else { entries }.to_coo();
@@ -129,10 +140,30 @@ fn files() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-fn file_trial(path: PathBuf, tables: &Tables) -> Trial {
+/// A trial that is not run where it has passed before, on the same content.
+fn once(
+    name: &str,
+    content: &[u8],
+    passed: &Arc<Passed>,
+    run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let (mut digest, passed) = (Digest::default(), passed.clone());
+    digest.bytes(content);
+    let key = write!(digest, "{name} {}", all_wanted()).map(|()| digest.finish());
+    Trial::test(name, move || {
+        if key.is_ok_and(|key| passed.knows(key)) {
+            return Ok(());
+        }
+        run()?;
+        key.into_iter().for_each(|key| passed.add(key));
+        Ok(())
+    })
+}
+
+fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Trial {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let tables = tables.clone();
-    Trial::test(name.clone(), move || {
+    let (tables, content) = (tables.clone(), std::fs::read(&path).unwrap_or_default());
+    once(&name.clone(), &content, passed, move || {
         // Matrices of unassembled elements are not read.
         if name.ends_with(".pse") {
             return match io::read(&path, &options(&name)) {

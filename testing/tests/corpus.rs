@@ -4,17 +4,15 @@
 mod engines;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use lacunar_testing::runner::{arguments, conclude, corpus, trials};
-use lacunar_testing::tally::Tally;
+use lacunar_testing::suite::{arguments, batches, corpus, corpus_instances, trials};
 
 fn main() -> ExitCode {
-    let arguments = arguments();
+    let (arguments, suite) = (arguments(), engines::suite("corpus"));
     let files = corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}"));
-    let (mut all, tally) = (Vec::new(), Arc::new(Tally::default()));
+    let mut all = batches(&suite, corpus_instances);
     for (file, text) in files {
-        all.extend(trials(&file, &text, engines::all, &tally).unwrap_or_else(|fault| panic!("{fault}")));
+        all.extend(trials(&file, &text, &suite).unwrap_or_else(|fault| panic!("{fault}")));
     }
-    conclude(&arguments, all, &tally)
+    suite.conclude(&arguments, all)
 }

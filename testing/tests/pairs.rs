@@ -11,20 +11,24 @@ use std::sync::Arc;
 use lacunar_testing::pairs::operands::{Kind, kinds};
 use lacunar_testing::pairs::table::{Outcome, Table};
 use lacunar_testing::pairs::{all_wanted, keep};
-use lacunar_testing::runner::{Reference, arguments, corpus, verify};
-use libtest_mimic::{Failed, Trial};
+use lacunar_testing::runner::Reference;
+use lacunar_testing::suite::{Suite, arguments, batches, corpus, summary};
+use libtest_mimic::Trial;
 
 /// How many instances a trial runs.
 const SHARE: usize = 64;
-/// How many failing ones it shows.
-const SHOWN: usize = 3;
 
 fn main() -> ExitCode {
-    let arguments = arguments();
+    let (arguments, suite) = (arguments(), engines::suite("pairs"));
     let files = corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}"));
     let kinds = kinds(&files).unwrap_or_else(|fault| panic!("{fault}"));
     let mut tables: BTreeMap<[usize; 2], Arc<Table>> = BTreeMap::new();
     let (mut trials, mut lines) = (Vec::new(), vec!["Kinds of expressions".to_string()]);
+    let sampled = kinds.clone();
+    trials.extend(batches(&suite, move || {
+        let of = |kind: &Kind| kind.jobs(all_wanted()).iter().map(|job| kind.instance(job)).collect::<Vec<_>>();
+        sampled.iter().flat_map(of).collect()
+    }));
     for kind in kinds {
         let [first, second, _] = kind.formats.each_ref().map(|formats| {
             let names: Vec<String> = formats.iter().map(|named| named.name.clone()).collect();
@@ -36,10 +40,10 @@ fn main() -> ExitCode {
         });
         let jobs = kind.jobs(all_wanted()).len();
         lines.push(format!("{jobs:>6} of {:<2} expressions: {}", kind.expressions(), kind.name));
-        trials.extend(shares(Arc::new(kind), table));
+        trials.extend(shares(Arc::new(kind), table, &suite));
     }
     let whole = arguments.filter.is_none() && !arguments.list;
-    let conclusion = libtest_mimic::run(&arguments, trials);
+    let code = suite.conclude(&arguments, trials);
     if whole {
         let tables = tables.values().map(|table| format!("{table}\n"));
         let report: String = tables.chain([lines.join("\n")]).collect();
@@ -47,30 +51,25 @@ fn main() -> ExitCode {
             println!("the table cannot be kept: {error}");
         }
     }
-    conclusion.exit_code()
+    code
 }
 
 /// The trials of a kind.
-fn shares(kind: Arc<Kind>, table: &Arc<Table>) -> Vec<Trial> {
+fn shares(kind: Arc<Kind>, table: &Arc<Table>, suite: &Arc<Suite>) -> Vec<Trial> {
     let count = kind.jobs(all_wanted()).len().div_ceil(SHARE);
     let trial = |share: usize| {
-        let (kind, table) = (kind.clone(), table.clone());
+        let (kind, table, suite) = (kind.clone(), table.clone(), suite.clone());
         Trial::test(format!("{}/{share}", kind.name), move || {
-            let engines = engines::all();
             let mut faults = Vec::new();
             let jobs = kind.jobs(all_wanted());
-            for job in jobs.iter().skip(share * SHARE).take(SHARE) {
-                let verdict = kind.instance(job).and_then(|instance| verify(&instance, &engines, Reference::Oracle));
-                match verdict {
+            let own = || jobs.iter().skip(share * SHARE).take(SHARE);
+            for job in own() {
+                match kind.instance(job).and_then(|instance| suite.verify(&instance, Reference::Oracle)) {
                     Ok(()) => table.count(job.pair, Outcome::Right),
                     Err(fault) => faults.push(fault),
                 }
             }
-            let shown: Vec<&str> = faults.iter().take(SHOWN).map(String::as_str).collect();
-            match faults.len() {
-                0 => Ok(()),
-                many => Err(Failed::from(format!("{many} fail; the first:\n{}", shown.join("\n\n")))),
-            }
+            summary("", &faults, own().count())
         })
     };
     (0..count).map(trial).collect()

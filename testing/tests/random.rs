@@ -10,41 +10,44 @@ mod engines;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use lacunar_testing::runner::{arguments, conclude, random_trials};
+use lacunar_testing::day::today;
 use lacunar_testing::soak::{Plan, batch, case, soak};
-use lacunar_testing::tally::Tally;
+use lacunar_testing::suite::{Suite, arguments, batches, random_instances, random_trials};
 
 /// How many programs a run without arguments takes.
-const USUAL: u64 = 300;
+const USUAL: u64 = 3000;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("`{text}` is not a number"));
     match words[..] {
-        ["--batch", first, count] => return batch(number(first), number(count), &engines::all()),
-        ["--case", path] => return case(Path::new(path), &engines::all()),
+        ["--batch", first, count] => return batch(number(first), number(count), &alone()),
+        ["--case", path] => return case(Path::new(path), &alone()),
         ["--soak", count, ref rest @ ..] => return soak(&plan(number(count), rest)),
         _ => {}
     }
     let variable = |name: &str| std::env::var(name).ok().map(|text| number(&text));
     let first = variable("LACUNAR_SEED").unwrap_or_else(seed_of_the_day);
-    let arguments = arguments();
+    let (arguments, suite) = (arguments(), engines::suite("random"));
     if !arguments.list {
         println!("LACUNAR_SEED={first}");
     }
-    let tally = Arc::new(Tally::default());
-    let trials = random_trials(first, variable("LACUNAR_RANDOM").unwrap_or(USUAL), engines::all, &tally);
-    conclude(&arguments, trials, &tally)
+    let count = variable("LACUNAR_RANDOM").unwrap_or(USUAL);
+    let mut trials = batches(&suite, move || Ok(random_instances(first, count)));
+    trials.extend(random_trials(first, count, &suite));
+    suite.conclude(&arguments, trials)
+}
+
+/// Each program by itself on all engines, and nothing known of earlier runs.
+fn alone() -> Suite {
+    Suite { engines: engines::engines(&["interp", "c", "llvm"]), ..Suite::default() }
 }
 
 /// Seeds that no other day has, far from those that people begin with.
 fn seed_of_the_day() -> u64 {
-    let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400);
-    days * 1_000_000
+    today() * 1_000_000
 }
 
 /// What the words behind `--soak COUNT` ask for.

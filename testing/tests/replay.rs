@@ -25,12 +25,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fastrand::Rng;
 use lacunar::{Backend, Error, Kernel, Options, Phase, Search};
 use lacunar_notation::Role;
-use lacunar_testing::case::CaseFile;
 use lacunar_testing::conformance::{ConformanceCase, Translation, comet, file, taco};
 use lacunar_testing::generate::generate;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::corpus;
 use lacunar_testing::schedules::schedule;
+use lacunar_testing::suite::corpus_instances;
 use lacunar_testing::{data, setup::Setup};
 use similar::TextDiff;
 
@@ -107,20 +106,15 @@ fn record(one_in: u64) -> Record {
 /// Every program that is recorded.
 fn instances() -> Vec<Instance> {
     let mut all = Vec::new();
-    for (file, text) in corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}")) {
-        let cases = CaseFile::parse(&text).unwrap_or_else(|fault| panic!("{file}: {fault}"));
-        for case in &cases.case {
-            for instance in cases.instances(&file, case).unwrap_or_else(|fault| panic!("{file}: {fault}")) {
-                if instance.setup == Setup::default() {
-                    let mut scheduled = instance.clone();
-                    scheduled.id += " under a schedule";
-                    let seed = data::seed(&["schedule", &instance.id]);
-                    scheduled.setup.schedule = schedule(&mut Rng::with_seed(seed), &instance.program);
-                    all.push(scheduled);
-                }
-                all.push(instance);
-            }
+    for instance in corpus_instances().unwrap_or_else(|fault| panic!("{fault}")) {
+        if instance.setup == Setup::default() {
+            let mut scheduled = instance.clone();
+            scheduled.id += " under a schedule";
+            let seed = data::seed(&["schedule", &instance.id]);
+            scheduled.setup.schedule = schedule(&mut Rng::with_seed(seed), &instance.program);
+            all.push(scheduled);
         }
+        all.push(instance);
     }
     let suites: [(&str, Translator); 2] = [("taco", taco::cases), ("comet", comet::cases)];
     for (name, translate) in suites {

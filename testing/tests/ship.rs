@@ -14,17 +14,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use half::{bf16, f16};
-use lacunar::{Backend, DynTensor, Kernel, Options, Search, Shape, Step};
+use lacunar::{Backend, DynTensor, Kernel, Optimization, Options, Search, Shape, Step};
 use lacunar_compiler::lower::Binding;
 use lacunar_formats::{DType, One};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError};
-use lacunar_testing::case::CaseFile;
 use lacunar_testing::data;
+use lacunar_testing::day::{chosen, today};
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::{Engine, Failure, Found, Reference, Results, arguments, corpus, verify};
+use lacunar_testing::passed::{Digest, Passed};
+use lacunar_testing::runner::{Engine, Failure, Found, Job, Reference, Results, verify};
+use lacunar_testing::suite::{arguments, corpus_instances};
 use libtest_mimic::{Failed, Trial};
 use num_complex::Complex;
 
@@ -34,24 +36,24 @@ const ONE_IN: u64 = 60;
 fn main() -> ExitCode {
     let one_in = std::env::var("LACUNAR_SHIP").ok().and_then(|text| text.parse().ok()).unwrap_or(ONE_IN);
     let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
-    let mut trials = Vec::new();
-    for (name, text) in corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}")) {
-        let file = CaseFile::parse(&text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
-        for case in &file.case {
-            for instance in file.instances(&name, case).unwrap_or_else(|fault| panic!("{fault}")) {
-                let chosen =
-                    data::seed(&["ship", &instance.id]).is_multiple_of(one_in) && instance.id.contains(&wanted);
-                if chosen && !instance.setup.phases && instance.setup.refused.is_none() {
-                    trials.extend(trials_of(instance));
-                }
-            }
-        }
-    }
+    let passed = Arc::new(Passed::open(env!("CARGO_TARGET_TMPDIR"), "ship"));
+    let all = corpus_instances().unwrap_or_else(|fault| panic!("{fault}"));
+    let is_chosen = |instance: &Instance| {
+        let setup = &instance.setup;
+        let runs = !setup.phases && setup.refused.is_none() && instance.id.contains(&wanted);
+        runs && chosen(&format!("ship {}", instance.id), today(), one_in)
+    };
+    let trials = all.into_iter().filter(is_chosen).flat_map(|instance| trials_of(instance, &passed)).collect();
     let arguments = arguments();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list {
         let (linked, refused) = (LINKED.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
-        println!("{linked} programs linked and run, {refused} refused because they need the runtime or a driver");
+        println!(
+            "{linked} programs linked and run, {refused} refused because they need the runtime or a driver; {passed}"
+        );
+        if let Err(error) = passed.keep() {
+            println!("what passed cannot be kept: {error}");
+        }
         if refused > linked {
             return ExitCode::FAILURE;
         }
@@ -64,7 +66,7 @@ static LINKED: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
 /// One trial for each kind of code that an instance can be shipped as; none where it needs the runtime.
-fn trials_of(instance: Instance) -> Vec<Trial> {
+fn trials_of(instance: Instance, passed: &Arc<Passed>) -> Vec<Trial> {
     let mut shapes = vec![(Backend::C, Shape::Source), (Backend::C, Shape::Object)];
     if cfg!(feature = "llvm") {
         shapes.extend([Shape::Object, Shape::Library, Shape::Assembly].map(|shape| (Backend::Llvm, shape)));
@@ -74,21 +76,58 @@ fn trials_of(instance: Instance) -> Vec<Trial> {
     let picked = |&(number, way): &(usize, _)| number == other || way == (Backend::Llvm, Shape::Object);
     let ways: Vec<_> = shapes.into_iter().enumerate().filter(picked).map(|(_, way)| way).collect();
     let trial = |(backend, shape): (Backend, Shape)| {
-        let instance = instance.clone();
+        let (instance, passed) = (instance.clone(), passed.clone());
         let name = format!("{}.{}: {}", backend.name(), shape.extension(), instance.id);
-        Trial::test(name, move || match Program::build(&instance, backend, shape) {
-            Ok(program) => {
+        Trial::test(name, move || {
+            let key = key(&instance, backend, shape);
+            if key.is_some_and(|key| passed.knows(key)) {
                 LINKED.fetch_add(1, Ordering::Relaxed);
-                verify(&instance, &program.engines(), Reference::Oracle).map_err(Failed::from)
+                return Ok(());
             }
-            Err(Unbuilt::NeedsRuntime) => {
-                REFUSED.fetch_add(1, Ordering::Relaxed);
-                Ok(())
+            match Program::build(&instance, backend, shape) {
+                Ok(program) => {
+                    LINKED.fetch_add(1, Ordering::Relaxed);
+                    verify(&instance, &program.engines(), Reference::Oracle, &Passed::none()).map_err(Failed::from)?;
+                    key.into_iter().for_each(|key| passed.add(key));
+                    Ok(())
+                }
+                Err(Unbuilt::NeedsRuntime) => {
+                    REFUSED.fetch_add(1, Ordering::Relaxed);
+                    Ok(())
+                }
+                Err(Unbuilt::Fault(fault)) => Err(Failed::from(fault)),
             }
-            Err(Unbuilt::Fault(fault)) => Err(Failed::from(fault)),
         })
     };
     ways.into_iter().map(trial).collect()
+}
+
+/// How an instance is compiled. Shipped code is another than that of this process, which is not used.
+fn options(instance: &Instance, backend: Backend) -> Options {
+    let setup = &instance.setup;
+    Options {
+        declarations: instance.declarations.clone(),
+        backend,
+        search: if setup.plain { Search::Plain } else { Search::Cost },
+        schedule: setup.schedule_text().into(),
+        strict: setup.strict,
+        optimization: Optimization::Least,
+        grain: 1,
+        tuned: false,
+        ..Options::new()
+    }
+}
+
+/// The hash of all that a shipped program's results depend on.
+fn key(instance: &Instance, backend: Backend, shape: Shape) -> Option<u64> {
+    let kernel = Kernel::compile(&instance.source, &options(instance, Backend::Interpreter)).ok()?;
+    let mut digest = Digest::default();
+    write!(digest, "{backend:?} {shape:?} {} {:?}", instance.to_case_text(), instance.expected).ok()?;
+    for step in kernel.steps() {
+        let parameters: Vec<_> = step.parameters().map(|(_, binding)| binding).collect();
+        write!(digest, "{} {parameters:?} {:?}", **step.function(), step.kernel()).ok()?;
+    }
+    Some(digest.finish())
 }
 
 /// Why there is no program.
@@ -112,18 +151,7 @@ struct Program {
 
 impl Program {
     fn build(instance: &Instance, backend: Backend, shape: Shape) -> Result<Arc<Program>, Unbuilt> {
-        let setup = &instance.setup;
-        let options = Options {
-            declarations: instance.declarations.clone(),
-            backend,
-            search: if setup.plain { Search::Plain } else { Search::Cost },
-            schedule: setup.schedule_text().into(),
-            strict: setup.strict,
-            grain: 1,
-            tuned: false,
-            ..Options::new()
-        };
-        let kernel = Kernel::compile(&instance.source, &options).map_err(fault)?;
+        let kernel = Kernel::compile(&instance.source, &options(instance, backend)).map_err(fault)?;
         let shipment = match kernel.ship("taken", shape) {
             Ok(shipment) if shipment.symbols.len() == 1 => shipment,
             Ok(_) => return Err(Unbuilt::NeedsRuntime),
@@ -132,11 +160,11 @@ impl Program {
         };
         let [step] = kernel.steps() else { return Err(Unbuilt::NeedsRuntime) };
         // Sizes of stored dimensions are for the runtime to find.
-        if !step.plan.kernel.stored.sizes.is_empty() {
+        if !step.kernel().stored.sizes.is_empty() {
             return Err(Unbuilt::NeedsRuntime);
         }
-        let updated = instance.given.contains_key(&kernel.program().tensors[step.plan.result].name);
-        if updated && !step.plan.kernel.tensors[step.plan.result].format.is_dense() {
+        let updated = instance.given.contains_key(&kernel.program().tensors[step.result()].name);
+        if updated && !step.kernel().tensors[step.result()].format.is_dense() {
             return Err(Unbuilt::NeedsRuntime);
         }
         let folder = tempfile::tempdir().map_err(fault)?;
@@ -174,35 +202,35 @@ impl Program {
         let mut arrays = String::new();
         let mut fields = String::new();
         let mut packed: HashMap<TensorId, DynTensor> = HashMap::new();
-        for (param, binding) in step.function.params.iter().zip(&step.interface.bindings) {
+        for (param, binding) in step.parameters() {
             let array = match *param {
                 Param::Scalar(var) => {
-                    let value = match *binding {
+                    let value = match binding {
                         Binding::Size(var) => self.sizes[var.index()],
                         Binding::Threads => instance.setup.threads.unwrap_or(3) as u64,
                         other => return Err(fault(format!("{other:?}"))),
                     };
                     // Writing to a string does not fail.
-                    let _ = writeln!(fields, "    args.{} = {value};", step.function.vars[var].name);
+                    let _ = writeln!(fields, "    args.{} = {value};", step.function().vars[var].name);
                     continue;
                 }
-                Param::Array(id) => &step.function.arrays[id],
+                Param::Array(id) => &step.function().arrays[id],
             };
-            let (Binding::Values(tensor) | Binding::Level(tensor, ..)) = *binding else {
+            let (Binding::Values(tensor) | Binding::Level(tensor, ..)) = binding else {
                 return Err(fault(format!("{binding:?}")));
             };
             if array.role == ArrayRole::Grown {
                 continue;
             }
             let name = &array.name;
-            let bytes = if tensor == step.plan.result && array.role == ArrayRole::Output {
+            let bytes = if tensor == step.result() && array.role == ArrayRole::Output {
                 self.result_before(instance, step)?
             } else {
                 let operand = match packed.entry(tensor) {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(place) => place.insert(self.operand(instance, step, tensor)?),
                 };
-                let buffer = match *binding {
+                let buffer = match binding {
                     Binding::Level(_, level, part) => operand.levels()[level].array(part.name),
                     _ => Some(operand.values()),
                 };
@@ -236,8 +264,8 @@ impl Program {
 
     /// An operand as the kernel takes it.
     fn operand(&self, instance: &Instance, step: &Step, tensor: TensorId) -> Result<DynTensor, Unbuilt> {
-        let declared = &step.plan.kernel.tensors[tensor];
-        let source = step.plan.conversions.iter().find(|conversion| conversion.tensor == tensor);
+        let declared = &step.kernel().tensors[tensor];
+        let source = step.plan().conversions.iter().find(|conversion| conversion.tensor == tensor);
         let source = source.map_or(tensor, |conversion| conversion.source);
         let given = instance.given.get(&self.kernel.program().tensors[source].name);
         let given = given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?;
@@ -246,27 +274,27 @@ impl Program {
 
     /// The bytes of a dense result before: what is given, or some that are nobody's result.
     fn result_before(&self, instance: &Instance, step: &Step) -> Result<Vec<u8>, Unbuilt> {
-        let declared = &step.plan.kernel.tensors[step.plan.result];
-        let entries = instance.given.get(&self.kernel.program().tensors[step.plan.result].name);
+        let declared = &step.kernel().tensors[step.result()];
+        let entries = instance.given.get(&self.kernel.program().tensors[step.result()].name);
         if let Some(entries) = entries {
             let tensor = entries.packed(&declared.format).map_err(fault)?;
             return Ok(tensor.values().as_bytes().to_vec());
         }
         let len: u64 = self.dims(step).iter().product();
-        let content = if step.plan.kernel.updates { 0 } else { 1 };
+        let content = if step.kernel().updates { 0 } else { 1 };
         Ok(vec![content; len as usize * declared.dtype.size()])
     }
 
     fn dims(&self, step: &Step) -> Vec<u64> {
-        step.plan.statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
+        step.plan().statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
     }
 
     /// The arrays of the result among the parameters: what they are, and their names and types.
     fn result_arrays<'s>(&self, step: &'s Step) -> impl Iterator<Item = (Binding, &'s str, DType)> {
-        let params = step.function.params.iter().zip(&step.interface.bindings);
-        params.filter_map(|(param, &binding)| match (param, binding) {
-            (Param::Array(id), Binding::Values(tensor) | Binding::Level(tensor, ..)) if tensor == step.plan.result => {
-                let array = &step.function.arrays[*id];
+        let params = step.parameters();
+        params.filter_map(|(param, binding)| match (param, binding) {
+            (Param::Array(id), Binding::Values(tensor) | Binding::Level(tensor, ..)) if tensor == step.result() => {
+                let array = &step.function().arrays[*id];
                 Some((binding, array.name.as_str(), array.elem))
             }
             _ => None,
@@ -281,8 +309,8 @@ impl Program {
 
     /// The result that the program has written.
     fn read(&self, step: &Step, output: &str) -> Result<DynTensor, String> {
-        let (result, dims) = (step.plan.result, self.dims(step));
-        let declared = &step.plan.kernel.tensors[result];
+        let (result, dims) = (step.result(), self.dims(step));
+        let declared = &step.kernel().tensors[result];
         let mut written: HashMap<Binding, Buffer> = HashMap::new();
         for ((binding, _, dtype), line) in self.result_arrays(step).zip(output.lines()) {
             written.insert(binding, buffer(dtype, line)?);
@@ -360,7 +388,13 @@ impl Engine for Called {
         &self.symbol
     }
 
-    fn run(&self, _: &Instance) -> Result<Vec<Results>, Failure> {
+    fn prepare<'a>(&'a self, _: &'a Instance) -> Result<Job<'a>, Failure> {
+        Ok(Job { key: None, run: Box::new(|| self.run()) })
+    }
+}
+
+impl Called {
+    fn run(&self) -> Result<Vec<Results>, Failure> {
         let failure = |message: String| Failure { stage: "run".to_string(), message };
         let path = self.program.folder.path().join("main");
         let output = Command::new(&path).arg(&self.symbol).output().map_err(|error| failure(error.to_string()))?;
@@ -370,7 +404,7 @@ impl Engine for Called {
         let text = String::from_utf8_lossy(&output.stdout);
         let step = &self.program.kernel.steps()[0];
         let tensor = self.program.read(step, &text).map_err(failure)?;
-        let result = &self.program.kernel.program().tensors[step.plan.result];
+        let result = &self.program.kernel.program().tensors[step.result()];
         let coo = tensor.to_coo().map_err(|error| failure(error.to_string()))?;
         let found = Found { coo, fill: result.fill().into() };
         Ok(vec![Results { how: String::new(), tensors: vec![(result.name.clone(), found)] }])

@@ -27,6 +27,7 @@ const LAUNCHES: &str = "crates/lacunar/src/launch.rs";
 /// For each folder of `crates` the crates it may depend on. Tests may use others.
 const MAY_DEPEND: [(&str, &[&str]); 16] = [
     ("base", &[]),
+    ("draw", &[]),
     ("formats", &["base"]),
     ("notation", &["base", "formats"]),
     ("front", &["base", "formats", "notation"]),
@@ -39,8 +40,7 @@ const MAY_DEPEND: [(&str, &[&str]); 16] = [
     ("macros", &["base", "formats", "notation", "front"]),
     ("lacunar", BELOW_LACUNAR),
     // The command checks results with the dense oracle, shows plans and counts operations.
-    ("cli", &["base", "formats", "notation", "front", "compiler", "runtime", "oracle", "lacunar"]),
-    ("testing", &["base", "formats", "notation", "front", "runtime", "oracle"]),
+    ("cli", &["base", "draw", "formats", "notation", "front", "compiler", "runtime", "oracle", "lacunar"]),
     ("python", ABOVE_LACUNAR),
     ("dist", ABOVE_LACUNAR),
 ];

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::{Anchor, Canvas, GRID, INK, Pen, Style};
+use lacunar_draw::{Anchor, Color, Drawing, Path, Scale, Stroke, Text};
+
 use super::looks::{self, Look};
-use super::scale::Scale;
 use crate::record::{Duel, Line, OURS, geometric_mean};
 
-const PANEL: (f64, f64) = (196.0, 132.0);
-const BETWEEN: (f64, f64) = (58.0, 56.0);
-const LEFT: f64 = 62.0;
+const PANEL: [f32; 2] = [196.0, 132.0];
+const BETWEEN: [f32; 2] = [58.0, 56.0];
+const LEFT: f32 = 62.0;
+/// The speed-up that threads can have at best.
+const IDEAL: Stroke = Stroke::solid(Color::new(0x999999), 1.0).with_dashes([4.0, 3.0]);
 const COLUMNS: usize = 3;
 
 /// A panel: its title, and the points of each engine.
@@ -31,7 +33,7 @@ fn engines<'a>(duel: &Duel<'a>) -> impl Iterator<Item = &'a Line> {
 }
 
 /// Stored values a second over stored values, for inputs of a series. `None` where there are none.
-pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
+pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
     let mut panels: BTreeMap<(&str, &str), Panel<'_>> = BTreeMap::new();
     for duel in duels {
         let Some(series) = duel.ours.series.as_deref() else { continue };
@@ -49,8 +51,8 @@ pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
     let words = Words { title, x: "stored values", y: "stored values per second" };
     draw(&panels, &words, |panel| {
         let points = || panel.curves.values().flatten();
-        let x = Scale::over(points().map(|point| point.0), 0.0, PANEL.0).padded(0.05);
-        let y = Scale::over(points().map(|point| point.1), PANEL.1, 0.0).padded(0.08);
+        let x = Scale::over(points().map(|point| point.0), 0.0, PANEL[0]).padded(0.05);
+        let y = Scale::over(points().map(|point| point.1), PANEL[1], 0.0).padded(0.08);
         let (across, up) = (x.decades(30.0), y.decades(16.0));
         Axes { x, y, across, up, ideal: None }
     })
@@ -58,7 +60,7 @@ pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Canvas> {
 
 /// Each engine's speed over its own with the fewest threads, geometric mean over inputs. `None` where only one number of
 /// threads was measured.
-pub fn threads(duels: &[&Duel<'_>]) -> Option<Canvas> {
+pub fn threads(duels: &[&Duel<'_>]) -> Option<Drawing> {
     let counts: Vec<usize> = duels.iter().map(|duel| duel.threads).collect::<BTreeSet<_>>().into_iter().collect();
     let &[fewest, .., most] = &counts[..] else { return None };
     let mut times: BTreeMap<(&str, &str, &str, usize), f64> = BTreeMap::new();
@@ -87,8 +89,8 @@ pub fn threads(duels: &[&Duel<'_>]) -> Option<Canvas> {
     let best = most as f64 / fewest as f64;
     draw(&panels, &words, |panel| {
         let speeds = panel.curves.values().flatten().map(|point| point.1);
-        let x = Scale::over([fewest as f64, most as f64], 0.0, PANEL.0).padded(0.08);
-        let y = Scale::over(speeds.chain([0.9, best]), PANEL.1, 0.0).padded(0.06);
+        let x = Scale::over([fewest as f64, most as f64], 0.0, PANEL[0]).padded(0.08);
+        let y = Scale::over(speeds.chain([0.9, best]), PANEL[1], 0.0).padded(0.06);
         let across = counts.iter().map(|&count| (count as f64, count.to_string())).collect();
         let up = y.decades(16.0);
         Axes { x, y, across, up, ideal: Some([(fewest as f64, 1.0), (most as f64, best)]) }
@@ -105,7 +107,7 @@ struct Axes {
     ideal: Option<[(f64, f64); 2]>,
 }
 
-fn draw(panels: &[Panel<'_>], words: &Words, axes: impl Fn(&Panel<'_>) -> Axes) -> Option<Canvas> {
+fn draw(panels: &[Panel<'_>], words: &Words, axes: impl Fn(&Panel<'_>) -> Axes) -> Option<Drawing> {
     let families: BTreeSet<&str> = panels.iter().flat_map(|panel| panel.curves.keys().copied()).collect();
     if families.is_empty() {
         return None;
@@ -115,54 +117,54 @@ fn draw(panels: &[Panel<'_>], words: &Words, axes: impl Fn(&Panel<'_>) -> Axes) 
     let entries: Vec<(String, Look)> = families.iter().map(|family| looks::engine(family)).collect();
     let columns = panels.len().clamp(2, COLUMNS);
     let rows = panels.len().div_ceil(columns);
-    let right = LEFT + columns as f64 * (PANEL.0 + BETWEEN.0) - BETWEEN.0;
+    let right = LEFT + columns as f32 * (PANEL[0] + BETWEEN[0]) - BETWEEN[0];
     let legend = looks::legend_height(right - LEFT, &entries, true);
     let first = 32.0 + legend + 26.0;
-    let bottom = first + rows as f64 * (PANEL.1 + BETWEEN.1) - BETWEEN.1;
-    let mut canvas = Canvas::new(right + 16.0, bottom + 40.0);
-    canvas.text((LEFT, 20.0), Style::new(12.0, Anchor::Start).bold(), &words.title);
-    looks::legend(&mut canvas, (LEFT, 30.0), right - LEFT, &entries, true);
+    let bottom = first + rows as f32 * (PANEL[1] + BETWEEN[1]) - BETWEEN[1];
+    let mut drawing = Drawing::new(right + 16.0, bottom + 40.0, "");
+    drawing.add(Text::new([LEFT, 20.0], Anchor::Start, 12.0, &words.title).bold());
+    looks::legend(&mut drawing, [LEFT, 30.0], right - LEFT, &entries, true);
     for (place, panel) in panels.iter().enumerate() {
-        let left = LEFT + (place % columns) as f64 * (PANEL.0 + BETWEEN.0);
-        let top = first + (place / columns) as f64 * (PANEL.1 + BETWEEN.1);
-        one(&mut canvas, (left, top), panel, &axes(panel));
-        canvas.text((left + PANEL.0 / 2.0, top + PANEL.1 + 29.0), Style::new(9.5, Anchor::Middle), words.x);
+        let left = LEFT + (place % columns) as f32 * (PANEL[0] + BETWEEN[0]);
+        let top = first + (place / columns) as f32 * (PANEL[1] + BETWEEN[1]);
+        one(&mut drawing, [left, top], panel, &axes(panel));
+        drawing.add(Text::new([left + PANEL[0] / 2.0, top + PANEL[1] + 29.0], Anchor::Middle, 9.5, words.x));
     }
     let middle = (first + bottom) / 2.0;
-    canvas.text((16.0, middle), Style::new(10.0, Anchor::Middle).turned(-90.0), words.y);
-    Some(canvas)
+    drawing.add(Text::new([16.0, middle], Anchor::Middle, 10.0, words.y).turned(-90.0));
+    Some(drawing)
 }
 
-fn one(canvas: &mut Canvas, (left, top): (f64, f64), panel: &Panel<'_>, axes: &Axes) {
-    let (right, bottom) = (left + PANEL.0, top + PANEL.1);
-    let at = |(x, y): (f64, f64)| (left + axes.x.at(x), top + axes.y.at(y));
+fn one(drawing: &mut Drawing, [left, top]: [f32; 2], panel: &Panel<'_>, axes: &Axes) {
+    let (right, bottom) = (left + PANEL[0], top + PANEL[1]);
+    let at = |(x, y): (f64, f64)| [left + axes.x.at(x), top + axes.y.at(y)];
     for (value, label) in &axes.across {
         let x = left + axes.x.at(*value);
-        canvas.line(&[(x, top), (x, bottom)], Pen::new(GRID, 0.8));
-        canvas.text((x, bottom + 13.0), Style::new(9.0, Anchor::Middle), label);
+        drawing.add(Path::line([x, top], [x, bottom], Stroke::solid(Color::GRID, 0.8)));
+        drawing.add(Text::new([x, bottom + 13.0], Anchor::Middle, 9.0, label));
     }
     for (value, label) in &axes.up {
         let y = top + axes.y.at(*value);
-        canvas.line(&[(left, y), (right, y)], Pen::new(GRID, 0.8));
-        canvas.text((left - 5.0, y + 3.2), Style::new(9.0, Anchor::End), label);
+        drawing.add(Path::line([left, y], [right, y], Stroke::solid(Color::GRID, 0.8)));
+        drawing.add(Text::new([left - 5.0, y + 3.2], Anchor::End, 9.0, label));
     }
     if let Some([from, to]) = axes.ideal {
-        canvas.line(&[at(from), at(to)], Pen::new("#999999", 1.0).dashed());
+        drawing.add(Path::line(at(from), at(to), IDEAL));
     }
     let mut curves: Vec<(&&str, &Vec<(f64, f64)>)> = panel.curves.iter().collect();
     // Ours is painted last.
     curves.sort_by_key(|(family, _)| **family == OURS);
     for (family, points) in curves {
         let look = looks::engine(family).1;
-        let mut places: Vec<(f64, f64)> = points.iter().map(|&point| at(point)).collect();
-        places.sort_by(|a, b| a.0.total_cmp(&b.0));
-        canvas.line(&places, Pen::new(look.color, 1.6));
+        let mut places: Vec<[f32; 2]> = points.iter().map(|&point| at(point)).collect();
+        places.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        drawing.add(Path::polyline(&places, Stroke::solid(look.color, 1.6).rounded()));
         for place in places {
-            canvas.marker(place, look.marker, 2.6, look.color, false);
+            drawing.add(look.marker.path(place, 2.6, look.color, false));
         }
     }
-    canvas.rectangle((left, top), (right, bottom), "none", Some(Pen::new(INK, 1.0)));
-    canvas.text((left, top - 6.0), Style::new(10.0, Anchor::Start).bold(), &panel.title);
+    drawing.add(Path::frame([left, top], [right, bottom], Stroke::solid(Color::INK, 1.0)));
+    drawing.add(Text::new([left, top - 6.0], Anchor::Start, 10.0, &panel.title).bold());
 }
 
 #[cfg(test)]
@@ -187,11 +189,11 @@ mod tests {
         let all = duels(&one);
         let all: Vec<&Duel<'_>> = all.iter().collect();
         assert!(threads(&all).is_none());
-        assert!(sizes(&all, 1).unwrap().svg("sizes").contains("spmv, random"));
+        assert!(sizes(&all, 1).unwrap().to_svg().contains("spmv, random"));
         assert!(sizes(&all[..1], 1).is_none());
         let two: Vec<Line> = one.iter().cloned().chain(small(2)).collect();
         let two = duels(&two);
         let two: Vec<&Duel<'_>> = two.iter().collect();
-        assert!(threads(&two).unwrap().svg("threads").contains("Speed-up with threads over 1 thread"));
+        assert!(threads(&two).unwrap().to_svg().contains("Speed-up with threads over 1 thread"));
     }
 }

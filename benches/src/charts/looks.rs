@@ -1,18 +1,26 @@
 //! What engines and kernels look like: colors of Okabe and Ito (2008), which also color-blind readers tell apart, with a
 //! shape of their own each.
 
-use super::canvas::{Anchor, Canvas, Marker, Pen, Style, width};
+use lacunar_draw::{Anchor, Color, Drawing, Marker, Path, Stroke, Text, Weight, font};
 
 /// How something is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Its color.
-    pub color: &'static str,
+    pub color: Color,
     /// Its shape.
     pub marker: Marker,
 }
 
-const COLORS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000"];
+const COLORS: [Color; 7] = [
+    Color::new(0x0072b2),
+    Color::new(0xe69f00),
+    Color::new(0x009e73),
+    Color::new(0xcc79a7),
+    Color::new(0x56b4e9),
+    Color::new(0xd55e00),
+    Color::new(0x000000),
+];
 const MARKERS: [Marker; 5] = [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Tip];
 
 /// An engine's name and look: the same in every chart.
@@ -38,17 +46,22 @@ pub fn kernel(place: usize) -> Look {
     Look { color: COLORS[place % 7], marker: MARKERS[(place + place / 7) % 5] }
 }
 
+/// How wide a text in letters of the usual weight is.
+pub fn width(text: &str, size: f32) -> f32 {
+    font::width(text, size, Weight::Regular)
+}
+
 /// "1 thread", "2 threads".
 pub fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
 /// The height of a line of a legend.
-pub const LEGEND_LINE: f64 = 16.0;
-const LEGEND_SIZE: f64 = 10.0;
+pub const LEGEND_LINE: f32 = 16.0;
+const LEGEND_SIZE: f32 = 10.0;
 
 /// A legend in as many lines as the width needs, from a top left corner on. Gives its height.
-pub fn legend(canvas: &mut Canvas, (left, top): (f64, f64), room: f64, entries: &[(String, Look)], lines: bool) -> f64 {
+pub fn legend(drawing: &mut Drawing, [left, top]: [f32; 2], room: f32, entries: &[(String, Look)], lines: bool) -> f32 {
     let sample = if lines { 22.0 } else { 12.0 };
     let (mut x, mut y) = (left, top + LEGEND_LINE / 2.0);
     for (name, look) in entries {
@@ -57,18 +70,18 @@ pub fn legend(canvas: &mut Canvas, (left, top): (f64, f64), room: f64, entries: 
             (x, y) = (left, y + LEGEND_LINE);
         }
         if lines {
-            canvas.line(&[(x, y), (x + sample, y)], Pen::new(look.color, 1.6));
-            canvas.marker((x + sample / 2.0, y), look.marker, 3.2, look.color, false);
+            drawing.add(Path::line([x, y], [x + sample, y], Stroke::solid(look.color, 1.6)));
+            drawing.add(look.marker.path([x + sample / 2.0, y], 3.2, look.color, false));
         } else {
-            canvas.rectangle((x, y - 5.0), (x + sample - 2.0, y + 5.0), look.color, None);
+            drawing.add(Path::between([x, y - 5.0], [x + sample - 2.0, y + 5.0], look.color));
         }
-        canvas.text((x + sample + 5.0, y + 3.6), Style::new(LEGEND_SIZE, Anchor::Start), name);
+        drawing.add(Text::new([x + sample + 5.0, y + 3.6], Anchor::Start, LEGEND_SIZE, name));
         x += long;
     }
     y + LEGEND_LINE / 2.0 - top
 }
 
 /// How high such a legend is.
-pub fn legend_height(room: f64, entries: &[(String, Look)], lines: bool) -> f64 {
-    legend(&mut Canvas::new(0.0, 0.0), (0.0, 0.0), room, entries, lines)
+pub fn legend_height(room: f32, entries: &[(String, Look)], lines: bool) -> f32 {
+    legend(&mut Drawing::new(0.0, 0.0, ""), [0.0, 0.0], room, entries, lines)
 }

@@ -8,11 +8,9 @@
 //! | `sizes-1` | speed by size, for inputs that belong to a series |
 //! | `threads` | speed-up with threads |
 
-mod canvas;
 mod growth;
 mod looks;
 mod roofline;
-mod scale;
 mod speedup;
 
 use std::collections::BTreeSet;
@@ -20,15 +18,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use lacunar_draw::Drawing;
 
 use crate::machine::Machine;
 use crate::record::{Duel, Line, compared, duels};
-use canvas::Canvas;
 
 /// Draws all charts for which there is something to show, into a folder. Gives their SVG files.
 pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<PathBuf>> {
     let duels = duels(lines);
-    let mut charts: Vec<(String, Option<Canvas>)> = Vec::new();
+    let mut charts: Vec<(String, Option<Drawing>)> = Vec::new();
     let counts: BTreeSet<usize> = duels.iter().map(|duel| duel.threads).collect();
     for threads in counts {
         let has_count = |duel: &&Duel<'_>| duel.threads == threads;
@@ -47,14 +45,17 @@ pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<Path
     }
     charts.push(("threads".to_string(), growth::threads(&compared(&duels))));
     let drawn = charts.into_iter().filter_map(|(name, chart)| Some((name, chart?)));
-    drawn.map(|(name, chart)| write(folder, &name, &chart)).collect()
+    drawn.map(|(name, chart)| write(folder, name, chart)).collect()
 }
 
-fn write(folder: &Path, name: &str, chart: &Canvas) -> Result<PathBuf> {
+/// Pixels of a PNG to a unit: about 290 to an inch, as papers want.
+const SCALE: f32 = 3.0;
+
+fn write(folder: &Path, name: String, chart: Drawing) -> Result<PathBuf> {
     let path = folder.join(format!("{name}.svg"));
-    let svg = chart.svg(name);
-    fs::write(&path, &svg).with_context(|| format!("{} can't be written", path.display()))?;
-    let picture = canvas::png(&svg)?;
+    let chart = Drawing { title: name.clone(), ..chart };
+    fs::write(&path, chart.to_svg()).with_context(|| format!("{} can't be written", path.display()))?;
+    let picture = chart.to_png(SCALE)?;
     fs::write(path.with_extension("png"), picture).with_context(|| format!("{name}.png can't be written"))?;
     Ok(path)
 }

@@ -6,25 +6,25 @@
 
 use std::collections::BTreeSet;
 
-use super::canvas::{Anchor, Canvas, FAINT, GRID, INK, Marker, Pen, Style, width};
-use super::looks;
-use super::scale::Scale;
+use lacunar_draw::{Anchor, Color, Drawing, Marker, Path, Scale, Stroke, Text};
+
+use super::looks::{self, width};
 use crate::machine::Limits;
 use crate::record::{Duel, Line};
 
-const LEFT: f64 = 62.0;
-const RIGHT: f64 = 440.0;
-const TOP: f64 = 32.0;
-const BOTTOM: f64 = 322.0;
-const MEMORY: Pen = Pen { color: INK, width: 1.6, dashed: false };
-const CACHE: Pen = Pen { color: FAINT, width: 1.0, dashed: true };
+const LEFT: f32 = 62.0;
+const RIGHT: f32 = 440.0;
+const TOP: f32 = 32.0;
+const BOTTOM: f32 = 322.0;
+const MEMORY: Stroke = Stroke::solid(Color::INK, 1.6);
+const CACHE: Stroke = Stroke::solid(Color::FAINT, 1.0).with_dashes([4.0, 3.0]);
 
 fn intensity(line: &Line) -> f64 {
     line.flops as f64 / line.bytes.max(1) as f64
 }
 
 /// All kernels that have operations, with so many threads. `None` where there is none.
-pub fn roofline(duels: &[&Duel<'_>], limits: &Limits) -> Option<Canvas> {
+pub fn roofline(duels: &[&Duel<'_>], limits: &Limits) -> Option<Drawing> {
     let shown: Vec<&Duel<'_>> = duels.iter().copied().filter(|duel| duel.ours.flops > 0).collect();
     let kernels: Vec<&str> = shown.iter().map(|duel| duel.kernel).collect::<BTreeSet<_>>().into_iter().collect();
     if kernels.is_empty() {
@@ -36,42 +36,41 @@ pub fn roofline(duels: &[&Duel<'_>], limits: &Limits) -> Option<Canvas> {
     let speeds = points().map(|line| line.gflops).chain([limits.peak_gflops]);
     let y = Scale::over(speeds, BOTTOM, TOP).padded(0.06);
     let names = kernels.iter().map(|kernel| width(kernel, 9.5));
-    let room = names.fold(width(&memory_words(limits), 9.5), f64::max).max(width(&peak_words(limits), 9.5));
-    let key_height = 22.0 + 15.0 * (kernels.len() + 5) as f64;
-    let mut canvas = Canvas::new(RIGHT + 39.0 + room + 12.0, (BOTTOM + 46.0).max(TOP + key_height));
+    let room = names.fold(width(&memory_words(limits), 9.5), f32::max).max(width(&peak_words(limits), 9.5));
+    let key_height = 22.0 + 15.0 * (kernels.len() + 5) as f32;
+    let mut drawing = Drawing::new(RIGHT + 39.0 + room + 12.0, (BOTTOM + 46.0).max(TOP + key_height), "");
     let title = format!("Roofline, {}", looks::threads(limits.threads));
-    canvas.text((LEFT, 18.0), Style::new(12.0, Anchor::Start).bold(), &title);
-    axes(&mut canvas, &x, &y);
-    roof(&mut canvas, &x, &y, limits);
+    drawing.add(Text::new([LEFT, 18.0], Anchor::Start, 12.0, &title).bold());
+    axes(&mut drawing, &x, &y);
+    roof(&mut drawing, &x, &y, limits);
     for duel in &shown {
         let look = looks::kernel(kernels.iter().position(|kernel| *kernel == duel.kernel).unwrap_or(0));
         if let Some(best) = duel.best() {
-            let at = (x.at(intensity(best)), y.at(best.gflops));
-            canvas.marker(at, look.marker, 2.6, look.color, true);
+            let at = [x.at(intensity(best)), y.at(best.gflops)];
+            drawing.add(look.marker.path(at, 2.6, look.color, true));
         }
     }
     for duel in &shown {
         let look = looks::kernel(kernels.iter().position(|kernel| *kernel == duel.kernel).unwrap_or(0));
-        canvas.marker((x.at(intensity(duel.ours)), y.at(duel.ours.gflops)), look.marker, 3.0, look.color, false);
+        drawing.add(look.marker.path([x.at(intensity(duel.ours)), y.at(duel.ours.gflops)], 3.0, look.color, false));
     }
-    key(&mut canvas, &kernels, limits);
-    Some(canvas)
+    key(&mut drawing, &kernels, limits);
+    Some(drawing)
 }
 
-fn axes(canvas: &mut Canvas, x: &Scale, y: &Scale) {
-    let small = Style::new(9.0, Anchor::Middle);
+fn axes(drawing: &mut Drawing, x: &Scale, y: &Scale) {
     for (value, label) in x.decades(26.0) {
-        canvas.line(&[(x.at(value), TOP), (x.at(value), BOTTOM)], Pen::new(GRID, 0.8));
-        canvas.text((x.at(value), BOTTOM + 14.0), small, &label);
+        drawing.add(Path::line([x.at(value), TOP], [x.at(value), BOTTOM], Stroke::solid(Color::GRID, 0.8)));
+        drawing.add(Text::new([x.at(value), BOTTOM + 14.0], Anchor::Middle, 9.0, &label));
     }
     for (value, label) in y.decades(16.0) {
-        canvas.line(&[(LEFT, y.at(value)), (RIGHT, y.at(value))], Pen::new(GRID, 0.8));
-        canvas.text((LEFT - 6.0, y.at(value) + 3.2), Style::new(9.0, Anchor::End), &label);
+        drawing.add(Path::line([LEFT, y.at(value)], [RIGHT, y.at(value)], Stroke::solid(Color::GRID, 0.8)));
+        drawing.add(Text::new([LEFT - 6.0, y.at(value) + 3.2], Anchor::End, 9.0, &label));
     }
-    canvas.rectangle((LEFT, TOP), (RIGHT, BOTTOM), "none", Some(Pen::new(INK, 1.0)));
+    drawing.add(Path::frame([LEFT, TOP], [RIGHT, BOTTOM], Stroke::solid(Color::INK, 1.0)));
     let middle = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
-    canvas.text((middle.0, BOTTOM + 34.0), Style::new(10.0, Anchor::Middle), "operations per byte (FLOP/byte)");
-    canvas.text((18.0, middle.1), Style::new(10.0, Anchor::Middle).turned(-90.0), "operations per second (GFLOP/s)");
+    drawing.add(Text::new([middle.0, BOTTOM + 34.0], Anchor::Middle, 10.0, "operations per byte (FLOP/byte)"));
+    drawing.add(Text::new([18.0, middle.1], Anchor::Middle, 10.0, "operations per second (GFLOP/s)").turned(-90.0));
 }
 
 /// The bandwidth of the nearest cache, or of memory where no cache is faster.
@@ -80,46 +79,46 @@ fn nearest(limits: &Limits) -> f64 {
 }
 
 /// The lines that nothing can pass.
-fn roof(canvas: &mut Canvas, x: &Scale, y: &Scale, limits: &Limits) {
+fn roof(drawing: &mut Drawing, x: &Scale, y: &Scale, limits: &Limits) {
     let (peak, cache) = (limits.peak_gflops, nearest(limits));
     for (bandwidth, pen) in [(cache, CACHE), (limits.memory(), MEMORY)] {
         // The speed that the bandwidth allows, up to the peak.
         let start = x.range().0.max(y.range().0 / bandwidth);
         let end = (peak / bandwidth).min(x.range().1);
         if start < end {
-            let place = |intensity: f64| (x.at(intensity), y.at(bandwidth * intensity));
-            canvas.line(&[place(start), place(end)], pen);
+            let place = |intensity: f64| [x.at(intensity), y.at(bandwidth * intensity)];
+            drawing.add(Path::line(place(start), place(end), pen));
         }
     }
     let from = (peak / cache).max(x.range().0);
-    canvas.line(&[(x.at(from), y.at(peak)), (RIGHT, y.at(peak))], MEMORY);
+    drawing.add(Path::line([x.at(from), y.at(peak)], [RIGHT, y.at(peak)], MEMORY));
 }
 
 /// What lines and points are.
-fn key(canvas: &mut Canvas, kernels: &[&str], limits: &Limits) {
+fn key(drawing: &mut Drawing, kernels: &[&str], limits: &Limits) {
     let left = RIGHT + 24.0;
-    let small = Style::new(9.5, Anchor::Start);
+    let words = |at: [f32; 2], name: &str| Text::new(at, Anchor::Start, 9.5, name);
     let mut y = TOP + 6.0;
     for (pen, name) in
         [(Some(CACHE), cache_words(limits)), (Some(MEMORY), memory_words(limits)), (None, peak_words(limits))]
     {
         if let Some(pen) = pen {
-            canvas.line(&[(left - 10.0, y), (left + 10.0, y)], pen);
+            drawing.add(Path::line([left - 10.0, y], [left + 10.0, y], pen));
         }
-        canvas.text((left + 15.0, y + 3.4), small, &name);
+        drawing.add(words([left + 15.0, y + 3.4], &name));
         y += 15.0;
     }
     y += 7.0;
     for (place, name) in kernels.iter().enumerate() {
         let look = looks::kernel(place);
-        canvas.marker((left, y), look.marker, 3.4, look.color, false);
-        canvas.text((left + 15.0, y + 3.4), small, name);
+        drawing.add(look.marker.path([left, y], 3.4, look.color, false));
+        drawing.add(words([left + 15.0, y + 3.4], name));
         y += 15.0;
     }
     y += 7.0;
     for (hollow, name) in [(false, "Lacunar"), (true, "best peer")] {
-        canvas.marker((left, y), Marker::Circle, 3.4, FAINT, hollow);
-        canvas.text((left + 15.0, y + 3.4), small, name);
+        drawing.add(Marker::Circle.path([left, y], 3.4, Color::FAINT, hollow));
+        drawing.add(words([left + 15.0, y + 3.4], name));
         y += 15.0;
     }
 }
@@ -148,7 +147,7 @@ mod tests {
         let all: Vec<&Duel<'_>> = all.iter().collect();
         let read_gbytes_per_s = vec![(1e5, 80.0), (1e9, 12.0)];
         let limits = Limits { threads: 1, read_gbytes_per_s, triad_gbytes_per_s: 11.0, peak_gflops: 99.0 };
-        let chart = roofline(&all, &limits).unwrap().svg("roofline");
+        let chart = roofline(&all, &limits).unwrap().to_svg();
         for word in ["memory, 12 GB/s", "cache, 80 GB/s", "peak 99 GFLOP/s", "spmv"] {
             assert!(chart.contains(word), "{word}");
         }

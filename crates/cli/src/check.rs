@@ -196,7 +196,7 @@ mod tests {
     fn verdict(rows: u64, change: impl Fn(&mut [f64])) -> Verdict {
         let a = made(Generator::Uniform(5), &[rows, 100], &Format::csr());
         let x = made(Generator::Rand, &[100], &Format::dense(1));
-        let options = Options::new().tensor("A", &a).tensor("x", &x).backend(lacunar::Backend::Interpreter);
+        let options = Options::new().tensor("A", &a).tensor("x", &x);
         let text = "y(i) = A(i,j) * x(j)";
         let kernel = Kernel::compile(text, &options).unwrap();
         let given = [("A", &a), ("x", &x)];

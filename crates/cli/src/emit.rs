@@ -53,13 +53,13 @@ pub fn to_folder(kernel: &Kernel, stages: &[Stage], folder: &Path) -> Result<Vec
 fn drawings(kernel: &Kernel, stage: Stage) -> Vec<(String, String)> {
     let statements = &kernel.program().statements;
     let drawing = |step: &lacunar::Step| {
-        let title = kernel.program().statement_text(&statements[step.statement]);
+        let title = kernel.program().statement_text(&statements[step.statement()]);
         let drawing = match stage.0 {
-            "graph" => plot::graph(&graph(&step.plan.kernel), &title),
-            "provenance" => plot::provenance(&step.plan.kernel.provenance_graph(), &title),
+            "graph" => plot::graph(&graph(step.kernel()), &title),
+            "provenance" => plot::provenance(&step.kernel().provenance_graph(), &title),
             _ => return None,
         };
-        let place = if statements.len() == 1 { String::new() } else { format!("-{}", step.statement + 1) };
+        let place = if statements.len() == 1 { String::new() } else { format!("-{}", step.statement() + 1) };
         Some((format!("{}{place}.svg", stage.0), drawing.to_svg()))
     };
     kernel.statements().filter_map(drawing).collect()

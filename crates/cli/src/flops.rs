@@ -79,8 +79,7 @@ impl Counter<'_, '_> {
     }
 
     fn term(&self, term: &Expr) -> Result<f64, Failure> {
-        let mut factors = Vec::new();
-        product(term, &mut factors);
+        let factors = term.operands(BinaryFn::Mul);
         let accesses: Vec<&Access> = term.accesses();
         let is_summed = |factor: &&Expr| {
             factor.accesses().iter().any(|access| access.vars.iter().any(|var| !self.kept.contains(var)))
@@ -151,17 +150,6 @@ impl Counter<'_, '_> {
             seen.extend(&access.vars);
         }
         points
-    }
-}
-
-/// The factors of a product.
-fn product<'a>(expr: &'a Expr, factors: &mut Vec<&'a Expr>) {
-    match &expr.kind {
-        ExprKind::Binary(BinaryFn::Mul, left, right) => {
-            product(left, factors);
-            product(right, factors);
-        }
-        _ => factors.push(expr),
     }
 }
 

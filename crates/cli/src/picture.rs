@@ -8,7 +8,7 @@ use lacunar_runtime::io::{self, Data};
 use crate::args::PlotArgs;
 use crate::convert;
 use crate::failure::Failure;
-use crate::plot::{PlotOptions, Slices, Stored, spy};
+use crate::plot::{PlotOptions, SCALE, Slices, Stored, spy};
 
 /// Draws a file. Of an array, the places that are not zero are drawn.
 ///
@@ -48,7 +48,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let drawing = spy(&coo, stored.as_ref(), &options).map_err(|error| wrong(error.to_string()))?;
     let picture = match vector {
         true => drawing.to_svg().into_bytes(),
-        false => drawing.to_png().map_err(|error| wrong(error.to_string()))?,
+        false => drawing.to_png(SCALE).map_err(|error| wrong(error.to_string()))?,
     };
     io::replace(&args.output, &picture).map_err(|error| {
         let diagnostic = Diagnostic::error("E1014", format!("cannot write {}: {error}", args.output.display()));

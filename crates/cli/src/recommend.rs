@@ -16,6 +16,7 @@
 //! *Sparsity* (IJHPCA 2004); Kreutzer et al., *A Unified Sparse Matrix Data Format* (SISC 2014), §4 (sorting windows by fill).
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::Instant;
 
 use lacunar::{
@@ -227,49 +228,50 @@ fn rank(found: &mut [Candidate], cost: impl Fn(&Candidate) -> f64) {
     found.sort_by(|a, b| judged(a).total_cmp(&judged(b)));
 }
 
+/// Calls `end` behind every so many rows that have entries among them, with what `row` has put in, and empties it.
+fn each_band<T>(
+    lists: Lists<'_>,
+    rows: u64,
+    mut row: impl FnMut(&mut Vec<T>, Range<usize>),
+    mut end: impl FnMut(&mut Vec<T>),
+) {
+    let mut band = Vec::new();
+    let mut current = 0;
+    for (number, places) in lists.rows() {
+        if number / rows != current {
+            end(&mut band);
+            band.clear();
+            current = number / rows;
+        }
+        row(&mut band, places);
+    }
+    end(&mut band);
+}
+
 /// How many places slots have in slices of rows, where rows are sorted by their lengths in windows of so many.
 fn count_slots(lists: Lists<'_>, window: u64) -> u64 {
     let mut slots = 0u64;
-    let mut lengths: Vec<usize> = Vec::new();
-    let mut count = |lengths: &mut Vec<usize>| {
+    let row = |lengths: &mut Vec<u64>, places: Range<usize>| lengths.push(places.len() as u64);
+    each_band(lists, window, row, |lengths| {
         // The longest first, and empty ones behind them: each slice is as long as its first row.
         lengths.sort_unstable_by(|a, b| b.cmp(a));
-        slots =
-            lengths.iter().step_by(SLICE as usize).fold(slots, |slots, length| slots.saturating_add(*length as u64));
-        lengths.clear();
-    };
-    let mut current = 0;
-    for (row, places) in lists.rows() {
-        if row / window != current {
-            count(&mut lengths);
-            current = row / window;
-        }
-        lengths.push(places.len());
-    }
-    count(&mut lengths);
+        slots = lengths.iter().step_by(SLICE as usize).fold(slots, |slots, length| slots.saturating_add(*length));
+    });
     slots.saturating_mul(SLICE)
 }
 
 /// How many blocks of a size have entries.
 fn count_blocks(lists: Lists<'_>, block: u64) -> u64 {
     let mut blocks = 0;
-    let mut columns: Vec<u64> = Vec::new();
-    let mut count = |columns: &mut Vec<u64>| {
+    let row = |columns: &mut Vec<u64>, places: Range<usize>| {
+        columns.extend(places.map(|place| lists.column(place) / block));
+    };
+    each_band(lists, block, row, |columns| {
         // Rows that are in order each.
         columns.sort();
         columns.dedup();
         blocks += columns.len() as u64;
-        columns.clear();
-    };
-    let mut current = 0;
-    for (row, places) in lists.rows() {
-        if row / block != current {
-            count(&mut columns);
-            current = row / block;
-        }
-        columns.extend(places.map(|place| lists.column(place) / block));
-    }
-    count(&mut columns);
+    });
     blocks
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An entry that is not stored is *absent*: it is read as the fill value of its tensor, 0 unless said otherwise
 //! ([`Literal::Absent`], [`Literal::Fill`]). The *background* of an expression is its value where all its operands are
-//! absent, and the *meet* of a function's operands says where it differs from that:
+//! absent, and the *support* of a function says where it differs from that:
 //!
 //! ```text
 //! A * B            fill values 0, 0         background 0     where both are stored: 0 annihilates the product
@@ -14,8 +14,9 @@
 //! A + x, x dense   fill value 1             none             everywhere
 //! ```
 //!
-//! An assignment *rests* where its value is what its target has anyway: the fill value of a tensor, nothing added to a sum.
-//! If it rests on its background, only coordinates where it differs are visited; else all are.
+//! An assignment *preserves the fill value* of its target where its value is what the target has anyway: the fill value of a tensor, nothing
+//! added to a sum.
+//! If its background does so, only coordinates where it differs are visited; else all are.
 //!
 //! What is computed of absent operands is absent, and annihilates what it meets further out, unless it is computed of zeros
 //! and not zero itself, or of zeros and constants that are written. [`without`] is the residual of an expression when some
@@ -50,15 +51,15 @@ pub struct Background {
 
 /// Where a function of two operands differs from its background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meet {
+pub enum Support {
     /// Where both operands do.
-    Both,
+    Intersection,
     /// Where the left one does.
     Left,
     /// Where the right one does.
     Right,
     /// Where one of them does, or both.
-    Either,
+    Union,
 }
 
 /// The background of an expression; `None` if its value is not the same everywhere its operands are absent, or some never is.
@@ -86,7 +87,7 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
         ExprKind::Reduce(ReduceOp::Add, _, a) => background(tensors, a).filter(|a| a.absent && a.value.is_zero()),
         ExprKind::Binary(function, left, right) => {
             let (a, b) = (background(tensors, left), background(tensors, right));
-            if let (_, Some(value)) = meet_of(*function, a, b) {
+            if let (_, Some(value)) = support_of(*function, a, b) {
                 return Some(Background { value, absent: true });
             }
             let (a, b) = (a?, b?);
@@ -104,25 +105,25 @@ fn of_one(a: Background, function: impl FnOnce(Scalar) -> Scalar) -> Background 
 }
 
 /// Where a function of two operands differs from its background.
-pub fn meet(tensors: &Arena<Tensor>, function: BinaryFn, left: &Expr, right: &Expr) -> Meet {
-    meet_of(function, background(tensors, left), background(tensors, right)).0
+pub fn support(tensors: &Arena<Tensor>, function: BinaryFn, left: &Expr, right: &Expr) -> Support {
+    support_of(function, background(tensors, left), background(tensors, right)).0
 }
 
 /// The same with the operands' backgrounds, and the value where an operand annihilates the other.
-fn meet_of(function: BinaryFn, left: Option<Background>, right: Option<Background>) -> (Meet, Option<Scalar>) {
+fn support_of(function: BinaryFn, left: Option<Background>, right: Option<Background>) -> (Support, Option<Scalar>) {
     let absent = |background: Option<Background>| background.filter(|background| background.absent);
     let by_left = absent(left).and_then(|left| function.annihilated_by(left.value).0);
     let by_right = absent(right).and_then(|right| function.annihilated_by(right.value).1);
     match (by_left, by_right) {
-        (Some(a), Some(b)) if a == b => (Meet::Both, by_left),
-        (Some(_), _) => (Meet::Left, by_left),
-        (None, Some(_)) => (Meet::Right, by_right),
-        (None, None) => (Meet::Either, None),
+        (Some(a), Some(b)) if a == b => (Support::Intersection, by_left),
+        (Some(_), _) => (Support::Left, by_left),
+        (None, Some(_)) => (Support::Right, by_right),
+        (None, None) => (Support::Union, None),
     }
 }
 
 /// Whether an assignment need not be carried out where all its operands are absent: its target has that value anyway.
-pub fn rests(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
+pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     let target = match assign.op {
         AssignOp::Set => tensors[assign.lhs.tensor].fill(),
         AssignOp::Reduce(ReduceOp::Add) => Scalar::zero(assign.rhs.dtype),
@@ -149,20 +150,20 @@ pub fn without(tensors: &Arena<Tensor>, expr: &Expr, absent: &impl Fn(&Access) -
         }
         ExprKind::Binary(function, left, right) => {
             let (a, b) = (without(tensors, left, absent), without(tensors, right, absent));
-            let annihilated = match meet(tensors, *function, &a, &b) {
-                Meet::Both => a.is_absent() || b.is_absent(),
-                Meet::Left => a.is_absent(),
-                Meet::Right => b.is_absent(),
-                Meet::Either => false,
+            let annihilated = match support(tensors, *function, &a, &b) {
+                Support::Intersection => a.is_absent() || b.is_absent(),
+                Support::Left => a.is_absent(),
+                Support::Right => b.is_absent(),
+                Support::Union => false,
             };
             let rest = rebuild(ExprKind::Binary(*function, Box::new(a), Box::new(b)));
-            if annihilated { gone(tensors, &rest).unwrap_or(rest) } else { rest }
+            if annihilated { absent_literal(tensors, &rest).unwrap_or(rest) } else { rest }
         }
     };
     if rest.accesses().is_empty()
-        && let Some(gone) = gone(tensors, &rest)
+        && let Some(absent) = absent_literal(tensors, &rest)
     {
-        return gone;
+        return absent;
     }
     match rest.kind {
         ExprKind::Binary(function, a, b) => simplified(function, *a, *b, rebuild),
@@ -171,7 +172,7 @@ pub fn without(tensors: &Arena<Tensor>, expr: &Expr, absent: &impl Fn(&Access) -
 }
 
 /// The background of an expression as a literal, if the expression is absent there.
-fn gone(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Expr> {
+fn absent_literal(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Expr> {
     let background = background(tensors, expr).filter(|background| background.absent)?;
     Some(Expr { span: expr.span, ..Expr::fill(background.value) })
 }

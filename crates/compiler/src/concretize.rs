@@ -18,10 +18,10 @@
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::DType;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
+    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
 
 /// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to.
@@ -127,18 +127,8 @@ impl Writer<'_> {
                 break name;
             }
         };
-        self.kernel.tensors.push(Tensor {
-            name,
-            format: Format::coo(vars.len()),
-            dtype: expr.dtype,
-            dims: vars.iter().map(|var| self.kernel.vars[*var].size).collect(),
-            role: Role::Workspace(kind),
-            nnz: None,
-            heaviest: None,
-            view: None,
-            fill: None,
-            span: expr.span,
-        })
+        let dims = vars.iter().map(|var| self.kernel.vars[*var].size).collect();
+        self.kernel.tensors.push(Tensor::workspace(name, kind, dims, expr.dtype, expr.span))
     }
 
     /// The statement itself: sums that would need a workspace are added into the result, one after the other, where its

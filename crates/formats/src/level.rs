@@ -1,10 +1,10 @@
 //! Level kinds: how one stored dimension of a tensor keeps its coordinates, and what that lets a kernel do.
 //!
 //! The lowering never looks at the kind itself; it asks for [`Properties`] (what is always true of the stored
-//! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: each is a [`LevelInfo`] in
-//! [`LEVELS`], which is put together when a program is linked. The three kinds that all others are converted through,
-//! dense, compressed and singleton, are here; every other describes itself in `runtime/storage/<kind>.rs`, where the arrays
-//! it keeps are too. The code a level emits is in `compiler/levels/<kind>.rs`.
+//! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: a [`LevelKind`] is a handle to a
+//! [`Description`], either one of those in `kinds.rs` or one that was interned while the program runs (`registry.rs`). The
+//! [`Family`] in it says which code implements the kind: its arrays in `runtime/storage/<family>.rs`, and what kernels do with
+//! them in `compiler/levels/<family>.rs`.
 //!
 //! Paper: Chou et al. 2018, Tables 1 and 2.
 //!
@@ -19,44 +19,46 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use linkme::distributed_slice;
-
+use crate::kinds::{self, Family};
+use crate::registry::{KindError, REGISTRY};
 use crate::{DType, IndexWidth};
 
-/// What a kind of levels is.
-#[derive(Debug)]
-pub struct LevelInfo {
+/// The kinds that all others are converted through.
+const PLAIN: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
+
+/// What a kind of levels is, with texts that live as long as `'t`: what [`LevelKind::intern`] makes a kind of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description<'t> {
     /// Its name, which no other kind has.
-    pub name: &'static str,
+    pub name: &'t str,
     /// Its letter in formats, which no other kind has; `lacunar run --help` lists those there are.
     pub letter: char,
     /// The letter of the variant that repeats coordinates, if there is one.
     pub repeating: Option<char>,
+    /// The code that implements it.
+    pub family: Family,
     /// What holds of the coordinates, where they are not repeated.
     pub properties: Properties,
     /// What code can do with them.
     pub capabilities: Capabilities,
     /// The arrays, in the order in which kernels take them.
-    pub parts: &'static [Part],
+    pub parts: &'t [DescribedPart<'t>],
 }
 
-/// All level kinds that are linked into a program.
-#[distributed_slice]
-pub static LEVELS: [LevelInfo];
+/// What a kind is, once it is interned.
+pub type LevelInfo = Description<'static>;
 
-/// [`LEVELS`]. Miri, which does not know the sections of a program, sees none.
-fn linked() -> &'static [LevelInfo] {
-    if cfg!(miri) { &[] } else { &LEVELS }
-}
-
-/// One array of a level.
+/// One array of a level, with a name that lives as long as `'t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Part {
+pub struct DescribedPart<'t> {
     /// Its name, as in `A2_pos`.
-    pub name: &'static str,
+    pub name: &'t str,
     /// What it holds.
     pub holds: Holds,
 }
+
+/// One array of a level of a kind that is interned.
+pub type Part = DescribedPart<'static>;
 
 /// What the numbers of an array of a level are, which says how wide they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,9 +100,10 @@ impl Part {
     }
 }
 
-/// The kind of storage of one level, without its properties. Kinds are the same if their names are.
+/// The kind of storage of one level, without its properties: a handle to an interned [`Description`]. Kinds are the same if
+/// they are the same description, and different ones have different names.
 #[derive(Clone, Copy)]
-pub struct LevelKind(&'static LevelInfo);
+pub struct LevelKind(pub(crate) &'static LevelInfo);
 
 /// A level of a format: its kind, and what holds of the coordinates it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -154,7 +157,16 @@ pub struct Capabilities {
 
 impl Properties {
     /// Those of levels that store coordinates in order, each once, as compressed ones do.
-    pub const ASCENDING: Properties = COMPRESSED.properties;
+    pub const ASCENDING: Properties = Properties {
+        full: false,
+        ordered: true,
+        unique: true,
+        branchless: false,
+        compact: true,
+        padded: false,
+        single: false,
+        shared: false,
+    };
 }
 
 impl Capabilities {
@@ -175,102 +187,32 @@ impl Capabilities {
     }
 }
 
-static DENSE: LevelInfo = LevelInfo {
-    name: "dense",
-    letter: 'd',
-    repeating: None,
-    properties: Properties {
-        full: true,
-        ordered: true,
-        unique: true,
-        branchless: false,
-        compact: true,
-        padded: true,
-        single: false,
-        shared: false,
-    },
-    capabilities: Capabilities {
-        iterate_coordinates: true,
-        iterate_positions: false,
-        locate: true,
-        search: false,
-        test: false,
-        append: false,
-        insert: true,
-    },
-    parts: &[],
-};
-
-static COMPRESSED: LevelInfo = LevelInfo {
-    name: "compressed",
-    letter: 's',
-    repeating: Some('u'),
-    properties: Properties {
-        full: false,
-        ordered: true,
-        unique: true,
-        branchless: false,
-        compact: true,
-        padded: false,
-        single: false,
-        shared: false,
-    },
-    capabilities: Capabilities {
-        iterate_coordinates: false,
-        iterate_positions: true,
-        locate: false,
-        search: true,
-        test: false,
-        append: true,
-        insert: false,
-    },
-    parts: &[Part::POSITIONS, Part::COORDINATES],
-};
-
-static SINGLETON: LevelInfo = LevelInfo {
-    name: "singleton",
-    letter: 'q',
-    repeating: Some('c'),
-    properties: Properties {
-        full: false,
-        ordered: true,
-        unique: true,
-        branchless: true,
-        compact: true,
-        padded: false,
-        single: true,
-        shared: false,
-    },
-    capabilities: Capabilities {
-        iterate_coordinates: false,
-        iterate_positions: true,
-        locate: false,
-        search: false,
-        test: false,
-        append: true,
-        insert: false,
-    },
-    parts: &[Part::COORDINATES],
-};
-
 impl LevelKind {
     /// Every coordinate of the dimension is stored, implicitly: position = parent position * size + coordinate.
-    pub const DENSE: LevelKind = LevelKind(&DENSE);
+    pub const DENSE: LevelKind = LevelKind(&kinds::DENSE);
     /// A segment of coordinates per parent position: `pos[p] .. pos[p+1]` into `crd`.
-    pub const COMPRESSED: LevelKind = LevelKind(&COMPRESSED);
+    pub const COMPRESSED: LevelKind = LevelKind(&kinds::COMPRESSED);
     /// One coordinate per parent position: `crd[p]`.
-    pub const SINGLETON: LevelKind = LevelKind(&SINGLETON);
-
-    /// The kind that describes itself so.
-    pub const fn new(info: &'static LevelInfo) -> LevelKind {
-        LevelKind(info)
-    }
+    pub const SINGLETON: LevelKind = LevelKind(&kinds::SINGLETON);
 
     /// All kinds: the plain ones, and then the others in the order of their names.
     pub fn all() -> Vec<LevelKind> {
-        let mut others: Vec<LevelKind> = linked().iter().map(LevelKind).collect();
-        others.sort();
-        [vec![LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON], others].concat()
+        let mut kinds = REGISTRY.all();
+        kinds.sort_by_key(|kind| (PLAIN.iter().position(|plain| plain == kind).unwrap_or(PLAIN.len()), *kind));
+        kinds
+    }
+
+    /// The kind of a name.
+    pub fn named(name: &str) -> Option<LevelKind> {
+        REGISTRY.find(|kind| kind.0.name == name)
+    }
+
+    /// The kind that describes itself so: the one that is known by this description, or a new one, which stays.
+    ///
+    /// # Errors
+    /// The description is not that of a kind, or its name or a letter is another kind's.
+    pub fn intern(described: &Description<'_>) -> Result<LevelKind, KindError> {
+        REGISTRY.intern(described)
     }
 
     /// The kinds that are not plain and go without a map, in the order of their names.
@@ -285,7 +227,7 @@ impl LevelKind {
 
     /// Whether this is one of the kinds that all others are converted through.
     pub fn is_plain(self) -> bool {
-        [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON].contains(&self)
+        PLAIN.contains(&self)
     }
 
     fn holds(self, what: &[Holds]) -> bool {
@@ -320,12 +262,13 @@ impl LevelKind {
 
 impl PartialEq for LevelKind {
     fn eq(&self, other: &LevelKind) -> bool {
-        std::ptr::eq(self.0, other.0) || self.0.name == other.0.name
+        std::ptr::eq(self.0, other.0)
     }
 }
 
 impl Eq for LevelKind {}
 
+// By name, and not by address: what is done in the order of hashes is then the same in every process.
 impl Hash for LevelKind {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.name.hash(state);
@@ -381,8 +324,7 @@ impl Level {
             let unique = kind.0.letter == letter;
             (unique || kind.0.repeating == Some(letter)).then_some(Level { kind, unique })
         };
-        let plain = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
-        plain.into_iter().chain(linked().iter().map(LevelKind)).find_map(of)
+        REGISTRY.find_map(of)
     }
 
     /// The letter of the command line.

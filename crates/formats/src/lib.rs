@@ -8,17 +8,21 @@
 
 mod dtype;
 mod format;
+mod kinds;
 mod level;
 mod map;
 mod map_error;
+mod registry;
 mod scalar;
 mod slots;
 mod width;
 
 pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec};
-pub use level::{Capabilities, Holds, LEVELS, Level, LevelInfo, LevelKind, Part, Properties};
+pub use kinds::Family;
+pub use level::{Capabilities, DescribedPart, Description, Holds, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Ranked, Recovery, Term, diagonals};
 pub use map_error::{MapError, MapFault};
+pub use registry::KindError;
 pub use scalar::Scalar;
 pub use width::IndexWidth;

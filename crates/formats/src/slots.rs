@@ -11,47 +11,46 @@
 //! Modern Processors with Wide SIMD Units* (SISC 2014).
 
 use crate::format::{Format, FormatError};
-use crate::level::Level;
+use crate::kinds;
+use crate::level::{Level, LevelKind};
 use crate::map::Term;
+
+const SLOTS: Level = Level { kind: LevelKind(&kinds::SLOTS), unique: true };
+const RANKED: Level = Level { kind: LevelKind(&kinds::RANKED), unique: true };
+const OPTIONAL: Level = Level { kind: LevelKind(&kinds::OPTIONAL), unique: true };
 
 impl Format {
     /// Slots: entry number `k` of every row in slot `k`, and a place for every row in each slot.
     ///
     /// # Errors
-    /// Its level kinds are not part of this program.
+    /// Those of [`Format::mapped`].
     pub fn ell() -> Result<Format, FormatError> {
-        Format::slots("edp", vec![Term::Ordinal(0), Term::Whole(0), Term::Whole(1)])
+        Format::mapped(vec![SLOTS, Level::DENSE, OPTIONAL], vec![Term::Ordinal(0), Term::Whole(0), Term::Whole(1)])
     }
 
     /// Slots of slices: as [`Format::ell`], for so many rows at a time.
     ///
     /// # Errors
-    /// The size is 0, or its level kinds are not part of this program.
+    /// The size is 0.
     pub fn sell(rows: u32) -> Result<Format, FormatError> {
         let terms = vec![Term::Quotient(0, rows), Term::Ordinal(0), Term::Remainder(0, rows), Term::Whole(1)];
         if rows == 0 {
             return Err(FormatError::Arguments(format!("sell({rows})")));
         }
-        Format::slots("dedp", terms)
+        Format::mapped(vec![Level::DENSE, SLOTS, Level::DENSE, OPTIONAL], terms)
     }
 
     /// As [`Format::sell`], of rows that are sorted by their entries, the most first, in windows of so many.
     ///
     /// # Errors
-    /// A size is 0, or its level kinds are not part of this program.
+    /// A size is 0.
     pub fn sell_sorted(rows: u32, window: u32) -> Result<Format, FormatError> {
         let slots = Term::RankedOrdinal(0, window);
         let terms = vec![Term::Quotient(0, rows), slots, Term::Remainder(0, rows), Term::Whole(1)];
         if rows == 0 || window == 0 {
             return Err(FormatError::Arguments(format!("sell({rows},{window})")));
         }
-        Format::slots("dndp", terms)
-    }
-
-    fn slots(letters: &str, terms: Vec<Term>) -> Result<Format, FormatError> {
-        let unknown = || FormatError::Unknown(letters.to_string());
-        let levels: Option<Vec<Level>> = letters.chars().map(Level::from_letter).collect();
-        Format::mapped(levels.ok_or_else(unknown)?, terms)
+        Format::mapped(vec![Level::DENSE, RANKED, Level::DENSE, OPTIONAL], terms)
     }
 
     /// The format, if the levels that keep ranks are those of which the map says so.
@@ -65,18 +64,14 @@ impl Format {
     }
 
     /// The format of ranks: what is stored by ranks here is stored by coordinates.
-    ///
-    /// # Errors
-    /// Level kinds are not part of this program.
-    pub fn of_ranks(&self) -> Result<Format, FormatError> {
+    pub fn of_ranks(&self) -> Format {
         let Some((map, ranked)) = self.map().and_then(|map| Some((map, map.ranked()?))) else {
-            return Ok(self.clone());
+            return self.clone();
         };
-        let slots = Level::from_letter('e').ok_or_else(|| FormatError::Unknown("e".to_string()))?;
         let mut format = self.clone();
-        format.levels[ranked.level] = slots;
+        format.levels[ranked.level] = SLOTS;
         format.map = Some(Box::new(map.of_ranks()));
         // Slots keep positions, and nothing besides.
-        Ok(format.with_positions(ranked.level, self.positions(ranked.level)))
+        format.with_positions(ranked.level, self.positions(ranked.level))
     }
 }

@@ -179,46 +179,18 @@ impl Printer<'_> {
             return self.comment(text, depth);
         }
         self.indent(depth)?;
-        let f = self.function;
         match stmt {
-            Stmt::Define { var, value } => {
-                let word = if f.vars.get(*var).is_some_and(|var| var.mutable) { "var" } else { "let" };
-                self.definition(word, *var)?;
-                self.expr(*value, 0)?;
-                self.text.write_str(";\n")
-            }
-            Stmt::Assign { var, value } => {
-                write!(self.text, "{} = ", f.var_name(*var))?;
-                self.expr(*value, 0)?;
-                self.text.write_str(";\n")
-            }
-            Stmt::Load { var, array, index } => {
-                self.definition("let", *var)?;
-                write!(self.text, "{}[", f.array_name(*array))?;
-                self.expr(*index, 0)?;
-                self.text.write_str("];\n")
-            }
-            Stmt::Store { array, index, value, reduce } => {
-                write!(self.text, "{}[", f.array_name(*array))?;
-                self.expr(*index, 0)?;
-                write!(self.text, "] {}= ", reduce.map_or("", BinaryOp::name))?;
-                self.expr(*value, 0)?;
-                self.text.write_str(";\n")
-            }
             Stmt::For { var, begin, end, kind, body } => {
-                write!(self.text, "for {} in ", f.var_name(*var))?;
+                write!(self.text, "for {} in ", self.function.var_name(*var))?;
                 self.range(*begin, *end)?;
                 write!(self.text, "{kind}")?;
                 self.body(body, depth)?;
-                self.text.write_str("\n")
             }
             Stmt::While { cond, body } => {
                 self.text.write_str("while ")?;
                 self.expr(*cond, 0)?;
                 self.body(body, depth)?;
-                self.text.write_str("\n")
             }
-            Stmt::Break => self.text.write_str("break;\n"),
             Stmt::If { cond, then, otherwise } => {
                 self.text.write_str("if ")?;
                 self.expr(*cond, 0)?;
@@ -227,58 +199,93 @@ impl Printer<'_> {
                     self.text.write_str(" else")?;
                     self.body(otherwise, depth)?;
                 }
-                self.text.write_str("\n")
             }
+            _ => {
+                self.simple(stmt)?;
+                self.text.write_char(';')?;
+            }
+        }
+        self.text.write_char('\n')
+    }
+
+    /// A statement that has no other inside, without its semicolon.
+    fn simple(&mut self, stmt: &Stmt) -> fmt::Result {
+        let f = self.function;
+        match stmt {
+            Stmt::Define { var, value } => {
+                let word = if f.vars.get(*var).is_some_and(|var| var.mutable) { "var" } else { "let" };
+                self.definition(word, *var)?;
+                self.expr(*value, 0)
+            }
+            Stmt::Assign { var, value } => {
+                write!(self.text, "{} = ", f.var_name(*var))?;
+                self.expr(*value, 0)
+            }
+            Stmt::Load { var, array, index } => {
+                self.definition("let", *var)?;
+                self.element(*array, *index)
+            }
+            Stmt::Store { array, index, value, reduce } => {
+                self.element(*array, *index)?;
+                write!(self.text, " {}= ", reduce.map_or("", BinaryOp::name))?;
+                self.expr(*value, 0)
+            }
+            Stmt::Break => self.text.write_str("break"),
             Stmt::Alloc { array, len, zeroed } => {
-                write!(self.text, "alloc {}[", f.array_name(*array))?;
-                self.expr(*len, 0)?;
-                self.text.write_str(if *zeroed { "] = 0;\n" } else { "];\n" })
+                self.text.write_str("alloc ")?;
+                self.element(*array, *len)?;
+                self.zeroed(*zeroed)
             }
             Stmt::Grow { array, count, block, zeroed } => {
                 write!(self.text, "grow {}[", f.array_name(*array))?;
                 self.operands("*", 6, *count, *block)?;
-                self.text.write_str(if *zeroed { "] = 0;\n" } else { "];\n" })
+                self.text.write_char(']')?;
+                self.zeroed(*zeroed)
             }
             Stmt::Atomic { array, index, value, op } => {
-                write!(self.text, "atomic {}[", f.array_name(*array))?;
-                self.expr(*index, 0)?;
-                write!(self.text, "] {}= ", op.name())?;
-                self.expr(*value, 0)?;
-                self.text.write_str(";\n")
+                self.text.write_str("atomic ")?;
+                self.element(*array, *index)?;
+                write!(self.text, " {}= ", op.name())?;
+                self.expr(*value, 0)
             }
             Stmt::Deposit { parts, slot, array, len } => {
-                write!(self.text, "deposit {}[", f.array_name(*parts))?;
-                self.expr(*slot, 0)?;
-                write!(self.text, "] = {}[.. ", f.array_name(*array))?;
+                self.text.write_str("deposit ")?;
+                self.element(*parts, *slot)?;
+                write!(self.text, " = {}[.. ", f.array_name(*array))?;
                 self.expr(*len, 0)?;
-                self.text.write_str("];\n")
+                self.text.write_char(']')
             }
             Stmt::Collect { array, at, parts, bias, result } => {
                 self.definition("let", *result)?;
                 write!(self.text, "collect {}[", f.array_name(*array))?;
                 self.expr(*at, 0)?;
                 write!(self.text, " ..] = {}", f.array_name(*parts))?;
-                if let Some(bias) = bias {
-                    write!(self.text, " + {}", f.array_name(*bias))?;
-                }
-                self.text.write_str(";\n")
+                bias.map_or(Ok(()), |bias| write!(self.text, " + {}", f.array_name(bias)))
             }
             Stmt::Fill { array, begin, end, value } => {
                 write!(self.text, "fill {}[", f.array_name(*array))?;
                 self.range(*begin, *end)?;
                 self.text.write_str("] = ")?;
-                self.expr(*value, 0)?;
-                self.text.write_str(";\n")
+                self.expr(*value, 0)
             }
             Stmt::Call { callee, args, result } => {
-                if let Some(var) = result {
-                    self.definition("let", *var)?;
-                }
+                result.map_or(Ok(()), |var| self.definition("let", var))?;
                 self.call(*callee, args)
             }
-            Stmt::Fail(status) => writeln!(self.text, "fail {};", status.name()),
-            Stmt::Comment(_) => Ok(()),
+            Stmt::Fail(status) => write!(self.text, "fail {}", status.name()),
+            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Comment(_) => Ok(()),
         }
+    }
+
+    /// An element of an array.
+    fn element(&mut self, array: ArrayId, index: ExprId) -> fmt::Result {
+        write!(self.text, "{}[", self.function.array_name(array))?;
+        self.expr(index, 0)?;
+        self.text.write_char(']')
+    }
+
+    fn zeroed(&mut self, zeroed: bool) -> fmt::Result {
+        self.text.write_str(if zeroed { " = 0" } else { "" })
     }
 
     /// One line of text is one line of the remark; control characters would break the lines.
@@ -322,7 +329,7 @@ impl Printer<'_> {
                 Arg::Scalar(value) => self.expr(value, 0)?,
             }
         }
-        self.text.write_str(");\n")
+        self.text.write_char(')')
     }
 
     /// Prints an expression, in parentheses if it binds less tightly than `at_least`.

@@ -298,9 +298,7 @@ impl Verifier<'_> {
             }
             Stmt::Store { array, index, value, reduce } => {
                 self.index(stmt, *index)?;
-                self.value(stmt, *value)?;
-                let elem = self.written(stmt, *array)?.elem;
-                self.same_type(stmt, *value, elem)?;
+                let elem = self.written_value(stmt, *array, *value)?;
                 self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))
             }
             Stmt::For { var, begin, end, kind, body } => {
@@ -332,9 +330,7 @@ impl Verifier<'_> {
             }
             Stmt::Atomic { array, index, value, op } => {
                 self.index(stmt, *index)?;
-                self.value(stmt, *value)?;
-                let elem = self.written(stmt, *array)?.elem;
-                self.same_type(stmt, *value, elem)?;
+                let elem = self.written_value(stmt, *array, *value)?;
                 self.require(stmt, Rule::AtomicOp, op.is_atomic() && op.accepts(elem))
             }
             Stmt::Deposit { parts, slot, array, len } => self.deposit(stmt, *parts, *slot, *array, *len),
@@ -345,9 +341,7 @@ impl Verifier<'_> {
             Stmt::Fill { array, begin, end, value } => {
                 self.index(stmt, *begin)?;
                 self.index(stmt, *end)?;
-                self.value(stmt, *value)?;
-                let elem = self.written(stmt, *array)?.elem;
-                self.same_type(stmt, *value, elem)
+                self.written_value(stmt, *array, *value).map(drop)
             }
             Stmt::Call { callee, args, result } => {
                 self.call(stmt, *callee, args)?;
@@ -356,6 +350,14 @@ impl Verifier<'_> {
             }
             Stmt::Fail(_) | Stmt::Comment(_) => Ok(()),
         }
+    }
+
+    /// Checks a value that is written to an array; gives the type of its elements.
+    fn written_value(&mut self, stmt: &Stmt, array: ArrayId, value: ExprId) -> Result<DType, VerifyError> {
+        self.value(stmt, value)?;
+        let elem = self.written(stmt, array)?.elem;
+        self.same_type(stmt, value, elem)?;
+        Ok(elem)
     }
 
     fn in_loop(&mut self, kind: Loop, body: &Block, depth: usize) -> Result<(), VerifyError> {

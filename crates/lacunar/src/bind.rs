@@ -69,7 +69,7 @@ struct Dimension {
 
 /// The size of every variable of a statement, by its index; 0 for those it does not use.
 pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<u64>, Error> {
-    let kernel = &step.plan.kernel;
+    let kernel = step.kernel();
     let mut seen: Vec<Option<Dimension>> = vec![None; kernel.vars.len()];
     let mut fault = None;
     let mut meet = |access: &Access, tensor: TensorId| {
@@ -92,11 +92,11 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
         }
     });
     if !kernel.stored.sizes.is_empty() {
-        step.plan.statement.rhs.accesses().into_iter().for_each(|access| meet(access, access.tensor));
+        step.plan().statement.rhs.accesses().into_iter().for_each(|access| meet(access, access.tensor));
     }
     // Values that are added to have to be those of the coordinates that are assigned.
-    if step.plan.statement.op != AssignOp::Set {
-        meet(&step.plan.statement.lhs, step.plan.statement.lhs.tensor);
+    if step.plan().statement.op != AssignOp::Set {
+        meet(&step.plan().statement.lhs, step.plan().statement.lhs.tensor);
     }
     if let Some((var, here, there)) = fault {
         let place = |at: Dimension| format!("dimension {} of `{}`", at.number, program.tensors[at.tensor].name);
@@ -140,9 +140,9 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
 
 /// The sizes of the dimensions of a kernel's result: the stored ones, where the kernel walks through these.
 pub(crate) fn result_dims(step: &Step, sizes: &[u64]) -> Vec<u64> {
-    let kernel = &step.plan.kernel;
-    let result = step.plan.result;
-    let mut vars = &step.plan.statement.lhs.vars;
+    let kernel = step.kernel();
+    let result = step.result();
+    let mut vars = &step.plan().statement.lhs.vars;
     if kernel.tensors[result].view.as_ref().is_some_and(|view| view.format.map().is_some()) {
         kernel.stmt.visit_assigns(&mut |assign| {
             if assign.lhs.tensor == result {
@@ -174,6 +174,6 @@ pub(crate) fn keeps_ranks(declared: &Declared) -> bool {
 
 /// The tensor of the program that a tensor of the kernel is made of.
 pub(crate) fn source(step: &Step, tensor: TensorId) -> TensorId {
-    let made = step.plan.conversions.iter().find(|conversion| conversion.tensor == tensor);
+    let made = step.plan().conversions.iter().find(|conversion| conversion.tensor == tensor);
     made.map_or(tensor, |conversion| conversion.source)
 }

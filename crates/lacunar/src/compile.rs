@@ -4,20 +4,21 @@
 //! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code
 //! ```
 
-use lacunar_backend_c::{COptions, CSource, CcOptions, compile_shared, print};
+use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::infer_fills;
-use lacunar_compiler::lower::{self, Interface, Lowered, Phase};
+use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
-use lacunar_imp::{Function, Verified, optimize, verify};
+use lacunar_imp::{Function, Param, Verified, optimize, verify};
+use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
-use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::error::Error;
-use crate::options::{Optimization, Options};
+use crate::generate::generate;
+use crate::options::Options;
 use crate::store::{self, Tuned};
 
 /// What turns the imperative IR into something that runs.
@@ -83,19 +84,72 @@ pub(crate) enum Code {
 }
 
 /// A compiled statement, or one of the two passes over it.
+///
+/// The accessors are for what shows a kernel (the command's drawings) and for what calls its code by other ways than
+/// [`crate::Kernel::run`] (tests of what is shipped).
 #[derive(Debug)]
 pub struct Step {
-    /// The number of the statement in the program.
-    pub statement: usize,
-    /// What was planned.
-    pub plan: Plan,
-    /// What the function's parameters are.
-    pub interface: Interface,
-    /// The function.
-    pub function: Verified<Function>,
+    statement: usize,
+    plan: Plan,
+    interface: Interface,
+    function: Verified<Function>,
     /// What the function does of assembling and computing.
-    pub(crate) phase: Phase,
-    pub(crate) code: Code,
+    phase: Phase,
+    code: Code,
+}
+
+impl Step {
+    /// The number of the statement in the program, from 0.
+    pub fn statement(&self) -> usize {
+        self.statement
+    }
+
+    /// What was planned: the statement, the loops, the conversions before and behind them, and why.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The loops that were lowered, with their variables and tensors.
+    pub fn kernel(&self) -> &Kernel {
+        &self.plan.kernel
+    }
+
+    /// The tensor that the kernel assigns to.
+    pub fn result(&self) -> TensorId {
+        self.plan.result
+    }
+
+    /// The imperative IR that the code was made of.
+    pub fn function(&self) -> &Verified<Function> {
+        &self.function
+    }
+
+    /// The function's parameters in their order, each with the size, the array or the count that it takes.
+    pub fn parameters(&self) -> impl Iterator<Item = (&Param, Binding)> {
+        self.function.params.iter().zip(self.interface.bindings.iter().copied())
+    }
+
+    /// Takes a function that says the same.
+    pub(crate) fn replace_function(&mut self, function: Verified<Function>) {
+        self.function = function;
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+
+    pub(crate) fn code_mut(&mut self) -> &mut Code {
+        &mut self.code
+    }
+
+    /// Whether a conversion takes the function's place.
+    pub(crate) fn is_conversion(&self) -> bool {
+        matches!(self.code, Code::Conversion(..))
+    }
 }
 
 /// A compiled program: its statements in order, some of them in two passes.
@@ -183,7 +237,11 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             emit_llvm(&mut trace, &function);
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
-                _ => trace.time("generate", || generate(&function, options))?,
+                _ => {
+                    let codes =
+                        trace.time("generate", || generate(&[&function], options.backend, options.optimization))?;
+                    codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
+                }
             };
             steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, code });
         }
@@ -284,42 +342,6 @@ fn function_name(program: &Program, statement: &Assignment, number: usize, first
     let tensor = &program.tensors[statement.lhs.tensor].name;
     let verb = if first { "assemble" } else { "compute" };
     if program.statements.len() == 1 { format!("{verb}_{tensor}") } else { format!("{verb}_{tensor}_{}", number + 1) }
-}
-
-fn generate(function: &Verified<Function>, options: &Options) -> Result<Code, Error> {
-    match options.backend {
-        Backend::Llvm => generate_llvm(function, options.optimization),
-        Backend::C => {
-            let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
-            let source: CSource = print(function, &COptions { comments: false, ..COptions::default() });
-            let dir = ScratchFolder::new().map_err(|error| failed(&error))?;
-            let optimization = if options.optimization == Optimization::Least { 0 } else { 3 };
-            let options = CcOptions { optimization, ..CcOptions::default() };
-            let library = compile_shared(&source, &options, dir.path()).map_err(|error| failed(&error))?;
-            let kernel = SharedKernel::open(&library, source.symbol()).map_err(|error| failed(&error))?;
-            Ok(Code::C(kernel))
-        }
-        Backend::Interpreter => Ok(Code::Interpreter),
-    }
-}
-
-#[cfg(feature = "llvm")]
-fn generate_llvm(function: &Verified<Function>, optimization: Optimization) -> Result<Code, Error> {
-    use lacunar_backend_llvm::{CompileOptions, Optimization as Passes};
-    let optimization = match optimization {
-        Optimization::Least => Passes::None,
-        Optimization::Usual => Passes::Kernel,
-        Optimization::Most => Passes::Full,
-    };
-    let options = CompileOptions { optimization, ..CompileOptions::default() };
-    let kernel =
-        lacunar_backend_llvm::compile(function, &options).map_err(|error| Error::Backend(error.to_string()))?;
-    Ok(Code::Llvm(kernel))
-}
-
-#[cfg(not(feature = "llvm"))]
-fn generate_llvm(_function: &Verified<Function>, _optimization: Optimization) -> Result<Code, Error> {
-    Err(Error::Backend("this build has no LLVM; use the back end `c` or `interp`".to_string()))
 }
 
 #[cfg(feature = "llvm")]

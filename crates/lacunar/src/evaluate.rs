@@ -45,7 +45,7 @@ pub(crate) fn evaluate(
         let outcome = run_step(program, step, phase, slots, &mut made, &mut times);
         if second_pass && outcome.is_err() {
             // The first pass left a result without values.
-            slots[step.plan.result.index()] = Slot::Empty;
+            slots[step.result().index()] = Slot::Empty;
         }
         outcome?;
     }
@@ -81,9 +81,9 @@ fn run_step(
     made: &mut Option<Vec<(TensorId, Tensor)>>,
     times: &mut Times,
 ) -> Result<(), Error> {
-    let plan = &step.plan;
-    let first_pass = phase == Phase::Fused && step.phase == Phase::Assemble;
-    let phase = if phase == Phase::Fused { step.phase } else { phase };
+    let plan = step.plan();
+    let first_pass = phase == Phase::Fused && step.phase() == Phase::Assemble;
+    let phase = if phase == Phase::Fused { step.phase() } else { phase };
     let is_dense = program.tensors[plan.result].format.is_dense();
     if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
         return Err(Error::Argument(format!(
@@ -94,7 +94,7 @@ fn run_step(
     let sizes = sizes(program, step, slots)?;
     promises::check(&plan.kernel, &sizes)?;
     let start = Instant::now();
-    if let (Code::Conversion(copied, _), Phase::Fused) = (&step.code, phase) {
+    if let (Code::Conversion(copied, _), Phase::Fused) = (step.code(), phase) {
         let source =
             slots.get(copied.source.index()).and_then(Slot::get).ok_or_else(|| not_given(program, copied.source))?;
         let result = source.convert(&copied.format)?.with_modes(&copied.modes)?;
@@ -108,35 +108,19 @@ fn run_step(
         None => conversions(program, step, &sizes, slots)?,
     };
     times.convert += start.elapsed();
-    // The result before: kept where something is made of it, else its memory is used again.
-    let place = &mut slots[plan.result.index()];
-    let before = match std::mem::replace(place, Slot::Empty) {
-        Slot::Owned(tensor) if phase == Phase::Compute || is_dense => Some(tensor),
-        Slot::Borrowed(tensor) if plan.kernel.updates || phase == Phase::Compute => {
-            Some(tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?)
-        }
-        _ => None,
-    };
-    let dims: Vec<u64> = plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
-    let before = before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, &sizes));
+    let place = std::mem::replace(&mut slots[plan.result.index()], Slot::Empty);
+    let before = result_before(step, phase, is_dense, place, &sizes)?;
     // A pattern that the kernel does not walk through is compared with that of the result.
     let (pattern, before) = match before {
-        before if phase != Phase::Compute || step.phase == Phase::Compute => (None, before),
+        before if phase != Phase::Compute || step.phase() == Phase::Compute => (None, before),
         Some(tensor) => (Some(tensor), None),
         None => return Err(missing_pattern()),
     };
-    let mut inputs: Vec<Option<&Tensor>> = vec![None; plan.kernel.tensors.len()];
-    for (id, tensor) in plan.kernel.tensors.iter() {
-        if tensor.role == Role::Input {
-            check_earlier(program, source(step, id), slots)?;
-            let made = converted.iter().find(|(made, _)| *made == id).map(|(_, tensor)| tensor);
-            inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
-        }
-    }
+    let inputs = inputs(program, step, slots, &converted)?;
     let call = Call { step, inputs, sizes: &sizes, before, first_pass };
     check_widths(program, &call)?;
     let start = Instant::now();
-    let result = match step.code {
+    let result = match step.code() {
         Code::Interpreter => call.interpreted(),
         _ => call.native(),
     };
@@ -155,9 +139,44 @@ fn run_step(
     Ok(())
 }
 
+/// The result before, of its place: kept where something is made of it, else its memory is used again.
+fn result_before(
+    step: &Step,
+    phase: Phase,
+    is_dense: bool,
+    place: Slot<'_>,
+    sizes: &[u64],
+) -> Result<Option<Tensor>, Error> {
+    let before = match place {
+        Slot::Owned(tensor) if phase == Phase::Compute || is_dense => Some(tensor),
+        Slot::Borrowed(tensor) if step.kernel().updates || phase == Phase::Compute => {
+            Some(tensor.try_clone().map_err(lacunar_runtime::StorageError::from)?)
+        }
+        _ => None,
+    };
+    let dims: Vec<u64> = step.plan().statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+    Ok(before.filter(|tensor| tensor.dims() == dims || tensor.dims() == result_dims(step, sizes)))
+}
+
+/// The tensors that a kernel reads, by handle: those that were made for it, else the program's.
+fn inputs<'t>(
+    program: &Program,
+    step: &Step,
+    slots: &'t [Slot<'_>],
+    converted: &'t [(TensorId, Tensor)],
+) -> Result<Vec<Option<&'t Tensor>>, Error> {
+    let mut inputs = vec![None; step.kernel().tensors.len()];
+    for (id, _) in step.kernel().tensors.iter().filter(|(_, tensor)| tensor.role == Role::Input) {
+        check_earlier(program, source(step, id), slots)?;
+        let made = converted.iter().find(|(made, _)| *made == id).map(|(_, tensor)| tensor);
+        inputs[id.index()] = made.or_else(|| slots.get(source(step, id).index()).and_then(Slot::get));
+    }
+    Ok(inputs)
+}
+
 /// The program's result, of a kernel's: converted, and with the user's dimensions.
 fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Result<Tensor, Error> {
-    let plan = &step.plan;
+    let plan = step.plan();
     let (wanted, view) = (&program.tensors[plan.result].format, &plan.kernel.tensors[plan.result].view);
     let mapped = view.as_ref().is_some_and(|view| view.format.map().is_some());
     let dtype = program.tensors[plan.result].dtype;
@@ -192,7 +211,7 @@ fn check_widths(program: &Program, call: &Call<'_>) -> Result<(), Error> {
     Err(Error::Argument(format!(
         "the kernel was compiled to store `{}` as {}, whose index arrays are too narrow for the sizes {:?}; declare the sizes \
          or wider arrays",
-        program.tensors[call.step.plan.result].name,
+        program.tensors[call.step.result()].name,
         call.format(),
         call.dims()
     )))
@@ -217,12 +236,12 @@ fn conversions(
     slots: &[Slot<'_>],
 ) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
-    for conversion in &step.plan.conversions {
+    for conversion in &step.plan().conversions {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
-        let declared = &step.plan.kernel.tensors[conversion.tensor];
+        let declared = &step.kernel().tensors[conversion.tensor];
         let (format, dtype, fill) = (&own_format(declared), declared.dtype, declared.fill());
         // What is only seen otherwise is the caller's.
-        if conversion.source != step.plan.result && made_of.is_some_and(|tensor| tensor.format() == format) {
+        if conversion.source != step.result() && made_of.is_some_and(|tensor| tensor.format() == format) {
             continue;
         }
         let by_ranks = made_of.filter(|_| keeps_ranks(declared)).map(Tensor::by_ranks).transpose()?;
@@ -236,7 +255,7 @@ fn conversions(
             }
             // A result that is added to before it has any value.
             None => {
-                let dims = step.plan.statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
+                let dims = step.plan().statement.lhs.vars.iter().map(|var| sizes[var.index()]).collect();
                 Tensor::empty(dims, format, fill)?
             }
         };

@@ -2,13 +2,12 @@
 
 use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayData, ArrayRole, Limits, Memory, Param, Status, interpret_within};
+use lacunar_imp::{ArrayData, Limits, Memory, Status, interpret_within};
 use lacunar_runtime::abi::KernelStatus;
-use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
 use crate::error::Error;
-use crate::launch::{Call, invalid, missing_pattern, product, size_word};
+use crate::launch::{Argument, Call, Pattern, invalid, missing_pattern, product};
 
 macro_rules! copies {
     ($($variant:ident $ty:ty),* $(,)?) => {
@@ -38,65 +37,21 @@ copies! {
     Pattern lacunar_formats::One,
 }
 
+/// The arrays of the interpreter by what they are, on the way in and out.
+#[derive(Default)]
+struct Arrays {
+    /// What each array is, in the order of the memory.
+    places: Vec<Binding>,
+    memory: Memory,
+}
+
 impl Call<'_> {
     /// Runs the statement on the interpreter.
     pub fn interpreted(mut self) -> Result<Tensor, Error> {
-        let format = self.format().clone();
-        let (dims, result) = (self.dims(), self.step.plan.result);
-        let dtype = self.step.plan.kernel.tensors[result].dtype;
         let before = self.before.take();
-        let mut memory = Memory::default();
-        let mut places = Vec::new();
-        for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
-            let role = match param {
-                Param::Array(array) => self.step.function.arrays[*array].role,
-                Param::Scalar(_) => ArrayRole::Input,
-            };
-            let array = match (binding, role) {
-                (Binding::Size(var), _) => {
-                    memory.scalars.push(size_word(self.sizes[var.index()])?);
-                    continue;
-                }
-                (Binding::Stored(_), _) => {
-                    memory.scalars.push(size_word(before.as_ref().map_or(0, Tensor::nnz))?);
-                    continue;
-                }
-                (Binding::Threads, _) => {
-                    memory.scalars.push(size_word(lacunar_runtime::pool::threads() as u64)?);
-                    continue;
-                }
-                (_, ArrayRole::Grown) => match param {
-                    Param::Array(array) => ArrayData::empty(self.step.function.arrays[*array].elem),
-                    Param::Scalar(_) => continue,
-                },
-                (Binding::Values(tensor), ArrayRole::Output) if tensor == result => {
-                    let len = match (&before, format.is_dense()) {
-                        (_, true) => product(dims.iter().copied())?,
-                        (Some(before), false) => before.nnz(),
-                        (None, false) => return Err(missing_pattern()),
-                    };
-                    let updates = self.step.plan.kernel.updates;
-                    match before.as_ref().filter(|old| updates && old.nnz() == len) {
-                        Some(old) => array(old.values()),
-                        None if updates => array(&self.unfilled(len)?),
-                        None => ArrayData::zeros(dtype, len as usize)
-                            .map_err(|_| StorageError::overflow("the memory of the interpreter"))?,
-                    }
-                }
-                (Binding::Values(tensor), _) => array(self.input(tensor)?.values()),
-                (Binding::Level(tensor, level, part), _) => {
-                    let given = match &before {
-                        before if tensor == result => before.as_ref().ok_or_else(missing_pattern)?,
-                        _ => self.input(tensor)?,
-                    };
-                    array(given.levels()[level].array(part.name).ok_or_else(missing_pattern)?)
-                }
-            };
-            places.push(binding);
-            memory.arrays.push(array);
-        }
-        let limits = Limits { blank_outputs: !self.step.plan.kernel.updates, ..Limits::default() };
-        let outcome = interpret_within(&self.step.function, &mut memory, limits)
+        let mut arrays = self.arrays(before.as_ref())?;
+        let limits = Limits { blank_outputs: !self.step.kernel().updates, ..Limits::default() };
+        let outcome = interpret_within(self.step.function(), &mut arrays.memory, limits)
             .map_err(|error| Error::Internal(format!("the interpreter stopped: {error}")))?;
         match outcome.status {
             None => {}
@@ -104,42 +59,83 @@ impl Call<'_> {
             Some(Status::SizeOverflow) => return Err(self.failure(KernelStatus::SizeOverflow)),
         }
         let mut unwritten = None;
-        let mut take = |wanted: Binding, len: u64| -> Option<Buffer> {
-            let place = places.iter().position(|binding| *binding == wanted)?;
-            let data = std::mem::replace(&mut memory.arrays[place], ArrayData::empty(DType::Bool));
+        let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
+            let Some(place) = arrays.places.iter().position(|binding| *binding == wanted) else { return Ok(None) };
             // What was not written is what memory held before, on other back ends.
             let first = outcome.unwritten[place].filter(|first| (*first as u64) < len);
             unwritten = unwritten.or(first.map(|first| (wanted, first)));
-            Some(buffer(data, len as usize))
+            let data = std::mem::replace(&mut arrays.memory.arrays[place], ArrayData::empty(DType::Bool));
+            Ok(Some(buffer(data, len as usize)))
         };
-        let tensor = if let (Phase::Compute, false) = (self.step.phase, format.is_dense()) {
-            let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
-            let values = take(Binding::Values(result), old.len() as u64).ok_or_else(missing_pattern)?;
-            Tensor::from_parts(dims, &format, levels, values).map_err(invalid)?
-        } else {
-            let mut levels = Vec::new();
-            let mut positions = 1u64;
-            for (level, kind) in format.levels().iter().enumerate() {
-                let size = dims[format.mode_order()[level]];
-                let mut take = |part, len| -> Result<Buffer, Error> {
-                    take(Binding::Level(result, level, part), len).ok_or_else(missing_pattern)
-                };
-                let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
-                levels.push(storage);
-                positions = count;
-            }
-            let values = match take(Binding::Values(result), positions) {
-                Some(values) => values,
-                None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
-            };
-            Tensor::from_parts(dims, &format, levels, values).map_err(invalid)?
-        };
+        let tensor = self.taken(before, &mut take)?;
         match unwritten {
-            Some((array, place)) if !(self.first_pass && array == Binding::Values(result)) => {
+            Some((array, place)) if !(self.first_pass && array == Binding::Values(self.step.result())) => {
                 let message = format!("element {place} of {array:?} of the result was not written");
                 Err(Error::Internal(format!("the interpreter stopped: {message}")))
             }
             _ => Ok(tensor),
         }
+    }
+
+    /// The memory of the interpreter before it runs.
+    fn arrays(&self, before: Option<&Tensor>) -> Result<Arrays, Error> {
+        let pattern = before.map(|before| Pattern { levels: before.levels(), stored: before.nnz() });
+        let mut arrays = Arrays::default();
+        for (param, binding) in self.step.parameters() {
+            let data = match self.argument(param, binding, pattern)? {
+                Argument::Word(word) => {
+                    arrays.memory.scalars.push(word);
+                    continue;
+                }
+                Argument::Grown(elem) => ArrayData::empty(elem),
+                Argument::Values => self.values_before(before)?,
+                Argument::Read(given) => array(given),
+            };
+            arrays.places.push(binding);
+            arrays.memory.arrays.push(data);
+        }
+        Ok(arrays)
+    }
+
+    /// What the values of the result are before the kernel runs, of a dense result or of one whose pattern is given.
+    fn values_before(&self, before: Option<&Tensor>) -> Result<ArrayData, Error> {
+        let len = match before {
+            _ if self.format().is_dense() => product(self.dims())?,
+            Some(before) => before.nnz(),
+            None => return Err(missing_pattern()),
+        };
+        let updates = self.step.kernel().updates;
+        match before.filter(|old| updates && old.nnz() == len) {
+            Some(old) => Ok(array(old.values())),
+            None if updates => Ok(array(&self.unfilled(len)?)),
+            None => {
+                let dtype = self.step.kernel().tensors[self.step.result()].dtype;
+                let zeros = ArrayData::zeros(dtype, len as usize);
+                Ok(zeros.map_err(|_| StorageError::overflow("the memory of the interpreter"))?)
+            }
+        }
+    }
+
+    /// The result, of the arrays that `take` gives from their length.
+    fn taken(
+        &self,
+        before: Option<Tensor>,
+        take: &mut dyn FnMut(Binding, u64) -> Result<Option<Buffer>, Error>,
+    ) -> Result<Tensor, Error> {
+        let (format, result) = (self.format(), self.step.result());
+        if self.step.phase() == Phase::Compute && !format.is_dense() {
+            let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
+            let values = take(Binding::Values(result), old.len() as u64)?.ok_or_else(missing_pattern)?;
+            return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);
+        }
+        let (levels, positions) = self.received(take)?;
+        let values = match take(Binding::Values(result), positions)? {
+            Some(values) => values,
+            None => {
+                let dtype = self.step.kernel().tensors[result].dtype;
+                Buffer::zeroed(dtype, positions).map_err(StorageError::from)?
+            }
+        };
+        Tensor::from_parts(self.dims(), format, levels, values).map_err(invalid)
     }
 }

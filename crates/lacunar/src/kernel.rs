@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use lacunar_base::Trace;
 use lacunar_compiler::lower::Phase;
+use lacunar_imp::{parse, verify};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
 use lacunar_runtime::{Element, Tensor as DynTensor, pool};
@@ -25,7 +26,7 @@ use crate::bind::Slot;
 use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
 use crate::error::Error;
 use crate::evaluate::{Times, evaluate};
-use crate::options::Options;
+use crate::options::{Optimization, Options};
 use crate::schedule::{Schedule, Unit};
 use crate::tensor::Tensor;
 
@@ -62,6 +63,27 @@ impl Kernel {
         Ok(Kernel { compiled: compile(source, options, choices)?, phase: options.phase, threads: options.threads })
     }
 
+    /// The program with kernels that are what the texts of its kernels say.
+    ///
+    /// # Errors
+    /// A text is not read, or as another kernel: a fault of the compiler. The back end fails.
+    pub fn reread(mut self) -> Result<Kernel, Error> {
+        for step in self.steps_mut() {
+            let text = step.function().to_string();
+            let fault = |what: String| Error::Internal(format!("a kernel's text {what}\n{text}"));
+            let function = parse(&text).map_err(|found| fault(format!("is not read: {}", found.message)))?;
+            let function = verify(function).map_err(|error| fault(format!("is not well-formed: {error}")))?;
+            if function.to_string() != text {
+                return Err(fault(format!("is read as\n{}and not as", *function)));
+            }
+            step.replace_function(function);
+        }
+        if let Some(backend) = self.backend() {
+            Kernel::regenerate(std::slice::from_mut(&mut self), backend, Optimization::default())?;
+        }
+        Ok(self)
+    }
+
     /// The checked program.
     pub fn program(&self) -> &Program {
         &self.compiled.program
@@ -72,10 +94,14 @@ impl Kernel {
         &self.compiled.steps
     }
 
+    pub(crate) fn steps_mut(&mut self) -> &mut [Step] {
+        &mut self.compiled.steps
+    }
+
     /// Its compiled statements, each once: the last pass over it.
     pub fn statements(&self) -> impl Iterator<Item = &Step> {
         let last = |number: usize, step: &Step| {
-            self.steps().get(number + 1).is_none_or(|next| next.statement != step.statement)
+            self.steps().get(number + 1).is_none_or(|next| next.statement() != step.statement())
         };
         self.steps().iter().enumerate().filter(move |(number, step)| last(*number, step)).map(|(_, step)| step)
     }
@@ -93,26 +119,26 @@ impl Kernel {
 
     /// What was planned and why, in words.
     pub fn explain(&self) -> Vec<String> {
-        self.statements().flat_map(|step| step.plan.notes.clone()).collect()
+        self.statements().flat_map(|step| step.plan().notes.clone()).collect()
     }
 
     /// The commands that transformed the loops, of all statements: as given, or as chosen.
     pub fn schedule(&self) -> Schedule {
-        let all = self.statements().flat_map(|step| commands(self.program(), step.statement, &step.plan));
+        let all = self.statements().flat_map(|step| commands(self.program(), step.statement(), step.plan()));
         Schedule::from(all.collect::<Vec<_>>().join(", "))
     }
 
     /// How many threads a run of the kernel may use: 1, where no loop is shared out among threads.
     pub fn threads(&self) -> usize {
         let shared = self.steps().iter().any(|step| {
-            step.plan.kernel.provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(Unit::CpuThread, _)))
+            step.kernel().provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(Unit::CpuThread, _)))
         });
         if shared { self.threads.unwrap_or_else(pool::threads) } else { 1 }
     }
 
     /// The back end that made the code.
     pub fn backend(&self) -> Option<Backend> {
-        self.steps().first().map(|step| step.code.backend())
+        self.steps().first().map(|step| step.code().backend())
     }
 
     /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them.

@@ -11,6 +11,7 @@ use lacunar_formats::{DType, Format};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
+use lacunar_runtime::tensor::ValuesMut;
 use lacunar_runtime::{Buffer, StorageError, Tensor};
 
 use crate::bind::result_dims;
@@ -28,6 +29,29 @@ pub(crate) struct Call<'a> {
     pub first_pass: bool,
 }
 
+/// The pattern of a result that is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Pattern<'a> {
+    pub levels: &'a [LevelStorage],
+    /// The number of its values.
+    pub stored: u64,
+}
+
+/// What a kernel gets for one of its parameters.
+pub(crate) enum Argument<'a> {
+    /// A size or a count.
+    Word(i64),
+    /// An array that is read only.
+    Read(&'a Buffer),
+    /// The values of the result, in memory that the caller has.
+    Values,
+    /// An array of these elements that the kernel makes.
+    Grown(DType),
+}
+
+/// The arguments of a call, and those of them that the kernel makes.
+type Called<'a> = (Args<'a>, Vec<(Binding, Grown)>);
+
 /// The product of sizes.
 pub(crate) fn product(sizes: impl IntoIterator<Item = u64>) -> Result<u64, StorageError> {
     sizes
@@ -40,7 +64,7 @@ pub(crate) fn product(sizes: impl IntoIterator<Item = u64>) -> Result<u64, Stora
 impl Call<'_> {
     /// The format in which the kernel gives its result: of its stored dimensions, where it has some.
     pub fn format(&self) -> &Format {
-        let result = &self.step.plan.kernel.tensors[self.step.plan.result];
+        let result = &self.step.kernel().tensors[self.step.result()];
         match &result.view {
             Some(view) if view.format.map().is_none() => &view.format,
             _ => &result.format,
@@ -54,7 +78,7 @@ impl Call<'_> {
 
     /// The buffer for a dense result: that of the result before where it fits, else a new one.
     fn dense_values(&mut self) -> Result<Buffer, Error> {
-        let dtype = self.step.plan.kernel.tensors[self.step.plan.result].dtype;
+        let dtype = self.step.kernel().tensors[self.step.result()].dtype;
         let len = product(self.dims())?;
         if let Some(before) = self.before.take() {
             let (_, _, _, mut values) = before.into_parts();
@@ -63,7 +87,7 @@ impl Call<'_> {
                 return Ok(values);
             }
         }
-        if self.step.plan.kernel.updates {
+        if self.step.kernel().updates {
             return self.unfilled(len);
         }
         // SAFETY: the kernel writes every element before any is read (coverage or clearing, see `lower/coverage.rs`);
@@ -73,82 +97,44 @@ impl Call<'_> {
 
     /// The values of a dense result before anything is assigned.
     pub fn unfilled(&self, len: u64) -> Result<Buffer, Error> {
-        let fill = self.step.plan.kernel.tensors[self.step.plan.result].fill();
+        let fill = self.step.kernel().tensors[self.step.result()].fill();
         let (_, _, _, values) = Tensor::empty(vec![len], &Format::dense(1), fill)?.into_parts();
         Ok(values)
     }
 
     /// Runs the statement's machine code.
     pub fn native(mut self) -> Result<Tensor, Error> {
-        let entry: Entry = match &self.step.code {
-            #[cfg(feature = "llvm")]
-            Code::Llvm(kernel) => kernel.entry(),
-            Code::C(kernel) => kernel.entry(),
-            Code::Interpreter | Code::Conversion(..) => {
-                return Err(Error::Internal("a statement without machine code was to be called".to_string()));
-            }
-        };
-        let format = self.format().clone();
-        let result = self.step.plan.result;
-        let mut values = if format.is_dense() { Some(self.dense_values()?) } else { None };
-        let mut fixed = self.before.take().filter(|_| self.step.phase == Phase::Compute);
-        let mut grown: Vec<(Binding, Grown)> = Vec::new();
-        let mut args = Args::new();
-        let stored = fixed.as_ref().map_or(0, Tensor::nnz);
-        // The result's values, which one parameter takes.
-        let (pattern, mut own) = match (&mut values, &mut fixed) {
-            (Some(values), _) => (None, Some(values.into())),
-            (None, Some(fixed)) => {
-                let (levels, values) = fixed.split_mut();
-                (Some(levels), Some(values))
-            }
-            (None, None) => (None, None),
-        };
-        for (&binding, param) in self.step.interface.bindings.iter().zip(&self.step.function.params) {
-            let role = match param {
-                Param::Array(array) => Some(self.step.function.arrays[*array].role),
-                Param::Scalar(_) => None,
-            };
-            match (binding, role) {
-                (Binding::Size(var), _) => args.scalar(size_word(self.sizes[var.index()])?),
-                (Binding::Values(tensor), Some(ArrayRole::Output)) if tensor == result => {
-                    args.write(own.take().ok_or_else(missing_pattern)?)?;
-                }
-                (Binding::Stored(_), _) => args.scalar(size_word(stored)?),
-                (Binding::Threads, _) => args.scalar(size_word(lacunar_runtime::pool::threads() as u64)?),
-                (_, Some(ArrayRole::Grown)) => {
-                    let Param::Array(array) = param else { continue };
-                    grown.push((binding, args.grown(self.step.function.arrays[*array].elem)));
-                }
-                (Binding::Values(tensor), _) => args.read(self.input(tensor)?.values()),
-                (Binding::Level(tensor, level, part), _) => {
-                    let levels = match pattern {
-                        Some(levels) if tensor == result => levels,
-                        _ if tensor == result => return Err(missing_pattern()),
-                        _ => self.input(tensor)?.levels(),
-                    };
-                    let array = levels[level].array(part.name);
-                    args.read(array.ok_or_else(|| Error::Argument("an index array is missing".to_string()))?);
-                }
-            }
+        if self.format().is_dense() {
+            return self.dense();
         }
-        // SAFETY: see the head of this module. The arguments were laid out by the interface that came with the code, all
-        // inputs are tensors (validated when they were made) of the formats and types it was compiled for, whose
-        // dimensions are `sizes`.
-        unsafe { abi::call(entry, &mut args) }.map_err(|status| self.failure(status))?;
-        let dims = self.dims();
-        if format.is_dense() {
-            drop(args);
-            let sizes = format.mode_order().iter().map(|&mode| LevelStorage::dense(dims[mode]));
-            let levels = sizes.collect();
-            let values = values.ok_or_else(missing_pattern)?;
-            // SAFETY: dense levels have no arrays, and there are as many values as positions.
-            return Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) });
+        match self.step.phase() {
+            Phase::Compute => self.computed(),
+            Phase::Fused | Phase::Assemble => self.assembled(),
         }
-        if let Phase::Compute = self.step.phase {
-            drop(args);
-            return fixed.ok_or_else(missing_pattern);
-        }
+    }
+
+    /// Runs the machine code of a dense result.
+    fn dense(&mut self) -> Result<Tensor, Error> {
+        let mut values = self.dense_values()?;
+        self.run(None, Some((&mut values).into()))?;
+        let (format, dims) = (self.format().clone(), self.dims());
+        let levels = format.mode_order().iter().map(|&mode| LevelStorage::dense(dims[mode])).collect();
+        // SAFETY: dense levels have no arrays, and there are as many values as positions.
+        Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) })
+    }
+
+    /// Runs machine code that computes the values of the pattern that the result before has.
+    fn computed(&mut self) -> Result<Tensor, Error> {
+        let mut result = self.before.take().ok_or_else(missing_pattern)?;
+        let stored = result.nnz();
+        let (levels, values) = result.split_mut();
+        self.run(Some(Pattern { levels, stored }), Some(values))?;
+        Ok(result)
+    }
+
+    /// Runs machine code that finds the pattern of the result, and takes the arrays that it leaves.
+    fn assembled(&self) -> Result<Tensor, Error> {
+        let (mut args, grown) = self.run(None, None)?;
         let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
             match grown.iter().find(|(binding, _)| *binding == wanted) {
                 // SAFETY: the kernel returned 0, and `len` is what its own position arrays say that it has written.
@@ -156,18 +142,9 @@ impl Call<'_> {
                 None => Ok(None),
             }
         };
-        let mut levels = Vec::new();
-        let mut positions = 1u64;
-        for (level, kind) in format.levels().iter().enumerate() {
-            let size = dims[format.mode_order()[level]];
-            let mut take = |part, len| -> Result<Buffer, Error> {
-                take(Binding::Level(result, level, part), len)?.ok_or_else(missing_pattern)
-            };
-            let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
-            levels.push(storage);
-            positions = count;
-        }
-        let dtype = self.step.plan.kernel.tensors[result].dtype;
+        let (levels, positions) = self.received(&mut take)?;
+        let result = self.step.result();
+        let dtype = self.step.kernel().tensors[result].dtype;
         let values = match take(Binding::Values(result), positions)? {
             Some(values) => values,
             // `Bool`s are looked at when a tensor is made, and not every byte is one.
@@ -179,6 +156,7 @@ impl Call<'_> {
             // Only the pattern was asked for.
             None => Buffer::zeroed(dtype, positions).map_err(StorageError::from)?,
         };
+        let (format, dims) = (self.format().clone(), self.dims());
         if cfg!(debug_assertions) {
             return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);
         }
@@ -186,20 +164,110 @@ impl Call<'_> {
         Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) })
     }
 
+    /// Calls the machine code; with the arguments come the arrays that it has made.
+    fn run<'a>(&'a self, pattern: Option<Pattern<'a>>, values: Option<ValuesMut<'a>>) -> Result<Called<'a>, Error> {
+        let entry: Entry = match self.step.code() {
+            #[cfg(feature = "llvm")]
+            Code::Llvm(kernel) => kernel.entry(),
+            Code::C(kernel) => kernel.entry(),
+            Code::Interpreter | Code::Conversion(..) => {
+                return Err(Error::Internal("a statement without machine code was to be called".to_string()));
+            }
+        };
+        let (mut args, grown) = self.laid_out(pattern, values)?;
+        // SAFETY: see the head of this module. The arguments were laid out by the interface that came with the code, all
+        // inputs are tensors (validated when they were made) of the formats and types it was compiled for, whose
+        // dimensions are `sizes`.
+        unsafe { abi::call(entry, &mut args) }.map_err(|status| self.failure(status))?;
+        Ok((args, grown))
+    }
+
+    /// The arguments in the order of the parameters. One parameter takes the result's values.
+    fn laid_out<'a>(
+        &'a self,
+        pattern: Option<Pattern<'a>>,
+        mut values: Option<ValuesMut<'a>>,
+    ) -> Result<Called<'a>, Error> {
+        let mut args = Args::new();
+        let mut grown = Vec::new();
+        for (param, binding) in self.step.parameters() {
+            match self.argument(param, binding, pattern)? {
+                Argument::Word(word) => args.scalar(word),
+                Argument::Read(array) => args.read(array),
+                Argument::Values => args.write(values.take().ok_or_else(missing_pattern)?)?,
+                Argument::Grown(elem) => grown.push((binding, args.grown(elem))),
+            }
+        }
+        Ok((args, grown))
+    }
+
+    /// The argument of a parameter, where the result has the pattern that is given, if it is.
+    pub fn argument<'a>(
+        &'a self,
+        param: &Param,
+        binding: Binding,
+        pattern: Option<Pattern<'a>>,
+    ) -> Result<Argument<'a>, Error> {
+        let array = match param {
+            Param::Array(array) => Some(&self.step.function().arrays[*array]),
+            Param::Scalar(_) => None,
+        };
+        let result = self.step.result();
+        Ok(match (binding, array) {
+            (Binding::Size(var), _) => Argument::Word(size_word(self.sizes[var.index()])?),
+            (Binding::Stored(_), _) => Argument::Word(size_word(pattern.map_or(0, |pattern| pattern.stored))?),
+            (Binding::Threads, _) => Argument::Word(size_word(lacunar_runtime::pool::threads() as u64)?),
+            (_, Some(array)) if array.role == ArrayRole::Grown => Argument::Grown(array.elem),
+            (Binding::Values(tensor), Some(array)) if array.role == ArrayRole::Output && tensor == result => {
+                Argument::Values
+            }
+            (Binding::Values(tensor), _) => Argument::Read(self.input(tensor)?.values()),
+            (Binding::Level(tensor, level, part), _) => {
+                let levels = match pattern {
+                    Some(pattern) if tensor == result => pattern.levels,
+                    _ if tensor == result => return Err(missing_pattern()),
+                    _ => self.input(tensor)?.levels(),
+                };
+                let array = levels[level].array(part.name);
+                Argument::Read(array.ok_or_else(|| Error::Argument("an index array is missing".to_string()))?)
+            }
+        })
+    }
+
+    /// The levels of a result that was assembled, and the number of its values. `take` gives its arrays, from their length.
+    pub fn received(
+        &self,
+        take: &mut dyn FnMut(Binding, u64) -> Result<Option<Buffer>, Error>,
+    ) -> Result<(Vec<LevelStorage>, u64), Error> {
+        let (format, dims, result) = (self.format(), self.dims(), self.step.result());
+        let mut levels = Vec::new();
+        let mut positions = 1u64;
+        for (level, kind) in format.levels().iter().enumerate() {
+            let size = dims[format.mode_order()[level]];
+            let mut take = |part, len| -> Result<Buffer, Error> {
+                take(Binding::Level(result, level, part), len)?.ok_or_else(missing_pattern)
+            };
+            let (storage, count) = LevelStorage::receive(kind.kind, size, positions, &mut take)?;
+            levels.push(storage);
+            positions = count;
+        }
+        Ok((levels, positions))
+    }
+
     /// What a kernel's status means here.
     pub fn failure(&self, status: KernelStatus) -> Error {
-        match (self.step.phase, status) {
+        match (self.step.phase(), status) {
             (Phase::Compute, KernelStatus::SizeOverflow) => wrong_pattern(),
             _ => status.into(),
         }
     }
 
-    pub fn input(&self, tensor: lacunar_notation::TensorId) -> Result<&Tensor, Error> {
+    fn input(&self, tensor: lacunar_notation::TensorId) -> Result<&Tensor, Error> {
         self.inputs
             .get(tensor.index())
             .copied()
             .flatten()
-            .ok_or_else(|| Error::Argument(format!("`{}` is not given", self.step.plan.kernel.tensors[tensor].name)))
+            .ok_or_else(|| Error::Argument(format!("`{}` is not given", self.step.kernel().tensors[tensor].name)))
     }
 }
 

@@ -29,6 +29,7 @@ pub mod compile;
 mod einsum;
 mod error;
 mod evaluate;
+mod generate;
 #[cfg(any(feature = "faer", feature = "ndarray", feature = "sprs"))]
 mod interop;
 mod interpret;

@@ -83,12 +83,12 @@ impl Kernel {
             self.stands_alone(step)?;
             let mut name = name.to_string();
             if self.program().statements.len() > 1 {
-                name += &format!("_{}", step.statement + 1);
+                name += &format!("_{}", step.statement() + 1);
             }
-            if self.steps().get(number + 1).is_some_and(|next| next.statement == step.statement) {
+            if self.steps().get(number + 1).is_some_and(|next| next.statement() == step.statement()) {
                 name += "_assemble";
             }
-            functions.push(renamed(&step.function, names.unique(&identifier(&name)))?);
+            functions.push(renamed(step.function(), names.unique(&identifier(&name)))?);
         }
         let print = |purpose| {
             print_all(&functions, &COptions { file_name: Some(name.to_string()), purpose, ..COptions::default() })
@@ -113,7 +113,7 @@ impl Kernel {
 
     /// Asks that a statement's kernel is all that there is to do.
     fn stands_alone(&self, step: &Step) -> Result<(), Error> {
-        let (plan, tensors) = (&step.plan, &step.plan.kernel.tensors);
+        let (plan, tensors) = (step.plan(), &step.kernel().tensors);
         let converted = plan.conversions.iter().find(|conversion| {
             self.program().tensors[conversion.source].format != own_format(&tensors[conversion.tensor])
         });
@@ -147,7 +147,7 @@ impl Kernel {
         let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
         let mut kernels = Vec::new();
         for ((function, symbol), step) in functions.iter().zip(symbols).zip(self.steps()) {
-            let mut bound = function.params.iter().zip(&step.interface.bindings);
+            let mut bound = step.parameters();
             let threads = bound.find_map(|(param, binding)| match (param, binding) {
                 (Param::Scalar(var), Binding::Threads) => Some(*var),
                 _ => None,

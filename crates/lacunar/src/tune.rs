@@ -23,7 +23,7 @@ use lacunar_notation::Program;
 use lacunar_notation::schedule::Schedule as Commands;
 use lacunar_runtime::Tensor as DynTensor;
 
-use crate::compile::{Choice, Choices, check_schedule, commands};
+use crate::compile::{Choice, Choices, Step, check_schedule, commands};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Options;
@@ -210,7 +210,7 @@ impl Session<'_> {
         let winner = winner(&medians);
         choices[number] = (winner > 0).then(|| choice(&runners[winner].candidate));
         let texts = |kernel: &Kernel| {
-            let plans = kernel.statements().filter(|step| step.statement == number).map(|step| &step.plan);
+            let plans = kernel.statements().filter(|step| step.statement() == number).map(Step::plan);
             let commands = plans.flat_map(|plan| commands(&self.program, number, plan));
             Schedule::from(commands.collect::<Vec<_>>().join(", "))
         };

@@ -182,6 +182,17 @@ impl Tensor {
         self.format.order()
     }
 
+    /// A workspace for values over some variables of these sizes.
+    pub fn workspace(name: String, kind: WorkspaceKind, dims: Vec<Option<u64>>, dtype: DType, span: Span) -> Tensor {
+        let format = match kind {
+            WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(dims.len()),
+            WorkspaceKind::Marked => Format::sv(),
+            WorkspaceKind::Sorted => Format::coo(dims.len()),
+        };
+        let role = Role::Workspace(kind);
+        Tensor { name, format, dtype, fill: None, dims, role, nnz: None, heaviest: None, view: None, span }
+    }
+
     /// The value of every element that is not stored.
     pub fn fill(&self) -> Scalar {
         self.fill.unwrap_or(Scalar::zero(self.dtype))
@@ -246,6 +257,22 @@ impl Expr {
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => vec![a],
             ExprKind::Binary(_, a, b) => vec![a, b],
         }
+    }
+
+    /// The operands of nested operations `op`, from the left; the expression itself where it is no such operation.
+    pub fn operands(&self, op: BinaryFn) -> Vec<&Expr> {
+        fn collect<'e>(expr: &'e Expr, op: BinaryFn, found: &mut Vec<&'e Expr>) {
+            match &expr.kind {
+                ExprKind::Binary(own, a, b) if *own == op => {
+                    collect(a, op, found);
+                    collect(b, op, found);
+                }
+                _ => found.push(expr),
+            }
+        }
+        let mut found = Vec::new();
+        collect(self, op, &mut found);
+        found
     }
 
     /// All accesses in it, from the left.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A variable without relations below it is a *leaf*: it has a loop. Which coordinate of `i` is meant where all leaves
-//! of `i` have values, and what range a leaf runs over, follow from the relations (`compiler/src/lower/space.rs`).
+//! of `i` have values, and what range a leaf runs over, follow from the relations (`compiler/src/lower/derive.rs`).
 //!
 //! Paper: Senanayake et al. 2020, §4.2 (provenance graph) and §6.2.
 

@@ -30,32 +30,24 @@ pub enum Scalar {
     Complex(Complex<f64>),
 }
 
+/// The least and the greatest integer of a type.
+fn range(dtype: DType) -> (i128, i128) {
+    let count = 1i128 << (8 * dtype.size());
+    if dtype.kind() == Kind::Signed { (-count / 2, count / 2 - 1) } else { (0, count - 1) }
+}
+
 /// An integer, modulo two to the number of bits of its type.
 fn wrap(value: i128, dtype: DType) -> Scalar {
-    Scalar::Int(match dtype {
-        DType::I8 => i128::from(value as i8),
-        DType::I16 => i128::from(value as i16),
-        DType::I32 => i128::from(value as i32),
-        DType::I64 => i128::from(value as i64),
-        DType::U8 => i128::from(value as u8),
-        DType::U16 => i128::from(value as u16),
-        DType::U32 => i128::from(value as u32),
-        _ => i128::from(value as u64),
-    })
+    let (least, greatest) = range(dtype);
+    // Two to the number of bits divides two to the 128, so that what wraps around here is right all the same.
+    Scalar::Int(least + value.wrapping_sub(least).rem_euclid(greatest - least + 1))
 }
 
 /// A real number, truncated towards zero and kept within the range of an integer type.
 fn saturate(value: f64, dtype: DType) -> Scalar {
-    Scalar::Int(match dtype {
-        DType::I8 => i128::from(value as i8),
-        DType::I16 => i128::from(value as i16),
-        DType::I32 => i128::from(value as i32),
-        DType::I64 => i128::from(value as i64),
-        DType::U8 => i128::from(value as u8),
-        DType::U16 => i128::from(value as u16),
-        DType::U32 => i128::from(value as u32),
-        _ => i128::from(value as u64),
-    })
+    let (least, greatest) = range(dtype);
+    // `as` takes NaN to 0 and what is too large to an end of the range of 128 bits.
+    Scalar::Int((value as i128).clamp(least, greatest))
 }
 
 fn round(value: f64, dtype: DType) -> f64 {

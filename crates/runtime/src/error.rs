@@ -72,12 +72,6 @@ pub enum StorageError {
         /// The format.
         format: Format,
     },
-    /// The program was linked without what the level kind does.
-    #[error("this program has no levels of kind `{kind}`")]
-    UnknownLevel {
-        /// The kind's name.
-        kind: String,
-    },
     /// A number of an index array is negative.
     #[error("{what} holds a negative number at {place}")]
     Negative {

@@ -72,13 +72,13 @@ impl Tensor {
         let mut at = 0;
         let Some((last, outer)) = levels.split_last_mut() else { return Ok(Some(exchange(values, at, value)?)) };
         for (level, storage) in outer.iter().enumerate() {
-            match storage.operations()?.find(storage, at, coordinate(level)) {
+            match storage.operations().find(storage, at, coordinate(level)) {
                 Some(position) => at = position,
                 None => return Ok(None),
             }
         }
         let own = coordinate(outer.len());
-        if let Some(position) = last.operations()?.find(last, at, own) {
+        if let Some(position) = last.operations().find(last, at, own) {
             return Ok(Some(exchange(values, position, value)?));
         }
         last.make_owned()?;
@@ -88,7 +88,7 @@ impl Tensor {
             return Ok(Some(None));
         }
         let place = Place { format, dims, level: outer.len() };
-        let Some(Spread { level, places }) = last.operations()?.with_room(last, at, place)? else { return Ok(None) };
+        let Some(Spread { level, places }) = last.operations().with_room(last, at, place)? else { return Ok(None) };
         let moved = match places {
             Places::Same(_) => values.try_clone()?,
             Places::Listed(places) => gather(values, &places)?,
@@ -138,7 +138,7 @@ fn put(
     parent: u64,
     coordinate: u64,
 ) -> Result<Option<u64>, StorageError> {
-    let operations = level.operations()?;
+    let operations = level.operations();
     Ok(with_word!(values.dtype(), V => {
         let words = values.as_words_mut::<V>().unwrap_or_default();
         operations.put(level, parent, coordinate, &mut |from, to| {

@@ -50,7 +50,7 @@ impl Tensor {
     pub fn by_ranks(&self) -> Result<Tensor, StorageError> {
         let same = self.try_clone()?;
         let Some((ranked, _)) = of(self) else { return Ok(same) };
-        let format = self.format().of_ranks().map_err(|_| unknown())?;
+        let format = self.format().of_ranks();
         let (dims, _, mut levels, values) = same.into_parts();
         if let Some(level) = levels.get_mut(ranked.level) {
             let slots = std::mem::replace(level, LevelStorage::dense(0));
@@ -104,7 +104,7 @@ pub fn ranked(tensor: &Tensor, format: &Format, ranked: Ranked) -> Result<Tensor
     let staged = if is_staged { None } else { Some(tensor.convert(&stage)?) };
     let rows = staged.as_ref().unwrap_or(tensor);
     let ranking = ranking(rows, ranked.window)?;
-    let of_ranks = format.of_ranks().map_err(|_| unknown())?;
+    let of_ranks = format.of_ranks();
     let by_rank = match placed::convert_in_order(rows, &ranking, &of_ranks)? {
         Some(by_rank) => by_rank,
         None => in_order(rows, &ranking)?.convert(&of_ranks)?,
@@ -159,10 +159,6 @@ pub fn check(tensor: &Tensor) -> Result<(), StorageError> {
 fn grain(window: u64) -> usize {
     let window = usize::try_from(window).unwrap_or(usize::MAX);
     window.saturating_mul((GRAIN / window).max(1))
-}
-
-fn unknown() -> StorageError {
-    StorageError::UnknownLevel { kind: "slots".to_string() }
 }
 
 /// The format of a dense level over a dimension, and compressed ones over the others.

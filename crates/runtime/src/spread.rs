@@ -150,14 +150,14 @@ struct Stored<'a> {
 
 impl<'a> Stored<'a> {
     fn new(level: &'a LevelStorage, parents: &'a Places) -> Result<Stored<'a>, StorageError> {
-        let operations = level.operations()?;
+        let operations = level.operations();
         let edges = parallel::edges(parents.count(), |parent| operations.count(level, parents.get(parent)))?;
         Ok(Stored { level, parents, edges })
     }
 
     /// What `of` makes of the coordinate and the position of all that is stored, in its order.
     fn column(&self, width: IndexWidth, of: impl Fn(u64, u64) -> u64 + Sync) -> Result<Buffer, StorageError> {
-        let operations = self.level.operations()?;
+        let operations = self.level.operations();
         let (shares, lengths) = parallel::shares(&self.edges);
         Ok(with_width!(width, N => Buffer::from_array(Array::<N>::in_parts(&lengths, |share, room| {
             for parent in shares[share].clone() {

@@ -463,7 +463,7 @@ mod tests {
         let case = case(PROGRAM, r#"[{"data": [10.0, 14.0]}]"#);
         let Translation::Run(runnable) = case.translation.unwrap() else { panic!("missing") };
         assert_eq!(runnable.instance.source, "y(i) = A(i, j) * x(j)");
-        crate::runner::verify(&runnable.instance, &[], Reference::Oracle).unwrap();
+        crate::runner::verify(&runnable.instance, &[], Reference::Oracle, &crate::passed::Passed::none()).unwrap();
     }
 
     #[test]

@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(runnable.instance.source, "a(i) = f64(idiv(b(i), b(i)))");
         assert!(runnable.scheduled);
         assert_eq!(runnable.instance.setup.schedule, ["split(i, i0, i1, 2)", "reorder(i0, i1)"]);
-        crate::runner::verify(&runnable.instance, &[], Reference::Oracle).unwrap();
+        crate::runner::verify(&runnable.instance, &[], Reference::Oracle, &crate::passed::Passed::none()).unwrap();
     }
 
     #[test]

@@ -1,57 +1,113 @@
 //! The engines that tests compare: every back end of the public crate.
+//!
+//! LLVM generates most kernels without optimizing them: a wrong kernel is wrong with and without, and code that is not optimized
+//! is there ten times as soon. One instance in [`USUAL_ONE_IN`] is compiled as users' kernels are, and one in [`MOST_ONE_IN`] with
+//! all of LLVM's passes; which, changes from day to day.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lacunar::{Backend, DynTensor, Error, Kernel, Optimization, Options, Phase, Search};
 use lacunar_notation::Tensor;
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
+use lacunar_testing::day::{chosen, today};
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::{Engine, Failure, Found, Results};
+use lacunar_testing::passed::{Digest, Passed};
+use lacunar_testing::runner::{Engine, Failure, Found, Job, Results};
+use lacunar_testing::suite::{Batched, Suite};
 
 /// Threads of runs: chunks are as many as that times a few, whatever the machine.
 const THREADS: &[usize] = &[3];
 /// Threads of native code's runs of random programs.
 const SEVERAL: &[usize] = &[1, 3, 7];
+/// One instance in so many is optimized as usual, and with all passes.
+const USUAL_ONE_IN: u64 = 10;
+const MOST_ONE_IN: u64 = 60;
+/// Of how many instances, and of how many of the sweeps, LLVM and C take one.
+const LLVM_ONE_IN: (u64, u64) = (1, 4);
+const C_ONE_IN: (u64, u64) = (20, 100);
 
-/// A back end, and how many instances it runs: one in so many, chosen by its id.
+/// A back end.
 struct BackEnd {
+    name: &'static str,
     backend: Backend,
-    one_in: u64,
-    one_in_sweeps: u64,
-    optimization: Optimization,
+    /// Whether kernels are printed, and what is read back takes their place.
+    reread: bool,
+    /// One in so many instances is taken, chosen by its id; of sweeps, one in so many.
+    one_in: (u64, u64),
+    /// How much the back end works on code, unless that changes from instance to instance.
+    optimization: Option<Optimization>,
 }
 
-/// The engines named in `LACUNAR_ENGINES` (`interp,llvm,c`) on every instance; otherwise all that were built in: the
-/// interpreter on every instance, LLVM on a quarter of the sweeps, and C, which starts a compiler for each, on a sample.
-/// `LACUNAR_OPTIMIZATION` (`least`, `most`) says how much the back ends work on code.
-pub fn all() -> Vec<Box<dyn Engine>> {
-    let wanted = std::env::var("LACUNAR_ENGINES").unwrap_or_default();
-    let optimization = match std::env::var("LACUNAR_OPTIMIZATION").as_deref() {
-        Ok("least") => Optimization::Least,
-        Ok("most") => Optimization::Most,
-        _ => Optimization::Usual,
+/// The engines of a test program, which knows what passed before by its name: the interpreter on every instance, LLVM on a quarter of
+/// the sweeps and on all else, and C, in batches, on a sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take
+/// every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`) says how much the back ends work on code.
+pub fn suite(name: &str) -> Arc<Suite> {
+    let c = Batched {
+        name: "c",
+        takes: |instance| back_end("c").is_some_and(|engine| engine.takes(instance)),
+        alone: || engines(&["interp", "c"]),
+        together: |instances| {
+            let mut engines = engines(&["interp"]);
+            engines.extend(back_end("c").map(|engine| Box::new(Together::new(engine, instances)) as Box<dyn Engine>));
+            engines
+        },
     };
-    let mut engines = vec![
-        BackEnd { backend: Backend::Interpreter, one_in: 1, one_in_sweeps: 1, optimization },
-        BackEnd { backend: Backend::C, one_in: 20, one_in_sweeps: 100, optimization },
-    ];
-    if cfg!(feature = "llvm") {
-        engines.push(BackEnd { backend: Backend::Llvm, one_in: 1, one_in_sweeps: 4, optimization });
+    Arc::new(Suite {
+        engines: engines(&["interp", "llvm"]),
+        batched: back_end("c").map(|_| c),
+        passed: Passed::open(env!("CARGO_TARGET_TMPDIR"), name),
+        ..Suite::default()
+    })
+}
+
+/// Those of the named back ends that were built in and are wanted, each running one program by itself. `reread` is the interpreter
+/// on kernels that were printed and read back.
+pub fn engines(names: &[&'static str]) -> Vec<Box<dyn Engine>> {
+    let built = names.iter().filter_map(|name| back_end(name));
+    built.map(|engine| Box::new(engine) as Box<dyn Engine>).collect()
+}
+
+/// A back end, where it was built in and is wanted.
+fn back_end(name: &'static str) -> Option<BackEnd> {
+    let wanted = std::env::var("LACUNAR_ENGINES").unwrap_or_default();
+    let named = wanted.split(',').any(|other| other.trim() == name);
+    if (!wanted.is_empty() && !named) || (name == "llvm" && !cfg!(feature = "llvm")) {
+        return None;
     }
-    if !wanted.is_empty() {
-        engines.retain(|engine| wanted.split(',').any(|name| name.trim() == engine.backend.name()));
-        engines.iter_mut().for_each(|engine| (engine.one_in, engine.one_in_sweeps) = (1, 1));
-    }
-    engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect()
+    let (backend, one_in) = match name {
+        "llvm" => (Backend::Llvm, LLVM_ONE_IN),
+        "c" => (Backend::C, C_ONE_IN),
+        _ => (Backend::Interpreter, (1, 1)),
+    };
+    let one_in = if named { (1, 1) } else { one_in };
+    let optimization = match std::env::var("LACUNAR_OPTIMIZATION").as_deref() {
+        Ok("least") => Some(Optimization::Least),
+        Ok("usual") => Some(Optimization::Usual),
+        Ok("most") => Some(Optimization::Most),
+        _ => None,
+    };
+    Some(BackEnd { name, backend, reread: name == "reread", one_in, optimization })
 }
 
 impl BackEnd {
+    /// How much the back end works on an instance's code.
+    fn optimization(&self, instance: &Instance) -> Optimization {
+        self.optimization.unwrap_or_else(|| match self.backend {
+            Backend::Llvm if chosen(&instance.id, today(), MOST_ONE_IN) => Optimization::Most,
+            Backend::Llvm if chosen(&instance.id, today(), USUAL_ONE_IN) => Optimization::Usual,
+            _ => Optimization::Least,
+        })
+    }
+
+    /// A program as far as the imperative IR.
     fn compile(&self, instance: &Instance, phase: Phase) -> Result<Kernel, Error> {
         let setup = &instance.setup;
         let options = Options {
             declarations: instance.declarations.clone(),
-            backend: self.backend,
+            backend: Backend::Interpreter,
             search: if setup.plain { Search::Plain } else { Search::Cost },
             schedule: setup.schedule_text().into(),
             phase,
@@ -63,23 +119,87 @@ impl BackEnd {
             },
             // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
             grain: 1,
-            optimization: self.optimization,
             // What was tuned on this machine is another program's matter.
             tuned: false,
             ..Options::new()
         };
         Kernel::compile(&instance.source, &options)
     }
+
+    /// The kernels of an instance: one, or one for each phase.
+    fn kernels(&self, instance: &Instance) -> Result<Vec<Kernel>, Failure> {
+        let phases: &[Phase] = if instance.setup.phases { &[Phase::Assemble, Phase::Compute] } else { &[Phase::Fused] };
+        let compiled = phases.iter().map(|phase| {
+            let kernel = self.compile(instance, *phase)?;
+            if self.reread { kernel.reread() } else { Ok(kernel) }
+        });
+        compiled.collect::<Result<_, _>>().map_err(|error| failure("compile", error))
+    }
+
+    /// With how many threads an instance is run, one after the other.
+    fn threads(&self, instance: &Instance) -> Vec<usize> {
+        let several = self.backend != Backend::Interpreter && instance.id.starts_with("random/");
+        let own = instance.setup.threads.map(|threads| vec![threads]);
+        own.unwrap_or(if several { SEVERAL } else { THREADS }.to_vec())
+    }
+
+    /// What the results depend on, besides the program and its data.
+    fn key(&self, instance: &Instance, kernels: &[Kernel]) -> u64 {
+        let mut digest = Digest::default();
+        let mut note = |text: std::fmt::Arguments| {
+            // A digest takes any text.
+            let _ = digest.write_fmt(text);
+        };
+        note(format_args!("{:?} {:?}", self.optimization(instance), self.threads(instance)));
+        for step in kernels.iter().flat_map(Kernel::steps) {
+            let plan = step.plan();
+            let parameters: Vec<_> = step.parameters().map(|(_, binding)| binding).collect();
+            note(format_args!("{} {parameters:?} {} {:?}", step.statement(), **step.function(), plan.kernel));
+            note(format_args!("{:?} {:?} {:?} {:?}", plan.result, plan.conversions, plan.copied, plan.convert_result));
+        }
+        digest.finish()
+    }
+
+    /// Runs an instance's kernels, which have code.
+    fn run(&self, instance: &Instance, kernels: &[Kernel]) -> Result<Vec<Results>, Failure> {
+        let Some((kernel, second)) = kernels.split_first() else { return Err(failure("compile", "no kernel")) };
+        let declared: BTreeMap<&str, &Tensor> =
+            kernel.program().tensors.iter().map(|(_, tensor)| (tensor.name.as_str(), tensor)).collect();
+        let mut given = Vec::new();
+        for (name, entries) in &instance.given {
+            let format = &declared.get(name.as_str()).ok_or_else(|| failure("pack", format!("no `{name}`")))?.format;
+            let tensor = entries.packed(format).map_err(|error| failure("pack", error))?;
+            given.push((name.as_str(), tensor));
+        }
+        let given: Vec<(&str, &DynTensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let counts = self.threads(instance);
+        let mut runs = Vec::new();
+        for &threads in &counts {
+            let run = |kernel: &Kernel, given: &[(&str, &DynTensor)]| {
+                with_threads(threads, || kernel.run_named(given)).map_err(|error| failure("run", error))
+            };
+            let mut results = run(kernel, &given)?.results;
+            for kernel in second {
+                let patterns = results.iter().map(|(name, tensor)| (name.as_str(), tensor));
+                let given: Vec<(&str, &DynTensor)> = given.iter().copied().chain(patterns).collect();
+                results = run(kernel, &given)?.results;
+            }
+            let tensors = results.into_iter().map(|(name, tensor)| Ok((name, validated(tensor)?)));
+            let how = if counts.len() > 1 { format!(", threads {threads}") } else { String::new() };
+            runs.push(Results { how, tensors: tensors.collect::<Result<_, Failure>>()? });
+        }
+        Ok(runs)
+    }
 }
 
 impl Engine for BackEnd {
     fn name(&self) -> &str {
-        self.backend.name()
+        self.name
     }
 
     fn takes(&self, instance: &Instance) -> bool {
-        let one_in = if instance.id.starts_with("sweep") { self.one_in_sweeps } else { self.one_in };
-        data::seed(&[&instance.id]).is_multiple_of(one_in)
+        let one_in = if instance.id.starts_with("sweep") { self.one_in.1 } else { self.one_in.0 };
+        one_in == 1 || chosen(&instance.id, today(), one_in)
     }
 
     fn refuses(&self, instance: &Instance) -> Option<String> {
@@ -90,41 +210,65 @@ impl Engine for BackEnd {
         }
     }
 
-    fn run(&self, instance: &Instance) -> Result<Vec<Results>, Failure> {
-        let phase = if instance.setup.phases { Phase::Assemble } else { Phase::Fused };
-        let kernel = self.compile(instance, phase).map_err(|error| failure("compile", error))?;
-        let declared: BTreeMap<&str, &Tensor> =
-            kernel.program().tensors.iter().map(|(_, tensor)| (tensor.name.as_str(), tensor)).collect();
-        let mut given = Vec::new();
-        for (name, entries) in &instance.given {
-            let format = &declared.get(name.as_str()).ok_or_else(|| failure("pack", format!("no `{name}`")))?.format;
-            let tensor = entries.packed(format).map_err(|error| failure("pack", error))?;
-            given.push((name.as_str(), tensor));
+    fn prepare<'a>(&'a self, instance: &'a Instance) -> Result<Job<'a>, Failure> {
+        let mut kernels = self.kernels(instance)?;
+        let key = Some(self.key(instance, &kernels));
+        let run = move || {
+            Kernel::regenerate(&mut kernels, self.backend, self.optimization(instance))
+                .map_err(|error| failure("compile", error))?;
+            self.run(instance, &kernels)
+        };
+        Ok(Job { key, run: Box::new(run) })
+    }
+}
+
+/// A back end that makes the code of some programs at once.
+struct Together {
+    engine: BackEnd,
+    instances: Vec<Instance>,
+    /// The programs' kernels, by the instances' places, when the first of them is run; each is taken once.
+    generated: OnceLock<Mutex<BTreeMap<usize, Vec<Kernel>>>>,
+}
+
+impl Together {
+    fn new(engine: BackEnd, instances: &[Instance]) -> Together {
+        Together { engine, instances: instances.to_vec(), generated: OnceLock::new() }
+    }
+
+    /// All kernels with their code; nothing where one of them is refused, which will be seen when each is compiled by itself.
+    fn generated(&self) -> Mutex<BTreeMap<usize, Vec<Kernel>>> {
+        let (mut places, mut all) = (Vec::new(), Vec::new());
+        for (place, instance) in self.instances.iter().enumerate() {
+            let kernels = self.engine.kernels(instance).unwrap_or_default();
+            places.extend(kernels.iter().map(|_| place));
+            all.extend(kernels);
         }
-        let given: Vec<(&str, &DynTensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let several = self.backend != Backend::Interpreter && instance.id.starts_with("random/");
-        let own = instance.setup.threads.map(|threads| vec![threads]);
-        let counts = own.unwrap_or(if several { SEVERAL } else { THREADS }.to_vec());
-        let mut second = None;
-        let mut runs = Vec::new();
-        for &threads in &counts {
-            let run = |kernel: &Kernel, given: &[(&str, &DynTensor)]| {
-                with_threads(threads, || kernel.run_named(given)).map_err(|error| failure("run", error))
-            };
-            let mut results = run(&kernel, &given)?.results;
-            if instance.setup.phases {
-                if second.is_none() {
-                    second = Some(self.compile(instance, Phase::Compute).map_err(|error| failure("compile", error))?);
-                }
-                let patterns = results.iter().map(|(name, tensor)| (name.as_str(), tensor));
-                let given: Vec<(&str, &DynTensor)> = given.iter().copied().chain(patterns).collect();
-                results = second.as_ref().map_or(Ok(Vec::new()), |kernel| Ok(run(kernel, &given)?.results))?;
+        let mut found: BTreeMap<usize, Vec<Kernel>> = BTreeMap::new();
+        if Kernel::regenerate(&mut all, self.engine.backend, Optimization::Least).is_ok() {
+            places.into_iter().zip(all).for_each(|(place, kernel)| found.entry(place).or_default().push(kernel));
+        }
+        Mutex::new(found)
+    }
+}
+
+impl Engine for Together {
+    fn name(&self) -> &str {
+        self.engine.name()
+    }
+
+    fn prepare<'a>(&'a self, instance: &'a Instance) -> Result<Job<'a>, Failure> {
+        let job = self.engine.prepare(instance)?;
+        let run = move || {
+            let same = |other: &Instance| other.id == instance.id && other.setup == instance.setup;
+            let place = self.instances.iter().position(same);
+            let generated = self.generated.get_or_init(|| self.generated());
+            let taken = place.and_then(|place| generated.lock().unwrap_or_else(PoisonError::into_inner).remove(&place));
+            match taken {
+                Some(kernels) => self.engine.run(instance, &kernels),
+                None => (job.run)(),
             }
-            let tensors = results.into_iter().map(|(name, tensor)| Ok((name, validated(tensor)?)));
-            let how = if counts.len() > 1 { format!(", threads {threads}") } else { String::new() };
-            runs.push(Results { how, tensors: tensors.collect::<Result<_, Failure>>()? });
-        }
-        Ok(runs)
+        };
+        Ok(Job { key: job.key, run: Box::new(run) })
     }
 }
 

@@ -14,13 +14,10 @@
 //! ```
 
 use lacunar_compiler::iterate::graph::{Edge, IterationGraph, Part};
+use lacunar_draw::{Anchor, Color, Drawing, Path, Segment, Stroke, Text, Weight, font};
 
-use super::color::Color;
-use super::drawing::{Anchor, Drawing, Path, Segment, Stroke, Text};
-use super::font::{self, Weight};
+use super::page::Page;
 
-const MARGIN: f32 = 18.0;
-const TITLE_SIZE: f32 = 14.0;
 const NODE_SIZE: f32 = 14.0;
 const LABEL_SIZE: f32 = 11.0;
 const LEGEND_SIZE: f32 = 10.0;
@@ -53,27 +50,29 @@ pub fn graph(graph: &IterationGraph, title: &str) -> Drawing {
 
     let legend = Legend::of(graph);
     let reach = lanes.reach();
-    let heading = font::width(title, TITLE_SIZE, Weight::Bold).min(600.0);
     let column = reach[0] + reach[1];
-    let inner = column.max(heading).max(legend.width());
-    let top = MARGIN + if title.is_empty() { 0.0 } else { TITLE_SIZE + 14.0 };
-    let origin = [MARGIN + (inner - column) / 2.0 + reach[0], top + ROOT_RADIUS];
-    let below = top + ROOT_RADIUS + nodes.depth();
-    let mut drawing = Drawing::new(inner + 2.0 * MARGIN, below + legend.height() + MARGIN, title);
-    let shown = font::fit(title, TITLE_SIZE, Weight::Bold, inner);
-    drawing.add(Text::new([MARGIN + inner / 2.0, MARGIN + TITLE_SIZE], Anchor::Middle, TITLE_SIZE, shown).bold());
+    let page = Page::under(title, column.max(legend.width()));
+    let origin = [page.left(column) + reach[0], page.top + ROOT_RADIUS];
+    let below = page.top + ROOT_RADIUS + nodes.depth();
+    let mut drawing = page.drawing(below + legend.height());
     for &(lane, edge, from, to) in &placed {
         let down = from < to;
         let ports = [port(&placed, lane, from, down), port(&placed, lane, to, !down)];
         paint_edge(&mut drawing, origin, &nodes, lane, edge, [from, to], ports);
     }
     nodes.paint(&mut drawing, origin);
-    legend.paint(&mut drawing, [MARGIN + (inner - legend.width()) / 2.0, below]);
+    legend.paint(&mut drawing, [page.left(legend.width()), below]);
     drawing
 }
 
 fn label(edge: &Edge) -> String {
     format!("{}{}", edge.tensor, edge.level)
+}
+
+/// The pen of a level's edge, which is dashed where the level is full.
+fn edge_pen(color: Color, full: bool) -> Stroke {
+    let pen = Stroke::solid(color, 1.6);
+    if full { pen.dashed() } else { pen }
 }
 
 fn color(part: Part) -> Color {
@@ -202,7 +201,7 @@ fn paint_edge(
 ) {
     let [from, to] = ends;
     let color = color(edge.part);
-    let pen = Stroke { color, width: 1.6, dashed: edge.full };
+    let pen = edge_pen(color, edge.full);
     let (start, end, middle) = if from == to {
         // A loop leaves the node above its middle and comes back below it.
         let height = nodes.radii[from] * 0.352;
@@ -290,9 +289,9 @@ impl Legend {
                 entries.push((name, Stroke::solid(color(part), 2.4)));
             }
         }
-        for (name, dashed) in [("iterated", false), ("full", true)] {
-            if graph.edges.iter().any(|edge| edge.full == dashed) {
-                entries.push((name, Stroke { color: Color::FAINT, width: 1.6, dashed }));
+        for (name, full) in [("iterated", false), ("full", true)] {
+            if graph.edges.iter().any(|edge| edge.full == full) {
+                entries.push((name, edge_pen(Color::FAINT, full)));
             }
         }
         Legend { entries }
@@ -325,7 +324,9 @@ impl Legend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::drawing::Item;
+    use crate::plot::SCALE;
+    use crate::plot::page::boxes;
+    use lacunar_draw::Item;
 
     fn edge(tensor: &str, level: usize, from: Option<usize>, to: usize, part: Part) -> Edge {
         Edge { tensor: tensor.to_owned(), level, from, to, full: level == 1, part }
@@ -333,16 +334,6 @@ mod tests {
 
     fn nodes(count: usize) -> Vec<String> {
         (0..count).map(|k| format!("i{k}")).collect()
-    }
-
-    /// Left, top, right and bottom of every text.
-    fn boxes(drawing: &Drawing) -> Vec<[f32; 4]> {
-        let text = |item: &Item| if let Item::Text(text) = item { Some(text.clone()) } else { None };
-        let corners = |text: Text| {
-            let left = text.at[0] - text.lead();
-            [left, text.at[1] - text.size * 0.8, left + text.length(), text.at[1] + text.size * 0.2]
-        };
-        drawing.items.iter().filter_map(text).map(corners).collect()
     }
 
     #[test]
@@ -380,14 +371,14 @@ mod tests {
             |item: &&Item| matches!(item, Item::Path(path) if path.segments.len() == 2 && path.fill.is_none());
         // Beside the edge, the legend has a line for each of two parts and for dashes.
         assert_eq!(drawing.items.iter().filter(straight).count(), 1 + 3);
-        assert!(drawing.to_png().is_ok());
+        assert!(drawing.to_png(SCALE).is_ok());
     }
 
     #[test]
     fn odd_graphs_are_drawn() {
         let edges = vec![edge("A", 1, Some(7), 0, Part::Operand), edge("A", 2, None, usize::MAX, Part::Workspace)];
         for graph_of in [IterationGraph::default(), IterationGraph { nodes: nodes(1), edges }] {
-            assert!(graph(&graph_of, "").to_png().is_ok());
+            assert!(graph(&graph_of, "").to_png(SCALE).is_ok());
         }
     }
 }

@@ -4,14 +4,12 @@
 //!
 //! Example: 34 x 34 cells in 480 units become squares of 14 units, a panel of 476.
 
+use super::SCALE;
 use super::bins::Axis;
-use super::color::{Color, ramp};
-use super::drawing::{Anchor, Cells, Drawing, Path, Segment, Stroke, Text};
-use super::font::{self, Weight};
-use super::raster::SCALE;
 use super::stored::Region;
-use super::ticks::{self, Tick};
-use super::words::grouped;
+use lacunar_draw::ticks::{self, Tick};
+use lacunar_draw::words::grouped;
+use lacunar_draw::{Anchor, Cells, Color, Drawing, Path, Segment, Stroke, Text, Weight, font, ramp};
 
 /// The height of the line over a panel of a grid.
 pub const HEAD: f32 = 14.0;

@@ -13,14 +13,11 @@
 //!     ((f))          variables of loops: doubled
 //! ```
 
+use lacunar_draw::{Anchor, Color, Drawing, Path, Segment, Stroke, Text, Weight, font};
 use lacunar_notation::print::{Node, ProvenanceGraph};
 
-use super::color::Color;
-use super::drawing::{Anchor, Drawing, Path, Segment, Stroke, Text};
-use super::font::{self, Weight};
+use super::page::Page;
 
-const MARGIN: f32 = 18.0;
-const TITLE_SIZE: f32 = 14.0;
 const NODE_SIZE: f32 = 14.0;
 const LABEL_SIZE: f32 = 11.0;
 /// The heights of variables and of relations, and between rows.
@@ -37,14 +34,9 @@ const ARROW: f32 = 8.0;
 /// Draws a provenance graph. A relation of a variable that does not exist is left out.
 pub fn provenance(graph: &ProvenanceGraph, title: &str) -> Drawing {
     let layout = Layout::of(graph);
-    let heading = font::width(title, TITLE_SIZE, Weight::Bold).min(600.0);
-    let inner = layout.width().max(heading);
-    let top = MARGIN + if title.is_empty() { 0.0 } else { TITLE_SIZE + 14.0 };
-    let origin = [MARGIN + (inner - layout.width()) / 2.0, top];
-    let mut drawing = Drawing::new(inner + 2.0 * MARGIN, top + layout.height() + MARGIN, title);
-    let shown = font::fit(title, TITLE_SIZE, Weight::Bold, inner);
-    drawing.add(Text::new([MARGIN + inner / 2.0, MARGIN + TITLE_SIZE], Anchor::Middle, TITLE_SIZE, shown).bold());
-    layout.paint(&mut drawing, origin);
+    let page = Page::under(title, layout.width());
+    let mut drawing = page.drawing(page.top + layout.height());
+    layout.paint(&mut drawing, [page.left(layout.width()), page.top]);
     drawing
 }
 
@@ -256,7 +248,8 @@ mod tests {
     use lacunar_notation::print::Step;
 
     use super::*;
-    use crate::plot::drawing::Item;
+    use crate::plot::SCALE;
+    use crate::plot::page::boxes;
 
     fn node(name: &str, is_leaf: bool) -> Node {
         let tags = if name.len() == 3 { "cpu, none".to_string() } else { String::new() };
@@ -281,16 +274,6 @@ mod tests {
         }
     }
 
-    /// Left, top, right and bottom of every text.
-    fn boxes(drawing: &Drawing) -> Vec<[f32; 4]> {
-        let text = |item: &Item| if let Item::Text(text) = item { Some(text.clone()) } else { None };
-        let corners = |text: Text| {
-            let left = text.at[0] - text.lead();
-            [left, text.at[1] - text.size * 0.8, left + text.length(), text.at[1] + text.size * 0.2]
-        };
-        drawing.items.iter().filter_map(text).map(corners).collect()
-    }
-
     #[test]
     fn no_texts_overlap_and_none_leaves_the_picture() {
         let drawing = provenance(&balanced(), "y(i) = A(i,j) * x(j)");
@@ -305,7 +288,7 @@ mod tests {
             }
         }
         roxmltree::Document::parse(&drawing.to_svg()).expect("well-formed");
-        assert!(drawing.to_png().is_ok());
+        assert!(drawing.to_png(SCALE).is_ok());
     }
 
     #[test]
@@ -325,7 +308,7 @@ mod tests {
             ProvenanceGraph { nodes: vec![node("i", true)], steps: vec![step("split 2", &[0], &[7, 8])] },
             ProvenanceGraph { nodes: vec![node("i", true)], steps: vec![step("coord", &[], &[0])] },
         ] {
-            assert!(provenance(&graph, "").to_png().is_ok());
+            assert!(provenance(&graph, "").to_png(SCALE).is_ok());
         }
     }
 }

@@ -16,17 +16,15 @@
 //!         0    5    columns
 //! ```
 
+use lacunar_draw::words::{density, grouped, sizes};
+use lacunar_draw::{Anchor, Color, Drawing, Text, Weight, font};
 use lacunar_runtime::Coo;
 use thiserror::Error;
 
+use super::SCALE;
 use super::bins::{self, Axis, Choice};
-use super::color::Color;
-use super::drawing::{Anchor, Drawing, Text};
-use super::font::{self, Weight};
 use super::panel::{self, Geometry, Shades};
-use super::raster::SCALE;
 use super::stored::Stored;
-use super::words::{density, grouped, sizes};
 
 /// Which slices of a tensor of order 3 or more are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -349,7 +347,7 @@ impl Heading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::drawing::Item;
+    use lacunar_draw::Item;
     use lacunar_runtime::{Coordinates, Values};
 
     fn tensor(dims: &[u64], entries: &[&[u64]]) -> Coo {
@@ -365,9 +363,9 @@ mod tests {
         let svg = drawing.to_svg();
         let document = roxmltree::Document::parse(&svg).expect("well-formed");
         assert!(document.root_element().has_tag_name("svg"));
-        let bytes = drawing.to_png().expect("a picture");
+        let bytes = drawing.to_png(SCALE).expect("a picture");
         let reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().expect("a PNG");
-        assert_eq!([reader.info().width, reader.info().height], drawing.pixels());
+        assert_eq!([reader.info().width, reader.info().height], drawing.pixels(SCALE));
         drawing
     }
 
@@ -414,7 +412,7 @@ mod tests {
         ];
         for (dims, entries) in shapes {
             let drawing = drawn(&tensor(dims, entries), &PlotOptions::default());
-            assert!(drawing.pixels().iter().all(|&side| side < 1400), "{dims:?}: {:?}", drawing.pixels());
+            assert!(drawing.pixels(SCALE).iter().all(|&side| side < 1400), "{dims:?}: {:?}", drawing.pixels(SCALE));
             assert_eq!(painted(&drawing).iter().sum::<usize>(), entries.len(), "{dims:?}");
         }
     }

@@ -9,12 +9,12 @@
 //!                            | . . c + |
 //! ```
 
+use lacunar_draw::words::{density, grouped};
 use std::collections::BTreeSet;
 
 use lacunar::{Coo, DynTensor, Format};
 use lacunar_formats::Term;
 
-use super::words::{density, grouped};
 use crate::failure::Failure;
 use crate::measure::bytes_text;
 

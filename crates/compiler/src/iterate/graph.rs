@@ -14,7 +14,7 @@ use lacunar_notation::{Access, Role};
 
 use super::iterators::{AccessKey, Mode};
 use super::lattice::{Lattice, Point};
-use super::space::original_loops;
+use super::position_space::original_loops;
 
 // Writing to a `String` cannot fail, so the results of `write!` carry nothing.
 

@@ -11,7 +11,7 @@
 //! A level that is a second one over the same variable (`A(i,i)`) cannot be iterated together with the first, on whose
 //! position it depends; once the coordinate is known, it is *searched*.
 
-use super::space::replaced_by;
+use super::position_space::replaced_by;
 use crate::levels::is_iterated;
 use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};

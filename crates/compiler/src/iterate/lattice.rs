@@ -23,7 +23,7 @@
 //! f(a, b), absent if either is (a * b)                   p + q for p of a, q of b
 //! f(a, b), absent if a is (a / b)                        p + q, and p
 //! f(a, b) otherwise (a + b, min)                         p + q, and p, and q
-//! assignment                                             those of its right-hand side;  with {} unless it rests where
+//! assignment                                             those of its right-hand side;  with {} unless it preserves the fill value where
 //!                                                        nothing is stored (exp(b), sums of other fill values than 0)
 //! ```
 //!
@@ -37,10 +37,10 @@ use lacunar_notation::schedule::Unit;
 use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
 use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
+use super::position_space::replaced_by;
 use super::residual::residual;
-use super::space::replaced_by;
-use crate::algebra::{Meet, meet, rests};
-use crate::levels::{has_code, is_tested};
+use crate::algebra::{Support, preserves_fill, support};
+use crate::levels::is_tested;
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -208,7 +208,7 @@ fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -
     let level = kernel.tensors[only.access.tensor].format.levels()[only.level];
     let first = (0..only.level).all(|above| level_var(kernel, &only.access, above) != var);
     let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !kernel.is_confined(var);
-    let unordered = !level.properties().ordered && level.capabilities().iterate() && has_code(level);
+    let unordered = !level.properties().ordered && level.capabilities().iterate();
     unordered && first && whole && !appends(kernel, body, var)
 }
 
@@ -241,7 +241,7 @@ impl Points<'_> {
 
     fn of_assign(&self, assign: &Assign, producers: &mut Producers<'_>) -> Vec<Point> {
         let points = self.of_expr(&assign.rhs, producers);
-        if rests(&self.kernel.tensors, assign) { points } else { either(&points, &[Point::ALL]) }
+        if preserves_fill(&self.kernel.tensors, assign) { points } else { either(&points, &[Point::ALL]) }
     }
 
     /// The points at which an expression may differ from its background.
@@ -252,11 +252,11 @@ impl Points<'_> {
             ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => self.of_expr(a, producers),
             ExprKind::Binary(function, left, right) => {
                 let (a, b) = (self.of_expr(left, producers), self.of_expr(right, producers));
-                match meet(&self.kernel.tensors, *function, left, right) {
-                    Meet::Both => both(&a, &b),
-                    Meet::Left => unite(both(&a, &b), &a),
-                    Meet::Right => unite(both(&a, &b), &b),
-                    Meet::Either => either(&a, &b),
+                match support(&self.kernel.tensors, *function, left, right) {
+                    Support::Intersection => both(&a, &b),
+                    Support::Left => unite(both(&a, &b), &a),
+                    Support::Right => unite(both(&a, &b), &b),
+                    Support::Union => either(&a, &b),
                 }
             }
         }

@@ -5,6 +5,6 @@
 pub mod graph;
 pub mod iterators;
 pub mod lattice;
+pub mod position_space;
 pub mod races;
 pub mod residual;
-pub mod space;

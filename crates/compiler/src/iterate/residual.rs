@@ -9,7 +9,7 @@ use lacunar_base::Arena;
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{Access, Tensor};
 
-use crate::algebra::{rests, without};
+use crate::algebra::{preserves_fill, without};
 
 /// The statement with what `absent` names taken away; `None` where nothing is left to do.
 pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
@@ -17,7 +17,7 @@ pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -
         Stmt::Assign(assign) => {
             let rhs = without(tensors, &assign.rhs, &|access: &Access| absent(access));
             let left = Assign { rhs, ..assign.clone() };
-            let nothing = left.rhs.accesses().is_empty() && rests(tensors, &left);
+            let nothing = left.rhs.accesses().is_empty() && preserves_fill(tensors, &left);
             (!nothing).then_some(Stmt::Assign(left))
         }
         Stmt::Forall(var, body) => Some(Stmt::Forall(*var, Box::new(residual(tensors, body, absent)?))),

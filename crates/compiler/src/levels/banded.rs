@@ -5,14 +5,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+use super::{Arrays, At, LevelCode, Position, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "banded", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Banded { pos: arrays[0], first: arrays[1] })
 }
 
@@ -36,12 +33,7 @@ impl Banded {
 
 impl LevelCode for Banded {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = parent.range(b);
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
-    }
-
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        self.bounds(b, Position::Range(first, end))
+        segment_bounds(b, self.pos, parent)
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Whether a coordinate is stored is a bit of one word, so that loops test it in vector lanes or take 64 coordinates at once
-//! (`lower/words.rs`). Alone, an iterator goes from one 1 to the next:
+//! (`lower/loops/words.rs`). Alone, an iterator goes from one 1 to the next:
 //!
 //! ```text
 //! rest &= rest - 1
@@ -17,14 +17,11 @@
 
 use lacunar_formats::{DType, Holds};
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, UnaryOp, VarId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, Slot, State, Word, segment_of};
+use super::{Arrays, At, LevelCode, Part, Position, Slot, State, Word, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "bitmap", make };
-
-fn make(Arrays { arrays, size, whole }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, size, whole }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Bitmap { bits: arrays[0], rank: arrays[1], size, whole })
 }
 

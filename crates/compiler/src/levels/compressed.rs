@@ -10,14 +10,11 @@
 //! never has holes.
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, Slot, segment_of};
+use super::{Arrays, At, LevelCode, Part, Position, Slot, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "compressed", make };
-
-fn make(Arrays { arrays, whole, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, whole, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Compressed { pos: arrays[0], crd: arrays[1], first: i64::from(whole) })
 }
 
@@ -42,12 +39,7 @@ impl LevelCode for Compressed {
     }
 
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = parent.range(b);
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
-    }
-
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        self.bounds(b, Position::Range(first, end))
+        segment_bounds(b, self.pos, parent)
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

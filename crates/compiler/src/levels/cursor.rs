@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId, Stmt, VarId};
 
-use super::{At, LevelCode, State};
+use super::{At, LevelCode, State, step_until};
 
 /// An iterator that stands somewhere.
 #[derive(Clone, Debug)]
@@ -129,15 +129,9 @@ impl Cursor {
 
     /// Moves it to its first coordinate that is `coordinate` or more, one by one.
     pub fn skip(&self, b: &mut Builder, coordinate: ExprId) {
-        let at = b.var(self.position);
-        let left = b.compare(CompareOp::Lt, at, self.end);
-        b.while_loop(left, |b| {
+        step_until(b, self.position, self.end, |b, at| {
             let own = self.coordinate_of(b, "own", at);
-            let reached = b.compare(CompareOp::Ge, own, coordinate);
-            b.if_then(reached, |b| b.push(Stmt::Break));
-            let one = b.int(1);
-            let next = b.add(at, one);
-            b.assign(self.position, next);
+            b.compare(CompareOp::Ge, own, coordinate)
         });
     }
 
@@ -145,17 +139,11 @@ impl Cursor {
     pub fn segment_end(&self, b: &mut Builder, coordinate: ExprId) -> ExprId {
         let at = b.var(self.position);
         let segment = b.declare(&format!("{}_segment", self.name), at);
-        let here = b.var(segment);
-        let left = b.compare(CompareOp::Lt, here, self.end);
-        b.while_loop(left, |b| {
+        step_until(b, segment, self.end, |b, here| {
             let own = self.coordinate_of(b, &format!("{}_crd", self.name), here);
-            let other = b.compare(CompareOp::Ne, own, coordinate);
-            b.if_then(other, |b| b.push(Stmt::Break));
-            let one = b.int(1);
-            let next = b.add(here, one);
-            b.assign(segment, next);
+            b.compare(CompareOp::Ne, own, coordinate)
         });
-        here
+        b.var(segment)
     }
 
     /// The coordinate that it stands on goes to `head`, which has the type of `none`; at its end, `none`.

@@ -8,14 +8,11 @@
 //! it is the sum of all differences from the beginning on.
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, VarId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, State, first_reaching, segment_of};
+use super::{Arrays, At, LevelCode, Position, State, first_reaching, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "delta", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Delta { pos: arrays[0], delta: arrays[1] })
 }
 
@@ -48,12 +45,7 @@ impl Delta {
 
 impl LevelCode for Delta {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = parent.range(b);
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
-    }
-
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        self.bounds(b, Position::Range(first, end))
+        segment_bounds(b, self.pos, parent)
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

@@ -7,14 +7,11 @@
 //! Nothing is stored and nothing is iterated: a loop over the dimension locates each coordinate.
 
 use lacunar_imp::{BinaryOp, Builder, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position};
+use super::{Arrays, At, LevelCode, Position};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "dense", make };
-
-fn make(Arrays { size, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { size, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Dense { size })
 }
 

@@ -8,14 +8,11 @@
 
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt, VarId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, State, none_in, segment_of};
+use super::{Arrays, At, LevelCode, Position, State, none_in, segment_bounds, segment_of, step_until};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "hashed", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Hashed { pos: arrays[0], crd: arrays[1] })
 }
 
@@ -34,27 +31,16 @@ struct Hashed {
 impl Hashed {
     /// Moves a position to the first place from there on that is not free.
     fn skip_free(&self, b: &mut Builder, position: VarId, end: ExprId) {
-        let at = b.var(position);
-        let left = b.compare(CompareOp::Lt, at, end);
-        b.while_loop(left, |b| {
+        step_until(b, position, end, |b, at| {
             let (own, none) = (b.load_index("own", self.crd, at), none_in(b, self.crd));
-            let used = b.compare(CompareOp::Ne, own, none);
-            b.if_then(used, |b| b.push(Stmt::Break));
-            let one = b.int(1);
-            let next = b.add(at, one);
-            b.assign(position, next);
+            b.compare(CompareOp::Ne, own, none)
         });
     }
 }
 
 impl LevelCode for Hashed {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = parent.range(b);
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
-    }
-
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        self.bounds(b, Position::Range(first, end))
+        segment_bounds(b, self.pos, parent)
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

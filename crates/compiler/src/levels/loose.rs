@@ -5,14 +5,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Position, segment_of};
+use super::{Arrays, At, LevelCode, Position, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "loose", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Loose { pos: arrays[0], end: arrays[1], crd: arrays[2] })
 }
 
@@ -34,7 +31,7 @@ impl LevelCode for Loose {
     }
 
     fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+        segment_bounds(b, self.pos, Position::Range(first, end))
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {

@@ -1,8 +1,8 @@
-//! Step 4: the code that each level kind emits, one kind a file.
+//! Step 4: the code that level kinds emit, one family of kinds a file.
 //!
 //! [`LevelCode`] is the interface of the format abstraction: iterating positions, locating a coordinate, and assembling
-//! a result by appending. The lowering calls nothing else. A kind is one file here, which puts itself into [`CODES`], and the
-//! file of the same name in `runtime/src/storage/`; nothing here names it.
+//! a result by appending. The lowering calls nothing else. A family is one file here, with its `mod` line and a line of `make`,
+//! and the file of the same name in `runtime/src/storage/`; a kind that is made while the program runs finds its family's.
 //!
 //! An iterator is a position that goes up, `begin .. end` under one parent position. Most kinds have a coordinate at each
 //! position between, which tells it. Those that do not say so ([`LevelCode::is_contiguous`]): then the lowering
@@ -20,18 +20,29 @@
 //!
 //! Papers: Chou et al. 2018, §3.1-3.2 (level functions, Table 1 and Figure 6).
 
-// The table of kinds is a section of the program, which is all that this allows.
-#![allow(unsafe_code)]
-
-automod::dir!("src/levels");
+mod banded;
+mod bitmap;
+mod compressed;
+mod cursor;
+mod delta;
+mod dense;
+mod hashed;
+mod list;
+mod loose;
+mod optional;
+mod ranked;
+mod repeated;
+mod runs;
+mod singleton;
+mod slots;
+mod strided;
+mod word;
 
 use std::rc::Rc;
 
-use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Holds, IndexWidth, Level, LevelKind};
+use lacunar_formats::{DType, Family, Holds, IndexWidth, Level, LevelKind};
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
 use lacunar_notation::Tensor;
-use linkme::distributed_slice;
 
 pub use cursor::Cursor;
 pub use lacunar_formats::Part;
@@ -39,17 +50,24 @@ pub use list::List;
 pub use strided::{Parent, Strided, Through};
 pub use word::Word;
 
-/// How the code of a kind is made.
-pub struct LevelCoder {
-    /// The name of the kind.
-    pub kind: &'static str,
-    /// The code of a level.
-    pub make: fn(Arrays<'_>) -> Box<dyn LevelCode>,
+/// The code of a level of a kind.
+fn make(kind: LevelKind, arrays: Arrays<'_>) -> Box<dyn LevelCode> {
+    match kind.info().family {
+        Family::Banded => banded::make(arrays),
+        Family::Bitmap => bitmap::make(arrays),
+        Family::Compressed => compressed::make(arrays),
+        Family::Delta => delta::make(arrays),
+        Family::Dense => dense::make(arrays),
+        Family::Hashed => hashed::make(arrays),
+        Family::Loose => loose::make(arrays),
+        Family::Optional => optional::make(arrays),
+        Family::Ranked => ranked::make(arrays),
+        Family::Repeated => repeated::make(arrays),
+        Family::Runs => runs::make(arrays),
+        Family::Singleton => singleton::make(arrays),
+        Family::Slots => slots::make(arrays),
+    }
 }
-
-/// The level kinds that kernels can walk through.
-#[distributed_slice]
-pub static CODES: [LevelCoder];
 
 /// What the code of a level is made of.
 #[derive(Clone, Copy, Debug)]
@@ -202,7 +220,9 @@ pub trait LevelCode: std::fmt::Debug {
     }
 
     /// The positions under parent positions `first .. end`.
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId);
+    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
+        self.bounds(b, Position::Range(first, end))
+    }
 
     /// The parent position of a position. There are `parents` parent positions.
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId;
@@ -294,7 +314,7 @@ pub trait LevelCode: std::fmt::Debug {
         let one = b.int(1);
         let first = self.seek(b, parent, begin, end, coordinate);
         let next = b.add(coordinate, one);
-        (first, self.seek(b, parent, first, end, next))
+        (first, self.seek_end(b, parent, first, end, next))
     }
 
     /// The position of a coordinate under a parent position, for levels that locate.
@@ -348,43 +368,31 @@ pub trait LevelCode: std::fmt::Debug {
     }
 }
 
-/// Whether there is code for the level's kind.
-pub fn has_code(level: Level) -> bool {
-    coder(level.kind).is_some()
-}
-
 /// Whether kernels can walk through the coordinates of a level in order.
 pub fn is_iterated(level: Level) -> bool {
-    level.properties().ordered && level.capabilities().iterate() && has_code(level)
+    level.properties().ordered && level.capabilities().iterate()
 }
 
 /// Whether kernels can compute for every coordinate if a level has it, and where.
 pub fn is_tested(level: Level) -> bool {
-    level.capabilities().test && has_code(level)
+    level.capabilities().test
 }
 
 /// Whether kernels can look coordinates up in a level.
 pub fn is_searched(level: Level) -> bool {
-    is_iterated(level) || (level.capabilities().search && has_code(level))
-}
-
-fn coder(kind: LevelKind) -> Option<&'static LevelCoder> {
-    CODES.iter().find(|coder| coder.kind == kind.info().name)
+    is_iterated(level) || level.capabilities().search
 }
 
 /// The code of level `level` of a tensor, whose arrays `array` makes, from the part, a name and the type of its elements.
 /// `size` is the size of the dimension it stores. `whole` says that the level is that of a whole tensor; otherwise it is
 /// that of a part of a result, to be put behind other parts, and its positions have no leading zero.
-///
-/// # Errors
-/// Kernels cannot walk through levels of the kind.
 pub fn level_code(
     tensor: &Tensor,
     level: usize,
     size: ExprId,
     whole: bool,
     array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
-) -> Result<Rc<dyn LevelCode>, Diagnostic> {
+) -> Rc<dyn LevelCode> {
     let format = &tensor.format;
     let kind = format.levels()[level].kind;
     let mut arrays = Vec::new();
@@ -392,9 +400,7 @@ pub fn level_code(
         let dtype = part.dtype(format.positions(level), format.coordinates(level));
         arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
-    let unknown = || Diagnostic::internal(format!("kernels cannot walk through {kind:?} levels"));
-    let coder = coder(kind).ok_or_else(unknown)?;
-    Ok((coder.make)(Arrays { arrays: &arrays, size, whole }).into())
+    make(kind, Arrays { arrays: &arrays, size, whole }).into()
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.
@@ -406,6 +412,12 @@ pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Rc<dyn LevelCode>> {
             _ => Rc::new(list::ListedSingleton(singleton::Singleton { crd: keys })),
         })
         .collect()
+}
+
+/// The positions under a parent position, where each parent has those of `pos[parent] .. pos[parent + 1]`.
+pub(crate) fn segment_bounds(b: &mut Builder, pos: ArrayId, parent: Position) -> (ExprId, ExprId) {
+    let (first, end) = parent.range(b);
+    (b.load_index("begin", pos, first), b.load_index("end", pos, end))
 }
 
 /// The segment that a position lies in, of segments that begin at `pos[0 .. segments]`: the last that begins at the position
@@ -432,15 +444,27 @@ pub(crate) fn first_reaching(
     coordinate: impl FnOnce(&mut Builder, ExprId) -> ExprId,
 ) -> ExprId {
     let at = b.declare("at", begin);
-    let here = b.var(at);
+    step_until(b, at, end, |b, here| {
+        let own = coordinate(b, here);
+        b.compare(CompareOp::Ge, own, wanted)
+    });
+    b.var(at)
+}
+
+/// Moves a position on, one by one, to the first before `end` that `is_there`, or to `end`.
+pub(crate) fn step_until(
+    b: &mut Builder,
+    position: ImpVar,
+    end: ExprId,
+    is_there: impl FnOnce(&mut Builder, ExprId) -> ExprId,
+) {
+    let here = b.var(position);
     let left = b.compare(CompareOp::Lt, here, end);
     b.while_loop(left, |b| {
-        let own = coordinate(b, here);
-        let reached = b.compare(CompareOp::Ge, own, wanted);
-        b.if_then(reached, |b| b.push(Stmt::Break));
+        let there = is_there(b, here);
+        b.if_then(there, |b| b.push(Stmt::Break));
         let one = b.int(1);
         let next = b.add(here, one);
-        b.assign(at, next);
+        b.assign(position, next);
     });
-    here
 }

@@ -5,14 +5,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Only, Position, none_in};
+use super::{Arrays, At, LevelCode, Only, Position, none_in};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "optional", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Optional { crd: arrays[0] })
 }
 

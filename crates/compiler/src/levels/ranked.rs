@@ -7,15 +7,12 @@
 //! What is walked through are the slots. The array is read by the views of other tensors (`strided.rs`).
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
-use linkme::distributed_slice;
 
 use super::slots::Slots;
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position};
+use super::{Arrays, At, LevelCode, Part, Position};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "ranked", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Ranked { slots: Slots { pos: arrays[0] }, ranking: arrays[1] })
 }
 

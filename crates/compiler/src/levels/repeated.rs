@@ -17,14 +17,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, Cursor, LevelCode, LevelCoder, Neighbors, Position, Run, State, segment_of};
+use super::{Arrays, At, Cursor, LevelCode, Neighbors, Position, Run, State, segment_bounds, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "repeated", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Repeated { pos: arrays[0], crd: arrays[1], last: arrays[2] })
 }
 
@@ -41,12 +38,7 @@ struct Repeated {
 
 impl LevelCode for Repeated {
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId) {
-        let (first, end) = parent.range(b);
-        self.span(b, first, end)
-    }
-
-    fn span(&self, b: &mut Builder, first: ExprId, end: ExprId) -> (ExprId, ExprId) {
-        (b.load_index("begin", self.pos, first), b.load_index("end", self.pos, end))
+        segment_bounds(b, self.pos, parent)
     }
 
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId {
@@ -59,19 +51,6 @@ impl LevelCode for Repeated {
 
     fn seek_end(&self, b: &mut Builder, _parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         b.lower_bound(self.crd, begin, end, coordinate)
-    }
-
-    fn find(
-        &self,
-        b: &mut Builder,
-        parent: ExprId,
-        (begin, end): (ExprId, ExprId),
-        coordinate: ExprId,
-    ) -> (ExprId, ExprId) {
-        let one = b.int(1);
-        let first = self.seek(b, parent, begin, end, coordinate);
-        let behind = b.add(coordinate, one);
-        (first, self.seek_end(b, parent, first, end, behind))
     }
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {

@@ -9,14 +9,11 @@
 
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Neighbors, Position, Run, State, segment_of};
+use super::{Arrays, At, LevelCode, Neighbors, Position, Run, State, segment_of};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "runs", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Runs { run: arrays[0], crd: arrays[1], start: arrays[2] })
 }
 

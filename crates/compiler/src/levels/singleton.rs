@@ -5,14 +5,11 @@
 //! ```
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
-use linkme::distributed_slice;
 
-use super::{Arrays, At, CODES, LevelCode, LevelCoder, Part, Position, Slot};
+use super::{Arrays, At, LevelCode, Part, Position, Slot};
 
-#[distributed_slice(CODES)]
-static CODER: LevelCoder = LevelCoder { kind: "singleton", make };
-
-fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+/// The code of a level.
+pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
     Box::new(Singleton { crd: arrays[0] })
 }
 

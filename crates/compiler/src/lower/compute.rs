@@ -18,7 +18,7 @@ use super::derive::value_position;
 use super::scope::{Reading, Scope, Uncertain};
 use super::storage::{code, values};
 use super::{Lowerer, Written};
-use crate::algebra::{Meet, background, meet, rests};
+use crate::algebra::{Support, background, preserves_fill, support};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
 
@@ -34,7 +34,7 @@ enum Presence {
 /// An assignment; says under which condition the result got a value.
 pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<Written, Diagnostic> {
     let target = assign.lhs.tensor;
-    let presence = match rests(&cx.kernel.tensors, assign) {
+    let presence = match preserves_fill(&cx.kernel.tensors, assign) {
         true => presence(cx, &assign.rhs, scope),
         false => Presence::Always,
     };
@@ -109,11 +109,11 @@ fn expr(cx: &mut Lowerer<'_>, of: &Expr, scope: &Scope) -> Result<ExprId, Diagno
             let value = (expr(cx, a, scope)?, expr(cx, b, scope)?);
             let value = functions::binary(&mut cx.b, *function, value.0, value.1);
             // An absent operand makes the result absent even where the other is NaN or infinite.
-            let uncertain = match meet(&cx.kernel.tensors, *function, a, b) {
-                Meet::Both => is_uncertain(a, scope) || is_uncertain(b, scope),
-                Meet::Left => is_uncertain(a, scope),
-                Meet::Right => is_uncertain(b, scope),
-                Meet::Either => false,
+            let uncertain = match support(&cx.kernel.tensors, *function, a, b) {
+                Support::Intersection => is_uncertain(a, scope) || is_uncertain(b, scope),
+                Support::Left => is_uncertain(a, scope),
+                Support::Right => is_uncertain(b, scope),
+                Support::Union => false,
             };
             let background = background(&cx.kernel.tensors, of).filter(|_| uncertain);
             match background.map(|background| (background.value, presence(cx, of, scope))) {
@@ -179,11 +179,11 @@ fn presence(cx: &mut Lowerer<'_>, expr: &Expr, scope: &Scope) -> Presence {
         ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => presence(cx, a, scope),
         ExprKind::Binary(function, left, right) => {
             let (a, b) = (presence(cx, left, scope), presence(cx, right, scope));
-            match meet(&cx.kernel.tensors, *function, left, right) {
-                Meet::Both => all_present(cx, a, b),
-                Meet::Left => a,
-                Meet::Right => b,
-                Meet::Either => any_present(cx, a, b),
+            match support(&cx.kernel.tensors, *function, left, right) {
+                Support::Intersection => all_present(cx, a, b),
+                Support::Left => a,
+                Support::Right => b,
+                Support::Union => any_present(cx, a, b),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Which places of a result a statement is certain to write.
 //!
-//! Statements are those with loops over original variables ([`crate::iterate::space::original_loops`]).
+//! Statements are those with loops over original variables ([`crate::iterate::position_space::original_loops`]).
 //!
 //! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
 //! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
@@ -15,7 +15,7 @@ use super::scope::Scope;
 use super::{Lowerer, region};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
-use crate::iterate::space::replaced_by;
+use crate::iterate::position_space::replaced_by;
 
 /// Whether `stmt` assigns to `tensor` (with `=`) at every combination of values of `vars`.
 pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &[VarId]) -> bool {

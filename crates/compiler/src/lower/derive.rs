@@ -6,7 +6,7 @@
 //! ```text
 //! split(i, i0, i1, 32)     i0 in 0 .. ceil(n / 32),  i1 in 0 .. min(32, n - 32 i0)       range
 //!                          i = 32 i0 + i1     from below:  i0 and i1 have values          coordinate
-//!                          i1 = i % 32        from above:  i has one
+//!                          i1 = i - 32 i0     from above:  i and i0 have; i % 32, where only i does
 //! A(i,j): csr              level 0 at i,  level 1 where its iterator stands               position
 //! ```
 //!
@@ -31,7 +31,7 @@ use super::scope::{Fact, Interval, Scope};
 use super::sizes::{ceil_div, constant, divides, strip_begin, strip_of};
 use super::storage::{descend, find_level, level, unbound};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::{driver, pos_levels};
+use crate::iterate::position_space::{driver, pos_levels};
 use crate::levels::{At, Position};
 
 /// The most strips for each thread that a `divide` makes; with any number of threads they can be counted.
@@ -54,7 +54,7 @@ pub(super) fn position(
     let tensor = &cx.kernel.tensors[access.tensor];
     let var = level_var(cx.kernel, access, number);
     let mut at = coordinate(cx, var, scope)?;
-    if let Some(part) = scope.part().filter(|part| part.tensor == access.tensor && number == 0) {
+    if let Some(part) = scope.slab().filter(|part| part.tensor == access.tensor && number == 0) {
         at = cx.b.sub(at, part.first);
     }
     let Position::One(parent) = position(cx, access, number.checked_sub(1), scope)? else {
@@ -144,8 +144,17 @@ fn value_above(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Option
             let first = first(cx, parent, &mut inside)?;
             let size = strip(cx, relation, &mut inside)?;
             let offset = cx.b.sub(whole, first);
-            let op = if var == outer { BinaryOp::Div } else { BinaryOp::Rem };
-            Some(cx.b.binary(op, offset, size))
+            if var == outer {
+                return Ok(Some(cx.b.binary(BinaryOp::Div, offset, size)));
+            }
+            // Where the strip is known, what is left is a difference.
+            match value_below(cx, outer, scope)? {
+                Some(number) => {
+                    let begin = cx.b.mul(number, size);
+                    Some(cx.b.sub(offset, begin))
+                }
+                None => Some(cx.b.binary(BinaryOp::Rem, offset, size)),
+            }
         }
         Relation::Bound { parent, .. } => Some(coordinate(cx, parent, scope)?),
         Relation::Fuse { outer, inner, .. } => {

@@ -148,7 +148,7 @@ impl Declared<'_> {
                 self.interface.bindings.push(Binding::Level(id, level, part));
                 self.b.array_param(name, width, index_role)
             };
-            arrays.levels.push(level_code(tensor, level, size, true, &mut array)?);
+            arrays.levels.push(level_code(tensor, level, size, true, &mut array));
         }
         if tensor.dtype == DType::Pattern || (role != ArrayRole::Input && !phase.computes()) {
             return Ok(arrays);

@@ -145,7 +145,8 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
         stmt => {
             let scope = sinks::begin_result(cx, scope)?;
             statement(cx, stmt, &scope)?;
-            sinks::finish_result(cx, &scope)
+            sinks::finish_result(cx, &scope);
+            Ok(())
         }
     })?;
     if cx.found.conditional && options.phase == Phase::Compute {
@@ -292,7 +293,7 @@ impl<'k> Lowerer<'k> {
     }
 
     /// Puts statements here.
-    fn put(&mut self, block: Block) {
+    fn append(&mut self, block: Block) {
         block.into_iter().for_each(|stmt| self.b.push(stmt));
     }
 

@@ -44,7 +44,7 @@ use super::sinks::{carried, leave};
 use super::storage::ancestors;
 use super::{Lowerer, loops, region, statement};
 use crate::iterate::iterators::AccessKey;
-use crate::iterate::space::pos_levels;
+use crate::iterate::position_space::pos_levels;
 
 /// What the loop over a leaf amounts to.
 enum Leaf {

@@ -17,7 +17,7 @@ use super::sinks::workspace;
 use super::{Lowerer, Written, statement};
 use crate::iterate::iterators::Mode;
 use crate::iterate::lattice::Lattice;
-use crate::iterate::space::original_loops;
+use crate::iterate::position_space::original_loops;
 
 /// Lowers a producer and its consumer; says when the result got a value.
 pub(super) fn lower(

@@ -18,7 +18,7 @@ use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::{TensorId, VarId};
 
 use super::sinks::carried::Carry;
-use super::sinks::part::Part;
+use super::sinks::part::Slab;
 use super::sinks::{Append, Sink};
 use super::{Counter, TensorCode};
 use crate::iterate::iterators::AccessKey;
@@ -62,7 +62,7 @@ pub(super) enum Fact {
     /// This place is inside a loop that threads share.
     Shared,
     /// How many chunks the work of the kernel is worth.
-    Worth(ExprId),
+    MostChunks(ExprId),
     /// Where this thread lists coordinates, once a loop does.
     List(Rc<Cell<Option<ArrayId>>>),
     /// A tensor has arrays of its own here: a workspace, or the part of a result that a thread assembles.
@@ -78,7 +78,7 @@ pub(super) enum Fact {
     /// A variable that says whether the block of the result that is filled here was given anything.
     BlockGiven(Counter),
     /// The part of the result that is assembled here.
-    Part(Part),
+    Slab(Slab),
     /// What a chunk carries out, until the loop over its positions has taken it.
     Carry(Option<Rc<Carry>>),
 }
@@ -309,9 +309,9 @@ impl Scope {
     }
 
     /// How many chunks the work of the kernel is worth.
-    pub fn worth(&self) -> Option<ExprId> {
+    pub fn most_chunks(&self) -> Option<ExprId> {
         self.find(|fact| match fact {
-            Fact::Worth(worth) => Some(*worth),
+            Fact::MostChunks(worth) => Some(*worth),
             _ => None,
         })
     }
@@ -386,9 +386,9 @@ impl Scope {
     }
 
     /// The part of the result that is assembled here.
-    pub fn part(&self) -> Option<&Part> {
+    pub fn slab(&self) -> Option<&Slab> {
         self.find(|fact| match fact {
-            Fact::Part(part) => Some(part),
+            Fact::Slab(slab) => Some(slab),
             _ => None,
         })
     }

@@ -62,7 +62,7 @@ pub(super) fn extent(cx: &mut Lowerer<'_>, access: &AccessKey, from: usize, to: 
         let size = match view.and_then(|view| view.steps.get(level)) {
             Some(ViewStep::First(var, _)) => cx.size(*var),
             Some(ViewStep::Next(_)) => continue,
-            _ => match scope.part() {
+            _ => match scope.slab() {
                 Some(part) if part.tensor == access.tensor && level == 0 => part.len,
                 _ => cx.size(level_var(cx.kernel, access, level)),
             },

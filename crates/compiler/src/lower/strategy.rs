@@ -78,7 +78,7 @@ pub(super) enum MergeKind {
 
 /// Where the loop stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Circumstances {
     /// How the schedule says that it is run.
     pub kind: LoopKind,
     /// How the schedule says that iterators are merged.
@@ -108,7 +108,7 @@ pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
 }
 
 /// Whether lanes can test all operands of a loop: each is tested, and has its values right there.
-pub(super) fn can_test(facts: &[Facts], place: &Place) -> bool {
+pub(super) fn can_test(facts: &[Facts], place: &Circumstances) -> bool {
     let is_tested = |facts: &Facts| facts.words && facts.last && !facts.uncertain;
     place.kind == LoopKind::Vector(0) && place.is_innermost && !facts.is_empty() && facts.iter().all(is_tested)
 }
@@ -123,7 +123,7 @@ pub(super) fn loops_of(lattice: &Lattice) -> Vec<Point> {
 }
 
 /// Chooses how a loop is run.
-pub(super) fn choose(lattice: &Lattice, body: &Stmt, facts: &[Facts], place: &Place) -> Strategy {
+pub(super) fn choose(lattice: &Lattice, body: &Stmt, facts: &[Facts], place: &Circumstances) -> Strategy {
     let loops = loops_of(lattice);
     let merged = Point::union(&loops);
     let steps = |k: usize| facts[k].contiguous && !facts[k].repeats;
@@ -160,7 +160,7 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, facts: &[Facts], place: &Pl
 }
 
 /// What one loop of a merge is.
-fn merge_kind(lattice: &Lattice, point: Point, facts: &[Facts], place: &Place) -> MergeKind {
+fn merge_kind(lattice: &Lattice, point: Point, facts: &[Facts], place: &Circumstances) -> MergeKind {
     let steps = |k: usize| facts[k].contiguous && !facts[k].repeats;
     match (lattice.visits_all(), point.0.count_ones()) {
         (true, 0) => MergeKind::RestOfDimension,
@@ -172,7 +172,7 @@ fn merge_kind(lattice: &Lattice, point: Point, facts: &[Facts], place: &Place) -
 
 /// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand. A marked workspace has its values
 /// at their coordinates, not where its cursor stands.
-fn is_plain_union(lattice: &Lattice, point: Point, facts: &[Facts], place: &Place) -> bool {
+fn is_plain_union(lattice: &Lattice, point: Point, facts: &[Facts], place: &Circumstances) -> bool {
     let is_at_hand = |k: usize| {
         let Facts { last, marked, contiguous, repeats, .. } = facts[k];
         last && !marked && contiguous && !repeats && lattice.points.contains(&Point(1 << k))
@@ -187,7 +187,7 @@ fn is_plain_union(lattice: &Lattice, point: Point, facts: &[Facts], place: &Plac
 
 /// Whether the operands of a loop are to be merged by words: the schedule says so, something is merged, and all have a coordinate at
 /// every position, so that counting finds them.
-fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], facts: &[Facts], place: &Place) -> bool {
+fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], facts: &[Facts], place: &Circumstances) -> bool {
     let merged = Point::union(loops).0.count_ones();
     let others = 1 - u32::from(lattice.visits_all());
     let is_contiguous = |point: &Point| point.members().all(|k| facts[k].contiguous);
@@ -259,7 +259,7 @@ mod tests {
     const OUTER: Facts = Facts { last: false, ..PLAIN };
 
     /// An innermost serial loop over a whole dimension.
-    const HERE: Place = Place {
+    const HERE: Circumstances = Circumstances {
         kind: LoopKind::Serial,
         merge: Merge::Coiterate,
         is_whole: true,
@@ -267,7 +267,7 @@ mod tests {
         is_innermost: true,
         is_uncertain: false,
     };
-    const LANES: Place = Place { kind: LoopKind::Vector(0), ..HERE };
+    const LANES: Circumstances = Circumstances { kind: LoopKind::Vector(0), ..HERE };
 
     /// A lattice with these points, whose iterators are advanced unless they are among the `searched`.
     fn lattice(points: &[&[usize]], searched: &[usize]) -> Lattice {
@@ -291,7 +291,7 @@ mod tests {
         Stmt::Assign(Assign { lhs, op: AssignOp::Set, rhs })
     }
 
-    fn chosen(lattice: &Lattice, facts: &[Facts], place: &Place) -> String {
+    fn chosen(lattice: &Lattice, facts: &[Facts], place: &Circumstances) -> String {
         let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).into();
         InWords(&choose(lattice, &assignment(), facts, place), &names[..facts.len()]).to_string()
     }
@@ -323,8 +323,8 @@ mod tests {
             (PLAIN, LANES, "every coordinate"),
             (BITMAP, HERE, "every coordinate"),
             (BITMAP, LANES, "every coordinate, a tested, or a list of what it stores"),
-            (BITMAP, Place { is_whole: false, ..LANES }, "every coordinate, a tested"),
-            (BITMAP, Place { reduces: false, ..LANES }, "every coordinate, a tested"),
+            (BITMAP, Circumstances { is_whole: false, ..LANES }, "every coordinate, a tested"),
+            (BITMAP, Circumstances { reduces: false, ..LANES }, "every coordinate, a tested"),
             (Facts { last: false, ..BITMAP }, LANES, "every coordinate"),
             (Facts { uncertain: true, ..BITMAP }, LANES, "every coordinate"),
         ] {
@@ -336,8 +336,8 @@ mod tests {
     fn several_iterators() {
         let (product, sum) = (lattice(&[&[0, 1]], &[]), lattice(&[&[0, 1], &[0], &[1]], &[]));
         let with_dense = lattice(&[&[0, 1], &[0], &[1], &[]], &[]);
-        let gallop = Place { merge: Merge::Gallop, ..HERE };
-        let bits = Place { merge: Merge::Bitmap, ..HERE };
+        let gallop = Circumstances { merge: Merge::Gallop, ..HERE };
+        let bits = Circumstances { merge: Merge::Bitmap, ..HERE };
         for (lattice, facts, place, wanted) in [
             (&product, [PLAIN; 2], HERE, "merge {a, b}"),
             (&product, [PLAIN; 2], gallop, "intersection {a, b} by jumps"),
@@ -348,7 +348,12 @@ mod tests {
             (&sum, [PLAIN; 2], HERE, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
             (&sum, [PLAIN, DELTA], HERE, "merge {a, b}, the rest of {a}, {b}"),
             (&sum, [OUTER; 2], HERE, "merge {a, b}, the rest of {a}, the rest of {b}"),
-            (&sum, [PLAIN; 2], Place { is_uncertain: true, ..HERE }, "merge {a, b}, the rest of {a}, the rest of {b}"),
+            (
+                &sum,
+                [PLAIN; 2],
+                Circumstances { is_uncertain: true, ..HERE },
+                "merge {a, b}, the rest of {a}, the rest of {b}",
+            ),
             (&sum, [PLAIN; 2], gallop, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
             (&with_dense, [PLAIN; 2], HERE, "merge {a, b}, {a}, {b}, the rest of the dimension"),
         ] {

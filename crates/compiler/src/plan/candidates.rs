@@ -20,10 +20,11 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Merge, Name, Race, Schedule, Unit};
 use lacunar_notation::{Access, Assignment, Expr, Program, VarId};
 
+use super::draft::draft;
 use super::given::order_command;
 use super::skew::fresh;
 use super::storage::{discordant, distinct_accesses, is_sparse};
-use super::{Plan, Request, Search, Source, auto, flat, lookup, made, maps, order, plan, skew};
+use super::{Plan, Request, Search, Source, auto, flat, lookup, maps, order, plan, skew};
 use crate::concretize::REGISTER_BYTES;
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
@@ -61,7 +62,7 @@ pub fn candidates(
     let rewritten = maps::requested(program, statement, request.schedule);
     let source = Source::new(program, statement, rewritten.as_ref());
     let chosen = plan(program, statement, &automatic)?;
-    let ordinary = made(source, &automatic)?;
+    let ordinary = draft(source, &automatic)?;
     let mut pool = Pool { source, strict: request.strict, found: Vec::new(), kernels: Vec::new() };
     pool.keep(Search::Cost, &chosen, "the planner's choice");
     if let Some(given) = request.schedule {
@@ -92,14 +93,14 @@ struct Pool<'a> {
 }
 
 impl Pool<'_> {
-    fn made(&self, search: Search, schedule: &Schedule) -> Option<Plan> {
+    fn planned(&self, search: Search, schedule: &Schedule) -> Option<Plan> {
         let request = Request { search, strict: self.strict, schedule: Some(schedule) };
-        made(self.source, &request).ok()
+        draft(self.source, &request).ok()
     }
 
     /// Adds a schedule, unless the checks refuse it or its kernel is known.
     fn offer(&mut self, search: Search, schedule: Schedule, idea: &str) {
-        if let Some(plan) = self.made(search, &schedule) {
+        if let Some(plan) = self.planned(search, &schedule) {
             self.keep(search, &plan, idea);
         }
     }
@@ -114,7 +115,7 @@ impl Pool<'_> {
 
     /// Adds a schedule with what the planner would say of its loops: who shares them, and which run in vector lanes.
     fn offer_completed(&mut self, mut schedule: Schedule, idea: &str) {
-        let Some(Plan { mut kernel, .. }) = self.made(Search::Cost, &schedule) else { return };
+        let Some(Plan { mut kernel, .. }) = self.planned(Search::Cost, &schedule) else { return };
         let shared = schedule.commands.iter().any(|command| runs_on(command, Unit::CpuThread));
         let chosen = auto::schedule(&mut kernel, &mut Vec::new());
         schedule.commands.extend(chosen.into_iter().filter(|command| !shared || runs_on(command, Unit::CpuVector)));

@@ -19,7 +19,7 @@ use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order, rank};
-use crate::algebra::{Meet, meet, rests, without};
+use crate::algebra::{Support, preserves_fill, support, without};
 use crate::concretize::{fits_registers, is_in_block};
 use crate::iterate::iterators::AccessKey;
 
@@ -43,8 +43,9 @@ const DISORDERED: f64 = 8.0;
 /// The cost of evaluating `lhs = rhs` with loops in an order.
 pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> f64 {
     let whole = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
-    let rests = rests(&kernel.tensors, &whole);
-    let model = Model { kernel, order, root: rhs, rests, converted: discordant(kernel, lhs, rhs, order) };
+    let is_sparse = preserves_fill(&kernel.tensors, &whole);
+    let model =
+        Model { kernel, order, root: rhs, preserves_fill: is_sparse, converted: discordant(kernel, lhs, rhs, order) };
     let conversion = |(access, format): &(AccessKey, Format)| {
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
     };
@@ -76,7 +77,7 @@ struct Model<'a> {
     /// The whole right-hand side: it restricts the loops around a producer.
     root: &'a Expr,
     /// Nothing is to be done where no operand of it is stored.
-    rests: bool,
+    preserves_fill: bool,
     /// Operands that this order demands in another format than theirs.
     converted: Vec<(AccessKey, Format)>,
 }
@@ -141,18 +142,22 @@ impl Model<'_> {
         match &expr.kind {
             ExprKind::Literal(_) => None,
             // What is not stored and not zero has to be visited, unless the result is that value.
-            ExprKind::Access(access) if !self.rests && !self.kernel.tensors[access.tensor].fill().is_zero() => None,
+            ExprKind::Access(access)
+                if !self.preserves_fill && !self.kernel.tensors[access.tensor].fill().is_zero() =>
+            {
+                None
+            }
             ExprKind::Access(access) => self.segment(access, var, bound).map(|segment| (segment, segment)),
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.trip(a, var, bound),
             ExprKind::Binary(function, left, right) => {
                 let (a, b) = (self.trip(left, var, bound), self.trip(right, var, bound));
-                match (meet(&self.kernel.tensors, *function, left, right), a, b) {
-                    (Meet::Both, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
-                    (Meet::Both, one, None) | (Meet::Both, None, one) => one,
-                    (Meet::Left, one, _) | (Meet::Right, _, one) => one,
-                    (Meet::Either, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
+                match (support(&self.kernel.tensors, *function, left, right), a, b) {
+                    (Support::Intersection, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
+                    (Support::Intersection, one, None) | (Support::Intersection, None, one) => one,
+                    (Support::Left, one, _) | (Support::Right, _, one) => one,
+                    (Support::Union, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
                     // A dense operand of a sum: every coordinate.
-                    (Meet::Either, ..) => None,
+                    (Support::Union, ..) => None,
                 }
             }
         }

@@ -28,7 +28,7 @@ use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
 
 /// Plans a statement.
-pub(super) fn made(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let mut draft = Draft::new(source, request);
     draft.read_old_values();
     let mut schedule = request.schedule.cloned().unwrap_or_default();

@@ -18,8 +18,7 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
     let expr = expr.map_children(&mut |child| factor(child, order));
     let (dtype, span) = (expr.dtype, expr.span);
     let ExprKind::Reduce(ReduceOp::Add, mut vars, body) = expr.kind else { return expr };
-    let mut factors = Vec::new();
-    factors_of(&body, &mut factors);
+    let factors = body.operands(BinaryFn::Mul);
     // A quotient may be infinite, and infinity times a sum is not the sum of infinity times its terms.
     let plain = |factor: &&Expr| match &factor.kind {
         ExprKind::Cast(a) => matches!(a.kind, ExprKind::Access(_)),
@@ -58,14 +57,4 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
         }
     }
     factors.into_iter().reduce(|a, b| Expr::binary(BinaryFn::Mul, a, b, dtype)).unwrap_or_else(|| Expr::absent(dtype))
-}
-
-fn factors_of<'e>(expr: &'e Expr, factors: &mut Vec<&'e Expr>) {
-    match &expr.kind {
-        ExprKind::Binary(BinaryFn::Mul, a, b) => {
-            factors_of(a, factors);
-            factors_of(b, factors);
-        }
-        _ => factors.push(expr),
-    }
 }

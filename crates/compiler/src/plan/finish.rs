@@ -15,7 +15,6 @@
 //! (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::{Provenance, Relation};
 use lacunar_notation::schedule::{CommandKind, Race, Schedule};
@@ -23,8 +22,8 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, TensorId,
 
 use crate::concretize::is_in_block;
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::replaced_by;
-use crate::iterate::space::{driver, pos_levels};
+use crate::iterate::position_space::replaced_by;
+use crate::iterate::position_space::{driver, pos_levels};
 use crate::schedule::check_shared;
 
 use super::given::known_orders;
@@ -313,22 +312,8 @@ fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
 }
 
 fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
-    let order = vars.len();
-    let (kind, format) = match order {
-        0 => (WorkspaceKind::Scalar, Format::dense(0)),
-        _ => (WorkspaceKind::Sorted, Format::coo(order)),
-    };
-    let name = super::convert::free_name(&kernel.tensors, if order == 0 { "t" } else { "w" });
-    kernel.tensors.push(Tensor {
-        name,
-        format,
-        dtype: value.dtype.arithmetic(),
-        dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
-        role: Role::Workspace(kind),
-        nnz: None,
-        heaviest: None,
-        view: None,
-        fill: None,
-        span: value.span,
-    })
+    let (kind, base) = if vars.is_empty() { (WorkspaceKind::Scalar, "t") } else { (WorkspaceKind::Sorted, "w") };
+    let name = super::convert::free_name(&kernel.tensors, base);
+    let dims = vars.iter().map(|var| kernel.vars[*var].size).collect();
+    kernel.tensors.push(Tensor::workspace(name, kind, dims, value.dtype.arithmetic(), value.span))
 }

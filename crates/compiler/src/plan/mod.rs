@@ -40,7 +40,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::Schedule;
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, TensorId};
 
-use self::draft::made;
+use self::draft::draft;
 use crate::concretize::flatten;
 use crate::reduction::make_explicit;
 
@@ -137,12 +137,12 @@ impl<'a> Source<'a> {
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         if let (Search::Cost, None) = (request.search, request.schedule)
             && let Some((schedule, why)) = special(self)
-            && let Ok(mut plan) = made(self, &Request { schedule: Some(&schedule), ..*request })
+            && let Ok(mut plan) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
             plan.notes.push(why.to_string());
             return Ok(plan);
         }
-        made(self, request)
+        draft(self, request)
     }
 }
 

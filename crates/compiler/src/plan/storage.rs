@@ -7,7 +7,7 @@ use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, Wo
 
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
-use crate::levels::{has_code, is_iterated, is_searched};
+use crate::levels::{is_iterated, is_searched};
 
 /// The number of loops before that of a variable.
 pub(super) fn rank(order: &[VarId], var: VarId) -> usize {
@@ -65,8 +65,8 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
 /// Whether loops in an order can follow an access at all, be it by trying every coordinate of a dimension.
 pub(super) fn can_be_walked(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let format = &kernel.tensors[access.tensor].format;
-    let code = |level: &Level| has_code(*level) && (level.properties().full || is_searched(*level));
-    is_concordant(kernel, access, order) && (format.is_plain() || format.levels().iter().all(code))
+    let is_reached = |level: &Level| level.properties().full || is_searched(*level);
+    is_concordant(kernel, access, order) && (format.is_plain() || format.levels().iter().all(is_reached))
 }
 
 /// Whether kernels can walk through the levels of an access that are not plain: coordinates are enumerated in order, or they
@@ -76,7 +76,7 @@ fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bo
     let body = Stmt::Assign(assign);
     kernel.tensors[key.tensor].format.levels().iter().enumerate().all(|(level, &kind)| {
         if kind.properties().full || is_iterated(kind) {
-            return kind.capabilities().iterate() && has_code(kind);
+            return kind.capabilities().iterate();
         }
         let lattice = Lattice::build(kernel, &body, level_var(kernel, key, level));
         is_searched(kind) && lattice.is_ok_and(|lattice| lattice.is_full() || !lattice.visits_all())
@@ -174,7 +174,7 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
     }
     if appends_in(format, lhs, order) {
         let levels = format.levels();
-        let levels = if levels.iter().all(|level| level.kind.is_plain() || is_appended(*level)) {
+        let levels = if levels.iter().all(|level| level.kind.is_plain() || level.capabilities().append) {
             levels.to_vec()
         } else {
             format.plain().levels().to_vec()
@@ -194,11 +194,6 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
     let mut modes = format.mode_order().to_vec();
     modes.sort_by_key(|&mode| rank(order, lhs.vars[mode]));
     Some(with_widths_of(tensor, vec![Level::COMPRESSED; modes.len()], modes))
-}
-
-/// Whether kernels can append to a level of a kind that is not plain.
-fn is_appended(level: Level) -> bool {
-    level.capabilities().append && has_code(level)
 }
 
 /// Whether loops in this order meet the coordinates of the result in the order of its levels, down to the last that is

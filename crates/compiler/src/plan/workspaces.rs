@@ -15,10 +15,10 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
-use crate::algebra::{Meet, background, meet};
+use crate::algebra::{Support, background, support};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
-use crate::iterate::space::{original_loops, replaced_by};
+use crate::iterate::position_space::{original_loops, replaced_by};
 
 /// The largest dimension for which a marked workspace is made: 17 bytes a coordinate.
 pub(super) const MARKED_LIMIT: u64 = 1 << 27;
@@ -175,14 +175,14 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
         ExprKind::Unary(_, a) => !absent(expr) || covers(kernel, a, vars),
         ExprKind::Binary(function, a, b) => {
             let whole = (covers(kernel, a, vars), covers(kernel, b, vars));
-            match meet(&kernel.tensors, *function, a, b) {
-                Meet::Both => whole.0 && whole.1,
-                Meet::Left => whole.0,
-                Meet::Right => whole.1,
-                Meet::Either if absent(expr) || absent(a) || absent(b) => {
+            match support(&kernel.tensors, *function, a, b) {
+                Support::Intersection => whole.0 && whole.1,
+                Support::Left => whole.0,
+                Support::Right => whole.1,
+                Support::Union if absent(expr) || absent(a) || absent(b) => {
                     (whole.0 && (whole.1 || is_stored(kernel, a))) || (whole.1 && is_stored(kernel, b))
                 }
-                Meet::Either => true,
+                Support::Union => true,
             }
         }
     }

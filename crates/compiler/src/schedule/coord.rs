@@ -16,7 +16,7 @@ use lacunar_notation::schedule::Name;
 use super::nest::replace_loops;
 use super::{Forward, Transformed, new_var, refuse, replaceable};
 use crate::iterate::iterators::AccessKey;
-use crate::iterate::space::{driver, pos_levels};
+use crate::iterate::position_space::{driver, pos_levels};
 
 pub(super) fn coord(kernel: &Kernel, name: &Name, coordinate: &Name) -> Transformed {
     let position = replaceable(kernel, name)?;

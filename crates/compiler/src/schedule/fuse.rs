@@ -16,7 +16,7 @@ use lacunar_notation::schedule::Name;
 
 use super::nest::{each_loop, replace_loops};
 use super::{Forward, Transformed, new_var, refuse, replaceable};
-use crate::iterate::space::driver;
+use crate::iterate::position_space::driver;
 
 pub(super) fn fuse(kernel: &Kernel, outer_name: &Name, inner_name: &Name, fused: &Name, span: Span) -> Transformed {
     let (outer, inner) = (replaceable(kernel, outer_name)?, replaceable(kernel, inner_name)?);

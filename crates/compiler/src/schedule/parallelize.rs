@@ -17,8 +17,8 @@ use super::nest::{each_loop, loops};
 use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::is_single;
+use crate::iterate::position_space::replaced_by;
 use crate::iterate::races::written_together;
-use crate::iterate::space::replaced_by;
 
 pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, span: Span) -> Transformed {
     let var = leaf(kernel, name)?;

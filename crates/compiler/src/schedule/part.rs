@@ -76,9 +76,7 @@ pub(super) fn is_factor(within: &Expr, part: &Expr) -> bool {
     match &within.kind {
         _ if same(within, part) => true,
         ExprKind::Binary(BinaryFn::Mul, a, b) => {
-            let (mut all, mut wanted) = (Vec::new(), Vec::new());
-            operands(within, BinaryFn::Mul, &mut all);
-            operands(part, BinaryFn::Mul, &mut wanted);
+            let (all, wanted) = (within.operands(BinaryFn::Mul), part.operands(BinaryFn::Mul));
             wanted.iter().all(|want| all.iter().any(|have| same(have, want)))
                 || is_factor(a, part)
                 || is_factor(b, part)
@@ -121,9 +119,7 @@ pub(super) fn replace(within: &Expr, part: &Expr, by: &Expr) -> Option<(Expr, Ex
         && op == other
     {
         // Some operands of a longer product or sum.
-        let (mut all, mut wanted) = (Vec::new(), Vec::new());
-        operands(within, *op, &mut all);
-        operands(part, *op, &mut wanted);
+        let (mut all, wanted) = (within.operands(*op), part.operands(*op));
         let mut taken = Vec::new();
         let found = wanted.iter().all(|want| {
             let place = all.iter().position(|have| same(have, want));
@@ -149,16 +145,6 @@ pub(super) fn replace(within: &Expr, part: &Expr, by: &Expr) -> Option<(Expr, Ex
         Some(_) => child,
     });
     found.map(|taken| (replaced, taken))
-}
-
-fn operands<'e>(expr: &'e Expr, op: BinaryFn, found: &mut Vec<&'e Expr>) {
-    match &expr.kind {
-        ExprKind::Binary(own, a, b) if *own == op => {
-            operands(a, op, found);
-            operands(b, op, found);
-        }
-        _ => found.push(expr),
-    }
 }
 
 /// Whether two expressions are the same, wherever they stand and whatever the types.

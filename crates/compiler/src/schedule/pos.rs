@@ -22,7 +22,7 @@ use super::nest::{each_loop, replace_loops};
 use super::{Forward, Transformed, new_var, refuse, replaceable};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
-use crate::iterate::space::pos_levels;
+use crate::iterate::position_space::pos_levels;
 use crate::levels::is_iterated;
 
 pub(super) fn pos(kernel: &Kernel, name: &Name, position: &Name, access: &Access, span: Span) -> Transformed {

@@ -16,14 +16,13 @@
 //! Papers: Kjolstad et al. 2019, §4; Senanayake et al. 2020, §5.1.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::AccessKey;
-use crate::iterate::space::pos_levels;
+use crate::iterate::position_space::pos_levels;
 
 use super::part::{Found, find, is_factor, rename, replace, substitute};
 use super::{Forward, Transformed, leaf, new_var, refuse};
@@ -55,7 +54,7 @@ pub(super) fn precompute(
     let (consumer, producer) = wanted.shared_out(place);
     wanted.check_sum(place)?;
     let kind = wanted.kind(kind)?;
-    wanted.made(place, &consumer, wanted.renamed(into, producer)?, kind)
+    wanted.transformed(place, &consumer, wanted.renamed(into, producer)?, kind)
 }
 
 /// What is to be computed beforehand.
@@ -218,7 +217,13 @@ impl Wanted<'_> {
     }
 
     /// The kernel, with the producer before the consumer of the workspace.
-    fn made(&self, place: usize, consumer: &[VarId], producer: Producer, kind: Option<WorkspaceKind>) -> Transformed {
+    fn transformed(
+        &self,
+        place: usize,
+        consumer: &[VarId],
+        producer: Producer,
+        kind: Option<WorkspaceKind>,
+    ) -> Transformed {
         let Wanted { kernel, ref leaves, ref found, span, .. } = *self;
         let (assign, inside) = (found.assign, &found.loops[place..]);
         let reduces = producer.loops.iter().any(|var| !producer.over.contains(var));
@@ -289,21 +294,6 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         }
         number += 1;
     };
-    let format = match kind {
-        WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
-        WorkspaceKind::Marked => Format::sv(),
-        WorkspaceKind::Sorted => Format::coo(order),
-    };
-    kernel.tensors.push(Tensor {
-        name,
-        format,
-        dtype: part.dtype,
-        dims: vars.iter().map(|var| kernel.vars[*var].size).collect(),
-        role: Role::Workspace(kind),
-        nnz: None,
-        heaviest: None,
-        view: None,
-        fill: None,
-        span: part.span,
-    })
+    let dims = vars.iter().map(|var| kernel.vars[*var].size).collect();
+    kernel.tensors.push(Tensor::workspace(name, kind, dims, part.dtype, part.span))
 }

@@ -18,7 +18,7 @@ use lacunar_notation::{AssignOp, VarId};
 use super::nest::chain;
 use super::{Forward, Transformed, leaf, refuse};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::pos_levels;
+use crate::iterate::position_space::pos_levels;
 
 pub(super) fn reorder(kernel: &Kernel, names: &[Name], span: Span) -> Transformed {
     let wanted = names.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;

@@ -108,6 +108,11 @@ fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError
     let line = text.next_line()?.unwrap_or_default().to_vec();
     let fields = fields(&line);
     match fields.as_slice() {
+        // Something is in the line that is neither a blank nor a field, such as a form feed.
+        [] => {
+            let expected = "an order, or indices and a value".to_string();
+            Err(text.malformed(text.line(), expected, quote(&line)))
+        }
         [word] if word.eq_ignore_ascii_case(b"sptensor") => {
             let order = read_order(text)?;
             let dims = read_numbers(text, order, "the size of dimension", LARGEST_SIZE)?;

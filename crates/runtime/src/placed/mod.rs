@@ -55,7 +55,7 @@ const SMALL: u64 = 1 << 16;
 /// # Errors
 /// The format cannot hold the entries, or memory is refused.
 pub fn convert(source: &Tensor, format: &Format, padded: bool) -> Result<Option<Tensor>, StorageError> {
-    let sorted = |level: &Level| assembly(level.kind) == Some(Assembly::Sorted);
+    let sorted = |level: &Level| assembly(level.kind) == Assembly::Sorted;
     let made = if format.levels().iter().any(sorted) { format.plain() } else { format.clone() };
     let Some(plan) = Plan::new(source, &made) else { return Ok(None) };
     let staged = match plan.takes(source, padded) {
@@ -101,7 +101,7 @@ impl<'a> Plan<'a> {
             Some(map) => map.terms().to_vec(),
             None => format.mode_order().iter().map(whole).collect(),
         };
-        let of = |level: &Level| assembly(level.kind).filter(|_| level.unique);
+        let of = |level: &Level| level.unique.then(|| assembly(level.kind));
         let assemblies: Vec<Assembly> = format.levels().iter().map(of).collect::<Option<_>>()?;
         let counted = assemblies.iter().position(|assembly| assembly.is_counted());
         let last = terms.len().checked_sub(1)?;

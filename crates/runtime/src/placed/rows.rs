@@ -58,7 +58,10 @@ impl Slots<'_> {
 /// # Errors
 /// Memory is refused.
 pub fn rows(tensor: &Tensor, ranks: Option<&[u64]>) -> Result<Option<Tensor>, StorageError> {
-    let Some(format) = tensor.format().of_ranks().ok().filter(|_| tensor.order() == 2) else { return Ok(None) };
+    if tensor.order() != 2 {
+        return Ok(None);
+    }
+    let format = tensor.format().of_ranks();
     let Some(plan) = Plan::new(tensor, &format).filter(Plan::counts_slots) else { return Ok(None) };
     let (Some(counted), Some(first)) = (plan.counted, plan.first) else { return Ok(None) };
     let last = plan.terms.len() - 1;

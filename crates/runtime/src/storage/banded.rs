@@ -11,38 +11,18 @@
 //!
 //! Paper: Felippa, *Solution of Linear Equations with Skyline-Stored Symmetric Matrix* (Computers & Structures 5, 1975).
 
-use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
 use super::{
-    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_extents, check_length,
+    Assembly, LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, check_extents, check_length,
     checked_indices, last, length, numbers,
 };
 use crate::error::StorageError;
 use crate::keys::index_array;
 use crate::parallel;
 
-#[distributed_slice(LEVELS)]
-static BANDED: LevelInfo = LevelInfo {
-    name: "banded",
-    letter: 'k',
-    repeating: None,
-    properties: Properties { padded: true, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part { name: "first", holds: Holds::Coordinates }],
-};
-
 /// Banded levels.
-struct Banded;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Banded;
+pub(super) struct Banded;
 
 impl LevelArrays for Banded {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&BANDED)
-    }
-
     fn length(&self, part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
         if part == 0 { parents.checked_add(1) } else { Some(parents) }
     }
@@ -71,7 +51,7 @@ impl LevelArrays for Banded {
         let places = segments.between(&edges, first)?;
         let arrays =
             vec![numbers(&edges, place.positions())?, index_array(segments.parents(), place.coordinates(), first)?];
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), arrays), places })
+        Ok(Spread { level: LevelStorage::new(place.kind(), place.size(), arrays), places })
     }
 
     fn count(&self, level: &LevelStorage, parent: u64) -> u64 {

@@ -12,10 +12,7 @@
 //!
 //! Paper: Jacobson, *Space-efficient Static Trees and Graphs* (FOCS 1989), of ranks that are kept for each block of bits.
 
-use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, checked_indices};
+use super::{LevelArrays, LevelStorage, Place, Segments, Spread, check_length, checked_indices};
 use crate::array::Array;
 use crate::buffer::{Buffer, Number};
 use crate::dispatch::with_width;
@@ -27,33 +24,10 @@ const BITS: u64 = 64;
 /// Words that one task fills.
 const PART: usize = 1 << 12;
 
-#[distributed_slice(LEVELS)]
-static BITMAP: LevelInfo = LevelInfo {
-    name: "bitmap",
-    letter: 'b',
-    repeating: None,
-    properties: Properties::ASCENDING,
-    capabilities: Capabilities {
-        iterate_coordinates: true,
-        search: true,
-        test: true,
-        append: true,
-        ..Capabilities::NONE
-    },
-    parts: &[Part { name: "bits", holds: Holds::Words }, Part { name: "rank", holds: Holds::Positions }],
-};
-
 /// Bitmaps.
-struct Bitmap;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Bitmap;
+pub(super) struct Bitmap;
 
 impl LevelArrays for Bitmap {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&BITMAP)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         let words = parents.checked_mul(before.size().div_ceil(BITS))?;
         words.checked_add(part as u64)
@@ -113,7 +87,7 @@ impl LevelArrays for Bitmap {
             Buffer::from_array(rank)
         });
         let arrays = vec![Buffer::from_array(bits), rank];
-        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        let level = LevelStorage::new(place.kind(), place.size(), arrays);
         Ok(Spread { level, places: segments.places()? })
     }
 

@@ -8,14 +8,13 @@
 //!                  crd  0 2 | | 1
 //! ```
 
+#![allow(unsafe_code)]
+
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use lacunar_formats::LevelKind;
-use linkme::distributed_slice;
-
 use super::{
-    Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread, check_edges, check_range,
+    Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, Segments, Spread, check_edges, check_range,
     checked_indices, last, length, stored_at,
 };
 use crate::array::{Array, Plain};
@@ -27,14 +26,7 @@ use crate::parallel::{self, GRAIN};
 /// Compressed levels.
 pub(super) struct Compressed;
 
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Compressed;
-
 impl LevelArrays for Compressed {
-    fn kind(&self) -> LevelKind {
-        LevelKind::COMPRESSED
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
     }

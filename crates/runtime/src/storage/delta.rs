@@ -11,34 +11,14 @@
 //!
 //! Paper: Willcock and Lumsdaine, *Accelerating Sparse Matrix Computations via Data Compression* (ICS 2006).
 
-use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last, length};
+use super::{LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, checked_indices, last, length};
 use crate::error::StorageError;
 use crate::parallel;
 
-#[distributed_slice(LEVELS)]
-static DELTA: LevelInfo = LevelInfo {
-    name: "delta",
-    letter: 't',
-    repeating: None,
-    properties: Properties::ASCENDING,
-    capabilities: Capabilities { iterate_coordinates: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part { name: "delta", holds: Holds::Coordinates }],
-};
-
 /// Delta-coded levels.
-struct Delta;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Delta;
+pub(super) struct Delta;
 
 impl LevelArrays for Delta {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&DELTA)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
     }
@@ -73,7 +53,7 @@ impl LevelArrays for Delta {
             move |coordinate| coordinate - std::mem::replace(&mut before, coordinate)
         })?;
         let arrays = vec![segments.edges(place.positions())?, delta];
-        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        let level = LevelStorage::new(place.kind(), place.size(), arrays);
         Ok(Spread { level, places: segments.places()? })
     }
 

@@ -9,10 +9,9 @@
 //!                        coordinate 0 1 2   0 1 2
 //! ```
 
-use lacunar_formats::LevelKind;
-use linkme::distributed_slice;
+#![allow(unsafe_code)]
 
-use super::{Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, STORAGE, Segments, Spread};
+use super::{Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, Segments, Spread};
 use crate::array::{Array, Plain};
 use crate::error::{AllocError, StorageError};
 use crate::keys::{Access, Entries, with_access};
@@ -21,14 +20,7 @@ use crate::parallel::{self, GRAIN};
 /// Dense levels.
 pub(super) struct Dense;
 
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Dense;
-
 impl LevelArrays for Dense {
-    fn kind(&self) -> LevelKind {
-        LevelKind::DENSE
-    }
-
     fn length(&self, _part: usize, _parents: u64, _before: &LevelStorage) -> Option<u64> {
         None
     }

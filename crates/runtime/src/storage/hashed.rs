@@ -17,12 +17,11 @@
 //! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing); Amble and Knuth,
 //! *Ordered Hash Tables* (The Computer Journal 17, 1974).
 
-use lacunar_formats::{Capabilities, IndexWidth, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
+use lacunar_formats::IndexWidth;
 
 use super::{
-    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, Places, STORAGE, Segments, Spread, Unsorted,
-    check_edges, check_size, checked_indices, last, length, numbers,
+    Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, Places, Segments, Spread, Unsorted, check_edges,
+    check_size, checked_indices, last, length, numbers,
 };
 use crate::accumulate::Accumulate;
 use crate::array::Array;
@@ -33,16 +32,6 @@ use crate::error::{AllocError, StorageError};
 use crate::keys::index_array;
 use crate::parallel;
 use crate::values::Element;
-
-#[distributed_slice(LEVELS)]
-static HASHED: LevelInfo = LevelInfo {
-    name: "hashed",
-    letter: 'h',
-    repeating: None,
-    properties: Properties { ordered: false, compact: false, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_coordinates: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part::COORDINATES_OR_NONE],
-};
 
 /// 2^64 divided by the golden ratio (Knuth, §6.4).
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -58,16 +47,9 @@ fn capacity(count: u64) -> Option<u64> {
 }
 
 /// Hashed levels.
-struct Hashed;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Hashed;
+pub(super) struct Hashed;
 
 impl LevelArrays for Hashed {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&HASHED)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
     }
@@ -95,7 +77,7 @@ impl LevelArrays for Hashed {
             _ => tables::<C, u32>(segments, &edges)?,
         });
         let arrays = vec![numbers(&edges, place.positions())?, crd];
-        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        let level = LevelStorage::new(place.kind(), place.size(), arrays);
         Ok(Spread { level, places: Places::Listed(places) })
     }
 
@@ -208,7 +190,7 @@ impl LevelArrays for Hashed {
             });
         }
         let arrays = vec![numbers(&edges, place.positions())?, index_array(total, place.coordinates(), |at| crd[at])?];
-        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        let level = LevelStorage::new(place.kind(), place.size(), arrays);
         Ok(Some(Spread { level, places: Places::Listed(Buffer::from_array(places)) }))
     }
 }
@@ -404,7 +386,7 @@ fn insert_as<C: Stored, T: Accumulate>(list: &Unsorted, place: Place) -> Result<
         false => index_array(crd.len(), place.coordinates(), |k| if crd[k] == C::FREE { none } else { crd[k].get() })?,
     };
     let arrays = vec![numbers(&edges, place.positions())?, crd];
-    let level = LevelStorage::new(LevelKind::new(&HASHED), place.size(), arrays);
+    let level = LevelStorage::new(place.kind(), place.size(), arrays);
     Ok(Inserted { level, values: Buffer::from_array(values) })
 }
 

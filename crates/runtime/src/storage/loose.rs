@@ -12,11 +12,8 @@
 use std::iter::repeat_n;
 use std::ops::Range;
 
-use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
 use super::{
-    LevelArrays, LevelStorage, NOWHERE, Piece, Place, Places, STORAGE, Segments, Spread, check_ascending, check_edges,
+    LevelArrays, LevelStorage, NOWHERE, Piece, Place, Places, Segments, Spread, check_ascending, check_edges,
     check_length, checked_indices, chunked, first_reaching, last, numbers, stored_at,
 };
 use crate::array::Array;
@@ -25,27 +22,10 @@ use crate::error::StorageError;
 use crate::keys::{index_array, index_parts};
 use crate::parallel;
 
-#[distributed_slice(LEVELS)]
-static LOOSE: LevelInfo = LevelInfo {
-    name: "loose",
-    letter: 'l',
-    repeating: None,
-    properties: Properties { compact: false, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part { name: "end", holds: Holds::Positions }, Part::COORDINATES],
-};
-
 /// Loose levels.
-struct Loose;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Loose;
+pub(super) struct Loose;
 
 impl LevelArrays for Loose {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&LOOSE)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         match part {
             0 => parents.checked_add(1),
@@ -88,7 +68,7 @@ impl LevelArrays for Loose {
         })?;
         let positions = place.positions();
         let arrays = vec![numbers(&edges, positions)?, index_array(parents, positions, end)?, crd];
-        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        let level = LevelStorage::new(place.kind(), place.size(), arrays);
         Ok(Spread { level, places: Places::Listed(places) })
     }
 
@@ -174,7 +154,7 @@ impl LevelArrays for Loose {
         let (positions, coordinates) = (place.positions(), place.coordinates());
         let ends = index_array(end.len(), positions, |segment| edges[segment] + used(segment))?;
         let arrays = vec![numbers(&edges, positions)?, ends, index_array(total, coordinates, coordinate)?];
-        let level = LevelStorage::new(self.kind(), place.size(), arrays);
+        let level = LevelStorage::new(place.kind(), place.size(), arrays);
         Ok(Some(Spread { level, places: Places::Listed(Buffer::from_array(places)) }))
     }
 }

@@ -1,9 +1,9 @@
-//! The arrays of a tensor's levels: one file per level kind, named as in the compiler's `levels/`.
+//! The arrays of a tensor's levels: one file per family of level kinds, named as in the compiler's `levels/`.
 //!
 //! A level turns *parent positions* (places in the level above; one for the outermost level) into *positions* of its
 //! own. Each file says which arrays it keeps, how coordinates are stored in them, how they are checked when they come from
-//! outside, and how they are enumerated. A new kind is a file with a description in [`lacunar_formats::LEVELS`] and an
-//! implementation of [`LevelArrays`] in [`STORAGE`]; nothing here names it.
+//! outside, and how they are enumerated. A new family is a file with an implementation of [`LevelArrays`], its `mod` line, and a
+//! line of `operations`; a kind that is made while the program runs finds its family's.
 //!
 //! Dense, compressed and singleton levels are *plain*: tensors of these are packed from lists and converted at the speed of
 //! memory (`pack.rs`, `convert.rs`). All others are made of plain ones and turned into them
@@ -17,16 +17,25 @@
 //!                      values 5 6 7
 //! ```
 
-// The table of kinds is a section of the program, which is all that this allows.
-#![allow(unsafe_code)]
-
-automod::dir!(pub(crate) "src/storage");
+mod banded;
+mod bitmap;
+mod bounds;
+mod compressed;
+mod delta;
+mod dense;
+mod hashed;
+mod loose;
+mod optional;
+mod ranked;
+mod repeated;
+mod runs;
+mod singleton;
+mod slots;
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use lacunar_formats::{Format, IndexWidth, LevelKind, Part};
-use linkme::distributed_slice;
+use lacunar_formats::{Family, Format, IndexWidth, LevelKind, Part};
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices, Number, with_indices};
@@ -53,6 +62,11 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// The kind of the level.
+    pub fn kind(&self) -> LevelKind {
+        self.format.levels()[self.level].kind
+    }
+
     /// The size of the dimension the level stores.
     pub fn size(&self) -> u64 {
         self.dims[self.dimension()]
@@ -91,11 +105,8 @@ impl Place<'_> {
     }
 }
 
-/// What a level kind does at run time. One value for each kind, in [`STORAGE`].
+/// What the level kinds of a family do at run time. `operations` gives it for a kind.
 pub trait LevelArrays: Sync {
-    /// The kind.
-    fn kind(&self) -> LevelKind;
-
     /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
     /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level.
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64>;
@@ -198,23 +209,28 @@ impl Assembly {
     }
 }
 
-/// All level kinds that are linked into a program.
-#[distributed_slice]
-pub static STORAGE: [&'static dyn LevelArrays];
-
-/// [`STORAGE`]. Miri, which does not know the sections of a program, sees the plain kinds.
-fn linked() -> &'static [&'static dyn LevelArrays] {
-    if cfg!(miri) { &[&dense::Dense, &compressed::Compressed, &singleton::Singleton] } else { &STORAGE }
+/// What a kind does at run time.
+fn operations(kind: LevelKind) -> &'static dyn LevelArrays {
+    match kind.info().family {
+        Family::Banded => &banded::Banded,
+        Family::Bitmap => &bitmap::Bitmap,
+        Family::Compressed => &compressed::Compressed,
+        Family::Delta => &delta::Delta,
+        Family::Dense => &dense::Dense,
+        Family::Hashed => &hashed::Hashed,
+        Family::Loose => &loose::Loose,
+        Family::Optional => &optional::Optional,
+        Family::Ranked => &ranked::Ranked,
+        Family::Repeated => &repeated::Repeated,
+        Family::Runs => &runs::Runs,
+        Family::Singleton => &singleton::Singleton,
+        Family::Slots => &slots::Slots,
+    }
 }
 
-/// What a kind does at run time; `None` if it is not linked into the program.
-fn operations(kind: LevelKind) -> Option<&'static dyn LevelArrays> {
-    linked().iter().copied().find(|operations| operations.kind() == kind)
-}
-
-/// How levels of a kind are assembled; `None` if it is not linked into the program.
-pub(crate) fn assembly(kind: LevelKind) -> Option<Assembly> {
-    Some(operations(kind)?.assembly())
+/// How levels of a kind are assembled.
+pub(crate) fn assembly(kind: LevelKind) -> Assembly {
+    operations(kind).assembly()
 }
 
 /// The arrays of one level.
@@ -264,7 +280,7 @@ impl LevelStorage {
         let overflow = || E::from(StorageError::overflow("the size of the result"));
         let small = |count: &u64| i64::try_from(*count).is_ok();
         let mut level = LevelStorage::new(kind, size, Vec::new());
-        let operations = level.operations().map_err(E::from)?;
+        let operations = level.operations();
         for (place, &part) in kind.info().parts.iter().enumerate() {
             let len = operations.length(place, parents, &level).filter(small).ok_or_else(overflow)?;
             level.arrays.push(take(part, len)?);
@@ -343,7 +359,7 @@ impl LevelStorage {
 
     /// How many positions the level has under `parents` positions; `None` if that overflows.
     pub fn positions(&self, parents: u64) -> Option<u64> {
-        operations(self.kind)?.positions(self, parents)
+        self.operations().positions(self, parents)
     }
 
     /// The level with `change` applied to each array.
@@ -376,7 +392,7 @@ impl LevelStorage {
         parents: Bounds,
         place: Place,
     ) -> Result<(LevelStorage, Bounds), StorageError> {
-        let kind = place.format.levels()[place.level].kind;
+        let kind = place.kind();
         if kind == LevelKind::DENSE {
             dense::pack(entries, parents, place)
         } else if kind == LevelKind::SINGLETON {
@@ -393,7 +409,7 @@ impl LevelStorage {
             let what = format!("the list of arrays of level {}", place.level);
             return Err(StorageError::Length { what, found: self.arrays.len() as u64, expected: parts });
         }
-        self.operations()?.check(self, parents, place)
+        self.operations().check(self, parents, place)
     }
 
     /// Checks that coordinates ascend under each parent. `chain` are the coordinate arrays of this level and the
@@ -418,23 +434,18 @@ impl LevelStorage {
     }
 
     /// What the kind does.
-    pub(crate) fn operations(&self) -> Result<&'static dyn LevelArrays, StorageError> {
-        operations(self.kind).ok_or_else(|| self.unknown())
+    pub(crate) fn operations(&self) -> &'static dyn LevelArrays {
+        operations(self.kind)
     }
 
     /// Stores the coordinates of a plain level; see [`LevelArrays::spread`].
     pub(crate) fn spread(segments: &Segments, place: Place) -> Result<Spread, StorageError> {
-        let kind = place.format.levels()[place.level].kind;
-        LevelStorage::new(kind, 0, Vec::new()).operations()?.spread(segments, place)
+        operations(place.kind()).spread(segments, place)
     }
 
     /// What stores coordinates in any order; see [`LevelArrays::inserter`].
     pub(crate) fn inserter(kind: LevelKind) -> Option<Inserter> {
-        operations(kind)?.inserter()
-    }
-
-    fn unknown(&self) -> StorageError {
-        StorageError::UnknownLevel { kind: format!("{:?}", self.kind) }
+        operations(kind).inserter()
     }
 }
 
@@ -474,7 +485,8 @@ pub fn checked_indices<'a>(level: &'a LevelStorage, part: usize, place: Place) -
         expected: expected.dtype().to_string(),
     };
     let (Some(buffer), Some(described)) = (level.arrays.get(part), level.kind.info().parts.get(part)) else {
-        return Err(level.unknown());
+        let what = format!("the list of arrays of level {}", place.level);
+        return Err(StorageError::Length { what, found: level.arrays.len() as u64, expected: part as u64 + 1 });
     };
     let width = described.width(place.positions(), place.coordinates());
     match buffer.indices() {

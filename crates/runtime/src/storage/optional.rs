@@ -9,36 +9,14 @@
 //! [ 7 . . ]
 //! ```
 
-use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
-use super::{
-    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_size, checked_indices,
-};
+use super::{Assembly, LevelArrays, LevelStorage, Place, Segments, Spread, check_length, check_size, checked_indices};
 use crate::error::StorageError;
 use crate::parallel;
 
-#[distributed_slice(LEVELS)]
-static OPTIONAL: LevelInfo = LevelInfo {
-    name: "optional",
-    letter: 'p',
-    repeating: None,
-    properties: Properties { compact: false, single: true, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::COORDINATES_OR_NONE],
-};
-
 /// Optional levels.
-struct Optional;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Optional;
+pub(super) struct Optional;
 
 impl LevelArrays for Optional {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&OPTIONAL)
-    }
-
     fn length(&self, _part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
         Some(parents)
     }
@@ -71,7 +49,7 @@ impl LevelArrays for Optional {
         let none = place.coordinates().max();
         check_size(place)?;
         let (crd, places) = segments.one_each(place, none)?;
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![crd]), places })
+        Ok(Spread { level: LevelStorage::new(place.kind(), place.size(), vec![crd]), places })
     }
 
     fn count(&self, level: &LevelStorage, parent: u64) -> u64 {

@@ -10,34 +10,14 @@
 //!
 //! Conversion makes and follows rankings (`ranking.rs`); a level by itself cannot.
 
-use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
 use super::slots::Slots;
-use super::{Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, checked_indices};
+use super::{Assembly, LevelArrays, LevelStorage, Place, Segments, Spread, checked_indices};
 use crate::error::StorageError;
 
-#[distributed_slice(LEVELS)]
-static RANKED: LevelInfo = LevelInfo {
-    name: "ranked",
-    letter: 'n',
-    repeating: None,
-    properties: Properties { padded: true, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part::RANKING],
-};
-
 /// Ranked slots.
-struct Ranked;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Ranked;
+pub(super) struct Ranked;
 
 impl LevelArrays for Ranked {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&RANKED)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         // How long the ranking is, the map says.
         if part == 0 { Slots.length(part, parents, before) } else { None }

@@ -14,38 +14,17 @@
 //!
 //! Paper: Donenfeld, Chou and Amarasinghe, *Unified Compilation for Lossless Compression and Sparse Computing* (CGO 2022), §4.
 
-use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
 use super::{
-    LevelArrays, LevelStorage, Place, Places, STORAGE, Segments, Spread, check_edges, check_length, checked_indices,
-    last,
+    LevelArrays, LevelStorage, Place, Places, Segments, Spread, check_edges, check_length, checked_indices, last,
 };
 use crate::error::StorageError;
 use crate::keys::index_array;
 use crate::parallel;
 
-#[distributed_slice(LEVELS)]
-static REPEATED: LevelInfo = LevelInfo {
-    name: "repeated",
-    letter: 'g',
-    repeating: None,
-    properties: Properties { shared: true, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_coordinates: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS, Part::COORDINATES, Part { name: "last", holds: Holds::Coordinates }],
-};
-
 /// Levels of repeated values.
-struct Repeated;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Repeated;
+pub(super) struct Repeated;
 
 impl LevelArrays for Repeated {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&REPEATED)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
     }
@@ -86,7 +65,7 @@ impl LevelArrays for Repeated {
         let end = |run: usize| first.get(run) + (start.get(run + 1) - start.get(run)) - 1;
         let end = index_array(first.len(), place.coordinates(), end)?;
         let places = index_array(first.len(), segments.width(), |run| segments.position(start.get(run)))?;
-        let level = LevelStorage::new(self.kind(), place.size(), vec![runs.edges, runs.first, end]);
+        let level = LevelStorage::new(place.kind(), place.size(), vec![runs.edges, runs.first, end]);
         Ok(Spread { level, places: Places::Listed(places) })
     }
 

@@ -12,39 +12,15 @@
 //! Paper: Pinar and Heath, *Improving Performance of Sparse Matrix-Vector Multiplication* (SC 1999): variable blocks of one
 //! dimension.
 
-use lacunar_formats::{Capabilities, Holds, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
-use super::{LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, checked_indices, last};
+use super::{LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, checked_indices, last};
 use crate::error::StorageError;
 use crate::parallel;
 use crate::segments;
 
-#[distributed_slice(LEVELS)]
-static RUNS: LevelInfo = LevelInfo {
-    name: "runs",
-    letter: 'r',
-    repeating: None,
-    properties: Properties::ASCENDING,
-    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[
-        Part { name: "run", holds: Holds::Positions },
-        Part::COORDINATES,
-        Part { name: "start", holds: Holds::Positions },
-    ],
-};
-
 /// Levels of runs.
-struct Runs;
-
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Runs;
+pub(super) struct Runs;
 
 impl LevelArrays for Runs {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&RUNS)
-    }
-
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         match part {
             0 => parents.checked_add(1),
@@ -88,7 +64,7 @@ impl LevelArrays for Runs {
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         let segments::Runs { edges, first, start } = segments.runs(place, |_, _| true)?;
-        let level = LevelStorage::new(self.kind(), place.size(), vec![edges, first, start]);
+        let level = LevelStorage::new(place.kind(), place.size(), vec![edges, first, start]);
         Ok(Spread { level, places: segments.places()? })
     }
 

@@ -8,12 +8,8 @@
 //!                    level 1 singleton                crd 0 2 1     entries (0,0) (0,2) (2,1)
 //! ```
 
-use lacunar_formats::LevelKind;
-use linkme::distributed_slice;
-
 use super::{
-    Assembly, Bounds, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_length, check_range,
-    checked_indices,
+    Assembly, Bounds, LevelArrays, LevelStorage, Place, Segments, Spread, check_length, check_range, checked_indices,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Number, with_indices};
@@ -24,14 +20,7 @@ use crate::parallel;
 /// Singleton levels.
 pub(super) struct Singleton;
 
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Singleton;
-
 impl LevelArrays for Singleton {
-    fn kind(&self) -> LevelKind {
-        LevelKind::SINGLETON
-    }
-
     fn length(&self, _part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
         Some(parents)
     }

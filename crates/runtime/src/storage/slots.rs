@@ -9,37 +9,16 @@
 //! [ . . 7 ]
 //! ```
 
-use lacunar_formats::{Capabilities, LEVELS, LevelInfo, LevelKind, Part, Properties};
-use linkme::distributed_slice;
-
 use super::{
-    Assembly, LevelArrays, LevelStorage, Place, STORAGE, Segments, Spread, check_edges, check_extents, last, length,
-    numbers,
+    Assembly, LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, check_extents, last, length, numbers,
 };
 use crate::error::StorageError;
 use crate::parallel;
 
-#[distributed_slice(LEVELS)]
-static SLOTS: LevelInfo = LevelInfo {
-    name: "slots",
-    letter: 'e',
-    repeating: None,
-    properties: Properties { padded: true, ..Properties::ASCENDING },
-    capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
-    parts: &[Part::POSITIONS],
-};
-
 /// Slots.
 pub(super) struct Slots;
 
-#[distributed_slice(STORAGE)]
-static OPERATIONS: &dyn LevelArrays = &Slots;
-
 impl LevelArrays for Slots {
-    fn kind(&self) -> LevelKind {
-        LevelKind::new(&SLOTS)
-    }
-
     fn length(&self, _part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
         parents.checked_add(1)
     }
@@ -64,7 +43,7 @@ impl LevelArrays for Slots {
         let edges = parallel::edges(segments.parents(), length)?;
         let places = segments.between(&edges, |_| 0)?;
         let pos = numbers(&edges, place.positions())?;
-        Ok(Spread { level: LevelStorage::new(self.kind(), place.size(), vec![pos]), places })
+        Ok(Spread { level: LevelStorage::new(place.kind(), place.size(), vec![pos]), places })
     }
 
     fn count(&self, level: &LevelStorage, parent: u64) -> u64 {

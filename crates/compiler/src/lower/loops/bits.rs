@@ -57,7 +57,7 @@ struct Operand {
 }
 
 /// The coordinates that an operand has in the window of one word.
-pub(super) struct Window {
+pub(super) struct OperandWord {
     pub k: usize,
     pub word: Word,
     /// Where coordinates repeat: the positions that are left.
@@ -102,7 +102,7 @@ fn all_words(cx: &mut Lowerer<'_>, l: &Loop<'_>, combined: &Combined, operands: 
     let words = (cx.b.cast(INDEX, first), cx.b.cast(INDEX, last));
     cx.each(LoopKind::Serial, "word", words, |cx, number| {
         let word = cx.b.cast(WORD, number);
-        let windows: Vec<Window> = operands.iter().map(|operand| window(cx, l, operand, word)).collect();
+        let windows: Vec<OperandWord> = operands.iter().map(|operand| window(cx, l, operand, word)).collect();
         let base = cx.b.mul(number, bits);
         let low = cx.b.binary(BinaryOp::Max, begin, base);
         let left = cx.b.sub(end, base);
@@ -134,7 +134,7 @@ fn next_words(cx: &mut Lowerer<'_>, l: &Loop<'_>, combined: &Combined, operands:
                 operand.cursor.look(&mut cx.b, operand.head, none);
             });
         }
-        let windows: Vec<Window> = operands.iter().map(|operand| window(cx, l, operand, word)).collect();
+        let windows: Vec<OperandWord> = operands.iter().map(|operand| window(cx, l, operand, word)).collect();
         let bits: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.word.bits)).collect();
         let all = over_points(cx, &combined.points, &bits, BinaryOp::And, BinaryOp::Or);
         bit_by_bit(cx, l, combined, &windows, base, all)
@@ -146,7 +146,7 @@ pub(super) fn bit_by_bit(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
     combined: &Combined,
-    windows: &[Window],
+    windows: &[OperandWord],
     base: ExprId,
     bits: ExprId,
 ) -> Result<(), Diagnostic> {
@@ -186,7 +186,7 @@ pub(super) fn over_points(
 }
 
 /// Moves a cursor over its coordinates in a word, which become bits.
-fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -> Window {
+fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -> OperandWord {
     let (k, cursor) = (operand.k, &operand.cursor);
     let (one, none) = (Word::constant(&mut cx.b, 1), Word::constant(&mut cx.b, u64::MAX));
     let zero = Word::constant(&mut cx.b, 0);
@@ -207,7 +207,7 @@ fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -
         cursor.look(&mut cx.b, operand.head, none);
     });
     let rest = l.facts[k].repeats.then(|| cursor.follower(&mut cx.b, start));
-    Window { k, word: Word { bits: so_far, first: start }, rest }
+    OperandWord { k, word: Word { bits: so_far, first: start }, rest }
 }
 
 /// One coordinate of a word: what is done with those operands that have its bit.
@@ -215,7 +215,7 @@ fn at_bit(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
     combined: &Combined,
-    windows: &[Window],
+    windows: &[OperandWord],
     coordinate: ExprId,
 ) -> Result<(), Diagnostic> {
     let mut inner = l.scope.with(Fact::Value(l.var, coordinate));

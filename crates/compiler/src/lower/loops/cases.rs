@@ -19,7 +19,7 @@ use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::region::recovered::is_whole_block;
 use crate::lower::scope::{Fact, Scope};
-use crate::lower::sinks::Mark;
+use crate::lower::sinks::Checkpoint;
 use crate::lower::storage::level;
 use crate::lower::{Lowerer, iter, statement};
 
@@ -79,7 +79,7 @@ pub(super) fn cases(
         }
         vec![lacunar_imp::Stmt::If { cond, then, otherwise }]
     });
-    cx.put(chain);
+    cx.append(chain);
     Ok(())
 }
 
@@ -99,9 +99,9 @@ pub(super) fn at_coordinate(
         return outcome;
     }
     let Some(result) = scope.result() else { return statement(cx, residual, scope).map(|_| ()) };
-    let (mark, inner): (Mark, Scope) = result.before(cx, var, residual, scope)?;
+    let (checkpoint, inner): (Checkpoint, Scope) = result.before(cx, var, residual, scope)?;
     let written = statement(cx, residual, &inner)?;
-    result.after(cx, var, mark, written, scope)
+    result.after(cx, var, checkpoint, written, scope)
 }
 
 /// Looks the coordinate up in the levels that are searched.

@@ -32,7 +32,7 @@ use super::bits::Combined;
 use super::cases::at_coordinate;
 use super::dense;
 use super::place::{Loop, place};
-use crate::algebra::rests;
+use crate::algebra::preserves_fill;
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Point;
 use crate::levels::{Position, Slot, Word};
@@ -82,8 +82,11 @@ pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined
     let is_innermost = head == last && last + 1 == appended.access.vars.len();
     let is_here = lhs.tensor == appended.access.tensor && level_var(cx.kernel, &appended.access, last) == l.var;
     let is_advanced = l.lattice.iterators.iter().all(|iterator| iterator.mode == Mode::Coiterate);
-    let can =
-        is_innermost && is_here && is_advanced && !l.scope.has_whole_blocks() && rests(&cx.kernel.tensors, assign);
+    let can = is_innermost
+        && is_here
+        && is_advanced
+        && !l.scope.has_whole_blocks()
+        && preserves_fill(&cx.kernel.tensors, assign);
     debug_assert!(combined.here.members().all(|k| l.facts[k].words));
     (can && can_test(l.facts, &place(cx, l))).then_some(number)
 }

@@ -146,6 +146,6 @@ pub(in crate::lower) fn with_list<T>(
         let places = cx.b.int(PLACES);
         cx.b.alloc(list, places, false);
     }
-    cx.put(block);
+    cx.append(block);
     outcome
 }

@@ -7,7 +7,7 @@ use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
 use crate::lower::iter::Facts;
 use crate::lower::scope::Scope;
-use crate::lower::strategy::Place;
+use crate::lower::strategy::Circumstances;
 use crate::lower::{Lowerer, region, sinks};
 
 /// A loop over a variable of the statement.
@@ -33,7 +33,7 @@ impl Loop<'_> {
 }
 
 /// Where a loop stands.
-pub(super) fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Place {
+pub(super) fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
     let (kernel, leaf) = (cx.kernel, l.scope.leaf(l.var));
     let mut is_uncertain = false;
     l.body.visit_assigns(&mut |assign| {
@@ -42,7 +42,7 @@ pub(super) fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Place {
             is_uncertain |= !is_own && l.scope.uncertain(&access).is_some();
         }
     });
-    Place {
+    Circumstances {
         kind: cx.loop_kind(l.var, l.scope),
         merge: kernel.provenance.merge(leaf),
         is_whole: region::is_whole(kernel, l.var, l.scope),

@@ -54,11 +54,11 @@ pub(super) fn at_position(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, position
     let at = At { parent: iter::parent(cx, iterator, l.scope)?, position, state: None };
     let code = level(cx, &iterator.access, iterator.level, l.scope)?;
     let coordinate = code.coordinate(&mut cx.b, &cx.kernel.vars[l.var].name, at);
-    at_stored(cx, l, k, (position, coordinate))
+    at_entry(cx, l, k, (position, coordinate))
 }
 
 /// What is done at a position of iterator `k`, which has this coordinate.
-pub(super) fn at_stored(
+pub(super) fn at_entry(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
     k: usize,

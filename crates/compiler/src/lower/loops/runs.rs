@@ -20,7 +20,7 @@ use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{AssignOp, ReduceOp, VarId};
 
 use super::place::Loop;
-use super::positions::at_stored;
+use super::positions::at_entry;
 use crate::iterate::iterators::AccessKey;
 use crate::levels::{Neighbors, Run};
 use crate::lower::derive::position;
@@ -56,7 +56,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), D
         cx.each(kind, &name, positions, |cx, at| {
             let offset = cx.b.sub(at, position);
             let coordinate = cx.b.add(first, offset);
-            at_stored(cx, l, k, (at, coordinate))
+            at_entry(cx, l, k, (at, coordinate))
         })
     })
 }
@@ -75,10 +75,10 @@ fn shared_run(
         let zero = cx.b.int(0);
         let some = cx.b.compare(CompareOp::Gt, length, zero);
         let scope = l.scope.with(Fact::Times(length));
-        return cx.when(some, |cx| at_stored(cx, &l.within(&scope), k, (position, from)));
+        return cx.when(some, |cx| at_entry(cx, &l.within(&scope), k, (position, from)));
     }
     let kind = cx.loop_kind(l.var, l.scope);
-    cx.each(kind, cx.var_name(l.var), (from, to), |cx, coordinate| at_stored(cx, l, k, (position, coordinate)))
+    cx.each(kind, cx.var_name(l.var), (from, to), |cx, coordinate| at_entry(cx, l, k, (position, coordinate)))
 }
 
 /// Whether the body adds something to one place that only `access` makes depend on the variable, so that it is the same over

@@ -78,10 +78,10 @@ fn select_present(
     let members = Point::of(present.iter().map(|(k, _)| *k));
     let Some(residual) = l.lattice.residual(cx.kernel, l.body, members) else { return Ok(()) };
     let Some(result) = scope.result() else { return statement(cx, &residual, &scope).map(|_| ()) };
-    let (mark, inner) = result.before(cx, l.var, &residual, &scope)?;
+    let (checkpoint, inner) = result.before(cx, l.var, &residual, &scope)?;
     statement(cx, &residual, &inner)?;
     // One of them is present.
-    result.after(cx, l.var, mark, None, &scope)
+    result.after(cx, l.var, checkpoint, None, &scope)
 }
 
 /// One loop for a union of many operands.

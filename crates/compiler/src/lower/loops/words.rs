@@ -15,7 +15,7 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId, LoopKind};
 
-use super::bits::{Combined, Window, bit_by_bit, over_points};
+use super::bits::{Combined, OperandWord, bit_by_bit, over_points};
 use super::lanes;
 use super::place::Loop;
 use crate::iterate::lattice::Point;
@@ -58,7 +58,7 @@ fn at_word(
 ) -> Result<(), Diagnostic> {
     let mut windows = Vec::new();
     for k in combined.here.members() {
-        windows.push(Window { k, word: word(cx, &l.lattice.iterators[k], number, l.scope)?, rest: None });
+        windows.push(OperandWord { k, word: word(cx, &l.lattice.iterators[k], number, l.scope)?, rest: None });
     }
     let words: Vec<(usize, ExprId)> = windows.iter().map(|window| (window.k, window.word.bits)).collect();
     let mut here = over_points(cx, &combined.points, &words, BinaryOp::And, BinaryOp::Or);

@@ -11,7 +11,7 @@
 //! p in max(begin, first) .. min(end, last)             or by a window of its positions
 //! ```
 //!
-//! What restricts a variable wherever its loop stands is a [`Source`], one file each in this folder, and listed in [`SOURCES`].
+//! What restricts a variable wherever its loop stands is a [`Restriction`], one file each in this folder, and listed in [`RESTRICTIONS`].
 //!
 //! Paper: Senanayake et al. 2020, §6.2 (bounds).
 
@@ -30,7 +30,7 @@ use crate::iterate::iterators::{Iterator, Mode, level_var};
 use crate::levels::Position;
 
 /// Something that confines variables, known from the kernel alone.
-pub(super) trait Source: Sync {
+pub(super) trait Restriction: Sync {
     /// Confines a variable whose loop comes next, where other variables have values.
     ///
     /// # Errors
@@ -42,20 +42,20 @@ pub(super) trait Source: Sync {
 }
 
 /// All that confines variables.
-const SOURCES: [&dyn Source; 1] = [&recovered::InsideDimension];
+const RESTRICTIONS: [&dyn Restriction; 1] = [&recovered::InsideDimension];
 
 /// Confines a variable whose loop comes next to all that is known of its values.
 pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Scope, Diagnostic> {
     let mut scope = scope.clone();
-    for source in SOURCES {
-        source.confine(cx, var, &mut scope)?;
+    for restriction in RESTRICTIONS {
+        restriction.confine(cx, var, &mut scope)?;
     }
     Ok(scope)
 }
 
 /// Whether loops over a variable pass over coordinates of its dimension.
 pub(super) fn leaves_out(kernel: &Kernel, var: VarId) -> bool {
-    SOURCES.iter().any(|source| source.leaves_out(kernel, var))
+    RESTRICTIONS.iter().any(|restriction| restriction.leaves_out(kernel, var))
 }
 
 /// Confines a variable to an interval of its values, and to what it was confined to before.

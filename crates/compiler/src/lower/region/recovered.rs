@@ -18,7 +18,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::stored::{Recovered, StoredSize};
 use lacunar_notation::{TensorId, VarId};
 
-use super::Source;
+use super::Restriction;
 use crate::lower::derive::coordinate;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sizes::ceil_div;
@@ -74,7 +74,7 @@ pub(in crate::lower) struct WholeBlock {
 /// What is recovered from a variable is a coordinate of its dimension.
 pub(in crate::lower) struct InsideDimension;
 
-impl Source for InsideDimension {
+impl Restriction for InsideDimension {
     fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic> {
         let kernel = cx.kernel;
         for recovered in kernel.stored.recovered_from(var) {

@@ -29,10 +29,10 @@ use lacunar_notation::{AssignOp, Expr, ExprKind, Role, TensorId, VarId};
 
 use super::checks::{fail_if, fail_unless_fits};
 use super::values::{add_to, clear_block};
-use super::{Mark, Sink, given};
-use crate::algebra::{Meet, meet, rests};
+use super::{Checkpoint, Sink, given};
+use crate::algebra::{Support, preserves_fill, support};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::original_loops;
+use crate::iterate::position_space::original_loops;
 use crate::levels::Slot;
 use crate::lower::coverage::{has_shared_loop, is_certain, reaches_all, writes_all};
 use crate::lower::derive::{coordinate, position};
@@ -242,10 +242,10 @@ impl Sink for Append {
         var: VarId,
         body: &Stmt,
         scope: &Scope,
-    ) -> Result<(Mark, Scope), Diagnostic> {
+    ) -> Result<(Checkpoint, Scope), Diagnostic> {
         let ends = |group: &Group| level_var(cx.kernel, &self.access, group.last) == var;
         let place = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
-        let Some(place) = place else { return Ok((Mark::default(), scope.clone())) };
+        let Some(place) = place else { return Ok((Checkpoint::default(), scope.clone())) };
         if !scope.is_reserved() {
             let one = cx.b.int(1);
             self.reserve(cx, place, one, scope);
@@ -253,11 +253,11 @@ impl Sink for Append {
         if let Some(below) = self.groups.get(place + 1) {
             let so_far = cx.b.var(below.counter);
             let so_far = cx.b.define(&format!("{}_before", cx.kernel.vars[var].name), so_far);
-            return Ok((Mark { group: Some(place), below: Some(so_far), given: None }, scope.clone()));
+            return Ok((Checkpoint { group: Some(place), below: Some(so_far), given: None }, scope.clone()));
         }
         let given = self.begin_block(cx, self.groups[place], body, scope);
         let scope = given.map_or_else(|| scope.clone(), |given| scope.with(Fact::BlockGiven(given)));
-        Ok((Mark { group: Some(place), below: None, given }, scope))
+        Ok((Checkpoint { group: Some(place), below: None, given }, scope))
     }
 
     /// Appends the coordinate, if a value was written.
@@ -265,20 +265,20 @@ impl Sink for Append {
         &self,
         cx: &mut Lowerer<'_>,
         var: VarId,
-        mark: Mark,
+        checkpoint: Checkpoint,
         written: Written,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let Some(place) = mark.group else { return Ok(()) };
+        let Some(place) = checkpoint.group else { return Ok(()) };
         debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[place].last), var);
-        let condition = match (mark.below, self.groups.get(place + 1)) {
+        let condition = match (checkpoint.below, self.groups.get(place + 1)) {
             (Some(before), Some(below)) => {
                 let now = cx.b.var(below.counter);
                 Some(cx.b.compare(CompareOp::Gt, now, before))
             }
-            _ => mark.given.map(|given| cx.b.var(given)).or(written),
+            _ => checkpoint.given.map(|given| cx.b.var(given)).or(written),
         };
-        cx.found.conditional |= mark.below.is_none() && condition.is_some();
+        cx.found.conditional |= checkpoint.below.is_none() && condition.is_some();
         cx.when_some(condition, |cx| self.append(cx, place, scope))
     }
 
@@ -344,7 +344,7 @@ fn most_assigned(
             filled = Some(assign);
         }
     });
-    let filled = filled.filter(|assign| rests(&cx.kernel.tensors, assign))?;
+    let filled = filled.filter(|assign| preserves_fill(&cx.kernel.tensors, assign))?;
     most_of(cx, append, &filled.rhs, vars, scope)
 }
 
@@ -355,12 +355,12 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
         ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => most_of(cx, append, a, vars, scope),
         ExprKind::Binary(function, a, b) => {
             let most = (most_of(cx, append, a, vars, scope), most_of(cx, append, b, vars, scope));
-            match (meet(&cx.kernel.tensors, *function, a, b), most.0, most.1) {
-                (Meet::Both, Some(a), Some(b)) => Some(cx.b.binary(BinaryOp::Min, a, b)),
-                (Meet::Both, one, other) => one.or(other),
-                (Meet::Left, one, _) | (Meet::Right, _, one) => one,
-                (Meet::Either, Some(a), Some(b)) => Some(cx.b.add(a, b)),
-                (Meet::Either, ..) => None,
+            match (support(&cx.kernel.tensors, *function, a, b), most.0, most.1) {
+                (Support::Intersection, Some(a), Some(b)) => Some(cx.b.binary(BinaryOp::Min, a, b)),
+                (Support::Intersection, one, other) => one.or(other),
+                (Support::Left, one, _) | (Support::Right, _, one) => one,
+                (Support::Union, Some(a), Some(b)) => Some(cx.b.add(a, b)),
+                (Support::Union, ..) => None,
             }
         }
         ExprKind::Access(access) => {
@@ -391,7 +391,7 @@ fn count_here(
     level: usize,
     scope: &Scope,
 ) -> Option<ExprId> {
-    let Some(part) = scope.part() else { return count_positions(cx, access, level, scope) };
+    let Some(part) = scope.slab() else { return count_positions(cx, access, level, scope) };
     let result = &append.access;
     let has_rows = level_var(cx.kernel, access, 0) == level_var(cx.kernel, result, 0)
         && code(cx, result.tensor, scope).levels.len() > 1;

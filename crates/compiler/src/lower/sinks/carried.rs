@@ -25,7 +25,7 @@ use lacunar_notation::{AssignOp, Role, TensorId, VarId};
 use super::Sink;
 use super::copies::{assigned, block_below};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::space::{driver, pos_levels};
+use crate::iterate::position_space::{driver, pos_levels};
 use crate::levels::Position;
 use crate::lower::Lowerer;
 use crate::lower::derive::{first_below, position, value_position};

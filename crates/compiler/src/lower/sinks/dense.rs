@@ -15,10 +15,10 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::{AssignOp, VarId};
 
 use super::values::{add_to, clear_block, cleared_value};
-use super::{Mark, Sink};
+use super::{Checkpoint, Sink};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point};
-use crate::iterate::space::{original_loops, replaced_by};
+use crate::iterate::position_space::{original_loops, replaced_by};
 use crate::levels::Position;
 use crate::lower::Lowerer;
 use crate::lower::coverage::{has_shared_loop, writes_all};
@@ -169,8 +169,8 @@ impl Sink for Dense {
         _var: VarId,
         _body: &Stmt,
         scope: &Scope,
-    ) -> Result<(Mark, Scope), Diagnostic> {
+    ) -> Result<(Checkpoint, Scope), Diagnostic> {
         self.clear(cx, scope)?;
-        Ok((Mark::default(), scope.clone()))
+        Ok((Checkpoint::default(), scope.clone()))
     }
 }

@@ -18,7 +18,7 @@ use lacunar_notation::schedule::Unit;
 use super::append::{Append, Group};
 use super::checks::fail_if;
 use crate::iterate::iterators::{level_var, result_of};
-use crate::iterate::space::replaced_by;
+use crate::iterate::position_space::replaced_by;
 use crate::levels::{At, Position};
 use crate::lower::derive::{coordinate, position};
 use crate::lower::scope::Scope;

@@ -114,8 +114,8 @@ pub(super) trait Sink: std::fmt::Debug {
         _var: VarId,
         _body: &Stmt,
         scope: &Scope,
-    ) -> Result<(Mark, Scope), Diagnostic> {
-        Ok((Mark::default(), scope.clone()))
+    ) -> Result<(Checkpoint, Scope), Diagnostic> {
+        Ok((Checkpoint::default(), scope.clone()))
     }
 
     /// Result: behind the body at a coordinate of `var`, which gave the result a value (under a condition).
@@ -126,7 +126,7 @@ pub(super) trait Sink: std::fmt::Debug {
         &self,
         _cx: &mut Lowerer<'_>,
         _var: VarId,
-        _mark: Mark,
+        _checkpoint: Checkpoint,
         _written: Written,
         _scope: &Scope,
     ) -> Result<(), Diagnostic> {
@@ -147,7 +147,7 @@ pub(super) trait Sink: std::fmt::Debug {
 
 /// What has to be remembered from before the body at a coordinate of a result.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mark {
+pub(super) struct Checkpoint {
     /// The group that ends with this variable.
     pub group: Option<usize>,
     /// The counter of the group below, before the body.
@@ -166,11 +166,10 @@ pub(super) fn begin_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Scope,
 }
 
 /// Everything is assigned.
-pub(super) fn finish_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
+pub(super) fn finish_result(cx: &mut Lowerer<'_>, scope: &Scope) {
     if let Some(sink) = scope.result() {
         sink.finish(cx, scope);
     }
-    Ok(())
 }
 
 /// Loops over `var` around `body` come next; the scope inside.

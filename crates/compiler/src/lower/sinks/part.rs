@@ -34,9 +34,9 @@ use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::storage::{code, extent};
 use crate::lower::{Lowerer, TensorCode};
 
-/// The part of a result that a chunk assembles.
+/// The outermost coordinates of a result that a chunk assembles.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lower) struct Part {
+pub(in crate::lower) struct Slab {
     pub tensor: TensorId,
     /// The first coordinate of its first level, where that is dense.
     pub first: ExprId,
@@ -70,7 +70,7 @@ pub(in crate::lower) fn declare(
             b.alloc(list, chunks, false);
             lists.push((part, list));
             list
-        })?;
+        });
         debug_assert_eq!(lists.len(), kind.kind.info().parts.len());
         levels.push(lists);
     }
@@ -103,7 +103,7 @@ pub(in crate::lower) fn begin(
     let zero = cx.b.int(0);
     let len = cx.b.binary(BinaryOp::Max, len, zero);
     let (first, len) = (cx.b.define("part_first", first), cx.b.define("part_len", len));
-    let mut scope = scope.with(Fact::Part(Part { tensor, first, len }));
+    let mut scope = scope.with(Fact::Slab(Slab { tensor, first, len }));
     let mut own = TensorCode::default();
     let mut all = Vec::new();
     let result = result_of(cx.kernel).filter(|access| access.tensor == tensor);
@@ -116,7 +116,7 @@ pub(in crate::lower) fn begin(
             let array = b.local_array(&format!("{name}_part"), dtype);
             arrays.push(array);
             array
-        })?;
+        });
         own.levels.push(code);
         all.push(arrays);
     }

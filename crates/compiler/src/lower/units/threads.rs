@@ -78,7 +78,7 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
 }
 
 /// How the chunks of a loop get along.
-struct Meeting {
+struct ChunkSums {
     copies: Vec<Copies>,
     carried: Option<Room>,
 }
@@ -109,7 +109,7 @@ pub(in crate::lower) fn parallel_loop(
     };
     let chunks = chunks(cx, var, interval, body, !copied.is_empty(), &scope);
     let all = copied.iter().map(|tensor| copies::declare(cx, *tensor, chunks, &scope));
-    let meeting = Meeting {
+    let sums = ChunkSums {
         copies: all.collect::<Result<Vec<_>, _>>()?,
         carried: carries.map(|(tensor, depth)| carried::declare(cx, tensor, depth, chunks, &scope)),
     };
@@ -118,12 +118,12 @@ pub(in crate::lower) fn parallel_loop(
         added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
     }
     in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, part, scope| {
-        chunk(cx, var, (number, part), body, &meeting, scope)
+        chunk(cx, var, (number, part), body, &sums, scope)
     })?;
-    for of in &meeting.copies {
+    for of in &sums.copies {
         copies::add_up(cx, of, chunks, &scope)?;
     }
-    match meeting.carried {
+    match sums.carried {
         Some(room) => carried::add_up(cx, room, chunks, &scope),
         None => Ok(()),
     }
@@ -135,18 +135,18 @@ fn chunk(
     var: VarId,
     (number, part): (ExprId, Interval),
     body: &Stmt,
-    meeting: &Meeting,
+    sums: &ChunkSums,
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let mut scope = workspace::declare(cx, Some(var), scope);
-    for of in &meeting.copies {
+    for of in &sums.copies {
         copies::begin(cx, of, number, &mut scope);
     }
-    if let Some(room) = meeting.carried {
+    if let Some(room) = sums.carried {
         carried::begin(cx, room, number, var, part, &mut scope)?;
     }
     leaf_loop(cx, var, part, body, &scope)?;
-    for of in &meeting.copies {
+    for of in &sums.copies {
         copies::end(cx, of, number, &scope);
     }
     Ok(())
@@ -208,7 +208,8 @@ pub(in crate::lower) fn compute_in_parts(
         let end = first_below(cx, var, interval.1, &mut scope)?;
         let scope = placed::begin(cx, (first, end), &scope)?;
         leaf_loop(cx, var, interval, body, &scope)?;
-        finish_result(cx, &scope)
+        finish_result(cx, &scope);
+        Ok(())
     })
 }
 
@@ -331,7 +332,7 @@ fn chunks(cx: &mut Lowerer<'_>, var: VarId, (low, high): Interval, body: &Stmt, 
     // A thread by itself has nobody to share with.
     let is_alone = cx.b.compare(CompareOp::Le, threads, one);
     let most = cx.b.select(is_alone, one, most);
-    let worth = scope.worth().unwrap_or_else(|| cx.b.int(i64::MAX));
+    let worth = scope.most_chunks().unwrap_or_else(|| cx.b.int(i64::MAX));
     let chunks = cx.b.binary(BinaryOp::Min, most, worth);
     let mut chunks = cx.b.binary(BinaryOp::Min, chunks, length);
     if let Some((key, deepest)) = balanced_by(cx.kernel, var, body)

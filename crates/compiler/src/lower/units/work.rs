@@ -32,7 +32,7 @@ pub(in crate::lower) fn estimate(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
     let grain = cx.b.constant(Const::real(DType::F64, cx.options.grain.max(1) as f64));
     let worth = cx.b.binary(BinaryOp::Div, work, grain);
     let worth = cx.b.cast(DType::I64, worth);
-    scope.with(Fact::Worth(cx.b.define("worth", worth)))
+    scope.with(Fact::MostChunks(cx.b.define("most_chunks", worth)))
 }
 
 /// The combinations of coordinates that an assignment is met at, if stored ones are spread evenly; at least the stored

@@ -1,0 +1,62 @@
+//! Random functions, compiled and interpreted on the same memory, must agree.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Runtime, run_with, set_pattern};
+use lacunar_backend_llvm::{CompileOptions, Cpu, Optimization, compile};
+use lacunar_imp::{Memory, Status, generate, interpret, verify};
+use lacunar_runtime::pool;
+
+/// How many functions; each is compiled without optimization, and in one of three other ways.
+const FUNCTIONS: u64 = 300;
+/// On which runtime, with how many threads.
+const RUNS: [(Runtime, usize); 4] =
+    [(Runtime::Checking, 1), (Runtime::Checking, 2), (Runtime::Checking, 4), (Runtime::Real, 2)];
+/// Doubles can have been computed from singles, in another order than the interpreter's.
+const TOLERANCE: f64 = 1e-5;
+
+/// Cuts the compiled kernel's grown arrays, whose capacity may be larger than asked for, to the interpreter's length.
+fn cut(memory: &mut Memory, expected: &Memory) {
+    for (data, expected) in memory.arrays.iter_mut().zip(&expected.arrays) {
+        assert!(data.len() >= expected.len(), "an array has {} elements, not {}", data.len(), expected.len());
+        data.resize(expected.len()).unwrap();
+    }
+}
+
+#[test]
+fn random_functions_agree_with_the_interpreter() {
+    // What was never written is zero in the interpreter's result.
+    set_pattern(0);
+    let (mut finished, mut failed) = (0, 0);
+    for seed in 0..FUNCTIONS {
+        let (function, memory) = generate::function(seed);
+        let text = function.to_string();
+        let function = verify(function).unwrap();
+        let mut expected = memory.clone();
+        let outcome = interpret(&function, &mut expected).unwrap();
+        let optimized = |optimization| CompileOptions { optimization, ..CompileOptions::default() };
+        let plain = Cpu::Named(Cpu::BASELINES[0].to_string());
+        let other = match seed % 3 {
+            0 => optimized(Optimization::Kernel),
+            1 => optimized(Optimization::Full),
+            _ => CompileOptions { cpu: plain, ..CompileOptions::default() },
+        };
+        for options in [optimized(Optimization::None), other] {
+            let kernel = compile(&function, &options).unwrap();
+            for (runtime, threads) in RUNS {
+                let mut actual = memory.clone();
+                let status = pool::with_threads(threads, || run_with(runtime, &kernel, &function, &mut actual));
+                let what = format!("seed {seed}, {options:?}, {threads} threads, {runtime:?}");
+                assert_eq!(status, outcome.map_or(0, Status::code), "{what}:\n{text}");
+                if outcome.is_none() {
+                    cut(&mut actual, &expected);
+                    if let Err(difference) = generate::compare(&actual, &expected, TOLERANCE) {
+                        panic!("{what}: {difference}\n{text}");
+                    }
+                }
+            }
+        }
+        if outcome.is_none() { finished += 1 } else { failed += 1 }
+    }
+    assert!(finished > failed, "{finished} functions ran to their end, {failed} failed");
+}

@@ -1,0 +1,381 @@
+//! Vector loops of every length around the widths, on processors with and without masks, compared with the interpreter.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::common::run;
+use lacunar_backend_llvm::{CompileOptions, Cpu, assembly, compile, llvm_ir};
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayData, Const, Function, Memory, Verified, generate, interpret, parse, verify};
+
+fn function(text: &str) -> Verified<Function> {
+    verify(parse(text).unwrap_or_else(|error| panic!("{error:?}:\n{text}"))).unwrap()
+}
+
+/// `len` small numbers of a type; reals are whole, so that sums in any order agree.
+fn numbers(ty: DType, len: usize) -> ArrayData {
+    let value = |k: usize| {
+        let number = (k * 7 % 11) as i64 - if ty.kind() == lacunar_formats::Kind::Unsigned { 0 } else { 4 };
+        if ty.is_float() {
+            Const::real(ty, number as f64)
+        } else {
+            lacunar_imp::arith::cast(ty, Const::int(DType::I64, number))
+        }
+    };
+    ArrayData::from_values(ty, &(0..len).map(value).collect::<Vec<_>>()).unwrap()
+}
+
+/// The processors to compile for: this one, and one without masks.
+fn processors() -> Vec<CompileOptions> {
+    let named = |name: &str| CompileOptions { cpu: Cpu::Named(name.to_string()), ..CompileOptions::default() };
+    let mut options = vec![CompileOptions::default(), named(Cpu::BASELINES[0])];
+    if cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("avx2") {
+        options.push(named("x86-64-v3"));
+    }
+    options
+}
+
+fn check(text: &str, arrays: &[ArrayData], scalars: &[&[i64]]) {
+    let function = function(text);
+    for options in processors() {
+        let kernel = compile(&function, &options).unwrap();
+        for scalars in scalars {
+            let mut expected = Memory { arrays: arrays.to_vec(), scalars: scalars.to_vec() };
+            let mut actual = expected.clone();
+            assert_eq!(interpret(&function, &mut expected).unwrap(), None);
+            assert_eq!(run(&kernel, &function, &mut actual), 0);
+            if let Err(difference) = generate::compare(&actual, &expected, 1e-12) {
+                panic!("{difference} with {scalars:?} on {:?}:\n{text}", options.cpu);
+            }
+        }
+    }
+}
+
+const LENGTHS: [&[i64]; 13] = [
+    &[0, 0],
+    &[0, 1],
+    &[1, 0],
+    &[3, 10],
+    &[0, 7],
+    &[0, 8],
+    &[2, 19],
+    &[5, 36],
+    &[0, 31],
+    &[0, 32],
+    &[1, 34],
+    &[0, 70],
+    &[7, 100],
+];
+
+#[test]
+fn sums_of_every_type_and_operation() {
+    for ty in ["f64", "f32", "i64", "i32", "u8", "i16", "u64"] {
+        for (start, combine) in [("0", "t + v"), ("1", "t * v"), ("5", "min(t, v)"), ("5", "max(t, v)")] {
+            for width in ["", "(2)", "(16)"] {
+                let text = format!(
+                    "kernel sum(in a: {ty}[], out y: {ty}[], b: i64, e: i64) {{
+                      var t: {ty} = {ty}({start});
+                      for k in b .. e vector{width} {{ let v: {ty} = a[k]; t = {combine}; }}
+                      y[0] = t;
+                    }}"
+                );
+                let ty = DType::ALL.into_iter().find(|dtype| dtype.to_string() == ty).unwrap();
+                check(&text, &[numbers(ty, 100), numbers(ty, 1)], &LENGTHS);
+            }
+        }
+    }
+    for combine in ["t & v", "t | v", "t ^ v"] {
+        let text = format!(
+            "kernel bits(in a: bool[], in c: u32[], out y: bool[], out z: u32[], b: i64, e: i64) {{
+              var t: bool = true;
+              for k in b .. e vector {{ let v: bool = a[k]; t = {combine}; }}
+              y[0] = t;
+              var t_2: u32 = 6u32;
+              for k_2 in b .. e vector {{ let v_2: u32 = c[k_2]; t_2 = {}; }}
+              z[0] = t_2;
+            }}",
+            combine.replace('t', "t_2").replace('v', "v_2")
+        );
+        let (bits, one) = (numbers(DType::Bool, 100), numbers(DType::Bool, 1));
+        check(&text, &[bits, numbers(DType::U32, 100), one, numbers(DType::U32, 1)], &LENGTHS);
+    }
+}
+
+#[test]
+fn elements_are_gathered_scattered_and_masked() {
+    let text = "kernel walk(in crd: u32[], in a: f64[], out y: f64[], out z: i32[], out w: bool[], b: i64, e: i64) {
+      let scale: f64 = 0.5;
+      var t: f64 = 1.0;
+      for p in b .. e vector {
+        let j: u32 = crd[p];
+        let v: f64 = a[i64(j)];
+        let one: f64 = a[b];
+        var x: f64 = v * scale;
+        if v > one {
+          x = x + f64(p);
+          t = t + x;
+          y[i64(j)] += x;
+        } else {
+          if j > 50u32 { x = one; }
+          w[p - b] = v == one | x < 1.0;
+        }
+        z[99 - p] = i32(x) + i32(p);
+        z[99 - p] -= select(x > 0.0, 1i32, i32(scale));
+      }
+      y[0] += t;
+    }";
+    // A permutation, so that no two iterations meet.
+    let crd = ArrayData::U32((0..100).map(|k| k * 37 % 100).collect());
+    let arrays =
+        [crd, numbers(DType::F64, 101), numbers(DType::F64, 100), numbers(DType::I32, 100), numbers(DType::Bool, 100)];
+    check(text, &arrays, &LENGTHS);
+}
+
+#[test]
+fn values_are_converted_in_lanes() {
+    let types = ["f64", "f32", "i64", "i32", "u8", "i16", "u64", "bool"];
+    for from in types {
+        for to in types {
+            let text = format!(
+                "kernel cast(in a: {from}[], out y: {to}[], b: i64, e: i64) {{
+                  for k in b .. e vector {{ let v: {from} = a[k]; y[k] = {to}(v); }}
+                }}"
+            );
+            let find = |ty: &str| DType::ALL.into_iter().find(|dtype| dtype.to_string() == ty).unwrap();
+            check(&text, &[numbers(find(from), 100), numbers(find(to), 100)], &[&[1, 38]]);
+        }
+    }
+}
+
+#[test]
+fn functions_and_what_vectors_cannot_do() {
+    let text = "kernel calls(in a: f64[], in c: c64[], out y: f64[], out z: c64[], b: i64, e: i64) {
+      for k in b .. e vector {
+        let v: f64 = a[k];
+        y[k] = sqrt(abs(v)) + floor(v / 3.0) - ceil(-v) + max(v, 2.0);
+      }
+      for k_2 in b .. e vector(4) {
+        let v_2: f64 = a[k_2];
+        let c_2: c64 = c[k_2];
+        y[k_2] += exp(v_2 / 10.0) + f64(k_2 / 3);
+        z[k_2] = c_2 * c_2;
+      }
+      for k_3 in b .. e vector {
+        for s in 0 .. 3 { y[k_3] += f64(s); }
+      }
+      for k_4 in b .. e vector { let v_4: f64 = a[k_4]; y[0] += v_4; }
+    }";
+    let complex = ArrayData::C64((0..100).map(|k| num_complex::Complex::new(k as f32, 1.0)).collect());
+    check(text, &[numbers(DType::F64, 100), complex.clone(), numbers(DType::F64, 100), complex], &LENGTHS);
+}
+
+#[test]
+fn loops_of_constant_length_are_straight_code() {
+    for (count, width) in [(1, ""), (5, ""), (8, ""), (27, ""), (32, "(8)"), (33, "(2)"), (300, "")] {
+        let text = format!(
+            "kernel tile(in a: f64[], in b: f64[], out y: f64[], p: i64, q: i64) {{
+              local acc: f64[];
+              alloc acc[{count}] = 0;
+              for r in p .. q {{
+                let s: f64 = a[r];
+                for k in 0 .. {count} vector{width} {{ let v: f64 = b[r + k]; acc[k] += s * v; }}
+              }}
+              for k_2 in 0 .. {count} vector{width} {{ let v_2: f64 = acc[k_2]; y[k_2] = v_2; }}
+              var t: f64 = 0.0;
+              for k_3 in 0 .. {count} vector{width} {{ let v_3: f64 = acc[k_3]; t = t + v_3; }}
+              y[{count}] = t;
+            }}"
+        );
+        let arrays = [numbers(DType::F64, 100), numbers(DType::F64, 500), numbers(DType::F64, 400)];
+        check(&text, &arrays, &[&[0, 0], &[0, 1], &[2, 60]]);
+    }
+}
+
+#[test]
+fn short_loops_inside_are_repeated() {
+    let text = "kernel blocks(in a: f64[], out y: f64[], out z: f64[], b: i64, e: i64) {
+      var t: f64 = 0.0;
+      for k in b .. e vector {
+        var s: f64 = 0.0;
+        for r in 0 .. 3 unroll {
+          let v: f64 = a[r * 100 + k];
+          s = s + v * f64(r + 1);
+          if v > 3.0 { z[k] += f64(r); }
+          t = t + v;
+        }
+        y[k] = s;
+      }
+      y[99] = t;
+    }";
+    check(text, &[numbers(DType::F64, 300), numbers(DType::F64, 100), numbers(DType::F64, 100)], &LENGTHS);
+    let ir = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+    assert!(ir.contains("reduce.fadd") && !ir.contains("gather"), "{ir}");
+}
+
+#[test]
+fn an_accumulated_row_stays_in_registers() {
+    let text = "kernel tile(in a: f64[], in b: f64[], out y: f64[], p: i64, q: i64) {
+      local acc: f64[];
+      alloc acc[32];
+      fill acc[0 .. 32] = 0.0;
+      for r in p .. q {
+        let s: f64 = a[r];
+        for k in 0 .. 32 vector { let v: f64 = b[r * 32 + k]; acc[k] += s * v; }
+      }
+      var t: f64 = 0.0;
+      for k_2 in 0 .. 32 vector { let v_2: f64 = acc[k_2]; y[k_2] = v_2; t = t + v_2; }
+      y[32] = t;
+    }";
+    for options in processors() {
+        let ir = llvm_ir(&function(text), &options).unwrap();
+        assert!(!ir.contains("alloca"), "{ir}");
+    }
+    if cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("avx512vl") {
+        // One tile of four vectors in turn with another one, and by itself for what is left.
+        let code = assembly(&function(text), &CompileOptions::default()).unwrap();
+        assert_eq!(code.lines().filter(|line| line.contains("vfmadd") && line.contains("zmm")).count(), 12, "{code}");
+    }
+}
+
+#[test]
+fn tiles_in_several_copies_hold_the_same_sums() {
+    for (columns, rows) in [(8, 0..100), (8, 0..7), (16, 3..64), (32, 0..33), (5, 0..41), (32, 9..9)] {
+        let text = format!(
+            "kernel tile(in a: f64[], in b: f64[], out y: f64[], p: i64, q: i64) {{
+              local acc: f64[];
+              alloc acc[{columns}];
+              fill acc[0 .. {columns}] = 0.5;
+              for r in p .. q {{
+                let s: f64 = a[r];
+                for k in 0 .. {columns} vector {{ let v: f64 = b[r * {columns} + k]; acc[k] += s * v; }}
+              }}
+              for k_2 in 0 .. {columns} vector {{ let v_2: f64 = acc[k_2]; y[k_2] = v_2; }}
+            }}"
+        );
+        // Sums of small integers are the same in any order.
+        let numbers = |count: i64| ArrayData::F64((0..count).map(|k| (k % 7 - 3) as f64).collect());
+        let arrays = vec![numbers(100), numbers(100 * columns), numbers(columns)];
+        let memory = Memory { arrays, scalars: vec![rows.start, rows.end] };
+        let source = function(&text);
+        let mut expected = memory.clone();
+        interpret(&source, &mut expected).unwrap();
+        for options in processors() {
+            let kernel = compile(&source, &options).unwrap();
+            let mut memory = memory.clone();
+            assert_eq!(run(&kernel, &source, &mut memory), 0);
+            assert_eq!(memory.arrays[2], expected.arrays[2], "{columns} columns, rows {rows:?}");
+        }
+    }
+}
+
+#[test]
+fn lanes_ask_words() {
+    // One word for all lanes, whose bits are a mask over neighbors; a word and a place of each lane's own; narrow words.
+    let mask = "kernel mask(in w: u64[], in a: f64[], out y: f64[], out z: f64[], b: i64, e: i64) {
+      let word: u64 = w[0];
+      for k in 0 .. e vector {
+        if bit(word, k) {
+          let v: f64 = a[3 + rank(word, k)];
+          y[k] = v;
+          z[rank(word, k) + 1] = v;
+          z[100 + rank(word, k)] = v;
+        }
+      }
+    }";
+    let own = |ty: &str| {
+        format!(
+            "kernel own(in w: {ty}[], out y: i64[], out z: bool[], b: i64, e: i64) {{
+              for k in b .. e vector {{
+                let word: {ty} = w[k];
+                y[k] = rank(word, k * 3 - 5);
+                z[k] = bit(word, k - 20);
+              }}
+            }}"
+        )
+    };
+    let words = ArrayData::U64(vec![0x8421_0ff0_1234_5679]);
+    let (a, y, z) = (numbers(DType::F64, 80), ArrayData::F64(vec![0.0; 80]), ArrayData::F64(vec![0.0; 180]));
+    check(mask, &[words, a, y, z], &[&[0, 0], &[0, 1], &[0, 8], &[0, 31], &[0, 50], &[0, 64]]);
+    for ty in [DType::U8, DType::U16, DType::U32, DType::U64] {
+        let words: Vec<Const> =
+            (0..100).map(|k: i64| Const::int(ty, k.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64))).collect();
+        let words = words.into_iter().map(|word| lacunar_imp::arith::wrap(ty, word.bits)).collect::<Vec<_>>();
+        let words = ArrayData::from_values(ty, &words).unwrap();
+        check(&own(ty.name()), &[words, ArrayData::I64(vec![0; 100]), ArrayData::Bool(vec![false; 100])], &LENGTHS);
+    }
+}
+
+#[test]
+fn neighbors_lie_side_by_side_under_a_name_too() {
+    let text = "kernel named(in a: f64[], out y: f64[], b: i64, e: i64) {
+      for k in b .. e vector {
+        let at: i64 = k + 2;
+        let same: i64 = b + 1;
+        let v: f64 = a[at];
+        let w: f64 = a[same];
+        if v > 1.0 { let next: i64 = at + same; y[next - same] = v + w; }
+      }
+    }";
+    check(text, &[numbers(DType::F64, 120), ArrayData::F64(vec![0.0; 120])], &LENGTHS);
+    let llvm = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+    assert!(!llvm.contains("llvm.masked.gather"), "{llvm}");
+}
+
+#[test]
+fn strict_sums_are_in_order() {
+    let text = |strict: &str| {
+        format!(
+            "{strict} kernel sum(in a: f64[], out y: f64[], b: i64, e: i64) {{
+              var t: f64 = 0.0;
+              for k in b .. e vector {{ let v: f64 = a[k]; t = t + v; }}
+              y[0] = t;
+            }}"
+        )
+    };
+    let a = ArrayData::F64((0..100).map(|k| if k % 2 == 0 { 1e16 } else { -1e16 + k as f64 }).collect());
+    let mut memory = Memory { arrays: vec![a, ArrayData::F64(vec![0.0])], scalars: vec![0, 100] };
+    let mut expected = memory.clone();
+    let strict = function(&text("strict"));
+    interpret(&strict, &mut expected).unwrap();
+    let kernel = compile(&strict, &CompileOptions::default()).unwrap();
+    assert_eq!(run(&kernel, &strict, &mut memory), 0);
+    assert_eq!(memory.arrays[1], expected.arrays[1]);
+    let vectors = |text: &str| llvm_ir(&function(text), &CompileOptions::default()).unwrap().contains("reduce.fadd");
+    assert!(!vectors(&text("strict")) && vectors(&text("")));
+}
+
+#[test]
+fn repeated_bodies_are_what_they_repeat() {
+    for kind in ["unroll", "unroll(4)", "unroll(3)"] {
+        for bounds in ["b .. e", "2 .. 9", "0 .. 0"] {
+            let text = format!(
+                "kernel repeat(in a: i64[], out y: i64[], b: i64, e: i64) {{
+                  var t: i64 = 0;
+                  for k in {bounds} {kind} {{
+                    let v: i64 = a[k];
+                    if v > 2 {{ t = t * 3 + v; }}
+                    y[k] = t;
+                  }}
+                }}"
+            );
+            check(&text, &[numbers(DType::I64, 100), numbers(DType::I64, 100)], &LENGTHS);
+        }
+    }
+}
+
+#[test]
+fn bodies_are_repeated_as_often_as_asked() {
+    let text = |kind: &str| {
+        format!(
+            "kernel repeat(in a: f64[], out y: f64[], n: i64) {{
+              var t: f64 = 0.0;
+              for k in 0 .. n {kind} {{ let v: f64 = a[k]; t = (t + v) / 3.0; y[k] = t; }}
+            }}"
+        )
+    };
+    let divisions = |text: &str| {
+        let ir = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+        ir.lines().filter(|line| line.contains("fdiv")).count()
+    };
+    assert_eq!(divisions(&text("")), 1);
+    assert!(divisions(&text("unroll(4)")) >= 4);
+}

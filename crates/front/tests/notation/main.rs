@@ -1,0 +1,7 @@
+//! The front end: what is checked, printed and read back.
+//!
+//! One program: each that links LLVM or all of the runtime takes seconds to link.
+
+mod check;
+mod properties;
+mod schedules;

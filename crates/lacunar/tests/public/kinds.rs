@@ -1,0 +1,79 @@
+//! Every level kind has its arrays and its code, also one that is made while the program runs: it is stored and found again,
+//! and kernels go through it and make it.
+
+use std::error::Error;
+
+use lacunar::{Backend, DynTensor, Format, FormatSpec, Kernel, Level, Options, Tensor};
+use lacunar_formats::{Description, LevelKind};
+
+/// Entries of a matrix of 3 x 4, some beside each other, with an empty row, and one in each column.
+const ENTRIES: [(&[u64], f64); 4] = [(&[0, 0], 1.0), (&[0, 2], 2.0), (&[0, 3], 2.0), (&[2, 1], 4.0)];
+
+fn matrix(format: Format) -> Result<Tensor<f64>, Box<dyn Error>> {
+    Ok(Tensor::from_entries(&[3, 4], &ENTRIES, FormatSpec::Exact(format))?)
+}
+
+fn result(
+    source: &str,
+    formats: &[(&str, &Format)],
+    given: &[(&str, &DynTensor)],
+) -> Result<DynTensor, Box<dyn Error>> {
+    let options = Options::new().backend(Backend::Interpreter);
+    let spec = |format: &Format| FormatSpec::Exact(format.clone());
+    let options = formats.iter().fold(options, |options, (name, format)| options.format(name, spec(format)));
+    let run = Kernel::compile(source, &options)?.run_named(given)?;
+    Ok(run.results.into_iter().next().expect("a result").1)
+}
+
+/// A format of a matrix with a level of the kind; the ranks of rows are kept in the outer of two levels, with a map.
+fn format_with(kind: LevelKind) -> Result<Format, Box<dyn Error>> {
+    let level = Level { kind, unique: true };
+    if kind.is_ranked() {
+        let format = Format::sell_sorted(2, 2)?;
+        let levels = format.levels().iter().map(|own| if own.kind.is_ranked() { level } else { *own }).collect();
+        let terms = format.map().expect("a map").terms().to_vec();
+        return Ok(Format::mapped(levels, terms)?);
+    }
+    if kind.info().properties.single {
+        return Ok(Format::new(vec![Level::COMPRESSED, level], vec![1, 0])?);
+    }
+    Ok(Format::new(vec![Level::DENSE, level], vec![0, 1])?)
+}
+
+fn check(kind: LevelKind) -> Result<(), Box<dyn Error>> {
+    let format = format_with(kind)?;
+    let (csr, a) = (matrix(Format::csr())?, matrix(format.clone())?);
+    assert!(a.as_dyn().levels().iter().any(|level| level.kind() == kind), "{kind:?}");
+    assert_eq!(a.as_dyn().to_dense::<f64>()?, csr.as_dyn().to_dense::<f64>()?, "{kind:?}");
+    assert_eq!(csr.as_dyn().convert(&format)?.levels(), a.as_dyn().levels(), "{kind:?}");
+    let doubled = result("C(i,j) = 2 * A(i,j)", &[("A", &format), ("C", &format)], &[("A", a.as_dyn())])?;
+    assert!(doubled.levels().iter().any(|level| level.kind() == kind), "{kind:?}");
+    let twice: Vec<f64> = csr.as_dyn().to_dense::<f64>()?.iter().map(|value| 2.0 * value).collect();
+    assert_eq!(doubled.to_dense::<f64>()?, twice, "{kind:?}");
+    Ok(())
+}
+
+#[test]
+fn every_kind_is_stored_and_has_code() -> Result<(), Box<dyn Error>> {
+    // Other tests make kinds meanwhile.
+    LevelKind::all().into_iter().try_for_each(check)
+}
+
+#[test]
+fn kinds_that_are_made_have_the_code_of_their_family() -> Result<(), Box<dyn Error>> {
+    let own = LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.info().name.ends_with("_too"));
+    for (own, letter) in own.zip("afijmovwxyz".chars()) {
+        let name = format!("{}_too", own.info().name);
+        let kind = LevelKind::intern(&Description { name: &name, letter, ..own.info().clone() })?;
+        assert_ne!(kind, own);
+        check(kind)?;
+        // The same numbers stand in the arrays, which are of another kind all the same.
+        let (made, a) = (matrix(format_with(kind)?)?, matrix(format_with(own)?)?);
+        assert_ne!(made.as_dyn().levels(), a.as_dyn().levels());
+        let arrays = |tensor: &Tensor<f64>| format!("{:?}", tensor.as_dyn().levels()).replace("_too", "");
+        assert_eq!(arrays(&made), arrays(&a));
+        let text = made.as_dyn().format().to_string();
+        assert_eq!(text.parse::<FormatSpec>()?.resolve(2)?, *made.as_dyn().format(), "{text}");
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! The public interface, as other programs use it.
+//!
+//! One program: each that links LLVM or all of the runtime takes seconds to link.
+
+mod errors;
+mod fill;
+mod interop;
+mod kinds;
+mod phases;
+mod schedules;
+mod sizes;
+mod tune;
+mod widths;

@@ -1,0 +1,14 @@
+//! Files and stored tensors, from outside.
+//!
+//! One program: each that links LLVM or all of the runtime takes seconds to link.
+
+mod io_files;
+mod io_properties;
+mod io_shared;
+mod storage_convert;
+mod storage_corrupted;
+mod storage_import;
+mod storage_mapped;
+mod storage_outside;
+mod storage_roundtrip;
+mod storage_spread;

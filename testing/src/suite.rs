@@ -1,0 +1,350 @@
+//! What the trials of a test program share, and the trials of the corpus and of random programs.
+//!
+//! A [`Suite`] has engines, remembers what passed before, and counts schedules. C is compiled by the file: engines that are
+//! [`Batched`] take their sample of all instances in trials of their own, `c/3 of 16`, in which many programs are one
+//! library.
+//!
+//! ```text
+//! spmv/csr            every instance of a case on the interpreter and on LLVM
+//! c/3 of 16           a sixteenth of the instances that C takes, printed into files of some dozen kernels
+//! random/600 to 629   random programs
+//! ```
+
+use std::fmt;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use fastrand::Rng;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::case::CaseFile;
+use crate::data;
+use crate::day;
+use crate::generate::generate;
+use crate::instance::Instance;
+use crate::passed::Passed;
+use crate::runner::{Engine, Reference, guarded, has_passed, report, verify};
+use crate::schedules::schedule;
+use crate::setup::Setup;
+use crate::shrink::{shrink, shrink_schedule};
+use crate::sketch::Sketch;
+use crate::tally::Tally;
+
+/// Of how many instances of the corpus one is run under a random schedule as well.
+const SCHEDULED_ONE_IN: u64 = 6;
+/// How many trials the instances of a batched engine are shared among.
+const BATCHES: usize = 16;
+/// How many instances of a batch are compiled together: starting a compiler and reading its headers costs as much as some kernels.
+const TOGETHER: usize = 48;
+/// How many random programs one trial runs.
+const RANDOM_TOGETHER: u64 = 30;
+/// How many failing instances of one case are shown in full.
+const SHOWN: usize = 3;
+
+/// Makes engines.
+pub type Engines = fn() -> Vec<Box<dyn Engine>>;
+
+/// Engines of which one compiles many programs at once.
+pub struct Batched {
+    /// Its name in trials.
+    pub name: &'static str,
+    /// Whether an instance is in its sample.
+    pub takes: fn(&Instance) -> bool,
+    /// The engines as they run one program by itself.
+    pub alone: Engines,
+    /// The engines for these programs and no others.
+    pub together: fn(&[Instance]) -> Vec<Box<dyn Engine>>,
+}
+
+/// What trials share.
+#[derive(Default)]
+pub struct Suite {
+    /// What every instance runs on, if they take it.
+    pub engines: Vec<Box<dyn Engine>>,
+    /// What runs a sample.
+    pub batched: Option<Batched>,
+    /// What passed before.
+    pub passed: Passed,
+    /// How many schedules were refused.
+    pub tally: Tally,
+}
+
+impl fmt::Debug for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.engines.iter().map(|engine| engine.name()).collect();
+        f.debug_struct("Suite").field("engines", &names).finish_non_exhaustive()
+    }
+}
+
+impl Suite {
+    /// Runs an instance on every engine, unless it has passed before.
+    ///
+    /// # Errors
+    /// Every difference and failure, in words.
+    pub fn verify(&self, instance: &Instance, reference: Reference) -> Result<(), String> {
+        verify(instance, &self.engines, reference, &self.passed)
+    }
+
+    /// Whether an instance fails otherwise than by a schedule that is refused.
+    fn fails(&self, instance: &Instance) -> bool {
+        let refused = self.engines.iter().any(|engine| engine.refuses(instance).is_some());
+        let refused = refused && !instance.setup.schedule.is_empty();
+        !refused && verify(instance, &self.engines, Reference::Oracle, &Passed::none()).is_err()
+    }
+
+    /// Leaves the last commands away until the schedule is accepted.
+    ///
+    /// # Errors
+    /// A command that is not even read: a fault of what made it.
+    fn accept(&self, instance: &mut Instance) -> Result<(), String> {
+        let Some(engine) = self.engines.first() else { return Ok(()) };
+        let mut refusal = None;
+        let wanted = instance.setup.schedule.len();
+        while !instance.setup.schedule.is_empty() {
+            let Some(code) = engine.refuses(instance) else { break };
+            if !code.starts_with("E12") {
+                return Err(report(instance, &[format!("the schedule is not one of the language: {code}")]));
+            }
+            refusal.get_or_insert(code);
+            instance.setup.schedule.pop();
+        }
+        if wanted > 0 {
+            self.tally.count(refusal);
+        }
+        Ok(())
+    }
+
+    /// The instance with as many commands of its schedule as are accepted.
+    fn acceptable(&self, mut instance: Instance) -> Result<Instance, String> {
+        if instance.setup.refused.is_some() {
+            return Ok(instance);
+        }
+        let accepted = guarded(|| self.accept(&mut instance));
+        accepted.unwrap_or_else(|panic| Err(report(&instance, &[format!("compile: panic: {panic}")])))?;
+        Ok(instance)
+    }
+
+    /// Runs the random program of a seed.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn attempt(&self, seed: u64) -> Result<(), String> {
+        let (_, instance) = guarded(|| generate(seed))?.ok_or("no program of this seed checks")?;
+        self.attempt_instance(instance)
+    }
+
+    /// Runs an instance with as many commands of its schedule as are accepted.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn attempt_instance(&self, instance: Instance) -> Result<(), String> {
+        self.verify(&self.acceptable(instance)?, Reference::Oracle)
+    }
+
+    /// The instance under a random schedule, for one instance in a few.
+    fn scheduled(&self, instance: &Instance) -> Option<Result<Instance, String>> {
+        let seed = data::seed(&["schedule", &instance.id]);
+        if instance.setup != Setup::default() || !seed.is_multiple_of(SCHEDULED_ONE_IN) {
+            return None;
+        }
+        let mut instance = instance.clone();
+        instance.setup.schedule = schedule(&mut Rng::with_seed(seed), &instance.program);
+        Some(self.accept(&mut instance).map(|()| instance))
+    }
+
+    /// Runs an instance, and under a random schedule, where it has one.
+    fn verify_twice(&self, instance: &Instance) -> Result<(), String> {
+        self.verify(instance, Reference::Oracle)?;
+        let Some(scheduled) = self.scheduled(instance) else { return Ok(()) };
+        let scheduled = scheduled?;
+        self.verify(&scheduled, Reference::Oracle).map_err(|fault| {
+            let least = shrink_schedule(scheduled.clone(), |instance| self.fails(instance));
+            format!("{fault}\n\nwith the fewest commands:\n{}", least.setup.to_case_text())
+        })
+    }
+
+    /// Runs instances on the batched engine, some dozen at once.
+    fn verify_batch(&self, batched: &Batched, instances: &[Instance]) -> Result<(), Failed> {
+        let (mut wanted, mut faults) = (Vec::new(), Vec::new());
+        // Which commands are refused is counted where the instance runs by itself.
+        let alone = Suite { engines: (batched.alone)(), ..Suite::default() };
+        for instance in instances {
+            let both = [Some(alone.acceptable(instance.clone())), alone.scheduled(instance)];
+            for instance in both.into_iter().flatten() {
+                match instance {
+                    Ok(instance) => wanted.push(instance),
+                    Err(fault) => faults.push(fault),
+                }
+            }
+        }
+        let count = wanted.len();
+        wanted.retain(|instance| !has_passed(instance, &alone.engines, &self.passed));
+        for some in wanted.chunks(TOGETHER) {
+            let engines = (batched.together)(some);
+            let verdicts = some.iter().map(|instance| verify(instance, &engines, Reference::Oracle, &self.passed));
+            faults.extend(verdicts.filter_map(Result::err));
+        }
+        summary("", &faults, count)
+    }
+
+    /// Says what was refused and what was not run; what the process returns.
+    pub fn conclude(&self, arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
+        if !arguments.list {
+            println!("LACUNAR_DAY={} repeats the choices of this run", day::today());
+        }
+        let conclusion = libtest_mimic::run(arguments, trials);
+        if arguments.list {
+            return conclusion.exit_code();
+        }
+        println!("{}; {}", self.tally, self.passed);
+        if let Err(error) = self.passed.keep() {
+            println!("what passed cannot be kept: {error}");
+        }
+        match self.tally.verdict() {
+            Ok(()) => conclusion.exit_code(),
+            Err(fault) => {
+                println!("{fault}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// One trial per case of a file, named `file/case #tag`, over all its instances; those whose id has `LACUNAR_INSTANCE` in it,
+/// where that is set. Some run a second time, under a random schedule.
+///
+/// # Errors
+/// The file's text is no list of cases.
+pub fn trials(file: &str, text: &str, suite: &Arc<Suite>) -> Result<Vec<Trial>, String> {
+    let cases = CaseFile::parse(text).map_err(|fault| format!("{file}: {fault}"))?;
+    let mut trials = Vec::new();
+    for case in cases.case.clone() {
+        let (cases, file, suite) = (cases.clone(), file.to_string(), suite.clone());
+        let tags: String = case.tags.iter().map(|tag| format!(" #{tag}")).collect();
+        let name = format!("{file}/{}{tags}", case.name);
+        trials.push(Trial::test(name, move || {
+            let instances = wanted(cases.instances(&file, &case).map_err(Failed::from)?);
+            let verified = instances.iter().map(|instance| suite.verify_twice(instance));
+            let faults: Vec<String> = verified.filter_map(Result::err).collect();
+            summary(&case.why, &faults, instances.len())
+        }));
+    }
+    Ok(trials)
+}
+
+/// The trials of a suite's batched engine, over those of `instances` that it takes.
+pub fn batches(
+    suite: &Arc<Suite>,
+    instances: impl Fn() -> Result<Vec<Instance>, String> + Send + Sync + 'static,
+) -> Vec<Trial> {
+    let Some(batched) = &suite.batched else { return Vec::new() };
+    // Made by the first of the trials.
+    let chosen: Arc<OnceLock<Result<Vec<Instance>, String>>> = Arc::default();
+    let instances = Arc::new(instances);
+    let trial = |number: usize| {
+        let (suite, chosen, instances) = (suite.clone(), chosen.clone(), instances.clone());
+        Trial::test(format!("{}/{} of {BATCHES}", batched.name, number + 1), move || {
+            let Some(batched) = &suite.batched else { return Ok(()) };
+            let runs = |instance: &Instance| instance.setup.refused.is_none() && (batched.takes)(instance);
+            let chosen = chosen.get_or_init(|| Ok(wanted(instances()?).into_iter().filter(runs).collect()));
+            let chosen = chosen.as_ref().map_err(Failed::from)?;
+            let own: Vec<Instance> = chosen.iter().skip(number).step_by(BATCHES).cloned().collect();
+            suite.verify_batch(batched, &own)
+        })
+    };
+    (0..BATCHES).map(trial).collect()
+}
+
+/// The instances with `LACUNAR_INSTANCE` in their ids.
+fn wanted(mut instances: Vec<Instance>) -> Vec<Instance> {
+    if let Ok(text) = std::env::var("LACUNAR_INSTANCE") {
+        instances.retain(|instance| instance.id.contains(&text));
+    }
+    instances
+}
+
+/// The corpus: every file of `tests/kernels`, by name without its extension, with its text.
+///
+/// # Errors
+/// The folder or a file cannot be read.
+pub fn corpus() -> std::io::Result<Vec<(String, String)>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/kernels");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let (Some("toml"), Some(stem)) = (path.extension().and_then(|e| e.to_str()), path.file_stem()) {
+            files.push((stem.to_string_lossy().into_owned(), std::fs::read_to_string(&path)?));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Every instance of the corpus.
+///
+/// # Errors
+/// A file cannot be read, or does not check.
+pub fn corpus_instances() -> Result<Vec<Instance>, String> {
+    let mut all = Vec::new();
+    for (file, text) in corpus().map_err(|error| format!("tests/kernels cannot be read: {error}"))? {
+        let cases = CaseFile::parse(&text).map_err(|fault| format!("{file}: {fault}"))?;
+        for case in &cases.case {
+            all.extend(cases.instances(&file, case).map_err(|fault| format!("{file}: {fault}"))?);
+        }
+    }
+    Ok(all)
+}
+
+/// The verdict on several programs: the first faults.
+///
+/// # Errors
+/// There are faults.
+pub fn summary(why: &str, faults: &[String], of: usize) -> Result<(), Failed> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<&str> = faults.iter().take(SHOWN).map(String::as_str).collect();
+    let why = if why.is_empty() { String::new() } else { format!("({why})\n") };
+    Err(Failed::from(format!("{why}{} of {of} instances fail; the first:\n{}", faults.len(), shown.join("\n\n"))))
+}
+
+/// Trials of `count` random programs from seed `first` on; a failing one is shrunk. `LACUNAR_SHOW=1` shows each
+/// program before it is compiled, to find one on which something hangs.
+pub fn random_trials(first: u64, count: u64, suite: &Arc<Suite>) -> Vec<Trial> {
+    let end = first.saturating_add(count);
+    let trial = |from: u64| {
+        let (suite, to) = (suite.clone(), end.min(from + RANDOM_TOGETHER));
+        Trial::test(format!("random/{from} to {}", to - 1), move || {
+            let faults: Vec<String> = (from..to).filter_map(|seed| random(seed, &suite).err()).collect();
+            summary("", &faults, (to - from) as usize)
+        })
+    };
+    (first..end).step_by(RANDOM_TOGETHER as usize).map(trial).collect()
+}
+
+/// Runs the random program of a seed, and shrinks it where it fails.
+fn random(seed: u64, suite: &Suite) -> Result<(), String> {
+    if std::env::var_os("LACUNAR_SHOW").is_some() {
+        println!("{}", generate(seed).map(|(_, instance)| instance.to_case_text()).unwrap_or_default());
+    }
+    let (sketch, instance) = guarded(|| generate(seed))?.ok_or("no program of this seed checks")?;
+    let instance = suite.acceptable(instance)?;
+    let sketch = Sketch { setup: instance.setup.clone(), ..sketch };
+    let Err(fault) = suite.verify(&instance, Reference::Oracle) else { return Ok(()) };
+    let small = shrink(sketch, 300, |instance| suite.fails(instance));
+    let least = small.instance()?;
+    let least = verify(&least, &suite.engines, Reference::Oracle, &Passed::none()).err().unwrap_or_default();
+    Err(format!("{fault}\n\nshrunk:\n{least}\n(LACUNAR_SEED={seed} LACUNAR_RANDOM=1 repeats it)"))
+}
+
+/// The random programs of `count` seeds from `first` on.
+pub fn random_instances(first: u64, count: u64) -> Vec<Instance> {
+    (first..first.saturating_add(count)).filter_map(|seed| Some(generate(seed)?.1)).collect()
+}
+
+/// The command line's arguments; two threads unless it says otherwise.
+pub fn arguments() -> Arguments {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(2));
+    arguments
+}
