@@ -4,6 +4,7 @@
 //! engine that adds up in another order still gives the same bits, and a difference is a fault.
 
 use fastrand::Rng;
+use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Kind};
 use num_complex::Complex;
 
@@ -17,7 +18,7 @@ const FEW: u64 = 5;
 
 /// One value of a type; zero now and then if `zeros` says so.
 pub fn value(rng: &mut Rng, dtype: DType, zeros: bool) -> Scalar {
-    if zeros && rng.u8(..8) == 0 && dtype != DType::Pattern {
+    if zeros && rng.one_in(8) && dtype != DType::Pattern {
         return Scalar::zero(dtype);
     }
     let quarters = |rng: &mut Rng| {

@@ -11,6 +11,7 @@
 //! and their sums, which are exact, so that rounding alone never makes a difference.
 
 use fastrand::Rng;
+use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Format, IndexWidth, Kind, Scalar};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
@@ -66,12 +67,11 @@ fn ends(sketch: &Sketch) -> bool {
 
 /// How a program is compiled.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
-    let mut one_in = |count: u8| rng.u8(..count) == 0;
-    let (strict, plain) = (one_in(8), one_in(3));
+    let (strict, plain) = (rng.one_in(8), rng.one_in(3));
     // What is added to is an operand, so that its pattern cannot be given beside it.
-    let phases = one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
+    let phases = rng.one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
     // A loop over all of a space without end does not end.
-    let schedule = if is_far(&sketch.sizes) || one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
+    let schedule = if is_far(&sketch.sizes) || rng.one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
     Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 
@@ -137,7 +137,7 @@ impl Habit {
     }
 
     /// Of 100 formats, how many have maps.
-    fn mapped(self) -> u8 {
+    fn mapped(self) -> u32 {
         match self {
             Habit::Usual | Habit::Casts | Habit::Far => 17,
             Habit::Maps => 65,
@@ -146,17 +146,17 @@ impl Habit {
     }
 
     /// Of 100 vectors and results, how many are dense whatever else could be drawn.
-    fn dense(self) -> u8 {
+    fn dense(self) -> u32 {
         if matches!(self, Habit::Maps) { 50 } else { 0 }
     }
 
     /// Of 100 operands, how many are one that was there already.
-    fn repeated(self) -> u8 {
+    fn repeated(self) -> u32 {
         if matches!(self, Habit::Repeats) { 60 } else { 20 }
     }
 
     /// Of 100 operands, how many are converted.
-    fn converted(self) -> u8 {
+    fn converted(self) -> u32 {
         if matches!(self, Habit::Casts) { 45 } else { 4 }
     }
 }
@@ -224,22 +224,18 @@ impl Generator<'_> {
             _ => None,
         };
         let vars = rng.usize(1..=5);
-        let filled = rng.u8(..4) == 0;
+        let filled = rng.one_in(4);
         let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), setup: Setup::default() };
         Generator { rng, sketch, habit, vars, dtype, filled }
     }
 
-    fn chance(&mut self, percent: u8) -> bool {
-        self.rng.u8(..100) < percent
-    }
-
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.rng.usize(..from.len())]
+        self.rng.pick(from).expect("there is something to pick from")
     }
 
     fn sketch(mut self) -> Sketch {
         self.statement();
-        while self.sketch.statements.len() < 4 && self.chance(20) {
+        while self.sketch.statements.len() < 4 && self.rng.percent(20) {
             self.statement();
         }
         self.sketch
@@ -251,19 +247,19 @@ impl Generator<'_> {
         let mut vars = rhs.vars();
         self.rng.shuffle(&mut vars);
         vars.truncate(self.rng.usize(..=vars.len().min(4)));
-        if vars.len() < 4 && self.chance(8) {
+        if vars.len() < 4 && self.rng.percent(8) {
             let broadcast = self.rng.usize(..self.vars);
             if !vars.contains(&broadcast) {
                 vars.push(broadcast);
             }
         }
         let summed: Vec<usize> = rhs.vars().into_iter().filter(|var| !vars.contains(var)).collect();
-        if !summed.is_empty() && self.chance(25) {
+        if !summed.is_empty() && self.rng.percent(25) {
             rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
         }
-        let adds = self.chance(15);
-        let given = adds && self.chance(50);
-        let dtype = if given || self.chance(15) { Some(self.dtype()) } else { None };
+        let adds = self.rng.percent(15);
+        let given = adds && self.rng.percent(50);
+        let dtype = if given || self.rng.percent(15) { Some(self.dtype()) } else { None };
         let name = format!("R{}", self.sketch.statements.len());
         let result = self.tensor(name, &vars, dtype, given, false);
         self.sketch.statements.push(Statement { result, vars, adds, rhs });
@@ -277,7 +273,7 @@ impl Generator<'_> {
     }
 
     fn tensor(&mut self, name: String, vars: &[usize], dtype: Option<DType>, given: bool, input: bool) -> usize {
-        let plain = (vars.len() <= 1 || !input) && self.chance(self.habit.dense());
+        let plain = (vars.len() <= 1 || !input) && self.rng.percent(self.habit.dense());
         let mut format = match plain {
             _ if vars.iter().any(|&var| self.sketch.sizes[var] >= FAR) => layouts::unbounded(self.rng, vars.len()),
             true => Format::dense(vars.len()),
@@ -285,9 +281,9 @@ impl Generator<'_> {
         };
         let told = format.tells_entries();
         let dtype = dtype.map(|dtype| if told { dtype } else { unpadded(dtype) });
-        if self.chance(12) {
+        if self.rng.percent(12) {
             format = format.with_widths(IndexWidth::W64, IndexWidth::W64);
-        } else if self.chance(20) {
+        } else if self.rng.percent(20) {
             for level in 0..format.levels().len() {
                 let (positions, coordinates) =
                     (self.pick(&[IndexWidth::W32, IndexWidth::W64]), self.pick(&IndexWidth::ALL));
@@ -301,8 +297,8 @@ impl Generator<'_> {
             _ => self.pick(&[0.003, 0.03, 0.1, 0.4, 1.0]),
         };
         // What is stored as zero and what only fills up storage cannot be told apart behind a map.
-        let zeros = self.chance(30) && format.map().is_none();
-        let fill = if self.filled && self.chance(40) { Some(self.fill(dtype)) } else { None };
+        let zeros = self.rng.percent(30) && format.map().is_none();
+        let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
         self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given });
         self.sketch.tensors.len() - 1
     }
@@ -318,7 +314,7 @@ impl Generator<'_> {
             Kind::Real => Some(Scalar::real(ty, self.pick(&[2.0, -0.5, infinite]))),
             Kind::Complex => Some(Scalar::complex(ty, -0.5, 1.0)),
         };
-        fill.filter(|_| !self.chance(30)).unwrap_or(Scalar::one(ty))
+        fill.filter(|_| !self.rng.percent(30)).unwrap_or(Scalar::one(ty))
     }
 
     /// An expression with this many operands.
@@ -340,7 +336,7 @@ impl Generator<'_> {
             18 => Tree::Binary(BinaryFn::Max, a, b),
             _ => Tree::Binary(BinaryFn::Div, a, Box::new(self.access())),
         };
-        match self.rng.u8(..100) {
+        match self.rng.u32(..100) {
             0..=7 => Tree::Unary(self.pick(&PLAIN), Box::new(tree)),
             // What is inexact already may be rounded once more.
             percent if percent < 8 + self.habit.converted() / 4 => {
@@ -352,7 +348,7 @@ impl Generator<'_> {
 
     /// One operand, or a function of inputs.
     fn small(&mut self) -> Tree {
-        if self.chance(self.habit.converted()) {
+        if self.rng.percent(self.habit.converted()) {
             return self.converted();
         }
         match self.rng.u8(..100) {
@@ -391,15 +387,15 @@ impl Generator<'_> {
 
     /// An exact value, converted once or several times.
     fn converted(&mut self) -> Tree {
-        let mut tree = if self.chance(10) { self.number() } else { self.exact() };
+        let mut tree = if self.rng.percent(10) { self.number() } else { self.exact() };
         loop {
-            let dtype = if self.chance(35) { self.pick(&SHORT) } else { self.pick(&DType::ALL) };
+            let dtype = if self.rng.percent(35) { self.pick(&SHORT) } else { self.pick(&DType::ALL) };
             let dtype = if self.tells_entries(&tree) { dtype } else { unpadded(dtype) };
-            tree = Tree::Cast(dtype, self.chance(25), Box::new(tree));
-            if self.chance(50) {
+            tree = Tree::Cast(dtype, self.rng.percent(25), Box::new(tree));
+            if self.rng.percent(50) {
                 return tree;
             }
-            if self.chance(15) {
+            if self.rng.percent(15) {
                 tree = Tree::Binary(BinaryFn::Mul, Box::new(self.number()), Box::new(tree));
             }
         }
@@ -427,7 +423,7 @@ impl Generator<'_> {
         let inputs: Vec<usize> = (0..self.sketch.tensors.len())
             .filter(|&place| !self.sketch.statements.iter().any(|statement| statement.result == place))
             .collect();
-        if !inputs.is_empty() && self.chance(self.habit.repeated()) {
+        if !inputs.is_empty() && self.rng.percent(self.habit.repeated()) {
             let input = self.pick(&inputs);
             return self.access_of(input);
         }
@@ -436,10 +432,10 @@ impl Generator<'_> {
         self.rng.shuffle(&mut vars);
         vars.truncate(order);
         if !vars.is_empty() {
-            while vars.len() < order && self.chance(40) {
+            while vars.len() < order && self.rng.percent(40) {
                 vars.push(self.pick(&vars.clone()));
             }
-            if vars.len() >= 2 && self.chance(6) {
+            if vars.len() >= 2 && self.rng.percent(6) {
                 vars[1] = vars[0];
             }
         }

@@ -5,12 +5,13 @@
 //! slices or not (`ell`, `sell(3,5)`).
 
 use fastrand::Rng;
+use lacunar_base::random::Draw;
 use lacunar_formats::{Format, Level, LevelKind, Term};
 
 /// A random format of an order, with a map in so many of 100. `holds_all` says that it has to hold any entries.
-pub fn format(rng: &mut Rng, order: usize, holds_all: bool, mapped: u8) -> Format {
+pub fn format(rng: &mut Rng, order: usize, holds_all: bool, mapped: u32) -> Format {
     if order > 0
-        && rng.u8(..100) < mapped
+        && rng.percent(mapped)
         && let Some(format) = self::mapped(rng, order)
     {
         return format;
@@ -45,7 +46,7 @@ pub fn unbounded(rng: &mut Rng, order: usize) -> Format {
 
 /// A random format whose levels store blocks, diagonals, or slots.
 fn mapped(rng: &mut Rng, order: usize) -> Option<Format> {
-    if order == 2 && rng.u8(..4) == 0 {
+    if order == 2 && rng.one_in(4) {
         return slots(rng);
     }
     let terms = if order >= 2 && rng.bool() { diagonals(rng, order) } else { blocked(rng, order, 3) };
@@ -61,7 +62,7 @@ fn blocked(rng: &mut Rng, order: usize, most: u8) -> Vec<Term> {
             terms.push(Term::Whole(dimension));
         } else {
             // Seldom larger than the dimension.
-            let size = if rng.u8(..8) == 0 { rng.u32(4..9) } else { rng.u32(1..4) };
+            let size = if rng.one_in(8) { rng.u32(4..9) } else { rng.u32(1..4) };
             terms.push(Term::Quotient(dimension, size));
             inside.push(Term::Remainder(dimension, size));
         }
@@ -77,11 +78,11 @@ fn diagonals(rng: &mut Rng, order: usize) -> Vec<Term> {
     let mut dimensions: Vec<usize> = (0..order).collect();
     rng.shuffle(&mut dimensions);
     let (first, other) = (dimensions[0], dimensions[1]);
-    let kept = if rng.u8(..8) == 0 { first } else { other };
+    let kept = if rng.one_in(8) { first } else { other };
     let mut terms = vec![Term::Difference(first, other), Term::Whole(kept)];
     let mut inside = Vec::new();
     for &dimension in &dimensions[2..] {
-        if rng.u8(..4) == 0 {
+        if rng.one_in(4) {
             let size = rng.u32(1..4);
             terms.push(Term::Quotient(dimension, size));
             inside.push(Term::Remainder(dimension, size));
@@ -99,7 +100,7 @@ fn diagonals(rng: &mut Rng, order: usize) -> Vec<Term> {
 /// A random format with slots of one dimension's entries, of coordinates or of ranks, in slices or not.
 fn slots(rng: &mut Rng) -> Option<Format> {
     let first = rng.usize(..2);
-    let rows = if rng.u8(..4) == 0 { 8 } else { rng.u32(1..5) };
+    let rows = if rng.one_in(4) { 8 } else { rng.u32(1..5) };
     let (outside, inside) = match rng.bool() {
         true => (Some(Term::Quotient(first, rows)), Term::Remainder(first, rows)),
         false => (None, Term::Whole(first)),
@@ -117,7 +118,7 @@ fn slots(rng: &mut Rng) -> Option<Format> {
 fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
     let kinds = LevelKind::unmapped().into_iter().map(|kind| Level { kind, unique: true });
     let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
-    let dense = rng.u8(..4) == 0;
+    let dense = rng.one_in(4);
     let mut levels = Vec::new();
     while levels.len() < order {
         let left = order - levels.len();

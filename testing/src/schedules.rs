@@ -12,6 +12,7 @@
 //! A compiler may still refuse some: where workspaces come to stand is not known here.
 
 use fastrand::Rng;
+use lacunar_base::random::Draw;
 use lacunar_formats::{Format, Term as Stored};
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
 use lacunar_oracle::sums::{self, Node, Term};
@@ -98,7 +99,7 @@ impl<'a> Maker<'a> {
         let own = statement.rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
         let sparse = !program.tensors[statement.lhs.tensor].format.is_dense();
         let split = own || (sparse && statement.op != AssignOp::Set);
-        let daring = rng.u8(..10) == 0;
+        let daring = rng.one_in(10);
         let mut factors = Vec::new();
         match daring {
             true => factors = statement.rhs.accesses(),
@@ -209,7 +210,7 @@ impl<'a> Maker<'a> {
         self.made.push(format!("split({}, {outer}, {inner}, {size})", self.loops[at].name));
         self.strips(at, outer, inner, (None, Some(size)));
         // Inner halves meet other loops in fused ones.
-        if self.rng.u8(..4) == 0 && at + 2 < self.loops.len() {
+        if self.rng.one_in(4) && at + 2 < self.loops.len() {
             self.fuse_at(at + 1);
         }
     }
@@ -334,7 +335,7 @@ impl<'a> Maker<'a> {
         if !self.ordered || self.loops.iter().any(|own| own.parallel) {
             return;
         }
-        let inner = !self.is_sparse() && self.rng.u8(..5) == 0;
+        let inner = !self.is_sparse() && self.rng.one_in(5);
         let at = if inner { self.any() } else { 0 };
         let own = &self.loops[at];
         if self.is_sparse() {

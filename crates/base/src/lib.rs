@@ -1,7 +1,8 @@
-//! Spans, diagnostics, typed handles and the pass trace: what every stage needs and nothing of tensors.
+//! Spans, diagnostics, typed handles, the pass trace and random choices: what every stage needs and nothing of tensors.
 
 pub mod arena;
 pub mod diagnostic;
+pub mod random;
 pub mod span;
 pub mod trace;
 

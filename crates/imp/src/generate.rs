@@ -18,12 +18,12 @@
 //! assert_eq!(generate::compare(&memory, &again, 0.0), Ok(()));
 //! ```
 
+use lacunar_base::random::{Draw, SplitMix};
 use lacunar_formats::DType;
 
 use crate::build::Builder;
 use crate::ir::{ArrayId, ArrayRole, BinaryOp, Const, ExprId, Function, Param, Stmt, VarId};
 use crate::memory::{ArrayData, Memory};
-use crate::random::Rng;
 
 mod expr;
 mod loops;
@@ -36,7 +36,7 @@ const LEN: i64 = 8;
 pub fn function(seed: u64) -> (Function, Memory) {
     let mut generator = Generator {
         b: Builder::new("random"),
-        rng: Rng(seed),
+        rng: SplitMix(seed),
         known: Vec::new(),
         places: Vec::new(),
         values: Vec::new(),
@@ -47,7 +47,7 @@ pub fn function(seed: u64) -> (Function, Memory) {
         next_array: 0,
         in_parallel: false,
     };
-    generator.b.set_strict(generator.rng.chance(2));
+    generator.b.set_strict(generator.rng.one_in(2));
     let mut memory = generator.parameters();
     generator.budget = 10 + generator.rng.below(30);
     while generator.budget > 0 {
@@ -102,28 +102,6 @@ fn close(a: Const, b: Const, tolerance: f64) -> bool {
     near(a.re(), b.re()) && (!a.ty.is_complex() || near(a.im(), b.im()))
 }
 
-impl Rng {
-    /// True once in `times`.
-    fn chance(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
-
-    /// One of some things; `None` if there are none.
-    fn pick<T: Copy>(&mut self, things: &[T]) -> Option<T> {
-        things.get(self.below(things.len() as u64) as usize).copied()
-    }
-
-    fn dtype(&mut self) -> DType {
-        let types: Vec<DType> = DType::ALL.into_iter().filter(|ty| ty.size() > 0).collect();
-        self.pick(&types).unwrap_or(DType::F64)
-    }
-
-    /// A type that operations take.
-    fn operand_type(&mut self) -> DType {
-        self.dtype().arithmetic()
-    }
-}
-
 /// A variable that may be used.
 #[derive(Clone, Copy)]
 struct Known {
@@ -147,7 +125,7 @@ enum Worth {
 
 struct Generator {
     b: Builder,
-    rng: Rng,
+    rng: SplitMix,
     known: Vec<Known>,
     /// Elements and values that were used where they can be used again: what passes look for.
     places: Vec<(ArrayId, DType, ExprId)>,
@@ -165,15 +143,25 @@ struct Generator {
 
 impl Generator {
     /// Makes the parameters, and memory for them.
+    fn dtype(&mut self) -> DType {
+        let types: Vec<DType> = DType::ALL.into_iter().filter(|ty| ty.size() > 0).collect();
+        self.rng.pick(&types).unwrap_or(DType::F64)
+    }
+
+    /// A type that operations take.
+    fn operand_type(&mut self) -> DType {
+        self.dtype().arithmetic()
+    }
+
     fn parameters(&mut self) -> Memory {
         let mut memory = Memory::default();
         for number in 0..3 {
-            let ty = self.rng.dtype();
+            let ty = self.dtype();
             let least = self.rng.below(LEN as u64 + 1);
             let input = self.b.array_param_with_len(&format!("a{number}"), ty, ArrayRole::Input, least);
             self.inputs.push((input, ty));
             memory.arrays.push(self.data(ty));
-            let ty = if self.rng.chance(3) { self.rng.dtype() } else { ty };
+            let ty = if self.rng.one_in(3) { self.dtype() } else { ty };
             let output = self.b.array_param(&format!("y{number}"), ty, ArrayRole::Output);
             self.writable.push((output, ty));
             memory.arrays.push(self.data(ty));
@@ -201,11 +189,11 @@ impl Generator {
 
     /// A random constant; complex ones are finite and both parts differ from zero.
     fn constant(&mut self, ty: DType) -> Const {
-        let extreme = self.rng.chance(6);
+        let extreme = self.rng.one_in(6);
         if ty.is_complex() {
             let mut part = || {
                 let size = 1 + self.rng.below(16);
-                if self.rng.chance(2) { size as f64 / 8.0 } else { size as f64 / -8.0 }
+                if self.rng.one_in(2) { size as f64 / 8.0 } else { size as f64 / -8.0 }
             };
             let re = part();
             Const::complex(ty, re, part())
@@ -227,7 +215,7 @@ impl Generator {
         self.next_array += 1;
         let array = self.b.local_array(&format!("w{}", self.next_array), ty);
         let len = self.b.int(LEN);
-        let zeroed = self.rng.chance(2);
+        let zeroed = self.rng.one_in(2);
         self.b.alloc(array, len, zeroed);
         if !zeroed {
             let (begin, value) = (self.b.int(0), self.constant(ty));

@@ -21,13 +21,13 @@
 //! assert_eq!(error.to_string(), "index 3 is outside of `y`, which has 3 elements: y[n] = n;");
 //! ```
 
+use lacunar_base::random::SplitMix;
 use lacunar_formats::DType;
 use thiserror::Error;
 
 use crate::arith;
 use crate::ir::{ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, Param, Status, Stmt};
 use crate::memory::{ArrayData, Memory};
-use crate::random::Rng;
 use crate::verify::Verified;
 
 mod access;
@@ -207,7 +207,7 @@ struct Machine<'a> {
     sharing: Vec<Sharing>,
     /// By array: how many of these it comes from the inside of.
     own_within: Vec<usize>,
-    order: Rng,
+    order: SplitMix,
     limits: Limits,
     steps: u64,
 }
@@ -234,7 +234,7 @@ impl<'a> Machine<'a> {
         }
         let parts = function.arrays.iter().map(|_| Parts::new()).collect();
         let own_within = vec![0; function.arrays.len()];
-        let order = Rng(limits.seed);
+        let order = SplitMix(limits.seed);
         Machine { function, vars, buffers, parts, sharing: Vec::new(), own_within, order, limits, steps: 0 }
     }
 

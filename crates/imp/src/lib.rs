@@ -16,7 +16,6 @@ pub mod ops;
 pub mod parse;
 pub mod passes;
 pub mod print;
-mod random;
 pub mod verify;
 mod walk;
 

@@ -2,6 +2,7 @@
 //! [`super::Worth`] allows: `exp(a) + b * 0.5` is rounded and may be stored, `-a < 2.0` is exact and may decide a
 //! branch.
 
+use lacunar_base::random::Draw;
 use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
@@ -10,7 +11,7 @@ use crate::ir::{BinaryOp, CompareOp, ExprId, UnaryOp, WordOp};
 impl Generator {
     /// An index within all arrays.
     pub(super) fn index(&mut self) -> ExprId {
-        if self.rng.chance(3) {
+        if self.rng.one_in(3) {
             let index = self.rng.below(LEN as u64) as i64;
             return self.b.int(index);
         }
@@ -31,7 +32,7 @@ impl Generator {
 
     /// A value that may be stored; never a sum that is not `linear`.
     pub(super) fn value(&mut self, ty: DType) -> (ExprId, Worth) {
-        if !ty.is_float() || self.rng.chance(4) { (self.exact(ty, 2), Worth::Exact) } else { self.rounded(ty, 3) }
+        if !ty.is_float() || self.rng.one_in(4) { (self.exact(ty, 2), Worth::Exact) } else { self.rounded(ty, 3) }
     }
 
     /// A variable of at least this worth, or a constant.
@@ -39,7 +40,7 @@ impl Generator {
         let fits = |known: &&Known| known.ty == ty && (known.worth >= worth || !ty.is_float());
         let fitting: Vec<ExprId> = self.known.iter().filter(fits).map(|known| known.expr).collect();
         match self.rng.pick(&fitting) {
-            Some(expr) if !self.rng.chance(3) => expr,
+            Some(expr) if !self.rng.one_in(3) => expr,
             _ => {
                 let constant = self.constant(ty);
                 self.b.constant(constant)
@@ -49,17 +50,17 @@ impl Generator {
 
     /// A value that is the same on every machine.
     pub(super) fn exact(&mut self, ty: DType, depth: u32) -> ExprId {
-        if depth == 0 || self.rng.chance(4) {
+        if depth == 0 || self.rng.one_in(4) {
             return self.leaf(ty, Worth::Exact);
         }
         match self.rng.below(8) {
             0 => self.select(ty, depth),
             1 if ty == DType::Bool => self.comparison(depth),
-            2 if ty == DType::Bool && self.rng.chance(2) => self.comparison(depth),
+            2 if ty == DType::Bool && self.rng.one_in(2) => self.comparison(depth),
             2 if ty == DType::Bool => self.word(WordOp::Bit, depth),
-            1 if ty == DType::I64 && self.rng.chance(2) => self.word(WordOp::Rank, depth),
+            1 if ty == DType::I64 && self.rng.one_in(2) => self.word(WordOp::Rank, depth),
             1 | 2 if !ty.is_complex() => {
-                let from = self.rng.dtype();
+                let from = self.dtype();
                 let from = if ty.is_real() && from.is_float() && !from.is_storage() { DType::I16 } else { from };
                 let value = self.exact(from, depth - 1);
                 self.b.cast(ty, value)
@@ -78,7 +79,7 @@ impl Generator {
             5 if ty.is_real() && !ty.is_storage() => {
                 let complex = if ty == DType::F32 { DType::C64 } else { DType::C128 };
                 let value = self.leaf(complex, Worth::Exact);
-                let op = if self.rng.chance(2) { UnaryOp::Real } else { UnaryOp::Imag };
+                let op = if self.rng.one_in(2) { UnaryOp::Real } else { UnaryOp::Imag };
                 self.b.unary(op, value)
             }
             _ => {
@@ -98,7 +99,7 @@ impl Generator {
     }
 
     fn comparison(&mut self, depth: u32) -> ExprId {
-        let ty = self.rng.operand_type();
+        let ty = self.operand_type();
         let ops: Vec<CompareOp> = CompareOp::ALL.into_iter().filter(|op| op.accepts(ty)).collect();
         let (a, b) = (self.exact(ty, depth - 1), self.exact(ty, depth - 1));
         let op = self.rng.pick(&ops).unwrap_or(CompareOp::Eq);
@@ -113,7 +114,7 @@ impl Generator {
 
     /// A floating-point value that may be rounded, and whether it is.
     fn rounded(&mut self, ty: DType, depth: u32) -> (ExprId, Worth) {
-        if depth == 0 || self.rng.chance(5) {
+        if depth == 0 || self.rng.one_in(5) {
             return (self.leaf(ty, Worth::Rounded), Worth::Rounded);
         }
         if ty.is_storage() {
@@ -155,7 +156,7 @@ impl Generator {
     pub(super) fn number(&mut self, ty: DType) -> ExprId {
         let inputs: Vec<_> = self.inputs.iter().filter(|(_, elem)| *elem == ty).map(|(array, _)| *array).collect();
         match self.rng.pick(&inputs) {
-            Some(array) if self.rng.chance(2) => {
+            Some(array) if self.rng.one_in(2) => {
                 let index = self.index();
                 self.b.load("x", array, index)
             }

@@ -5,6 +5,7 @@
 //! loop each iteration stores one element of an array, and all add up a variable and an element. What is added up in
 //! any order are small multiples of 1/8, whose sums are exact.
 
+use lacunar_base::random::Draw;
 use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
@@ -41,12 +42,12 @@ impl Generator {
         let Some([(stored, stored_ty), (reduced, reduced_ty)]) = self.two_writable() else { return };
         let (begin, end) = (self.b.int(0), self.index());
         let width = [0, 2, 4, 8][self.rng.below(4) as usize];
-        let ty = self.rng.operand_type();
+        let ty = self.operand_type();
         let (op, element_op) =
             (self.any_order(ty, BinaryOp::is_associative), self.any_order(reduced_ty, BinaryOp::is_associative));
         let first = self.term(ty);
         let total = self.b.declare("total", first);
-        let (known, element, branches) = (self.known.clone(), self.index(), self.rng.chance(3));
+        let (known, element, branches) = (self.known.clone(), self.index(), self.rng.one_in(3));
         self.loop_of(LoopKind::Vector(width), begin, end, |generator, i| {
             generator.learn(i, Worth::Exact);
             generator.vector_store(stored, stored_ty, i);
@@ -69,7 +70,7 @@ impl Generator {
 
     /// Stores element `i`, at once or in a loop over terms.
     fn vector_store(&mut self, array: ArrayId, ty: DType, i: ExprId) {
-        if !ty.is_storage() && self.rng.chance(3) {
+        if !ty.is_storage() && self.rng.one_in(3) {
             let (begin, end, op) = (self.b.int(0), self.bound(), self.any_order(ty, BinaryOp::is_associative));
             let term = self.term(ty);
             self.loop_of(LoopKind::Serial, begin, end, |generator, _| {
@@ -95,11 +96,11 @@ impl Generator {
         self.known.iter_mut().for_each(|known| known.mutable = None);
         self.loop_of(LoopKind::Parallel, begin, end, |generator, i| {
             generator.learn(i, Worth::Exact);
-            if generator.rng.chance(12) {
+            if generator.rng.one_in(12) {
                 let cond = generator.exact(DType::Bool, 2);
                 generator.b.if_then(cond, |b| b.fail(Status::SizeOverflow));
             }
-            let ty = generator.rng.dtype();
+            let ty = generator.dtype();
             let own = generator.local(ty);
             generator.writable.push((own, ty));
             generator.statements(depth - 1);
@@ -118,7 +119,7 @@ impl Generator {
     /// Lists of parts, the second one of integers.
     fn lists(&mut self) -> Vec<List> {
         let integers: Vec<DType> = DType::ALL.into_iter().filter(|ty| ty.is_integer()).collect();
-        let types = [Some(self.rng.dtype()), self.rng.pick(&integers)];
+        let types = [Some(self.dtype()), self.rng.pick(&integers)];
         let count = self.rng.below(3) as usize;
         let types = types.into_iter().flatten().take(count);
         types.map(|ty| List { parts: self.b.parts_array("parts", ty), ty }).collect()
@@ -128,10 +129,10 @@ impl Generator {
     fn share(&mut self, [(stored, ty), (combined, combined_ty)]: [(ArrayId, DType); 2], i: ExprId, end: ExprId) {
         let one = self.b.int(1);
         let last = self.b.sub(end, one);
-        let place = if self.rng.chance(2) { i } else { self.b.sub(last, i) };
+        let place = if self.rng.one_in(2) { i } else { self.b.sub(last, i) };
         let value = self.value(ty).0;
         self.b.store(stored, place, value);
-        if self.rng.chance(2) {
+        if self.rng.one_in(2) {
             let loaded = self.b.load("x", stored, place);
             self.b.store(stored, place, loaded);
         }
@@ -147,7 +148,7 @@ impl Generator {
         let array = self.local(list.ty);
         let (index, len) = (self.index(), self.index());
         let mut value = self.value(list.ty).0;
-        if small && !self.rng.chance(8) {
+        if small && !self.rng.one_in(8) {
             let mask = self.b.constant(Const::int(list.ty, 63));
             value = self.b.binary(BinaryOp::And, value, mask);
             let (begin, end) = (self.b.int(0), self.b.int(LEN));
@@ -157,8 +158,8 @@ impl Generator {
         }
         let one = self.b.int(1);
         let last = self.b.sub(end, one);
-        let slot = if self.rng.chance(2) { i } else { self.b.sub(last, i) };
-        if self.rng.chance(4) {
+        let slot = if self.rng.one_in(2) { i } else { self.b.sub(last, i) };
+        if self.rng.one_in(4) {
             let even = self.b.compare(CompareOp::Ne, i, one);
             self.b.if_then(even, |b| b.deposit(list.parts, slot, array, len));
         } else {
@@ -169,15 +170,15 @@ impl Generator {
     /// Collects lists, the second one first, which may have the lengths in the first one added.
     fn collect(&mut self, lists: &[List]) {
         for (number, list) in lists.iter().enumerate().rev() {
-            let bias = lists.first().filter(|_| number == 1 && self.rng.chance(2)).map(|first| first.parts);
-            let grown = self.loops == 0 && self.rng.chance(2);
+            let bias = lists.first().filter(|_| number == 1 && self.rng.one_in(2)).map(|first| first.parts);
+            let grown = self.loops == 0 && self.rng.one_in(2);
             let whole = if grown {
                 self.b.array_param("g", list.ty, ArrayRole::Grown)
             } else {
                 self.b.local_array("whole", list.ty)
             };
             let (one, mut at) = (self.b.int(1), self.b.int(0));
-            if self.rng.chance(2) {
+            if self.rng.one_in(2) {
                 let (first, value) = (at, self.constant(list.ty));
                 let value = self.b.constant(value);
                 self.b.grow(whole, one, one, false);

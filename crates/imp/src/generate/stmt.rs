@@ -1,6 +1,7 @@
 //! Random statements, and small programs around those that demand a history: `sort_marked` needs marks that agree with
 //! its list, a grown array an end, a `while` something that ends it.
 
+use lacunar_base::random::Draw;
 use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
@@ -50,7 +51,7 @@ impl Generator {
     fn place(&mut self, arrays: &[(ArrayId, DType)]) -> Option<(ArrayId, DType, ExprId)> {
         let fits = |&&(array, ty, _): &&(ArrayId, DType, ExprId)| arrays.contains(&(array, ty));
         let used: Vec<_> = self.places.iter().filter(fits).copied().collect();
-        if let (Some(place), true) = (self.rng.pick(&used), self.rng.chance(2)) {
+        if let (Some(place), true) = (self.rng.pick(&used), self.rng.one_in(2)) {
             return Some(place);
         }
         let (array, ty) = self.rng.pick(arrays)?;
@@ -71,14 +72,14 @@ impl Generator {
     }
 
     fn define(&mut self) {
-        let ty = self.rng.dtype();
+        let ty = self.dtype();
         let (value, worth) = match self.rng.pick(&self.values) {
-            Some(value) if self.rng.chance(4) => value,
+            Some(value) if self.rng.one_in(4) => value,
             _ => self.value(ty),
         };
         self.values.push((value, worth));
         let ty = self.b.type_of(value);
-        if self.rng.chance(3) {
+        if self.rng.one_in(3) {
             let var = self.b.declare("t", value);
             let expr = self.b.var(var);
             self.known.push(Known { expr, ty, mutable: Some(var), worth: Worth::Sum });
@@ -89,7 +90,7 @@ impl Generator {
     }
 
     fn load(&mut self) {
-        let input = self.rng.chance(2);
+        let input = self.rng.one_in(2);
         let arrays = if input { self.inputs.clone() } else { self.writable.clone() };
         let Some((array, _, index)) = self.place(&arrays) else { return };
         let expr = self.b.load("x", array, index);
@@ -100,7 +101,7 @@ impl Generator {
         let Some((array, ty, index)) = self.place(&self.writable.clone()) else { return };
         let sums: Vec<ExprId> = self.known.iter().filter(|known| known.ty == ty).map(|known| known.expr).collect();
         let value = match self.rng.pick(&sums) {
-            Some(sum) if self.rng.chance(2) => sum,
+            Some(sum) if self.rng.one_in(2) => sum,
             _ => self.value(ty).0,
         };
         self.b.store(array, index, value);
@@ -119,14 +120,14 @@ impl Generator {
         let Some(known) = self.rng.pick(&mutable) else { return };
         let (value, op) = (self.value(known.ty).0, self.rng.pick(&Self::reductions(known.ty)));
         if let (Some(var), Some(op)) = (known.mutable, op) {
-            let value = if self.rng.chance(4) { value } else { self.b.binary(op, known.expr, value) };
+            let value = if self.rng.one_in(4) { value } else { self.b.binary(op, known.expr, value) };
             self.b.assign(var, value);
         }
     }
 
     fn for_loop(&mut self, depth: u32) {
         let (begin, end) = (self.b.int(0), self.bound());
-        let begin = if self.rng.chance(3) { self.index() } else { begin };
+        let begin = if self.rng.one_in(3) { self.index() } else { begin };
         let kind = match self.rng.below(12) {
             0 => LoopKind::Unrolled(0),
             1 => LoopKind::Unrolled(1 + self.rng.below(8) as u32),
@@ -168,7 +169,7 @@ impl Generator {
                 let known = generator.known.len();
                 generator.learn(k, Worth::Exact);
                 generator.statements(depth - 1);
-                if generator.rng.chance(2) {
+                if generator.rng.one_in(2) {
                     let stop = generator.exact(DType::Bool, 2);
                     generator.b.if_then(stop, |b| b.push(Stmt::Break));
                 }
@@ -185,7 +186,7 @@ impl Generator {
         let cond = self.exact(DType::Bool, 2);
         let mut b = std::mem::take(&mut self.b);
         let then = b.block(|b| self.lent(b, |generator| generator.statements(depth - 1)));
-        let both = self.rng.chance(2);
+        let both = self.rng.one_in(2);
         let otherwise = b.block(|b| {
             self.lent(b, |generator| {
                 if both {
@@ -245,7 +246,7 @@ impl Generator {
 
     /// Sorts entries by one or two keys and adds up those of equal keys.
     fn sort_combine(&mut self) {
-        let ty = self.rng.operand_type();
+        let ty = self.operand_type();
         let values = self.b.local_array("values", ty);
         let keys: Vec<ArrayId> = (0..=self.rng.below(2)).map(|_| self.b.local_array("key", DType::I64)).collect();
         let (zero, size, n) = (self.b.int(0), self.b.int(LEN), self.index());
@@ -300,11 +301,11 @@ impl Generator {
 
     /// Appends to a new grown array in a loop, blocks of one or two elements.
     fn append(&mut self) {
-        let ty = self.rng.dtype();
+        let ty = self.dtype();
         let grown = self.b.array_param("g", ty, ArrayRole::Grown);
         let (zero, one, end) = (self.b.int(0), self.b.int(1), self.index());
         let width = 1 + self.rng.below(2) as i64;
-        let (block, value, zeroed) = (self.b.int(width), self.value(ty).0, self.rng.chance(2));
+        let (block, value, zeroed) = (self.b.int(width), self.value(ty).0, self.rng.one_in(2));
         self.b.for_loop("i", zero, end, |b, i| {
             let count = b.add(i, one);
             b.grow(grown, count, block, zeroed);
@@ -318,12 +319,12 @@ impl Generator {
 
     /// What stands outside of loops: new local arrays, and now and then the end.
     fn top_level(&mut self) {
-        if self.rng.chance(4) {
-            let status = if self.rng.chance(2) { Status::OutOfMemory } else { Status::SizeOverflow };
+        if self.rng.one_in(4) {
+            let status = if self.rng.one_in(2) { Status::OutOfMemory } else { Status::SizeOverflow };
             let cond = self.exact(DType::Bool, 2);
             self.b.if_then(cond, |b| b.fail(status));
         } else {
-            let ty = self.rng.dtype();
+            let ty = self.dtype();
             let array = self.local(ty);
             self.writable.push((array, ty));
         }
