@@ -21,7 +21,7 @@ macro_rules! kinds {
         /// variant.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Family {
-            $(#[doc = concat!("That of [`", stringify!($family), "`](crate::LevelKind::all) levels.")] $family,)*
+            $(#[doc = concat!("The code of `", stringify!($family), "` levels.")] $family,)*
         }
 
         impl Family {
