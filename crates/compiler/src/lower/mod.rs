@@ -8,7 +8,7 @@
 //!   ->  for i in 0 .. i_size { for p in A2_pos[i] .. A2_pos[i+1] { j = A2_crd[p]; y[i] += A[p] * x[j] } }
 //! ```
 //!
-//! The recursion follows the statement, and is the only one between the files of this folder: [`statement`] calls them, and they
+//! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and they
 //! call it for the statement inside. In the order in which an expression meets them:
 //!
 //! | file | what it does |
@@ -26,7 +26,7 @@
 //! | `compute` | values, and whether they are present |
 //! | `sinks/` | what becomes of values: dense results, appended ones, given patterns, workspaces, copies of threads |
 //!
-//! A [`Lowerer`] holds what is true of the whole kernel; a [`Scope`] what is true at a place of it. Nothing else is carried along.
+//! A `Lowerer` holds what is true of the whole kernel; a `Scope` what is true at a place of it. Nothing else is carried along.
 //!
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
