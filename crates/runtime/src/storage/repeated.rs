@@ -22,7 +22,7 @@ use super::{
     last,
 };
 use crate::error::StorageError;
-use crate::keys::index_array;
+use crate::index_array::index_array;
 use crate::parallel;
 
 #[distributed_slice(LEVELS)]
