@@ -11,6 +11,7 @@ use std::ptr::NonNull;
 
 use crate::alloc;
 use crate::error::AllocError;
+use crate::parallel::{self, Chunks};
 
 /// A type of which every bit pattern of zeros is a value, and that owns nothing.
 ///
@@ -31,6 +32,9 @@ plain!(lacunar_formats::One, half::f16, half::bf16, num_complex::Complex<f32>, n
 
 // SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
 unsafe impl<T: Plain> Plain for MaybeUninit<T> {}
+
+/// How many elements are made before they are made into others.
+const BLOCK: usize = 256;
 
 /// A fixed number of elements, owned.
 #[derive(Debug)]
@@ -71,7 +75,7 @@ impl<T: Plain> Array<T> {
         let mut array = Array::uninitialized(slice.len())?;
         // SAFETY: what is initialized can be seen as what may be.
         let from = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<MaybeUninit<T>>(), slice.len()) };
-        crate::parallel::copy(from, &mut array);
+        parallel::copy(from, &mut array);
         // SAFETY: every element has been written.
         Ok(unsafe { array.assume_init() })
     }
@@ -81,23 +85,66 @@ impl<T: Plain> Array<T> {
     /// # Errors
     /// The system refused the memory.
     pub fn of(len: usize, element: impl Fn(usize) -> T + Sync) -> Result<Array<T>, AllocError> {
-        let mut array = Array::uninitialized(len)?;
-        crate::parallel::fill(&mut array, |k| MaybeUninit::new(element(k)));
-        // SAFETY: every element has been written.
-        Ok(unsafe { array.assume_init() })
+        let fill = |start: usize, chunk: &mut [MaybeUninit<T>]| {
+            for (offset, slot) in chunk.iter_mut().enumerate() {
+                slot.write(element(start + offset));
+            }
+        };
+        // SAFETY: the loop writes every element.
+        unsafe { Array::of_chunks(len, &fill) }
     }
 
-    /// Parts of these lengths, one behind the other: `fill` puts the elements into part after part, on several threads. What it
-    /// leaves out is zero.
+    /// `len` elements that `of` makes of others, which `read` gives from a number on. A block of these at a time stays in the
+    /// first-level cache: so what gives them is not compiled anew for each type of element.
     ///
     /// # Errors
     /// The system refused the memory.
-    pub fn in_parts(lengths: &[usize], fill: impl Fn(usize, &mut Room<T>) + Sync) -> Result<Array<T>, AllocError> {
+    pub fn of_blocks<S: Copy + Default>(
+        len: usize,
+        read: &dyn Chunks<S>,
+        of: impl Fn(S) -> T + Sync,
+    ) -> Result<Array<T>, AllocError> {
+        let fill = |start: usize, chunk: &mut [MaybeUninit<T>]| {
+            let mut block = [S::default(); BLOCK];
+            for (number, slots) in chunk.chunks_mut(BLOCK).enumerate() {
+                let block = &mut block[..slots.len()];
+                read.on(start + number * BLOCK, block);
+                for (slot, &element) in slots.iter_mut().zip(&*block) {
+                    slot.write(of(element));
+                }
+            }
+        };
+        // SAFETY: block after block, every element is written.
+        unsafe { Array::of_chunks(len, &fill) }
+    }
+
+    /// `len` elements, which `fill` writes chunk after chunk, given the number of a chunk's first element.
+    ///
+    /// # Safety
+    /// `fill` writes every element of a chunk.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    unsafe fn of_chunks(len: usize, fill: &dyn Chunks<MaybeUninit<T>>) -> Result<Array<T>, AllocError> {
+        let mut array = Array::uninitialized(len)?;
+        parallel::fill_chunks_of(&mut array, parallel::GRAIN, fill);
+        // SAFETY: every element has been written, by the caller's promise.
+        Ok(unsafe { array.assume_init() })
+    }
+
+    /// Parts of these lengths, one behind the other: `fill` puts the elements into part after part, on several threads, and
+    /// gives back what room it leaves, which becomes zeros.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn in_parts(
+        lengths: &[usize],
+        fill: &(dyn for<'a> Fn(usize, Room<'a, T>) -> Room<'a, T> + Sync),
+    ) -> Result<Array<T>, AllocError> {
         let len = lengths.iter().try_fold(0usize, |sum, length| sum.checked_add(*length));
         let mut array = Array::uninitialized(len.ok_or(AllocError { bytes: u64::MAX })?)?;
-        crate::parallel::each(crate::parallel::split(&mut array, lengths), |part, slots| {
-            let mut room = Room { slots: slots.iter_mut() };
-            fill(part, &mut room);
+        parallel::each(parallel::split(&mut array, lengths), |part, slots| {
+            let room = fill(part, Room { slots: slots.iter_mut() });
             room.slots.for_each(|slot| *slot = MaybeUninit::zeroed());
         });
         // SAFETY: every element has been written; zero bytes are a value of `T`.

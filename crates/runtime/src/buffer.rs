@@ -16,6 +16,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use lacunar_formats::{DType, IndexWidth};
 
 use crate::alloc;
 use crate::array::{Array, Plain};
-use crate::dispatch::with_element;
+use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
 use crate::tensor::to_vec;
 use crate::values::{Element, Values};
@@ -216,6 +217,14 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len * self.dtype.size()) }
     }
 
+    /// The memory of the elements, for writing; nothing, if the buffer is borrowed for reading. What is written has to be elements
+    /// in the end.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [MaybeUninit<u8>] {
+        let len = if self.is_borrowed() { 0 } else { self.len * self.dtype.size() };
+        // SAFETY: the memory holds so many bytes, and the buffer is the only user of memory that is not shared.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr().cast(), len) }
+    }
+
     /// The elements as positions or coordinates, if they are of an unsigned type.
     pub fn indices(&self) -> Option<Indices<'_>> {
         let wide = || self.as_slice().map(Indices::U32).or_else(|| self.as_slice().map(Indices::U64));
@@ -285,8 +294,12 @@ impl Buffer {
         }
     }
 
-    fn deep_copy(&self) -> Result<Buffer, AllocError> {
-        crate::dispatch::with_element!(self.dtype, T => Buffer::copy_of::<T>(self.as_slice().unwrap_or_default()))
+    /// The same elements in memory of the buffer's own.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub(crate) fn deep_copy(&self) -> Result<Buffer, AllocError> {
+        with_word!(self.dtype, V => Ok(Buffer::from_words(Array::copy_of(self.as_words::<V>())?, self.dtype)))
     }
 
     /// The same memory, of 8-bit integers, read as `bool`: how bool arrays from outside come in.

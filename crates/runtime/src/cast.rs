@@ -10,6 +10,7 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::dispatch::with_element;
 use crate::error::AllocError;
+use crate::parallel::Chunks;
 use crate::values::Element;
 
 /// A value of any element type, by kind.
@@ -25,20 +26,51 @@ pub enum Number {
     Complex(f64, f64),
 }
 
+/// The numbers that values of one kind are.
+pub trait Wide: Copy + Default + Send + Sync {
+    /// The number by kind.
+    fn number(self) -> Number;
+}
+
+macro_rules! wides {
+    ($($ty:ty: $value:pat => $number:expr),* $(,)?) => { $(
+        impl Wide for $ty {
+            #[inline(always)]
+            fn number(self) -> Number {
+                let $value = self;
+                $number
+            }
+        }
+    )* };
+}
+wides! {
+    u64: v => Number::Unsigned(v),
+    i64: v => Number::Signed(v),
+    f64: v => Number::Real(v),
+    Complex<f64>: v => Number::Complex(v.re, v.im),
+}
+
 /// An element type that converts to and from every other.
 pub trait Convert: Element {
-    /// The value by kind.
-    fn number(self) -> Number;
+    /// The widest type of its kind.
+    type Wide: Wide;
+    /// The value in that type.
+    fn wide(self) -> Self::Wide;
     /// The value nearest to `number` in the sense of `as`.
     fn from_number(number: Number) -> Self;
+    /// The value by kind.
+    fn number(self) -> Number {
+        self.wide().number()
+    }
 }
 
 macro_rules! reals {
-    ($($kind:ident $wide:ty: $($ty:ty),*;)*) => { $($(
+    ($($wide:ty: $($ty:ty),*;)*) => { $($(
         impl Convert for $ty {
+            type Wide = $wide;
             #[inline(always)]
-            fn number(self) -> Number {
-                Number::$kind(self as $wide)
+            fn wide(self) -> $wide {
+                self as $wide
             }
             #[inline(always)]
             fn from_number(number: Number) -> Self {
@@ -52,17 +84,18 @@ macro_rules! reals {
     )*)* };
 }
 reals! {
-    Unsigned u64: u8, u16, u32, u64;
-    Signed i64: i8, i16, i32, i64;
-    Real f64: f32, f64;
+    u64: u8, u16, u32, u64;
+    i64: i8, i16, i32, i64;
+    f64: f32, f64;
 }
 
 macro_rules! halves {
     ($($ty:ty),*) => { $(
         impl Convert for $ty {
+            type Wide = f64;
             #[inline(always)]
-            fn number(self) -> Number {
-                Number::Real(f64::from(self))
+            fn wide(self) -> f64 {
+                f64::from(self)
             }
             #[inline(always)]
             fn from_number(number: Number) -> Self {
@@ -74,8 +107,9 @@ macro_rules! halves {
 halves!(half::f16, half::bf16);
 
 impl Convert for One {
-    fn number(self) -> Number {
-        Number::Unsigned(1)
+    type Wide = u64;
+    fn wide(self) -> u64 {
+        1
     }
     fn from_number(_: Number) -> One {
         One
@@ -83,8 +117,10 @@ impl Convert for One {
 }
 
 impl Convert for bool {
-    fn number(self) -> Number {
-        Number::Unsigned(u64::from(self))
+    type Wide = u64;
+    #[inline(always)]
+    fn wide(self) -> u64 {
+        u64::from(self)
     }
     fn from_number(number: Number) -> bool {
         match number {
@@ -99,9 +135,10 @@ impl Convert for bool {
 macro_rules! complexes {
     ($($part:ty),*) => { $(
         impl Convert for Complex<$part> {
+            type Wide = Complex<f64>;
             #[inline(always)]
-            fn number(self) -> Number {
-                Number::Complex(f64::from(self.re), f64::from(self.im))
+            fn wide(self) -> Complex<f64> {
+                Complex::new(f64::from(self.re), f64::from(self.im))
             }
             #[inline(always)]
             fn from_number(number: Number) -> Self {
@@ -123,8 +160,16 @@ pub fn cast(values: &Buffer, dtype: DType) -> Result<Buffer, AllocError> {
     }
     with_element!(values.dtype(), S => {
         let from = values.as_slice::<S>().unwrap_or_default();
-        with_element!(dtype, T => {
-            Ok(Buffer::from_array(Array::of(from.len(), |k| T::from_number(from[k].number()))?))
-        })
+        let read = |first: usize, block: &mut [<S as Convert>::Wide]| {
+            block.iter_mut().zip(&from[first..]).for_each(|(slot, value)| *slot = value.wide());
+        };
+        narrowed(from.len(), dtype, &read)
+    })
+}
+
+/// Values of a type, made of the numbers that `read` gives from one on: a loop for each kind of number, and not for each other type.
+fn narrowed<W: Wide>(len: usize, dtype: DType, read: &dyn Chunks<W>) -> Result<Buffer, AllocError> {
+    with_element!(dtype, T => {
+        Ok(Buffer::from_array(Array::of_blocks(len, read, |wide: W| T::from_number(wide.number()))?))
     })
 }

@@ -24,16 +24,17 @@ use lacunar_formats::{DType, Format, Map, Recovery, Scalar, Term};
 use crate::array::{Array, Plain};
 use crate::buffer::Buffer;
 use crate::cast;
-use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::fill::cast_scalar;
 use crate::forms::Form;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout};
+use crate::moved::{BLOCK, Moved};
 use crate::outside;
-use crate::pack::{build, level_sizes, plain_format, positions, sort_with, strides, widen};
+use crate::pack::{build, level_sizes, plain_format, positions, strides, widen};
 use crate::placed;
 use crate::ranking;
 use crate::remap;
+use crate::segments::NOWHERE;
 use crate::sort::{self, Key};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
@@ -316,26 +317,33 @@ fn pack_form<K: Key>(
     let (keys, values) = if scan.sorted {
         (keys, kept.map_or_else(|| source.values().try_clone(), Ok)?)
     } else {
-        sort_with(keys, kept.as_ref().unwrap_or(source.values()), low, scan.varying)?
+        sort::sort(keys, kept.as_ref().unwrap_or(source.values()), low, scan.varying)?
     };
     build(dims, format, wrap(Keyed { keys, layout }), values)
 }
 
 /// The entries whose value has a byte that is not zero.
 fn drop_zeros<T: Plain>(keys: &[T], values: &Buffer) -> Result<(Array<T>, Buffer), StorageError> {
-    let dtype = values.dtype();
-    with_word!(dtype, V => {
-        let words = values.as_words::<V>();
-        let zero = V::default();
-        let count = words.iter().filter(|&&word| word != zero).count();
-        let (mut kept_keys, mut kept) = (Array::zeroed(count)?, Array::<V>::zeroed(count)?);
-        let nonzero = keys.iter().zip(words).filter(|&(_, word)| *word != zero);
-        for ((to_key, to), (key, word)) in kept_keys.iter_mut().zip(kept.iter_mut()).zip(nonzero) {
-            *to_key = *key;
-            *to = *word;
+    let mut nonzero = [false; BLOCK];
+    let mut count = 0;
+    for (number, keys) in keys.chunks(BLOCK).enumerate() {
+        Moved::nonzero(values, number * BLOCK, &mut nonzero[..keys.len()]);
+        count += nonzero[..keys.len()].iter().filter(|nonzero| **nonzero).count();
+    }
+    let mut moved = Moved::into(values, Buffer::zeroed(values.dtype(), count as u64)?);
+    let (mut kept, mut next, mut places) = (Array::zeroed(count)?, 0, [NOWHERE; BLOCK]);
+    for (number, keys) in keys.chunks(BLOCK).enumerate() {
+        Moved::nonzero(values, number * BLOCK, &mut nonzero[..keys.len()]);
+        for ((place, nonzero), key) in places.iter_mut().zip(nonzero).zip(keys) {
+            *place = if nonzero { next as u64 } else { NOWHERE };
+            if nonzero {
+                kept[next] = *key;
+                next += 1;
+            }
         }
-        Ok((kept_keys, Buffer::from_words(kept, dtype)))
-    })
+        moved.put_alone(number * BLOCK, &places[..keys.len()]);
+    }
+    Ok((kept, moved.into_buffer()))
 }
 
 /// Puts every value at its place. `padded` says that stored zeros only fill up, and have none.
@@ -348,17 +356,17 @@ fn to_dense(source: &Tensor, format: Format, padded: bool) -> Result<Tensor, Sto
         form.add_dimension(dimension, stride, (source.format(), source.dims()));
     }
     let count = usize::try_from(count).map_err(|_| StorageError::overflow("the number of values"))?;
-    let dtype = source.dtype();
-    let values = with_word!(dtype, V => {
-        let mut placed = Array::<V>::zeroed(count)?;
-        let places = form.at_positions(source, source.levels().len())?;
-        for (&place, &word) in places.iter().zip(source.values().as_words::<V>()) {
-            if !padded || word != V::default() {
-                placed[place as usize] = word;
-            }
+    let mut moved = Moved::into(source.values(), Buffer::zeroed(source.dtype(), count as u64)?);
+    let mut places = form.at_positions(source, source.levels().len())?;
+    for (number, places) in places.chunks_mut(BLOCK).enumerate() {
+        let mut nonzero = [true; BLOCK];
+        if padded {
+            Moved::nonzero(source.values(), number * BLOCK, &mut nonzero[..places.len()]);
         }
-        Buffer::from_words(placed, dtype)
-    });
+        places.iter_mut().zip(nonzero).filter(|(_, nonzero)| !nonzero).for_each(|(place, _)| *place = NOWHERE);
+        moved.put_alone(number * BLOCK, places);
+    }
+    let values = moved.into_buffer();
     let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
     Ok(Tensor::assemble(source.dims().to_vec(), format, levels, values))
 }

@@ -116,11 +116,7 @@ macro_rules! with_word {
                 type $V = u32;
                 $body
             }
-            D::I64 | D::U64 | D::F64 => {
-                type $V = u64;
-                $body
-            }
-            D::C64 => {
+            D::I64 | D::U64 | D::F64 | D::C64 => {
                 type $V = [u32; 2];
                 $body
             }

@@ -20,9 +20,9 @@
 //!
 //! Paper: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3.
 
-use lacunar_formats::{DType, Format, One, Scalar};
+use lacunar_formats::{DType, Format, Scalar};
 
-use crate::array::{Array, Plain};
+use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::cast;
 use crate::convert::has_slots;
@@ -32,6 +32,7 @@ use crate::error::{AllocError, StorageError};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 use crate::values::Element;
+use crate::words::Word;
 
 impl Tensor {
     /// A tensor without entries: every element is the fill value.
@@ -132,64 +133,6 @@ fn mask(values: &Buffer, fill: Scalar) -> Result<Buffer, AllocError> {
         let (from, with) = (values.as_words::<V>(), V::of(fill));
         Ok(Buffer::from_words(Array::of(from.len(), |k| from[k].xor(with))?, dtype))
     })
-}
-
-/// The plain words that elements are moved as.
-trait Word: Plain {
-    /// The word of a scalar of this size.
-    fn of(scalar: Scalar) -> Self;
-    /// The scalar of a type of this size.
-    fn scalar(self, ty: DType) -> Scalar;
-    /// Exclusive or.
-    fn xor(self, other: Self) -> Self;
-}
-
-macro_rules! words {
-    ($($word:ident $signed:ident),*) => { $(
-        impl Word for $word {
-            fn of(scalar: Scalar) -> $word {
-                scalar.bits as $word
-            }
-            fn scalar(self, ty: DType) -> Scalar {
-                let bits = if ty.kind() == lacunar_formats::Kind::Signed { self as $signed as u64 } else { u64::from(self) };
-                Scalar { ty, bits, imag: 0 }
-            }
-            fn xor(self, other: $word) -> $word {
-                self ^ other
-            }
-        }
-    )* };
-}
-words!(u8 i8, u16 i16, u32 i32, u64 i64);
-
-macro_rules! pairs {
-    ($($word:ident),*) => { $(
-        impl Word for [$word; 2] {
-            fn of(scalar: Scalar) -> [$word; 2] {
-                [scalar.bits as $word, scalar.imag as $word]
-            }
-            fn scalar(self, ty: DType) -> Scalar {
-                Scalar { ty, bits: u64::from(self[0]), imag: u64::from(self[1]) }
-            }
-            fn xor(self, other: [$word; 2]) -> [$word; 2] {
-                [self[0] ^ other[0], self[1] ^ other[1]]
-            }
-        }
-    )* };
-}
-pairs!(u32, u64);
-
-/// A pattern has no values to fill up with: what it does not store is 0.
-impl Word for One {
-    fn of(_scalar: Scalar) -> One {
-        One
-    }
-    fn scalar(self, ty: DType) -> Scalar {
-        Scalar::zero(ty)
-    }
-    fn xor(self, _other: One) -> One {
-        One
-    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use crate::coo::{Coo, Coordinates};
 use crate::dispatch::with_element;
 use crate::error::StorageError;
 use crate::keys::{Access, Keyed, Layout};
-use crate::pack::{combine_repeats, sort_with};
+use crate::pack::combine_repeats;
 use crate::sort::{self, Key};
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -258,7 +258,7 @@ fn combine_keyed<K: Key>(
         }
     }
     let scan = sort::scan(&keys, 0);
-    let (mut keys, mut sorted) = sort_with(keys, values, 0, scan.varying)?;
+    let (mut keys, mut sorted) = sort::sort(keys, values, 0, scan.varying)?;
     combine_repeats(&mut keys, &mut sorted);
     let entries = Keyed { keys, layout };
     for (level, column) in columns.iter_mut().enumerate() {

@@ -8,15 +8,15 @@
 //! ```
 //!
 //! Keys have 32, 64 or 128 bits, whichever is the least that holds all coordinates. Where 128 bits are not enough, the
-//! entries stay in columns, one array per level, and are sorted by comparison.
+//! entries stay in columns, one array per level, and are sorted by one after the other.
 
 use lacunar_formats::IndexWidth;
 
 use crate::array::Array;
-use crate::buffer::{Buffer, Indices, Number};
+use crate::buffer::{Buffer, Indices};
 use crate::coo::Coordinates;
-use crate::dispatch::with_width;
 use crate::error::AllocError;
+use crate::index_array::{copied, index_array};
 use crate::sort::Key;
 
 /// Where each level's coordinate is inside a key.
@@ -203,50 +203,5 @@ impl Entries<'_> {
             let column = entries.column(level);
             index_array(entries.len(), width, column)
         })
-    }
-}
-
-/// The same numbers, which fit the width, in an array of their own.
-///
-/// # Errors
-/// The system refused the memory.
-pub fn copied(indices: Indices, width: IndexWidth) -> Result<Buffer, AllocError> {
-    match (indices, width) {
-        (Indices::U32(v), IndexWidth::W32) => Ok(Buffer::from_array(Array::copy_of(v)?)),
-        (Indices::U64(v), IndexWidth::W64) => Ok(Buffer::from_array(Array::copy_of(v)?)),
-        (indices, width) => index_array(indices.len(), width, |k| indices.get(k)),
-    }
-}
-
-/// An index array of `len` numbers, of which `number` gives each. They fit the width.
-///
-/// # Errors
-/// The system refused the memory.
-pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 + Sync) -> Result<Buffer, AllocError> {
-    with_width!(width, N => Ok(Buffer::from_array(Array::of(len, |k| N::of(number(k)))?)))
-}
-
-/// An index array of parts of these lengths, one behind the other, of which `numbers` gives each. They fit the width.
-///
-/// # Errors
-/// The system refused the memory.
-pub fn index_parts<I: Iterator<Item = u64>>(
-    lengths: &[usize],
-    width: IndexWidth,
-    numbers: impl Fn(usize) -> I + Sync,
-) -> Result<Buffer, AllocError> {
-    with_width!(width, N => Ok(Buffer::from_array(Array::in_parts(lengths, |part, room| {
-        numbers(part).for_each(|number| room.put(N::of(number)));
-    })?)))
-}
-
-/// An index array with its numbers in another width, which they fit; the array itself, if it has that width.
-///
-/// # Errors
-/// The system refused the memory.
-pub fn of_width(array: Buffer, width: IndexWidth) -> Result<Buffer, AllocError> {
-    match array.indices() {
-        Some(numbers) if numbers.width() != width => index_array(array.len(), width, |k| numbers.get(k)),
-        _ => Ok(array),
     }
 }

@@ -3,7 +3,6 @@
 //! Knows neither the compiler nor the IR.
 
 pub mod abi;
-mod accumulate;
 pub mod alloc;
 mod apart;
 mod array;
@@ -18,6 +17,7 @@ mod fill;
 mod forms;
 mod grow;
 mod import;
+mod index_array;
 mod insert;
 pub mod io;
 mod kernel_fill;
@@ -25,6 +25,7 @@ mod kernel_parts;
 mod kernel_sort;
 mod keys;
 pub mod load;
+mod moved;
 mod outside;
 mod pack;
 mod pack_counted;
@@ -38,14 +39,16 @@ mod runs;
 pub mod scratch;
 mod segments;
 mod sort;
+mod span;
 mod spread;
 mod stats;
 pub mod storage;
+mod sums;
 pub mod tensor;
 mod transpose;
 pub mod values;
+mod words;
 
-pub use accumulate::Accumulate;
 pub use array::{Array, Plain};
 pub use buffer::Buffer;
 pub use cast::{Convert, Number};

@@ -17,12 +17,12 @@
 //! dia: a diagonal's form of j is k = d - (rows - 1) before any row is added: outside are the rows below -k, and those from n - k on
 //! ```
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use lacunar_formats::{Format, Level, LevelKind, Map, Recovery, Term};
 
 use crate::array::Array;
-use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::forms::Form;
 use crate::parallel;
@@ -80,21 +80,21 @@ impl Blocks {
         Ok((!dimensions.is_empty() && len > 0).then_some(Blocks { dimensions, levels, count, len }))
     }
 
-    /// Calls `each` with the ranges of places of a block that are outside, until it gives something, which is given back.
-    fn outside<R>(&self, block: usize, each: &mut impl FnMut(Range<u64>) -> Option<R>) -> Option<R> {
+    /// Calls `each` with the ranges of places of a block that are outside, until it says that this is enough; whether it did.
+    fn outside(&self, block: usize, each: &mut dyn FnMut(Range<u64>) -> bool) -> bool {
         let bases: Vec<i128> = self.dimensions.iter().map(|recovered| signed(recovered.bases[block])).collect();
         self.outside_below(0, block as u64 * self.len, &bases, each)
     }
 
     /// The same of the places from `place` on, under coordinates of the dense levels before `level`, with what these make of the
     /// dimensions.
-    fn outside_below<R>(
+    fn outside_below(
         &self,
         level: usize,
         place: u64,
         bases: &[i128],
-        each: &mut impl FnMut(Range<u64>) -> Option<R>,
-    ) -> Option<R> {
+        each: &mut dyn FnMut(Range<u64>) -> bool,
+    ) -> bool {
         let of_dimensions = || self.dimensions.iter().zip(bases);
         // The least and the greatest coordinate of each dimension under here.
         let bounds = |(recovered, base): (&Recovered, &i128)| {
@@ -113,16 +113,16 @@ impl Blocks {
             most < 0 || least >= of.0.size
         };
         if of_dimensions().all(is_inside) {
-            return None;
+            return false;
         }
         let len = self.levels.get(level).map_or(1, |(size, stride)| size * stride);
         if of_dimensions().any(is_outside) {
             return each(place..place + len);
         }
-        let &(size, stride) = self.levels.get(level)?;
+        let Some(&(size, stride)) = self.levels.get(level) else { return false };
         if level + 1 < self.levels.len() {
             let mut own = bases.to_vec();
-            return (0..size).find_map(|coordinate| {
+            return (0..size).any(|coordinate| {
                 for ((own, base), recovered) in own.iter_mut().zip(bases).zip(&self.dimensions) {
                     *own = base + recovered.weights[level] * i128::from(coordinate);
                 }
@@ -141,12 +141,19 @@ impl Blocks {
         }
         let low = low.clamp(0, i128::from(size)) as u64;
         let high = (high.clamp(0, i128::from(size)) as u64).max(low);
-        [place..place + low, place + high..place + size].into_iter().filter(|range| !range.is_empty()).find_map(each)
+        [place..place + low, place + high..place + size].into_iter().any(|range| !range.is_empty() && each(range))
     }
 
-    /// What `of` makes of the first range of places outside of which it makes something.
-    fn first<R: Send>(&self, of: impl Fn(Range<u64>) -> Option<R> + Sync) -> Option<R> {
-        parallel::first(self.count, |block| self.outside(block, &mut |places| of(places)))
+    /// The first place outside in a range of places that is `wanted`.
+    fn first(&self, wanted: &(dyn Fn(Range<u64>) -> bool + Sync)) -> Option<u64> {
+        parallel::first(self.count, |block| {
+            let mut first = None;
+            self.outside(block, &mut |places| {
+                first = wanted(places.clone()).then_some(places.start);
+                first.is_some()
+            });
+            first
+        })
     }
 }
 
@@ -185,7 +192,7 @@ fn is_filled(format: &Format, map: &Map, dimension: usize) -> bool {
 pub(crate) fn first(tensor: &Tensor, plain: &Tensor, filled: bool) -> Result<Option<u64>, StorageError> {
     let Some(map) = tensor.format().map() else { return Ok(None) };
     let blocks = Blocks::new(plain, |dimension| is_filled(tensor.format(), map, dimension) == filled)?;
-    Ok(blocks.and_then(|blocks| blocks.first(|places| Some(places.start))))
+    Ok(blocks.and_then(|blocks| blocks.first(&|_| true)))
 }
 
 /// The tensor, which is of plain levels, with zeros at the places outside of its dimensions; `None` if it has only zeros there.
@@ -195,23 +202,19 @@ pub(crate) fn first(tensor: &Tensor, plain: &Tensor, filled: bool) -> Result<Opt
 pub(crate) fn cleared(tensor: &Tensor) -> Result<Option<Tensor>, StorageError> {
     let Some(blocks) = Blocks::new(tensor, |_| true)? else { return Ok(None) };
     let (bytes, size) = (tensor.values().as_bytes(), tensor.dtype().size());
-    let is_set = |places: Range<u64>| {
-        let bytes = &bytes[places.start as usize * size..places.end as usize * size];
-        bytes.iter().any(|byte| *byte != 0).then_some(())
-    };
-    if blocks.first(is_set).is_none() {
+    let bytes_of = |places: Range<u64>| places.start as usize * size..places.end as usize * size;
+    let is_set = |places: Range<u64>| bytes[bytes_of(places)].iter().any(|byte| *byte != 0);
+    if blocks.first(&is_set).is_none() {
         return Ok(None);
     }
     let mut values = tensor.values().try_clone()?;
     values.make_owned()?;
-    with_word!(tensor.dtype(), V => {
-        let words = values.as_words_mut::<V>().unwrap_or_default();
-        for block in 0..blocks.count {
-            blocks.outside(block, &mut |places| {
-                words[places.start as usize..places.end as usize].fill(V::default());
-                None::<()>
-            });
-        }
-    });
+    let bytes = values.bytes_mut();
+    for block in 0..blocks.count {
+        blocks.outside(block, &mut |places| {
+            bytes[bytes_of(places)].fill(MaybeUninit::new(0));
+            false
+        });
+    }
     Ok(Some(tensor.with_values(values, tensor.fill())?))
 }

@@ -21,24 +21,28 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
 
-use lacunar_formats::{Format, Level, LevelKind};
-use rayon::slice::ParallelSliceMut;
+#![allow(unsafe_code)]
 
-use crate::accumulate::Accumulate;
+use lacunar_formats::{Format, Level, LevelKind};
+
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates};
-use crate::dispatch::{with_element, with_word};
-use crate::error::StorageError;
+use crate::dispatch::with_word;
+use crate::error::{AllocError, StorageError};
 use crate::insert;
 use crate::keys::{Access, Column, Columns, Entries, Keyed, Layout, with_access};
+use crate::moved::{Moved, Puts};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
 use crate::remap;
 use crate::sort::{self, Key};
+use crate::spread::gather;
 use crate::storage::{Bounds, LevelStorage, Place};
+use crate::sums::Sums;
 use crate::tensor::Tensor;
+use crate::words::Word;
 
 /// Packs a coordinate list, whose entries may be in any order and repeat coordinates.
 ///
@@ -168,14 +172,13 @@ fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
     let columns = in_level_order(coords, &format).into_iter().map(Column::from).collect();
     let entries = Columns { len: values.len(), columns };
     let columns: Vec<_> = (0..sizes.len()).map(|level| entries.column(level)).collect();
-    with_element!(dtype, T => {
-        let from = values.as_slice::<T>().unwrap_or_default();
-        let to = placed.as_mut_slice::<T>().unwrap_or_default();
-        for (k, &value) in from.iter().enumerate() {
-            let place: u64 = columns.iter().zip(&strides).map(|(column, stride)| column(k) * stride).sum();
-            let slot = &mut to[place as usize];
+    let place = |k: usize| columns.iter().zip(&strides).map(|(column, stride)| column(k) * stride).sum::<u64>();
+    with_word!(dtype, V => {
+        let (sum, to) = (V::sum(dtype), placed.as_words_mut::<V>().unwrap_or_default());
+        for (k, &value) in values.as_words::<V>().iter().enumerate() {
+            let slot = &mut to[place(k) as usize];
             // What is added to nothing stays as it is, a negative zero too.
-            *slot = if *slot == T::default() { value } else { slot.accumulate(value) };
+            *slot = if *slot == V::default() { value } else { sum(*slot, value) };
         }
     });
     let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
@@ -235,7 +238,7 @@ fn pack_keyed<K: Key>(
     let (mut keys, mut values) = if scan.sorted {
         (keys, values)
     } else {
-        let sorted = sort_with(keys, &values, 0, scan.varying)?;
+        let sorted = sort::sort(keys, &values, 0, scan.varying)?;
         drop(values);
         sorted
     };
@@ -244,88 +247,63 @@ fn pack_keyed<K: Key>(
     build(dims, format, wrap(Keyed { keys, layout }), values)
 }
 
-/// Sorts keys with a buffer of values; see [`sort::sort`].
-pub(crate) fn sort_with<K: Key>(
-    keys: Array<K>,
-    values: &Buffer,
-    low: u32,
-    varying: K,
-) -> Result<(Array<K>, Buffer), StorageError> {
-    let dtype = values.dtype();
-    with_word!(dtype, V => {
-        let (keys, sorted) = sort::sort(keys, values.as_words::<V>(), low, varying)?;
-        Ok((keys, Buffer::from_words(sorted, dtype)))
-    })
-}
-
 /// Adds up the values of equal keys, which are neighbours, and keeps each key once.
 pub(crate) fn combine_repeats<K: Key>(keys: &mut Array<K>, values: &mut Buffer) {
     let repeat = parallel::first(keys.len(), |k| (k > 0 && keys[k] == keys[k - 1]).then_some(k));
     let Some(repeat) = repeat else { return };
     let mut kept = repeat - 1;
-    with_element!(values.dtype(), T => {
-        let values = values.as_mut_slice::<T>().unwrap_or_default();
-        for k in repeat..keys.len() {
-            if keys[k] == keys[kept] {
-                values[kept] = values[kept].accumulate(values[k]);
-            } else {
-                kept += 1;
-                keys[kept] = keys[k];
-                values[kept] = values[k];
-            }
+    let mut sums = Sums::new(values, repeat, Some(kept));
+    for k in repeat..keys.len() {
+        if keys[k] != keys[kept] {
+            kept += 1;
+            keys[kept] = keys[k];
         }
-    });
+        sums.push(kept);
+    }
+    sums.finish();
     keys.truncate(kept + 1);
     values.truncate(kept + 1);
 }
 
-/// Packs entries whose coordinates need more than 128 bits: sorts places by comparison.
+/// Packs entries whose coordinates need more than 128 bits: sorts their numbers by one column after the other, the innermost first.
 fn pack_columns(list: List) -> Result<Tensor, StorageError> {
-    let List { dims, format, mut columns, mut values } = list;
-    values.make_owned()?;
-    let mut order = Array::<u64>::zeroed(values.len())?;
-    parallel::fill(&mut order, |k| k as u64);
-    let compare = |a: usize, b: usize| {
-        let by_column = |column: &Coordinates| match column {
-            Coordinates::U32(v) => v[a].cmp(&v[b]),
-            Coordinates::U64(v) => v[a].cmp(&v[b]),
+    let List { dims, format, mut columns, values } = list;
+    let mut order = Buffer::from_array(Array::of(values.len(), |k| k as u64)?);
+    for column in columns.iter().rev() {
+        let numbers = order.as_slice::<u64>().unwrap_or_default();
+        let keys = match column {
+            Coordinates::U32(v) => Array::of(numbers.len(), |k| u64::from(v[numbers[k] as usize]))?,
+            Coordinates::U64(v) => Array::of(numbers.len(), |k| v[numbers[k] as usize])?,
         };
-        columns.iter().map(by_column).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-    };
-    order.par_sort_unstable_by(|&a, &b| compare(a as usize, b as usize).then(a.cmp(&b)));
-    // Entries that open a new coordinate, in order; the ones between two of them repeat the first's coordinate.
-    let opens = |k: usize| k == 0 || compare(order[k - 1] as usize, order[k] as usize).is_ne();
-    let mut firsts = Array::<u64>::zeroed(order.len())?;
-    let mut count = 0;
-    let dtype = values.dtype();
-    let mut summed = Buffer::zeroed(dtype, values.len() as u64)?;
-    with_element!(dtype, T => {
-        let from = values.as_slice::<T>().unwrap_or_default();
-        let to = summed.as_mut_slice::<T>().unwrap_or_default();
-        for k in 0..order.len() {
-            let value = from[order[k] as usize];
-            if opens(k) {
-                to[count] = value;
-                firsts[count] = order[k];
-                count += 1;
-            } else {
-                to[count - 1] = to[count - 1].accumulate(value);
-            }
+        let scan = sort::scan(&keys, 0);
+        if !scan.sorted {
+            (_, order) = sort::sort(keys, &order, 0, scan.varying)?;
         }
-    });
+    }
+    let mut summed = gather(&values, &order)?;
     drop(values);
-    drop(order);
-    firsts.truncate(count);
-    summed.truncate(count);
+    let order = order.as_slice::<u64>().unwrap_or_default();
+    // Entries that open a new coordinate, in order; the ones between two of them repeat the first's coordinate.
+    let mut firsts = Vec::new();
+    firsts.try_reserve(order.len()).map_err(|_| AllocError { bytes: 8 * order.len() as u64 })?;
+    let differ = |a: u64, b: u64| columns.iter().any(|column| column.get(a as usize) != column.get(b as usize));
+    let mut sums = Sums::new(&mut summed, 0, None);
+    for (k, &entry) in order.iter().enumerate() {
+        if k == 0 || differ(order[k - 1], entry) {
+            firsts.push(entry);
+        }
+        sums.push(firsts.len() - 1);
+    }
+    sums.finish();
+    summed.truncate(firsts.len());
     for column in &mut columns {
         match column {
             Coordinates::U32(v) => *v = firsts.iter().map(|&k| v[k as usize]).collect(),
             Coordinates::U64(v) => *v = firsts.iter().map(|&k| v[k as usize]).collect(),
         }
     }
-    drop(firsts);
     let columns = columns.into_iter().map(Column::from).collect();
-    build(dims, format, Entries::Columns(Columns { len: count, columns }), summed)
+    build(dims, format, Entries::Columns(Columns { len: firsts.len(), columns }), summed)
 }
 
 /// Builds the levels of sorted entries with distinct coordinates. The format's widths hold all numbers, and it has a
@@ -367,21 +345,18 @@ fn place_values(
     let count = positions(bounds.positions() as u64, blocks)?;
     let count = usize::try_from(count).map_err(|_| StorageError::overflow("the number of values"))?;
     let block = if count == 0 { 1 } else { count / bounds.positions() };
-    with_word!(values.dtype(), V => {
-        let from = values.as_words::<V>();
-        let mut placed = Array::<V>::zeroed(count)?;
-        with_access!(entries, entries => {
-            let columns: Vec<_> = (0..blocks.len()).map(|l| entries.column(outer + l)).collect();
-            let offset = |k: usize| columns.iter().zip(&strides).map(|(c, stride)| c(k) * stride).sum::<u64>() as usize;
-            let grain = block.saturating_mul((GRAIN / block).max(1));
-            parallel::fill_chunks(&mut placed, grain, |start, chunk| {
-                for (index, slots) in chunk.chunks_mut(block).enumerate() {
-                    for k in bounds.range(start / block + index) {
-                        slots[offset(k)] = from[k];
-                    }
-                }
-            });
+    let placed = Moved::into(values, Buffer::zeroed(values.dtype(), count as u64)?);
+    with_access!(entries, entries => {
+        let columns: Vec<_> = (0..blocks.len()).map(|l| entries.column(outer + l)).collect();
+        let offset = |k: usize| columns.iter().zip(&strides).map(|(c, stride)| c(k) * stride).sum::<u64>();
+        parallel::each(parallel::chunks(bounds.positions(), (GRAIN / block).max(1)), |_, chunk| {
+            // SAFETY: entries differ in their coordinates, which follow from their places: nobody else has one of these.
+            let mut puts = unsafe { Puts::new(&placed, bounds.start(chunk.start)) };
+            for position in chunk {
+                bounds.range(position).for_each(|k| puts.push((position * block) as u64 + offset(k)));
+            }
+            puts.finish();
         });
-        Ok(Buffer::from_words(placed, values.dtype()))
-    })
+    });
+    Ok(placed.into_buffer())
 }

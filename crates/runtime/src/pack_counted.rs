@@ -13,16 +13,15 @@
 
 use lacunar_formats::{Format, IndexWidth};
 
-use crate::accumulate::Accumulate;
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
-use crate::counting::{self, Entries, Parents, Share};
-use crate::dispatch::{with_element, with_word};
+use crate::counting::{self, Above, Entries, Parts, Sorted};
 use crate::error::{AllocError, StorageError};
 use crate::parallel;
 use crate::runs::{Runs, Singles};
 use crate::sort::{self, Key};
+use crate::sums::Sums;
 use crate::tensor::Tensor;
 use crate::transpose::{Prefix, ends_compressed};
 use crate::values::Element;
@@ -89,28 +88,24 @@ impl List<'_> {
                 outer.iter().zip(strides).map(|(column, stride)| coordinate(column) * stride).sum()
             });
         }
-        let parents = Parents::Stored(bins.as_deref(), Some(last));
+        let bins = Parts { above: Above::Stored(bins.as_deref()), innermost: 1 };
+        let keys = Parts { above: Above::Stored(Some(last)), innermost: K::ZERO };
         match &counted[0] {
-            Coordinates::U32(counted) => self.sorted_by(&Singles::new(counted), parents),
-            Coordinates::U64(counted) => self.sorted_by(&Singles::new(counted), parents),
+            Coordinates::U32(counted) => self.sorted_by(&Singles::new(counted), bins, keys),
+            Coordinates::U64(counted) => self.sorted_by(&Singles::new(counted), bins, keys),
         }
     }
 
     fn sorted_by<K: Key + Element>(
         &self,
         runs: &impl Runs,
-        parents: Parents<K>,
+        bins: Parts<u32>,
+        keys: Parts<K>,
     ) -> Result<(Array<u32>, Buffer, Buffer), StorageError> {
-        let dtype = self.values.dtype();
-        let innermost = Share { bin: 1, key: K::ZERO };
-        let (mut offsets, mut keys, mut values, repeats) = with_word!(dtype, V => {
-            let values = self.values.as_words::<V>();
-            let entries = Entries { runs, parents, innermost, values, padded: false };
-            let mut sorted = counting::sort(&entries, self.prefix.bins(), self.values.bytes())?;
-            let repeats = sort::sort_bins(&mut sorted.keys, &mut sorted.values, &sorted.offsets, self.bits)?;
-            (sorted.offsets, sorted.keys, Buffer::from_words(sorted.values, dtype), repeats)
-        });
-        if repeats {
+        let entries = Entries { runs, bins, keys, values: self.values, padded: false };
+        let Sorted { mut offsets, mut keys, mut values } =
+            counting::sort(&entries, self.prefix.bins(), self.values.bytes())?;
+        if sort::sort_bins(&mut keys, &mut values, &offsets, self.bits)? {
             let kept = combine_repeats(&mut offsets, &mut keys, &mut values);
             keys.truncate(kept);
             values.truncate(kept);
@@ -121,24 +116,20 @@ impl List<'_> {
 
 /// Adds up the values of keys that a bin has more than once, and closes the gaps. Returns how many entries are left.
 fn combine_repeats<K: Key>(offsets: &mut [u32], keys: &mut [K], values: &mut Buffer) -> usize {
-    let mut kept = 0;
-    with_element!(values.dtype(), T => {
-        let values = values.as_mut_slice::<T>().unwrap_or_default();
-        let mut start = 0;
-        for offset in offsets.iter_mut().skip(1) {
-            let (first, end) = (kept, *offset as usize);
-            for k in start..end {
-                if kept > first && keys[kept - 1] == keys[k] {
-                    values[kept - 1] = values[kept - 1].accumulate(values[k]);
-                } else {
-                    keys[kept] = keys[k];
-                    values[kept] = values[k];
-                    kept += 1;
-                }
+    let (mut kept, mut start) = (0, 0);
+    let mut sums = Sums::new(values, 0, None);
+    for offset in offsets.iter_mut().skip(1) {
+        let (first, end) = (kept, *offset as usize);
+        for k in start..end {
+            if kept == first || keys[kept - 1] != keys[k] {
+                keys[kept] = keys[k];
+                kept += 1;
             }
-            *offset = kept as u32;
-            start = end;
+            sums.push(kept - 1);
         }
-    });
+        *offset = kept as u32;
+        start = end;
+    }
+    sums.finish();
     kept
 }

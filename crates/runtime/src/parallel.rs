@@ -2,12 +2,16 @@
 //!
 //! Arrays below [`GRAIN`] elements are handled by the calling thread: handing out work costs more than it saves.
 //!
+//! A closure that is given here is called for a whole chunk, or is put into a loop over one. So the loop over elements is compiled
+//! for each use, and what hands out the chunks for each type of element only: to that, the loop is [`Chunks`] or [`Work`]. (Not a
+//! `dyn Fn`, of which the compiler makes a second copy, for closures that are given away.)
+//!
 //! ```text
 //! each([a, b, c], work)      work(a), work(b), work(c), each by one thread, at once where there are threads
 //! ```
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::array::Array;
 use crate::error::StorageError;
@@ -16,26 +20,68 @@ use crate::pool;
 /// How many elements one task handles.
 pub const GRAIN: usize = 1 << 16;
 
+/// What is done with each chunk of an array, given the number of its first element.
+pub trait Chunks<T>: Sync {
+    /// Does it.
+    fn on(&self, start: usize, chunk: &mut [T]);
+}
+
+impl<T, F: Fn(usize, &mut [T]) + Sync> Chunks<T> for F {
+    #[inline]
+    fn on(&self, start: usize, chunk: &mut [T]) {
+        self(start, chunk);
+    }
+}
+
+/// What is done with each task, given its number.
+pub trait Work<T, R>: Sync {
+    /// Does it.
+    fn on(&self, number: usize, task: T) -> R;
+}
+
+impl<T, R, F: Fn(usize, T) -> R + Sync> Work<T, R> for F {
+    #[inline]
+    fn on(&self, number: usize, task: T) -> R {
+        self(number, task)
+    }
+}
+
 /// Calls `work(number, task)` for each task, on several threads.
 pub fn each<T: Send>(tasks: impl IntoIterator<Item = T>, work: impl Fn(usize, T) + Sync) {
-    // Each is taken out once, by whoever comes to it; the locks are never waited for.
-    let tasks: Vec<Mutex<Option<T>>> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-    pool::run(0, tasks.len() as i64, &|number| {
-        let number = number as usize;
-        let task = tasks[number].lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            work(number, task);
+    each_of(tasks.into_iter().collect(), &work);
+}
+
+fn each_of<T: Send>(tasks: Vec<T>, work: &dyn Work<T, ()>) {
+    let count = tasks.len() as i64;
+    let left = Mutex::new(tasks.into_iter().enumerate());
+    pool::run(0, count, &|_| {
+        let task = locked(&left).next();
+        if let Some((number, task)) = task {
+            work.on(number, task);
         }
         0
     });
 }
 
+/// What is behind a lock: nothing that is done under one of these can be left half done.
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What `work(number, task)` gives for each task, in their order, on several threads.
 pub fn map<T: Send, R: Send>(tasks: impl IntoIterator<Item = T>, work: impl Fn(usize, T) -> R + Sync) -> Vec<R> {
-    let tasks: Vec<T> = tasks.into_iter().collect();
-    let mut results: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
-    each(tasks.into_iter().zip(&mut results), |number, (task, result)| *result = Some(work(number, task)));
-    results.into_iter().flatten().collect()
+    map_of(tasks.into_iter().collect(), &work)
+}
+
+fn map_of<T: Send, R: Send>(tasks: Vec<T>, work: &dyn Work<T, R>) -> Vec<R> {
+    let mut results = Vec::new();
+    results.resize_with(tasks.len(), || None);
+    let results = Mutex::new(results);
+    each_of(tasks, &|number: usize, task: T| {
+        let result = work.on(number, task);
+        locked(&results)[number] = Some(result);
+    });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
 /// Into how many parts work on so many elements is worth splitting: at most one for each thread.
@@ -65,7 +111,10 @@ pub fn chunks(len: usize, grain: usize) -> impl ExactSizeIterator<Item = Range<u
 /// # Errors
 /// That overflows, or memory is refused.
 pub fn edges(len: usize, length: impl Fn(usize) -> u64 + Sync) -> Result<Array<u64>, StorageError> {
-    let mut edges = Array::of(len + 1, |k| if k == 0 { 0 } else { length(k - 1) })?;
+    summed_up(Array::of(len + 1, |k| if k == 0 { 0 } else { length(k - 1) })?)
+}
+
+fn summed_up(mut edges: Array<u64>) -> Result<Array<u64>, StorageError> {
     sum_up(&mut edges).ok_or_else(|| StorageError::overflow("the number of positions"))?;
     Ok(edges)
 }
@@ -127,28 +176,28 @@ pub fn fill<T: Send>(to: &mut [T], value: impl Fn(usize) -> T + Sync) {
 
 /// Calls `work(start, chunk)` for consecutive chunks of `grain` elements of `to`.
 pub fn fill_chunks<T: Send>(to: &mut [T], grain: usize, work: impl Fn(usize, &mut [T]) + Sync) {
-    // Handing out chunks is compiled once for each type, not for each use.
-    fill_chunks_by(to, grain, &work);
+    fill_chunks_of(to, grain, &work);
 }
 
-fn fill_chunks_by<T: Send>(to: &mut [T], grain: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
+/// [`fill_chunks`] of work that is not known where this is compiled.
+pub fn fill_chunks_of<T: Send>(to: &mut [T], grain: usize, work: &dyn Chunks<T>) {
     if to.len() <= grain {
         if !to.is_empty() {
-            work(0, to);
+            work.on(0, to);
         }
     } else {
-        each(to.chunks_mut(grain), |chunk, slots| work(chunk * grain, slots));
+        each_of(to.chunks_mut(grain).collect(), &|chunk: usize, slots: &mut [T]| work.on(chunk * grain, slots));
     }
 }
 
 /// The first index of `0 .. len` that `bad` answers for, with its answer.
 pub fn first<E: Send>(len: usize, bad: impl Fn(usize) -> Option<E> + Sync) -> Option<E> {
-    first_chunk(len, |mut indices| indices.find_map(&bad))
+    first_chunk(len, &|mut indices| indices.find_map(&bad))
 }
 
 /// The place of the first element that is `bad`, where the answer costs no more than a few instructions.
 pub fn find<T: Sync>(slice: &[T], bad: impl Fn(&T) -> bool + Sync) -> Option<usize> {
-    first_chunk(slice.len(), |indices| {
+    first_chunk(slice.len(), &|indices| {
         let start = indices.start;
         // Without a branch for each, many are answered for at once.
         let any = |block: &&[T]| block.iter().fold(false, |any, element| any | bad(element));
@@ -161,13 +210,13 @@ pub fn find<T: Sync>(slice: &[T], bad: impl Fn(&T) -> bool + Sync) -> Option<usi
 const BLOCK: usize = 512;
 
 /// The answer of the first of consecutive chunks that `scan` answers for.
-fn first_chunk<E: Send>(len: usize, scan: impl Fn(Range<usize>) -> Option<E> + Sync) -> Option<E> {
+fn first_chunk<E: Send>(len: usize, scan: &(dyn Fn(Range<usize>) -> Option<E> + Sync)) -> Option<E> {
     let found = Mutex::new((usize::MAX, None));
     // Chunks are begun in order: what a failing one leaves undone comes after it.
     pool::run(0, len.div_ceil(GRAIN) as i64, &|chunk| {
         let chunk = chunk as usize;
         let Some(answer) = scan(chunk * GRAIN..len.min((chunk + 1) * GRAIN)) else { return 0 };
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = locked(&found);
         if chunk < found.0 {
             *found = (chunk, Some(answer));
         }

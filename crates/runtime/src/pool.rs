@@ -122,13 +122,14 @@ pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64
 }
 
 /// [`parallel`] for a closure. Where it panics, the process ends.
-pub fn run<F: Fn(i64) -> i32 + Sync>(begin: i64, end: i64, body: &F) -> i32 {
-    extern "C" fn call<F: Fn(i64) -> i32>(context: *const c_void, iteration: i64) -> i32 {
-        // SAFETY: the context is the closure, which lives until the loop has ended.
-        unsafe { (*context.cast::<F>())(iteration) }
+pub fn run(begin: i64, end: i64, body: &(dyn Fn(i64) -> i32 + Sync)) -> i32 {
+    type Closure<'a> = &'a (dyn Fn(i64) -> i32 + Sync);
+    extern "C" fn call(context: *const c_void, iteration: i64) -> i32 {
+        // SAFETY: the context is a reference to the closure, and lives until the loop has ended.
+        unsafe { (*context.cast::<Closure>())(iteration) }
     }
     // SAFETY: the closure can be shared between threads, and a function of this kind does not let a panic through.
-    unsafe { parallel(call::<F>, std::ptr::from_ref(body).cast(), begin, end) }
+    unsafe { parallel(call, std::ptr::from_ref::<Closure>(&body).cast(), begin, end) }
 }
 
 /// A loop being run. It lives on the stack of its caller, who leaves when nobody else knows it any more.

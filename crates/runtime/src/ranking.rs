@@ -17,17 +17,17 @@
 //! Papers: Kreutzer et al., *A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication on
 //! Modern Processors with Wide SIMD Units* (SISC 2014), §3.2; Chou et al. 2020, §5 (attribute queries).
 
-use lacunar_formats::{Format, Level, Part, Ranked};
-use rayon::slice::ParallelSliceMut;
+use lacunar_formats::{Format, Level, One, Part, Ranked};
 
 use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices, Number, with_indices};
+use crate::buffer::{Buffer, Indices};
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
-use crate::keys::index_array;
+use crate::index_array::index_array;
 use crate::pack::widen;
 use crate::parallel::{self, GRAIN};
 use crate::placed;
+use crate::sort;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -190,7 +190,10 @@ fn ranking(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
         |first: usize, rows: &mut [u64]| rows.iter_mut().for_each(|row| *row = (*row & most) + first as u64);
     if window > GRAIN {
         for (number, rows) in ranking.chunks_mut(window).enumerate() {
-            rows.par_sort_unstable();
+            // Nothing travels with the numbers.
+            let nothing = Buffer::from_vec(vec![One; rows.len()]);
+            let (sorted, _) = sort::sort(Array::copy_of(rows)?, &nothing, 0, u64::MAX)?;
+            rows.copy_from_slice(&sorted);
             in_window(number * window, rows);
         }
     } else {
@@ -225,13 +228,15 @@ impl Moves {
         Ok(Moves { begin, end, start })
     }
 
-    /// The elements of all rows where they go; `change` gives each from what it was and from its row.
-    fn apply<T: Plain, U: Plain>(
-        &self,
-        from: &[T],
-        change: impl Fn(T, usize) -> U + Sync,
-    ) -> Result<Array<U>, AllocError> {
-        let mut to = Array::<U>::zeroed(self.start[self.begin.len()] as usize)?;
+    /// The elements of all rows where they go.
+    fn apply(&self, from: &Buffer) -> Result<Buffer, AllocError> {
+        let dtype = from.dtype();
+        with_word!(dtype, V => Ok(Buffer::from_words(self.words(from.as_words::<V>(), |_, word| word)?, dtype)))
+    }
+
+    /// The same of words, each of which `change` gives from its row and what it was.
+    fn words<V: Plain>(&self, from: &[V], change: impl Fn(usize, V) -> V + Sync) -> Result<Array<V>, AllocError> {
+        let mut to = Array::<V>::zeroed(self.start[self.begin.len()] as usize)?;
         let (shares, lengths) = parallel::shares(&self.start);
         let tasks = shares.into_iter().zip(parallel::split(&mut to, &lengths));
         parallel::each(tasks, |_, (rows, own)| {
@@ -239,7 +244,7 @@ impl Moves {
             for row in rows {
                 let elements = &from[self.begin[row] as usize..self.end[row] as usize];
                 let (here, behind) = std::mem::take(&mut slots).split_at_mut(elements.len());
-                here.iter_mut().zip(elements).for_each(|(slot, element)| *slot = change(*element, row));
+                here.iter_mut().zip(elements).for_each(|(slot, element)| *slot = change(row, *element));
                 slots = behind;
             }
         });
@@ -252,20 +257,21 @@ fn in_order(tensor: &Tensor, order: &[u64]) -> Result<Tensor, StorageError> {
     let mut moves = Moves::new(Array::copy_of(order)?, Array::of(order.len(), |row| order[row] + 1)?)?;
     let mut levels = vec![LevelStorage::dense(order.len() as u64)];
     for level in &tensor.levels()[1..] {
-        let (pos, crd) = (level.numbers(0), level.numbers(1));
+        let pos = level.numbers(0);
         let below = |edge: &Array<u64>| Array::<u64>::of(edge.len(), |row| pos.get(edge[row] as usize));
         let under = Moves::new(below(&moves.begin)?, below(&moves.end)?)?;
-        let place = |edge: u64, row: usize| edge - under.begin[row] + under.start[row];
-        let edges = with_indices!(pos, pos => moves.apply(pos, |edge, row| place(edge.get(), row))?);
+        let pos_of = Array::of(pos.len(), |k| pos.get(k))?;
+        let edges = moves.words(&pos_of, |row, edge| edge - under.begin[row] + under.start[row])?;
         let last = under.start[order.len()];
         let edges = index_array(edges.len() + 1, pos.width(), |k| edges.get(k).copied().unwrap_or(last))?;
-        let coordinates = with_indices!(crd, crd => Buffer::from_array(under.apply(crd, |coordinate, _| coordinate)?));
+        // Levels below a dense one are compressed, which have coordinates.
+        let coordinates = match level.crd() {
+            Some(crd) => under.apply(crd)?,
+            None => Buffer::from_vec(Vec::<u64>::new()),
+        };
         levels.push(LevelStorage::compressed(edges, coordinates));
         moves = under;
     }
-    let dtype = tensor.dtype();
-    let values = with_word!(dtype, V => {
-        Buffer::from_words(moves.apply(tensor.values().as_words::<V>(), |value, _| value)?, dtype)
-    });
+    let values = moves.apply(tensor.values())?;
     Ok(Tensor::assemble(tensor.dims().to_vec(), tensor.format().clone(), levels, values))
 }

@@ -22,6 +22,8 @@ use crate::storage::LevelStorage;
 pub trait Runs: Sync {
     /// Whether coordinates are read from an array, as if all positions were one run.
     const STORED: bool;
+    /// Whether these are worth loops of their own.
+    const FREQUENT: bool;
     /// What coordinates are stored as.
     type Coordinate: Number;
     /// Where the run of a parent ends; the next one starts there.
@@ -34,17 +36,33 @@ pub trait Runs: Sync {
     fn coordinates(&self, parent: usize, positions: Range<usize>) -> impl Iterator<Item = u64>;
 }
 
-/// Calls `run(parent, positions)` for each run, or part of one, in a range of positions.
-#[inline(always)]
-pub fn walk(runs: &impl Runs, positions: Range<usize>, mut run: impl FnMut(usize, Range<usize>)) {
-    if positions.is_empty() {
-        return;
+/// A walk through the runs of a range of positions, some at a time.
+pub struct Walk<'a, R> {
+    runs: &'a R,
+    /// The next position, and its parent or one before it.
+    from: usize,
+    parent: usize,
+}
+
+impl<'a, R: Runs> Walk<'a, R> {
+    /// From the first of these positions on.
+    pub fn from(runs: &'a R, positions: &Range<usize>) -> Walk<'a, R> {
+        let parent = if positions.is_empty() { 0 } else { runs.parent_of(positions.start) };
+        Walk { runs, from: positions.start, parent }
     }
-    let (mut from, mut parent) = (positions.start, runs.parent_of(positions.start));
-    while from < positions.end {
-        let to = runs.end(parent).min(positions.end);
-        run(parent, from..to);
-        (from, parent) = (to, parent + 1);
+
+    /// Calls `run(parent, positions)` for each run, or part of one, up to a position.
+    #[inline(always)]
+    pub fn on(&mut self, end: usize, mut run: impl FnMut(usize, Range<usize>)) {
+        while self.from < end {
+            let own = self.runs.end(self.parent);
+            let to = own.min(end);
+            run(self.parent, self.from..to);
+            self.from = to;
+            if own <= end {
+                self.parent += 1;
+            }
+        }
     }
 }
 
@@ -56,6 +74,7 @@ pub struct Segments<'a, C> {
 
 impl<C: Number> Runs for Segments<'_, C> {
     const STORED: bool = true;
+    const FREQUENT: bool = size_of::<C>() == size_of::<u32>();
     type Coordinate = C;
 
     #[inline(always)]
@@ -94,6 +113,7 @@ impl<'a, C> Singles<'a, C> {
 
 impl<C: Number> Runs for Singles<'_, C> {
     const STORED: bool = true;
+    const FREQUENT: bool = size_of::<C>() == size_of::<u32>();
     type Coordinate = C;
 
     #[inline(always)]
@@ -122,6 +142,7 @@ pub struct Blocks {
 
 impl Runs for Blocks {
     const STORED: bool = false;
+    const FREQUENT: bool = true;
     type Coordinate = u32;
 
     #[inline(always)]

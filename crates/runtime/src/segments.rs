@@ -21,7 +21,7 @@ use crate::array::Array;
 use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::dispatch::{with_width, with_word};
 use crate::error::StorageError;
-use crate::keys::{copied, index_array, index_parts};
+use crate::index_array::{copied, index_array, index_parts};
 use crate::parallel::{self, GRAIN};
 use crate::storage::{LevelStorage, Place};
 

@@ -21,18 +21,19 @@
 //! [`LevelArrays::visit`]: crate::storage::LevelArrays::visit
 
 use std::borrow::Borrow;
+use std::ops::Range;
 
 use lacunar_formats::{Format, IndexWidth, LevelKind};
 
 use crate::array::Array;
 use crate::buffer::{Buffer, Number, with_indices};
-use crate::dispatch::{with_width, with_word};
+use crate::dispatch::with_word;
 use crate::error::StorageError;
-use crate::keys::index_array;
+use crate::index_array::{Numbers, Parts, index_array, index_array_of};
 use crate::pack::widen;
 use crate::parallel;
 use crate::segments::{Places, Segments};
-use crate::storage::{LevelStorage, Place};
+use crate::storage::{LevelArrays, LevelStorage, Place};
 use crate::tensor::Tensor;
 
 /// A level, and for each of its positions that of the plain level it stands for.
@@ -157,15 +158,9 @@ impl<'a> Stored<'a> {
 
     /// What `of` makes of the coordinate and the position of all that is stored, in its order.
     fn column(&self, width: IndexWidth, of: impl Fn(u64, u64) -> u64 + Sync) -> Result<Buffer, StorageError> {
-        let operations = self.level.operations();
         let (shares, lengths) = parallel::shares(&self.edges);
-        Ok(with_width!(width, N => Buffer::from_array(Array::<N>::in_parts(&lengths, |share, room| {
-            for parent in shares[share].clone() {
-                operations.visit(self.level, self.parents.get(parent), &mut |coordinate, position| {
-                    room.put(N::of(of(coordinate, position)));
-                });
-            }
-        })?)))
+        let visits = Visits { stored: self, operations: self.level.operations(), shares, of };
+        Ok(index_array_of(&lengths, width, &visits)?)
     }
 
     fn coordinates(&self, width: IndexWidth) -> Result<Buffer, StorageError> {
@@ -180,6 +175,25 @@ impl<'a> Stored<'a> {
                 Ok(Places::Same(self.edges[self.parents.count()] as usize))
             }
             _ => Ok(Places::Listed(self.column(Places::width(count), |_, position| position)?)),
+        }
+    }
+}
+
+/// The numbers that `of` makes of what is stored under shares of parent positions.
+struct Visits<'a, F> {
+    stored: &'a Stored<'a>,
+    operations: &'static dyn LevelArrays,
+    shares: Vec<Range<usize>>,
+    of: F,
+}
+
+impl<F: Fn(u64, u64) -> u64 + Sync> Parts for Visits<'_, F> {
+    #[inline(always)]
+    fn put(&self, share: usize, room: &mut impl Numbers) {
+        for parent in self.shares[share].clone() {
+            self.operations.visit(self.stored.level, self.stored.parents.get(parent), &mut |coordinate, position| {
+                room.take((self.of)(coordinate, position));
+            });
         }
     }
 }

@@ -22,11 +22,11 @@ use lacunar_formats::{Format, IndexWidth, LevelKind};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
-use crate::counting::{self, Parents, Share};
-use crate::dispatch::with_word;
+use crate::counting::{self, Above, Parts, Sorted};
 use crate::error::{AllocError, StorageError};
 use crate::forms::Form;
-use crate::keys::{Column, Columns, Entries, Keyed, Layout, of_width};
+use crate::index_array::of_width;
+use crate::keys::{Column, Columns, Entries, Keyed, Layout};
 use crate::pack::{build, level_sizes};
 use crate::parallel;
 use crate::runs::{self, AnyRuns, with_runs};
@@ -121,14 +121,12 @@ impl Order<'_> {
     fn convert_straight<K: Key + Element>(self) -> Result<Tensor, StorageError> {
         let last = self.prefix.levels();
         let unit = |level: usize| if level == last { K::ZERO.with(1, 0) } else { K::ZERO };
-        let (offsets, mut keys, mut values) = self.sort::<K>(unit)?;
+        let Sorted { offsets, mut keys, mut values } = self.sort::<K>(&unit)?;
         if self.source.format().map().is_some_and(|map| map.ordinal().is_some()) {
             // Slots may have been filled in any order.
             let size = self.source.dims()[self.format.mode_order()[last]];
             let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
-            with_word!(values.dtype(), V => {
-                sort::sort_bins(&mut keys, values.as_words_mut::<V>().unwrap_or_default(), &offsets, bits)?;
-            });
+            sort::sort_bins(&mut keys, &mut values, &offsets, bits)?;
         }
         let arrays = (Buffer::from_array(keys), values);
         self.prefix.assemble(self.source.dims().to_vec(), self.format.clone(), offsets, arrays)
@@ -139,14 +137,14 @@ impl Order<'_> {
         layout: Layout,
         wrap: fn(Keyed<K>) -> Entries<'static>,
     ) -> Result<Tensor, StorageError> {
-        let (offsets, keys, values) = self.sort::<K>(|level| layout.unit(level))?;
+        let Sorted { offsets, keys, values } = self.sort::<K>(&|level| layout.unit(level))?;
         drop(offsets);
         build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
     }
 
     /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `unit` says what a
-    /// coordinate of a level of the target adds to a key, for each 1. Returns the bins' offsets, keys and values.
-    fn sort<K: Key>(&self, unit: impl Fn(usize) -> K) -> Result<(Array<u32>, Array<K>, Buffer), StorageError> {
+    /// coordinate of a level of the target adds to a key, for each 1.
+    fn sort<K: Key>(&self, unit: &dyn Fn(usize) -> K) -> Result<Sorted<K>, StorageError> {
         let source = self.source;
         let (stored, described) = (source.levels().len(), (source.format(), source.dims()));
         let (mut bin, mut key) = (Form::<u32>::zero(stored), Form::<K>::zero(stored));
@@ -155,29 +153,28 @@ impl Order<'_> {
             key.add_dimension(dimension, unit(level), described);
         }
         let outer = stored - 1;
-        let share = |level: usize| Share { bin: bin.weight(level).whole(), key: key.weight(level).whole() };
-        let (bins, keys);
-        let parents = match source.format().levels()[0].kind {
+        let innermost = (bin.weight(outer).whole(), key.weight(outer).whole());
+        let (added_to_bins, added_to_keys);
+        let (bins, keys) = match source.format().levels()[0].kind {
             kind if outer == 1 && kind == LevelKind::DENSE && bin.start() == 0 && key.start() == K::ZERO => {
-                Parents::Numbered(share(0))
+                (Above::Numbered(bin.weight(0).whole()), Above::Numbered(key.weight(0).whole()))
             }
             _ => {
                 let (with_bins, with_keys) = (!bin.is_none_of(outer), !key.is_none_of(outer));
-                bins = with_bins.then(|| bin.at_positions(source, outer)).transpose()?;
-                keys = with_keys.then(|| key.at_positions(source, outer)).transpose()?;
-                Parents::Stored(bins.as_deref(), keys.as_deref())
+                added_to_bins = with_bins.then(|| bin.at_positions(source, outer)).transpose()?;
+                added_to_keys = with_keys.then(|| key.at_positions(source, outer)).transpose()?;
+                (Above::Stored(added_to_bins.as_deref()), Above::Stored(added_to_keys.as_deref()))
             }
         };
-        let dtype = source.dtype();
+        let bins = Parts { above: bins, innermost: innermost.0 };
+        let keys = Parts { above: keys, innermost: innermost.1 };
         let what = || StorageError::overflow("the size of a level");
         let widened = runs::widened(&source.levels()[outer])?;
         let runs = AnyRuns::of(&source.levels()[outer], widened.as_deref()).ok_or_else(what)?;
-        with_runs!(&runs, runs => with_word!(dtype, V => {
-            let values = source.values().as_words::<V>();
-            let entries = counting::Entries { runs, parents, innermost: share(outer), values, padded: self.padded };
-            let sorted = counting::sort(&entries, self.prefix.bins, source.bytes())?;
-            Ok((sorted.offsets, sorted.keys, Buffer::from_words(sorted.values, dtype)))
-        }))
+        with_runs!(&runs, runs => {
+            let entries = counting::Entries { runs, bins, keys, values: source.values(), padded: self.padded };
+            Ok(counting::sort(&entries, self.prefix.bins, source.bytes())?)
+        })
     }
 }
 

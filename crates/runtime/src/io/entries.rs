@@ -15,16 +15,17 @@
 //! Array files are the same with no index, and with any number of values in a line.
 
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 use std::mem::MaybeUninit;
 
 use num_complex::Complex;
-use rayon::prelude::*;
 
 use super::Symmetry;
 use super::error::IoError;
 use super::scan::{Cursor, Fault};
 use super::text::Text;
 use crate::coo::Coordinates;
+use crate::parallel;
 use crate::values::Element;
 
 /// The text that one task parses at a time.
@@ -187,13 +188,7 @@ pub(super) fn read_entries<F: Field>(
             parts.resize_with(pieces.len(), Part::default);
         }
         let parts = &mut parts[..pieces.len()];
-        match (&mut *parts, pieces.as_slice()) {
-            // A small file is not worth waking other threads.
-            ([part], [piece]) => part.parse(piece, layout, field),
-            (parts, pieces) => {
-                parts.par_iter_mut().zip(pieces).for_each(|(part, piece)| part.parse(piece, layout, field))
-            }
-        }
+        parallel::each(parts.iter_mut().zip(&pieces), |_, (part, piece)| part.parse(piece, layout, field));
         if let (Some(line), Some(announced)) =
             (surplus_line(parts, &pieces, layout, field, announced, entries.stored), announced)
         {
@@ -228,7 +223,7 @@ fn reserve<V>(
     entries: &mut Entries<V>,
     layout: &Layout,
     announced: Option<u64>,
-) -> Result<(), std::collections::TryReserveError> {
+) -> Result<(), TryReserveError> {
     let Some(announced) = announced else { return Ok(()) };
     // The shortest entry: a digit and a separator per index, or per value of an array.
     let believable = text.believable(2 * layout.dims.len().max(1) as u64);
@@ -452,33 +447,44 @@ fn expected_index(layout: &Layout, mode: usize) -> Cow<'static, str> {
 
 impl<V: Element> Entries<V> {
     /// Appends the entries of all parts, in order.
-    fn append(&mut self, parts: &[Part<V>]) -> Result<(), std::collections::TryReserveError> {
+    fn append(&mut self, parts: &[Part<V>]) -> Result<(), TryReserveError> {
         let order = self.coords.len();
+        let indices: Vec<&[u64]> = parts.iter().map(|part| part.indices.as_slice()).collect();
         for (mode, coords) in self.coords.iter_mut().enumerate() {
             let largest = parts.iter().filter_map(|part| part.largest.get(mode)).max();
             self.largest[mode] = self.largest[mode].max(largest.copied().unwrap_or(0));
             if self.largest[mode] > u64::from(u32::MAX) {
                 widen(coords)?;
             }
-            let column = |part| coordinates_of(part, order, mode);
-            match coords {
-                Coordinates::U32(coords) => {
-                    append_all(coords, parts.iter().map(|part| column(part).map(|index| index as u32)).collect())?;
-                }
-                Coordinates::U64(coords) => append_all(coords, parts.iter().map(column).collect())?,
-            }
+            append_coordinates(coords, &indices, (order, mode))?;
         }
-        append_all(&mut self.values, parts.iter().map(|part| part.values.iter().copied()).collect())
+        let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
+        append_all(&mut self.values, &lengths, &|part, slots| {
+            slots.iter_mut().zip(&parts[part].values).map(|(slot, value)| slot.write(*value)).count()
+        })
     }
 }
 
-/// The coordinates of one dimension.
-fn coordinates_of<V>(part: &Part<V>, order: usize, mode: usize) -> impl ExactSizeIterator<Item = u64> + Send + '_ {
-    part.indices.chunks_exact(order).map(move |entry| entry[mode])
+/// Appends the coordinates of one dimension, given the indices of all dimensions in parts, one entry after the other.
+fn append_coordinates(
+    coords: &mut Coordinates,
+    parts: &[&[u64]],
+    (order, mode): (usize, usize),
+) -> Result<(), TryReserveError> {
+    let lengths: Vec<usize> = parts.iter().map(|indices| indices.len() / order).collect();
+    let own = |part: usize| parts[part].chunks_exact(order).map(move |entry| entry[mode]);
+    match coords {
+        Coordinates::U32(coords) => append_all(coords, &lengths, &|part, slots| {
+            slots.iter_mut().zip(own(part)).map(|(slot, index)| slot.write(index as u32)).count()
+        }),
+        Coordinates::U64(coords) => append_all(coords, &lengths, &|part, slots| {
+            slots.iter_mut().zip(own(part)).map(|(slot, index)| slot.write(index)).count()
+        }),
+    }
 }
 
 /// Makes room for coordinates past 32 bits.
-fn widen(coords: &mut Coordinates) -> Result<(), std::collections::TryReserveError> {
+fn widen(coords: &mut Coordinates) -> Result<(), TryReserveError> {
     if let Coordinates::U32(narrow) = coords {
         let mut wide = Vec::new();
         wide.try_reserve(narrow.len())?;
@@ -488,29 +494,19 @@ fn widen(coords: &mut Coordinates) -> Result<(), std::collections::TryReserveErr
     Ok(())
 }
 
-/// Appends the items of all iterators in order, each iterator drained by one task.
+/// Appends parts of these lengths in order, each made by one task: `fill` writes the items of a part, and says how many.
 #[allow(unsafe_code)]
-fn append_all<T, I>(out: &mut Vec<T>, parts: Vec<I>) -> Result<(), std::collections::TryReserveError>
-where
-    T: Copy + Send,
-    I: ExactSizeIterator<Item = T> + Send,
-{
-    let total = parts.iter().map(ExactSizeIterator::len).sum::<usize>();
+fn append_all<T: Send>(
+    out: &mut Vec<T>,
+    lengths: &[usize],
+    fill: &(dyn Fn(usize, &mut [MaybeUninit<T>]) -> usize + Sync),
+) -> Result<(), TryReserveError> {
+    let total = lengths.iter().sum::<usize>();
     out.try_reserve(total)?;
-    let mut free: &mut [MaybeUninit<T>] = &mut out.spare_capacity_mut()[..total];
-    let mut jobs = Vec::with_capacity(parts.len());
-    for part in parts {
-        let (slots, rest) = std::mem::take(&mut free).split_at_mut(part.len());
-        jobs.push((slots, part));
-        free = rest;
-    }
-    let fill = |(slots, part): (&mut [MaybeUninit<T>], I)| {
-        slots.iter_mut().zip(part).map(|(slot, item)| slot.write(item)).count()
-    };
-    let written: usize =
-        if jobs.len() == 1 { jobs.into_iter().map(fill).sum() } else { jobs.into_par_iter().map(fill).sum() };
-    // The iterators are of slices, whose lengths are right.
-    assert_eq!(written, total, "an iterator was shorter than it said");
+    let jobs = parallel::split(&mut out.spare_capacity_mut()[..total], lengths);
+    let written = parallel::map(jobs, fill).into_iter().sum::<usize>();
+    // The items are those of slices, whose lengths are right.
+    assert_eq!(written, total, "a part was shorter than it was said to be");
     // SAFETY: `total` slots after the last item lie within the capacity, and each was written above: the slots are
     // split without gaps, every one is written at most once, and as many were written as there are.
     unsafe { out.set_len(out.len() + total) };

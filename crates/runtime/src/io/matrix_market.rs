@@ -32,16 +32,15 @@
 
 use std::collections::TryReserveError;
 
-use lacunar_formats::One;
-use rayon::prelude::*;
-
 use super::entries::{ComplexField, Entries, Field, IntegerField, Layout, PatternField, RealField, read_entries};
 use super::error::IoError;
 use super::scan::{Cursor, quote};
 use super::text::Text;
 use super::{Data, Dense, FieldKind, Metadata, PatternValues, ReadOptions, Symmetry};
 use crate::coo::Coo;
+use crate::parallel;
 use crate::values::Element;
+use lacunar_formats::One;
 
 /// The largest size of a dimension: arrays of other languages count with signed integers.
 pub(super) const LARGEST_SIZE: u64 = i64::MAX as u64;
@@ -241,16 +240,15 @@ fn by_rows<F: Field>(
     let cells = if symmetry == Symmetry::General { stored.len() } else { rows * columns };
     values.try_reserve_exact(cells)?;
     values.resize(cells, F::Value::default());
-    let fill = |(block, out): (usize, &mut [F::Value])| {
+    let filled = parallel::map(values.chunks_mut(ROWS_AT_A_TIME * columns.max(1)), |block, out| {
         for column in 0..columns {
             for (row, out) in out.chunks_exact_mut(columns).enumerate() {
                 out[column] = value(block * ROWS_AT_A_TIME + row, column)?;
             }
         }
         Some(())
-    };
-    let filled = values.par_chunks_mut(ROWS_AT_A_TIME * columns.max(1)).enumerate().try_for_each(fill);
-    Ok(filled.map(|()| values))
+    });
+    Ok(filled.into_iter().collect::<Option<()>>().map(|()| values))
 }
 
 #[cfg(test)]

@@ -7,15 +7,15 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
-use rayon::prelude::*;
 
 use super::Compression;
 use super::error::IoError;
 use super::progress::Progress;
+use crate::parallel;
+use crate::pool;
 use crate::scratch::ScratchFile;
 
 /// Zstandard's own default.
@@ -36,30 +36,38 @@ pub(super) fn write_pieces(
     let label = format!("writing {}", path.file_name().unwrap_or_default().to_string_lossy());
     let mut progress = Progress::start(label, count as u64, progress);
     let mut target = Target::open(path).map_err(write_error)?;
-    let wave = rayon::current_num_threads() * PIECES_AHEAD;
-    let make_wave = |pieces: Range<usize>| -> Result<Vec<Vec<u8>>, IoError> {
-        let piece = |piece| {
-            let text = make(piece).map_err(|reason| IoError::Unwritable { file: path.to_path_buf(), reason })?;
-            compress(text, compression).map_err(write_error)
-        };
-        pieces.into_par_iter().map(piece).collect()
+    let make_piece = |piece: usize| -> Result<Vec<u8>, IoError> {
+        let text = make(piece).map_err(|reason| IoError::Unwritable { file: path.to_path_buf(), reason })?;
+        compress(text, compression).map_err(write_error)
     };
-    let mut ready = make_wave(0..wave.min(count))?;
-    let mut next = wave.min(count);
+    let wave = pool::threads() * PIECES_AHEAD;
+    let (mut ready, mut next): (Vec<Vec<u8>>, usize) = (Vec::new(), 0);
     loop {
         let end = (next + wave).min(count);
-        let (written, made) = rayon::join(
-            || ready.iter().try_for_each(|piece| target.writer().write_all(piece)),
-            || make_wave(next..end),
-        );
-        written.map_err(write_error)?;
+        let write = Task::Write(target.writer(), &ready);
+        let tasks = std::iter::once(write).chain((next..end).map(Task::Make));
+        let made = parallel::map(tasks, |_, task| match task {
+            Task::Write(writer, pieces) => {
+                pieces.iter().try_for_each(|piece| writer.write_all(piece)).map_err(write_error).map(|()| None)
+            }
+            Task::Make(piece) => make_piece(piece).map(Some),
+        });
         progress.advance(ready.len() as u64);
-        ready = made?;
+        // What was written comes first.
+        ready = made.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
         if ready.is_empty() {
             return target.finish().map_err(write_error);
         }
         next = end;
     }
+}
+
+/// What threads do at once.
+enum Task<'a> {
+    /// Write the pieces that are ready.
+    Write(&'a mut (dyn Write + Send), &'a [Vec<u8>]),
+    /// Make a piece.
+    Make(usize),
 }
 
 /// Compresses a piece on its own.
@@ -92,7 +100,7 @@ impl Target {
         Ok(Target::Beside(ScratchFile::for_file(&place)?))
     }
 
-    fn writer(&mut self) -> &mut dyn Write {
+    fn writer(&mut self) -> &mut (dyn Write + Send) {
         match self {
             Target::Beside(file) => file,
             Target::Direct(file) => file,

@@ -29,20 +29,20 @@ use std::ops::Range;
 use lacunar_formats::{Format, IndexWidth, Level, Map, Term};
 
 use crate::array::Array;
-use crate::buffer::{Buffer, Indices};
-use crate::dispatch::with_word;
+use crate::buffer::{Buffer, Indices, Number};
 use crate::error::StorageError;
 use crate::forms::Form;
-use crate::keys::{index_array, of_width};
+use crate::index_array::{index_array, of_width};
+use crate::moved::Moved;
 use crate::pack::{positions, widen};
 use crate::parallel;
 use crate::remap;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
-use fill::{Moved, put};
+use fill::put;
 use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
 pub use rows::rows;
-use walk::{Coordinate, Distinct, Parents, Source, Walk};
+use walk::{Distinct, Parents, Source, Walk};
 
 /// How many entries are worth a thread.
 const GRAIN: usize = 1 << 14;
@@ -250,7 +250,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The query, then the levels and the values.
-    fn assemble<C: Coordinate>(&self, walk: &Walk, crd: &[C]) -> Result<Tensor, StorageError> {
+    fn assemble<C: Number>(&self, walk: &Walk, crd: &[C]) -> Result<Tensor, StorageError> {
         let size = self.counted.and_then(|level| self.stored_size(level));
         let Some(level) = self.counted else {
             return self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, || Everything);
@@ -284,7 +284,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn assemble_distinct<C: Coordinate>(
+    fn assemble_distinct<C: Number>(
         &self,
         walk: &Walk,
         crd: &[C],
@@ -312,7 +312,7 @@ impl<'a> Plan<'a> {
 
     /// The values in place, and the levels around the counted one. `numbers` gives what a task needs to know the position of
     /// an entry on the counted level.
-    fn fill<C: Coordinate, N: Numbers>(
+    fn fill<C: Number, N: Numbers>(
         &self,
         walk: &Walk,
         crd: &[C],
@@ -325,22 +325,16 @@ impl<'a> Plan<'a> {
         let format = self.widened(counted.count);
         let last = self.terms.len() - 1;
         let tensor = walk.source.tensor;
-        let dtype = tensor.dtype();
-        let (beside, values) = with_word!(dtype, V => {
-            let values = Moved::new(tensor.values().as_words::<V>(), total, V::default())?;
-            let beside = match self.assemblies[last] {
-                Assembly::Single { absent } => {
-                    let column = Moved::new(crd, total, if absent { C::NONE } else { C::default() })?;
-                    put(walk, crd, numbers, &[&values, &column]);
-                    Some(of_width(Buffer::from_array(column.into_array()), format.coordinates(last))?)
-                }
-                _ => {
-                    put(walk, crd, numbers, &[&values]);
-                    None
-                }
-            };
-            (beside, Buffer::from_words(values.into_array(), dtype))
-        });
+        let mut moved = vec![Moved::over(tensor.values(), total, 0)?];
+        let columns = tensor.levels()[tensor.order() - 1].crd();
+        if let (Assembly::Single { absent }, Some(columns)) = (self.assemblies[last], columns) {
+            // The largest number stands for no coordinate.
+            moved.push(Moved::over(columns, total, if absent { u8::MAX } else { 0 })?);
+        }
+        put(walk, crd, numbers, &moved);
+        let mut moved = moved.into_iter().map(Moved::into_buffer);
+        let values = moved.next().ok_or_else(overflow)?;
+        let beside = moved.next().map(|column| of_width(column, format.coordinates(last))).transpose()?;
         let Counted { size, arrays, .. } = counted;
         let (mut own, mut beside) = (Some((size, arrays)), beside.map(|buffer| vec![buffer]));
         let mut levels = Vec::with_capacity(self.terms.len());

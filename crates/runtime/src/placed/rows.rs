@@ -10,15 +10,17 @@
 //!
 //! On exit nothing but the result has been made, and a number for each row where rows are stored by ranks.
 
-use lacunar_formats::{Format, IndexWidth};
+#![allow(unsafe_code)]
+
+use lacunar_formats::Format;
 
 use super::Plan;
-use crate::array::{Array, Plain};
-use crate::buffer::{Buffer, Indices, Number, with_indices};
-use crate::dispatch::with_word;
+use crate::array::Array;
+use crate::buffer::{Buffer, Indices, Number};
 use crate::error::StorageError;
 use crate::forms::{Form, Weight};
-use crate::keys::{index_array, of_width};
+use crate::index_array::{index_array, of_width};
+use crate::moved::{BLOCK, Moved};
 use crate::pack::{positions, strides, widen};
 use crate::parallel;
 use crate::sort::{self, Key};
@@ -83,13 +85,26 @@ pub fn rows(tensor: &Tensor, ranks: Option<&[u64]>) -> Result<Option<Tensor>, St
         ranks,
     };
     let rows = usize::try_from(tensor.dims()[first]).map_err(|_| StorageError::overflow("the size of a dimension"))?;
-    let crd = tensor.levels()[last].numbers(0);
-    let is_wide = crd.width() == IndexWidth::W64;
-    let rows = with_indices!(crd, crd => match is_wide {
-        true => by_rows::<_, u64>(tensor, &slots, crd, (rows, target))?,
-        false => by_rows::<_, u32>(tensor, &slots, crd, (rows, target))?,
+    Ok(Some(match tensor.levels()[last].numbers(0) {
+        Indices::U8(crd) => by_rows::<_, u32>(tensor, &slots, crd, (rows, target)),
+        Indices::U16(crd) => by_rows::<_, u32>(tensor, &slots, crd, (rows, target)),
+        Indices::U32(crd) => by_rows::<_, u32>(tensor, &slots, crd, (rows, target)),
+        Indices::U64(crd) => by_rows::<_, u64>(tensor, &slots, crd, (rows, target)),
+    }?))
+}
+
+/// Calls `take` with places, block after block.
+fn in_blocks(places: impl Iterator<Item = usize>, mut take: impl FnMut(&[u64])) {
+    let (mut block, mut len) = ([0; BLOCK], 0);
+    places.for_each(|place| {
+        if len == BLOCK {
+            take(&block);
+            len = 0;
+        }
+        block[len] = place as u64;
+        len += 1;
     });
-    Ok(Some(rows))
+    take(&block[..len]);
 }
 
 /// The matrix by rows, of coordinates in slots; they fit `K`.
@@ -103,20 +118,24 @@ fn by_rows<C: Number, K: Key + Number + Element>(
     let entries = |row: usize| slots.of_row(row).filter(|place| crd[*place] != none);
     let edges = parallel::edges(rows, |row| entries(row).count() as u64)?;
     let (shares, lengths) = parallel::shares(&edges);
-    let mut keys = Array::<K>::in_parts(&lengths, |share, room| {
-        shares[share].clone().flat_map(entries).for_each(|place| room.put(K::of(crd[place].get())));
+    let total = lengths.iter().sum::<usize>();
+    // SAFETY: shares take as many values as they were found to have, one behind the other.
+    let values = unsafe { Moved::new(tensor.values(), total)? };
+    let mut keys = Array::<K>::in_parts(&lengths, &|share, mut room| {
+        let rows = shares[share].clone();
+        let mut first = edges[rows.start] as usize;
+        in_blocks(rows.flat_map(entries), |places| {
+            places.iter().for_each(|&place| room.put(K::of(crd[place as usize].get())));
+            // SAFETY: nobody else takes values to where those of this share are.
+            unsafe { values.take(places, first) };
+            first += places.len();
+        });
+        room
     })?;
-    let dtype = tensor.dtype();
+    let mut values = values.into_buffer();
     let size = tensor.dims()[format.mode_order()[1]];
     let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
-    let values = with_word!(dtype, V => {
-        let from = tensor.values().as_words::<V>();
-        let mut values = Array::<V>::in_parts(&lengths, |share, room| {
-            shares[share].clone().flat_map(entries).for_each(|place| room.put(from[place]));
-        })?;
-        sort_rows(&mut keys, &mut values, &edges, bits)?;
-        Buffer::from_words(values, dtype)
-    });
+    sort_rows(&mut keys, &mut values, &edges, bits)?;
     let dims = tensor.dims().to_vec();
     let format = widen(&format, &dims, values.len() as u64);
     let pos = index_array(edges.len(), format.positions(1), |row| edges[row])?;
@@ -126,7 +145,7 @@ fn by_rows<C: Number, K: Key + Number + Element>(
 }
 
 /// Sorts rows that do not ascend.
-fn sort_rows<K: Key, V: Plain>(keys: &mut [K], values: &mut [V], edges: &[u64], bits: u32) -> Result<(), StorageError> {
+fn sort_rows<K: Key>(keys: &mut [K], values: &mut Buffer, edges: &[u64], bits: u32) -> Result<(), StorageError> {
     let ascends = |row: usize| keys[edges[row] as usize..edges[row + 1] as usize].is_sorted();
     if parallel::first(edges.len() - 1, |row| (!ascends(row)).then_some(())).is_some() {
         // There are at most as many entries as 32 bits can count, or there is no plan.

@@ -14,28 +14,13 @@ use std::ops::Range;
 
 use super::GRAIN;
 use super::numbers::Numbers;
-use crate::array::{Array, Plain};
+use crate::array::Array;
 use crate::buffer::{Indices, Number};
 use crate::error::{AllocError, StorageError};
 use crate::forms::{Form, Weight};
 use crate::parallel;
 use crate::remap::reserved;
 use crate::tensor::Tensor;
-use crate::values::Element;
-
-/// A coordinate of the innermost level.
-pub trait Coordinate: Number + Plain + Element {
-    /// The largest number, which stands for no coordinate where there may be none.
-    const NONE: Self;
-}
-
-impl Coordinate for u32 {
-    const NONE: u32 = u32::MAX;
-}
-
-impl Coordinate for u64 {
-    const NONE: u64 = u64::MAX;
-}
 
 /// The number of the innermost level.
 fn last(tensor: &Tensor) -> usize {
@@ -244,7 +229,7 @@ impl Walk<'_> {
     }
 
     /// Calls `put` with the number of an entry and the places of this and the following ones, again and again.
-    pub fn places<C: Coordinate, N: Numbers>(
+    pub fn places<C: Number, N: Numbers>(
         &self,
         numbers: &mut N,
         rows: Range<usize>,
@@ -309,7 +294,7 @@ impl Walk<'_> {
 
     /// Calls `each` with the coordinates on the counted level under rows; not with one again that the entry before has.
     #[inline(always)]
-    fn counted<C: Coordinate>(&self, rows: &Range<usize>, crd: &[C], mut each: impl FnMut(u64)) {
+    fn counted<C: Number>(&self, rows: &Range<usize>, crd: &[C], mut each: impl FnMut(u64)) {
         let number = self.numbers.innermost();
         let blocks = number.block();
         for parent in self.source.parents(rows) {
@@ -330,7 +315,7 @@ impl Walk<'_> {
     }
 
     /// The coordinates of the counted level under each bin, ascending; all are below `size`, which fits 32 bits.
-    pub fn distinct<C: Coordinate>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
+    pub fn distinct<C: Number>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
         let found = parallel::map(self.tasks(), |_, rows| -> Result<_, AllocError> {
             let bins = self.bins_of(&rows);
             let mut last_bin = Array::<u32>::zeroed(size)?;
@@ -370,7 +355,7 @@ impl Walk<'_> {
     }
 
     /// The same where there is one bin.
-    pub fn marked<C: Coordinate>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
+    pub fn marked<C: Number>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
         let marks = parallel::map(self.tasks(), |_, rows| -> Result<_, AllocError> {
             let mut marks = Array::<bool>::zeroed(size)?;
             self.counted(&rows, crd, |counted| {
@@ -396,7 +381,7 @@ impl Walk<'_> {
     }
 
     /// The least coordinate of the counted level under each bin, and the greatest plus 1.
-    pub fn bounds<C: Coordinate>(&self, crd: &[C]) -> Vec<Range<u64>> {
+    pub fn bounds<C: Number>(&self, crd: &[C]) -> Vec<Range<u64>> {
         self.by_bin(|rows| {
             let mut bounds = NO_COORDINATE;
             self.counted(&rows, crd, |counted| {

@@ -16,7 +16,7 @@ use super::{
     checked_indices, last, length, numbers,
 };
 use crate::error::StorageError;
-use crate::keys::index_array;
+use crate::index_array::index_array;
 use crate::parallel;
 
 /// Banded levels.

@@ -9,7 +9,7 @@ use lacunar_formats::IndexWidth;
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::AllocError;
-use crate::keys::index_array;
+use crate::index_array::index_array;
 
 /// Start of each position's range, and the number of entries at the end.
 #[derive(Debug)]

@@ -20,7 +20,8 @@ use super::{
 use crate::array::{Array, Plain};
 use crate::buffer::{Indices, Number, with_indices};
 use crate::error::{AllocError, StorageError};
-use crate::keys::{Access, Entries, index_array, with_access};
+use crate::index_array::index_array;
+use crate::keys::{Access, Entries, with_access};
 use crate::parallel::{self, GRAIN};
 
 /// Compressed levels.
@@ -117,15 +118,6 @@ pub fn extend<T: Plain>(
         (Indices::U32(pos), Indices::U32(crd)) => {
             fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
         }
-        (Indices::U64(pos), Indices::U32(crd)) => {
-            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
-        }
-        (Indices::U32(pos), Indices::U64(crd)) => {
-            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
-        }
-        (Indices::U64(pos), Indices::U64(crd)) => {
-            fill(pos.len(), |p| pos[p] as usize, crd, parents, &mut children, combine)
-        }
         (pos, crd) => with_indices!(crd, crd => {
             fill(pos.len(), |p| pos.get(p) as usize, crd, parents, &mut children, combine)
         }),
@@ -163,11 +155,13 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
     let starts = |c: usize| chunks.get(c).cloned().unwrap_or(0..0).filter(|&k| is_start(k));
     let ends = |c: usize| (c == chunks.len()).then_some(len);
     Ok(Some(match u32::try_from(len) {
-        Ok(_) => Offsets::U32(Array::in_parts(&counts, |c, room| {
+        Ok(_) => Offsets::U32(Array::in_parts(&counts, &|c, mut room| {
             starts(c).chain(ends(c)).for_each(|k| room.put(k as u32));
+            room
         })?),
-        Err(_) => Offsets::U64(Array::in_parts(&counts, |c, room| {
+        Err(_) => Offsets::U64(Array::in_parts(&counts, &|c, mut room| {
             starts(c).chain(ends(c)).for_each(|k| room.put(k as u64));
+            room
         })?),
     }))
 }

@@ -17,21 +17,21 @@
 //! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing); Amble and Knuth,
 //! *Ordered Hash Tables* (The Computer Journal 17, 1974).
 
-use lacunar_formats::IndexWidth;
+use lacunar_formats::{DType, IndexWidth};
 
 use super::{
     Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, Places, Segments, Spread, Unsorted, check_edges,
     check_size, checked_indices, last, length, numbers,
 };
-use crate::accumulate::Accumulate;
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices, Number, with_indices};
-use crate::counting::fetch;
-use crate::dispatch::{with_element, with_width};
+use crate::dispatch::{with_width, with_word};
 use crate::error::{AllocError, StorageError};
-use crate::keys::index_array;
+use crate::index_array::index_array;
+use crate::moved::fetch;
 use crate::parallel;
 use crate::values::Element;
+use crate::words::{Sum, Word};
 
 /// 2^64 divided by the golden ratio (Knuth, §6.4).
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -250,16 +250,18 @@ impl Stored for u64 {
 }
 
 /// Tables of all parent positions, one behind the other, with the values of their places.
-struct Tables<C: Stored, T: Accumulate> {
+struct Tables<C: Stored, V: Word> {
     /// Where each begins.
     edges: Array<u64>,
     crd: Array<C>,
-    values: Array<T>,
+    values: Array<V>,
+    /// What adds up values of one coordinate.
+    sum: Sum<V>,
 }
 
-impl<C: Stored, T: Accumulate> Tables<C, T> {
-    /// Empty tables, given the number of coordinates of each behind a 0.
-    fn empty(mut counts: Array<u64>, place: Place) -> Result<Tables<C, T>, StorageError> {
+impl<C: Stored, V: Word> Tables<C, V> {
+    /// Empty tables for values of a type, given the number of coordinates of each behind a 0.
+    fn empty(mut counts: Array<u64>, ty: DType, place: Place) -> Result<Tables<C, V>, StorageError> {
         let overflow = || StorageError::overflow(format!("the number of positions of level {}", place.level));
         let mut end = 0u64;
         for count in counts.iter_mut() {
@@ -267,13 +269,13 @@ impl<C: Stored, T: Accumulate> Tables<C, T> {
             *count = end;
         }
         let total = usize::try_from(end).map_err(|_| overflow())?;
-        let (crd, values) = (Array::of(total, |_| C::FREE)?, Array::of(total, |_| T::default())?);
-        Ok(Tables { edges: counts, crd, values })
+        let (crd, values) = (Array::of(total, |_| C::FREE)?, Array::of(total, |_| V::default())?);
+        Ok(Tables { edges: counts, crd, values, sum: V::sum(ty) })
     }
 
     /// Puts the entries of a list in; whether each had a coordinate of its own. There is room for all.
     fn put_all(&mut self, list: &Unsorted) -> bool {
-        let entries = list.values.as_slice::<T>().unwrap_or_default();
+        let entries = list.values.as_words::<V>();
         let mut distinct = true;
         let (mut coordinates, mut parents, mut places) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
         for (block, entries) in entries.chunks(BLOCK).enumerate() {
@@ -298,7 +300,7 @@ impl<C: Stored, T: Accumulate> Tables<C, T> {
 
     /// Puts an entry in from a place of its table on, before larger coordinates; whether it was not there yet. Some place of the
     /// table is free.
-    fn put(&mut self, parent: usize, mut place: usize, mut coordinate: C, mut value: T) -> bool {
+    fn put(&mut self, parent: usize, mut place: usize, mut coordinate: C, mut value: V) -> bool {
         loop {
             let (there, stored) = (&mut self.crd[place], &mut self.values[place]);
             if *there == C::FREE {
@@ -306,7 +308,7 @@ impl<C: Stored, T: Accumulate> Tables<C, T> {
                 return true;
             }
             if *there == coordinate {
-                *stored = stored.accumulate(value);
+                *stored = (self.sum)(*stored, value);
                 return false;
             }
             if *there > coordinate {
@@ -322,8 +324,8 @@ impl<C: Stored, T: Accumulate> Tables<C, T> {
     }
 
     /// Gives every table the length that its coordinates need: those that were repeated need no room.
-    fn shrink(mut self) -> Result<Tables<C, T>, StorageError> {
-        let refused = |_| AllocError { bytes: (size_of::<C>() + size_of::<T>()) as u64 };
+    fn shrink(mut self) -> Result<Tables<C, V>, StorageError> {
+        let refused = |_| AllocError { bytes: (size_of::<C>() + size_of::<V>()) as u64 };
         let (before, mut moved) = (self.crd.len(), Vec::new());
         let (mut begin, mut to) = (0, 0);
         for parent in 0..self.edges.len() - 1 {
@@ -345,7 +347,7 @@ impl<C: Stored, T: Accumulate> Tables<C, T> {
                 let stored = self.crd[from.clone()].iter().zip(&self.values[from]);
                 moved.extend(stored.filter(|(there, _)| **there != C::FREE).map(|(there, value)| (*there, *value)));
                 self.crd[to..to + capacity].fill(C::FREE);
-                self.values[to..to + capacity].fill(T::default());
+                self.values[to..to + capacity].fill(V::default());
                 for &(coordinate, value) in &moved {
                     let place = to + slot(coordinate.get(), capacity as u64) as usize;
                     self.put(parent, place, coordinate, value);
@@ -367,19 +369,22 @@ const BLOCK: usize = 128;
 
 /// Puts entries into tables.
 fn insert(list: &Unsorted, place: Place) -> Result<Inserted, StorageError> {
-    with_element!(list.values.dtype(), T => match place.coordinates() {
-        IndexWidth::W64 => insert_as::<u64, T>(list, place),
-        _ => insert_as::<u32, T>(list, place),
-    })
+    check_size(place)?;
+    match place.coordinates() {
+        IndexWidth::W64 => insert_as::<u64>(list, place),
+        _ => insert_as::<u32>(list, place),
+    }
 }
 
-fn insert_as<C: Stored, T: Accumulate>(list: &Unsorted, place: Place) -> Result<Inserted, StorageError> {
-    check_size(place)?;
-    let mut tables = Tables::<C, T>::empty(counts(list)?, place)?;
-    if !tables.put_all(list) {
-        tables = tables.shrink()?;
-    }
-    let Tables { edges, crd, values } = tables;
+fn insert_as<C: Stored>(list: &Unsorted, place: Place) -> Result<Inserted, StorageError> {
+    let (counts, ty) = (counts(list)?, list.values.dtype());
+    let (edges, crd, values) = with_word!(ty, V => {
+        let mut tables = Tables::<C, V>::empty(counts, ty, place)?;
+        if !tables.put_all(list) {
+            tables = tables.shrink()?;
+        }
+        (tables.edges, tables.crd, Buffer::from_words(tables.values, ty))
+    });
     let none = place.coordinates().max();
     let crd = match place.coordinates() == C::WIDTH {
         true => Buffer::from_array(crd),
@@ -387,7 +392,7 @@ fn insert_as<C: Stored, T: Accumulate>(list: &Unsorted, place: Place) -> Result<
     };
     let arrays = vec![numbers(&edges, place.positions())?, crd];
     let level = LevelStorage::new(place.kind(), place.size(), arrays);
-    Ok(Inserted { level, values: Buffer::from_array(values) })
+    Ok(Inserted { level, values })
 }
 
 /// How many entries are under each parent position, behind a 0.

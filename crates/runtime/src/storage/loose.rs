@@ -19,7 +19,7 @@ use super::{
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
-use crate::keys::{index_array, index_parts};
+use crate::index_array::{index_array, index_parts};
 use crate::parallel;
 
 /// Loose levels.

@@ -18,7 +18,7 @@ use super::{
     LevelArrays, LevelStorage, Place, Places, Segments, Spread, check_edges, check_length, checked_indices, last,
 };
 use crate::error::StorageError;
-use crate::keys::index_array;
+use crate::index_array::index_array;
 use crate::parallel;
 
 /// Levels of repeated values.

@@ -14,7 +14,8 @@ use super::{
 use crate::array::{Array, Plain};
 use crate::buffer::{Number, with_indices};
 use crate::error::{AllocError, StorageError};
-use crate::keys::{Access, Entries, index_array, with_access};
+use crate::index_array::index_array;
+use crate::keys::{Access, Entries, with_access};
 use crate::parallel;
 
 /// Singleton levels.

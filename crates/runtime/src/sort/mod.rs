@@ -14,79 +14,22 @@
 
 #![allow(unsafe_code)]
 
+mod key;
+mod local;
+
 use std::sync::{Mutex, PoisonError};
 
-use crate::array::{Array, Plain};
+use lacunar_formats::DType;
+
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::dispatch::with_word;
 use crate::error::AllocError;
+use crate::moved::Shared;
 use crate::parallel::{self, GRAIN};
-
-/// An integer that holds the packed coordinates of an entry.
-pub trait Key: Plain + Ord + std::fmt::Debug {
-    /// Zero.
-    const ZERO: Self;
-    /// The lowest bits of `self >> shift`, as many as `mask` has ones.
-    fn digit(self, shift: u32, mask: u64) -> u64;
-    /// `self`, with the bits of `coordinate` put in at `shift`.
-    fn with(self, coordinate: u64, shift: u32) -> Self;
-    /// `self >> shift`; 0 if nothing is left.
-    fn above(self, shift: u32) -> Self;
-    /// The bits that differ.
-    fn difference(self, other: Self) -> Self;
-    /// The bits that are set in either.
-    fn union(self, other: Self) -> Self;
-    /// The number of bits up to the highest that is set.
-    fn width(self) -> u32;
-    /// The sum, which wraps.
-    fn plus(self, other: Self) -> Self;
-    /// The product, which wraps.
-    fn times(self, number: u64) -> Self;
-    /// What added to `self` gives 0.
-    fn negative(self) -> Self;
-}
-
-macro_rules! keys {
-    ($($ty:ty),*) => { $(
-        impl Key for $ty {
-            const ZERO: $ty = 0;
-            #[inline(always)]
-            fn digit(self, shift: u32, mask: u64) -> u64 {
-                (self >> shift) as u64 & mask
-            }
-            #[inline(always)]
-            fn with(self, coordinate: u64, shift: u32) -> Self {
-                self | (coordinate as $ty) << shift
-            }
-            #[inline(always)]
-            fn above(self, shift: u32) -> Self {
-                self.checked_shr(shift).unwrap_or(0)
-            }
-            #[inline(always)]
-            fn difference(self, other: Self) -> Self {
-                self ^ other
-            }
-            #[inline(always)]
-            fn union(self, other: Self) -> Self {
-                self | other
-            }
-            fn width(self) -> u32 {
-                <$ty>::BITS - self.leading_zeros()
-            }
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-            #[inline(always)]
-            fn times(self, number: u64) -> Self {
-                self.wrapping_mul(number as $ty)
-            }
-            #[inline(always)]
-            fn negative(self) -> Self {
-                self.wrapping_neg()
-            }
-        }
-    )* };
-}
-keys!(u32, u64, u128);
+use crate::span::Span;
+pub use key::Key;
+use local::{count, insert_sort, place, sort_local};
 
 /// How the keys are ordered, from one pass over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,28 +72,23 @@ pub fn scan<K: Key>(keys: &[K], low: u32) -> Scan<K> {
 ///
 /// # Errors
 /// The system refused the memory.
-pub fn sort<K: Key, V: Plain>(
-    keys: Array<K>,
-    values: &[V],
-    low: u32,
-    varying: K,
-) -> Result<(Array<K>, Array<V>), AllocError> {
+pub fn sort<K: Key>(keys: Array<K>, values: &Buffer, low: u32, varying: K) -> Result<(Array<K>, Buffer), AllocError> {
     let high = varying.width();
     let width = digit_width(keys.len(), low, high);
     if keys.len() <= LOCAL || width == 0 {
         let mut keys = keys;
-        let mut sorted = Array::copy_of(values)?;
+        let mut sorted = values.deep_copy()?;
         if high > low {
-            sort_in_place(&mut keys, &mut sorted, low, high, &mut Scratch::default())?;
+            sort_in_place(&mut keys, Span::of(&mut sorted), low, high, &mut Scratch::default())?;
         }
         return Ok((keys, sorted));
     }
     let mut sorted_keys = Array::zeroed(keys.len())?;
-    let mut sorted_values = Array::zeroed(keys.len())?;
-    let buckets = scatter((&keys, values), (&mut sorted_keys, &mut sorted_values), high - width, width)?;
+    let mut sorted = Buffer::zeroed(values.dtype(), keys.len() as u64)?;
+    let buckets = scatter((&keys, values), (&mut sorted_keys, Span::of(&mut sorted)), high - width, width)?;
     drop(keys);
-    sort_buckets(&mut sorted_keys, &mut sorted_values, &buckets, low, high - width)?;
-    Ok((sorted_keys, sorted_values))
+    sort_buckets(&mut sorted_keys, Span::of(&mut sorted), &buckets, low, high - width)?;
+    Ok((sorted_keys, sorted))
 }
 
 /// Up to this many entries are sorted within the cache, by one thread.
@@ -161,26 +99,26 @@ const TINY: usize = 24;
 const DIGIT: u32 = 11;
 
 /// Memory of one thread for sorting buckets: it grows to the largest bucket.
-struct Scratch<K: Key, V: Plain> {
+struct Scratch<K: Key> {
     keys: Option<Array<K>>,
-    values: Option<Array<V>>,
+    values: Option<Buffer>,
     counts: Vec<usize>,
 }
 
-impl<K: Key, V: Plain> Default for Scratch<K, V> {
+impl<K: Key> Default for Scratch<K> {
     fn default() -> Self {
         Scratch { keys: None, values: None, counts: Vec::new() }
     }
 }
 
-impl<K: Key, V: Plain> Scratch<K, V> {
-    /// Memory for `len` entries.
-    fn reserve(&mut self, len: usize) -> Result<(), AllocError> {
+impl<K: Key> Scratch<K> {
+    /// Memory for `len` entries with values of a type.
+    fn reserve(&mut self, len: usize, dtype: DType) -> Result<(), AllocError> {
         if self.keys.as_ref().is_none_or(|keys| keys.len() < len) {
             self.keys = Some(Array::zeroed(len.max(1024))?);
         }
         if self.values.as_ref().is_none_or(|values| values.len() < len) {
-            self.values = Some(Array::zeroed(len.max(1024))?);
+            self.values = Some(Buffer::zeroed(dtype, len.max(1024) as u64)?);
         }
         Ok(())
     }
@@ -194,13 +132,7 @@ fn digit_width(len: usize, low: u32, high: u32) -> u32 {
 }
 
 /// Sorts consecutive buckets, each by bits `low .. high`. `ends` are where the buckets end.
-fn sort_buckets<K: Key, V: Plain>(
-    keys: &mut [K],
-    values: &mut [V],
-    ends: &[usize],
-    low: u32,
-    high: u32,
-) -> Result<(), AllocError> {
+fn sort_buckets<K: Key>(keys: &mut [K], values: Span, ends: &[usize], low: u32, high: u32) -> Result<(), AllocError> {
     if high <= low {
         return Ok(());
     }
@@ -208,7 +140,7 @@ fn sort_buckets<K: Key, V: Plain>(
     let (mut keys, mut values, mut start) = (keys, values, 0);
     for &end in ends {
         let (bucket_keys, rest_keys) = keys.split_at_mut(end - start);
-        let (bucket_values, rest_values) = values.split_at_mut(end - start);
+        let (bucket_values, rest_values) = values.split_at(end - start);
         if bucket_keys.len() > 1 {
             buckets.push((bucket_keys, bucket_values));
         }
@@ -227,34 +159,32 @@ fn sort_buckets<K: Key, V: Plain>(
 }
 
 /// Sorts by bits `low .. high`; all higher bits are equal.
-fn sort_in_place<K: Key, V: Plain>(
+fn sort_in_place<K: Key>(
     keys: &mut [K],
-    values: &mut [V],
+    mut values: Span,
     low: u32,
     high: u32,
-    scratch: &mut Scratch<K, V>,
+    scratch: &mut Scratch<K>,
 ) -> Result<(), AllocError> {
-    if keys.len() <= TINY {
-        insert_sort(keys, values, low);
+    let (len, dtype) = (keys.len(), values.dtype());
+    if len <= TINY {
+        with_word!(dtype, V => insert_sort(keys, values.words::<V>(), low));
         return Ok(());
     }
-    if keys.len() <= LOCAL {
-        scratch.reserve(keys.len())?;
-        if let Scratch { keys: Some(other_keys), values: Some(other_values), counts } = scratch {
-            let len = keys.len();
-            sort_local((keys, values), (&mut other_keys[..len], &mut other_values[..len]), counts, low, high);
+    if len <= LOCAL {
+        scratch.reserve(len, dtype)?;
+        if let Scratch { keys: Some(other_keys), values: Some(other), counts } = scratch {
+            with_word!(dtype, V => {
+                let other = Span::of(other).split_at(len).0.into_words::<V>();
+                sort_local((keys, values.words::<V>()), (&mut other_keys[..len], other), counts, low, high);
+            });
         }
         return Ok(());
     }
-    let width = digit_width(keys.len(), low, high);
-    let ends = {
-        let mut split_keys = Array::zeroed(keys.len())?;
-        let mut split_values = Array::zeroed(keys.len())?;
-        let ends = scatter((keys, values), (&mut split_keys, &mut split_values), high - width, width)?;
-        parallel::copy(&split_keys, keys);
-        parallel::copy(&split_values, values);
-        ends
-    };
+    let width = digit_width(len, low, high);
+    let (from_keys, from) = (Array::copy_of(keys)?, values.copied()?);
+    let ends = scatter((&from_keys, &from), (keys, values.again()), high - width, width)?;
+    drop((from_keys, from));
     sort_buckets(keys, values, &ends, low, high - width)
 }
 
@@ -263,15 +193,11 @@ fn sort_in_place<K: Key, V: Plain>(
 ///
 /// # Errors
 /// The system refused the memory.
-pub fn sort_bins<K: Key, V: Plain>(
-    keys: &mut [K],
-    values: &mut [V],
-    offsets: &[u32],
-    high: u32,
-) -> Result<bool, AllocError> {
+pub fn sort_bins<K: Key>(keys: &mut [K], values: &mut Buffer, offsets: &[u32], high: u32) -> Result<bool, AllocError> {
     // Ranges of bins that hold about equally many entries.
     let parts = parallel::parts(keys.len(), GRAIN) * 4;
-    let (mut ranges, mut rest_keys, mut rest_values, mut begin) = (Vec::with_capacity(parts), keys, values, 0);
+    let (mut ranges, mut rest_keys, mut begin) = (Vec::with_capacity(parts), keys, 0);
+    let mut rest_values = Span::of(values);
     for part in 1..=parts {
         let wanted = rest_keys.len() / (parts - part + 1) + offsets[begin] as usize;
         let end = match part == parts {
@@ -280,20 +206,22 @@ pub fn sort_bins<K: Key, V: Plain>(
         };
         let len = (offsets[end] - offsets[begin]) as usize;
         let (range_keys, other_keys) = rest_keys.split_at_mut(len);
-        let (range_values, other_values) = rest_values.split_at_mut(len);
+        let (range_values, other_values) = rest_values.split_at(len);
         ranges.push((range_keys, range_values, &offsets[begin..=end]));
         (rest_keys, rest_values, begin) = (other_keys, other_values, end);
     }
     let repeats = parallel::map(ranges, |_, (keys, values, offsets)| {
-        let (mut scratch, mut repeats) = (Scratch::default(), false);
+        let (mut scratch, mut repeats, mut rest) = (Scratch::default(), false, values);
         for bin in offsets.windows(2) {
             let range = (bin[0] - offsets[0]) as usize..(bin[1] - offsets[0]) as usize;
-            let (keys, values) = (&mut keys[range.clone()], &mut values[range]);
-            if !keys.is_sorted_by(|a, b| a < b) {
-                if !keys.is_sorted() {
-                    sort_in_place(keys, values, 0, high, &mut scratch)?;
+            let (values, behind) = rest.split_at(range.len());
+            rest = behind;
+            let own = &mut keys[range];
+            if !own.is_sorted_by(|a, b| a < b) {
+                if !own.is_sorted() {
+                    sort_in_place(own, values, 0, high, &mut scratch)?;
                 }
-                repeats |= keys.windows(2).any(|pair| pair[0] == pair[1]);
+                repeats |= own.windows(2).any(|pair| pair[0] == pair[1]);
             }
         }
         Ok(repeats)
@@ -301,111 +229,10 @@ pub fn sort_bins<K: Key, V: Plain>(
     repeats.into_iter().try_fold(false, |any, repeats| Ok(any | repeats?))
 }
 
-fn insert_sort<K: Key, V: Plain>(keys: &mut [K], values: &mut [V], low: u32) {
-    for end in 1..keys.len() {
-        let (key, value) = (keys[end], values[end]);
-        let mut place = end;
-        while place > 0 && keys[place - 1].above(low) > key.above(low) {
-            keys[place] = keys[place - 1];
-            values[place] = values[place - 1];
-            place -= 1;
-        }
-        keys[place] = key;
-        values[place] = value;
-    }
-}
-
-/// Sorts from the lowest digit up, to and fro between the entries and as much other memory.
-fn sort_local<K: Key, V: Plain>(
-    (keys, values): (&mut [K], &mut [V]),
-    (other_keys, other_values): (&mut [K], &mut [V]),
-    counts: &mut Vec<usize>,
-    low: u32,
-    high: u32,
-) {
-    let widest = (keys.len().ilog2() - 1).clamp(4, DIGIT);
-    let passes = (high - low).div_ceil(widest);
-    let width = (high - low).div_ceil(passes.max(1));
-    let mut from = (&mut *keys, &mut *values);
-    let mut to = (other_keys, other_values);
-    let mut shift = low;
-    let mut swapped = false;
-    while shift < high {
-        let width = width.min(high - shift);
-        counts.clear();
-        counts.resize(1 << width, 0);
-        count(from.0, shift, width, counts);
-        if !counts.contains(&from.0.len()) {
-            starts(counts);
-            // SAFETY: `starts` gave each digit a range as long as its count in `from`, and ranges are disjoint.
-            unsafe { place((from.0, from.1), to.0.as_mut_ptr(), to.1.as_mut_ptr(), shift, width, counts) };
-            std::mem::swap(&mut from, &mut to);
-            swapped = !swapped;
-        }
-        shift += width;
-    }
-    if swapped {
-        to.0.copy_from_slice(from.0);
-        to.1.copy_from_slice(from.1);
-    }
-}
-
-fn count<K: Key>(keys: &[K], shift: u32, width: u32, counts: &mut [usize]) {
-    let mask = (1u64 << width) - 1;
-    for &key in keys {
-        counts[key.digit(shift, mask) as usize] += 1;
-    }
-}
-
-/// Turns counts into where each digit's range starts.
-fn starts(counts: &mut [usize]) {
-    let mut sum = 0;
-    for count in counts {
-        sum += std::mem::replace(count, sum);
-    }
-}
-
-/// Puts every entry at the next place of its digit.
-///
-/// # Safety
-/// For every digit, `next` is the start of a range of the target that is as long as the digit occurs in `keys`, and
-/// nobody else touches these ranges. `next` has `1 << width` elements.
-unsafe fn place<K: Key, V: Plain>(
-    (keys, values): (&[K], &[V]),
-    to_keys: *mut K,
-    to_values: *mut V,
-    shift: u32,
-    width: u32,
-    next: &mut [usize],
-) {
-    let mask = (1u64 << width) - 1;
-    for (&key, &value) in keys.iter().zip(values) {
-        // SAFETY: a digit is below `1 << width`, and its range has room by the caller's promise.
-        unsafe {
-            let place = next.get_unchecked_mut(key.digit(shift, mask) as usize);
-            to_keys.add(*place).write(key);
-            to_values.add(*place).write(value);
-            *place += 1;
-        }
-    }
-}
-
-/// A pointer that threads share; each writes to places of its own.
-pub(crate) struct Shared<T>(pub(crate) *mut T);
-// SAFETY: the pointer alone does nothing, and who writes through it answers for the places being disjoint.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    /// The pointer.
-    pub(crate) fn get(&self) -> *mut T {
-        self.0
-    }
-}
-
 /// Moves all entries to the bucket of their digit, and returns where each bucket ends.
-fn scatter<K: Key, V: Plain>(
-    (keys, values): (&[K], &[V]),
-    (to_keys, to_values): (&mut [K], &mut [V]),
+fn scatter<K: Key>(
+    (keys, values): (&[K], &Buffer),
+    (to_keys, to_values): (&mut [K], Span),
     shift: u32,
     width: u32,
 ) -> Result<Vec<usize>, AllocError> {
@@ -425,11 +252,14 @@ fn scatter<K: Key, V: Plain>(
         }
         ends.push(sum);
     }
-    let (to_keys, to_values) = (Shared(to_keys.as_mut_ptr()), Shared(to_values.as_mut_ptr()));
-    let parts = keys.chunks(grain).zip(values.chunks(grain));
-    parallel::each(counts.chunks_mut(buckets).zip(parts), |_, (next, part)| {
-        // SAFETY: the ranges of all parts and digits are disjoint, each as long as its count, together `len`.
-        unsafe { place(part, to_keys.get(), to_values.get(), shift, width, next) };
+    let (to_keys, dtype) = (Shared(to_keys.as_mut_ptr()), values.dtype());
+    let to_values = Shared(to_values.as_mut_ptr());
+    parallel::each(counts.chunks_mut(buckets).zip(keys.chunks(grain)), |part, (next, keys)| {
+        with_word!(dtype, V => {
+            let from = &values.as_words::<V>()[part * grain..];
+            // SAFETY: the ranges of all parts and digits are disjoint, each as long as its count, together `len`.
+            unsafe { place((keys, from), to_keys.get(), to_values.get().cast::<V>(), shift, width, next) };
+        });
     });
     Ok(ends)
 }
@@ -444,9 +274,11 @@ mod tests {
         let values: Vec<u32> = (0..keys.len() as u32).collect();
         let mut expected: Vec<(K, u32)> = keys.iter().copied().zip(values.iter().copied()).collect();
         expected.sort_by_key(|&(key, _)| key.above(low));
+        let values = Buffer::from_vec(values);
         let result = scan(keys, low);
         assert_eq!(result.sorted, keys.is_sorted_by_key(|key| key.above(low)));
         let (keys, values) = sort(Array::copy_of(keys).unwrap(), &values, low, result.varying).unwrap();
+        let values = values.as_slice::<u32>().unwrap();
         let found: Vec<(K, u32)> = keys.iter().copied().zip(values.iter().copied()).collect();
         assert_eq!(found, expected);
     }

@@ -1,0 +1,124 @@
+//! The passes of a counting sort that are worth a loop for each size of values: nothing lies between the source and the target.
+//!
+//! ```text
+//! csr to csc:      coordinates tell the bins, rows are the keys       for each entry: place = next[j]++, key i, value
+//! dense to csr:    runs are rows; zeros only fill up                  for each value that is not zero: the same
+//! (i, j, k) to (j, i, k):    runs are of one (i, j)                   for each entry: place = next[j]++, key (i, k), value
+//! ```
+
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::{Entries, Target, Task};
+use crate::buffer::Number;
+use crate::moved::fetch;
+use crate::runs::{Runs, Walk};
+use crate::sort::Key;
+use crate::words::Word;
+
+/// How many entries ahead the cache lines are fetched that will be written to.
+const AHEAD: usize = 32;
+
+/// Puts the entries of a task, whose coordinates alone tell the bins, and what is above alone the keys.
+///
+/// # Safety
+/// The task has all bins, of which each entry of the source has one, with starts of ranges of the target that are as long as there
+/// are entries of each, and that nobody else touches. The source's values are of a type as large as `V`.
+pub unsafe fn put_separate<R: Runs, K: Key, V: Word>(
+    source: &Entries<R, K>,
+    (positions, _, next): Task,
+    to: &Target<K>,
+) {
+    let (unit, above, (from, values)) = (source.bins.innermost, source.keys.above, to.values.words::<V>());
+    let (stored, from, keys) = (&source.runs.stored()[..positions.end], &from[..positions.end], to.keys.get());
+    let next = next.as_mut_ptr();
+    // SAFETY: each position has a coordinate, and that a bin, by the caller's promise.
+    let next_of = |position: usize| unsafe {
+        let coordinate = stored.get_unchecked(position).get();
+        next.add(unit.times(coordinate) as usize)
+    };
+    let put = |position: usize, key: K| {
+        // SAFETY: by the caller's promise, the place is in the target, and nobody else's.
+        unsafe {
+            let next = next_of(position);
+            let place = *next as usize;
+            *next += 1;
+            keys.add(place).write(key);
+            values.add(place).write(*from.get_unchecked(position));
+        }
+    };
+    let mut walk = Walk::from(source.runs, &positions);
+    walk.on(positions.end.saturating_sub(AHEAD).max(positions.start), |parent, run| {
+        let key = above.at(parent);
+        for position in run {
+            // SAFETY: so many positions follow.
+            let soon = unsafe { *next_of(position + AHEAD) } as usize;
+            fetch(keys.wrapping_add(soon));
+            fetch(values.wrapping_add(soon));
+            put(position, key);
+        }
+    });
+    walk.on(positions.end, |parent, run| {
+        let key = above.at(parent);
+        run.for_each(|position| put(position, key));
+    });
+}
+
+/// Calls `entry(bin, key, value)` for the entries of a range of positions.
+#[inline(always)]
+fn each<R: Runs, K: Key, V: Word>(
+    source: &Entries<R, K>,
+    values: &[V],
+    positions: Range<usize>,
+    mut entry: impl FnMut(usize, K, V),
+) {
+    let (bins, keys, stored) = (source.bins, source.keys, source.runs.stored());
+    Walk::from(source.runs, &positions).on(positions.end, |parent, run| {
+        let (bin, key) = (bins.above.at(parent), keys.above.at(parent));
+        let bin = |coordinate: u64| bin.wrapping_add(bins.innermost.times(coordinate)) as usize;
+        if R::STORED && !source.padded && keys.innermost == K::ZERO {
+            // Runs are short often, so nothing is prepared for one that an entry can do without.
+            for position in run {
+                entry(bin(stored[position].get()), key, values[position]);
+            }
+            return;
+        }
+        let coordinates = source.runs.coordinates(parent, run.clone());
+        for (coordinate, &value) in coordinates.zip(&values[run]) {
+            if !source.padded || value != V::default() {
+                entry(bin(coordinate), key.plus(keys.innermost.times(coordinate)), value);
+            }
+        }
+    });
+}
+
+/// Adds the entries of a task to the counts of its bins.
+pub fn count<R: Runs, K: Key, V: Word>(source: &Entries<R, K>, (positions, first, counts): Task) {
+    each(source, source.values.as_words::<V>(), positions, |bin, _, _| {
+        // A task that does not have all bins leaves the others to others.
+        if let Some(count) = counts.get_mut(bin.wrapping_sub(first)) {
+            *count += 1;
+        }
+    });
+}
+
+/// Puts the entries of a task each to the next place of its bin.
+///
+/// # Safety
+/// The task has the next places of its bins: starts of ranges of the target that are as long as [`count`] counts for the same
+/// positions, and that nobody else touches. The source's values are of a type as large as `V`.
+pub unsafe fn put<R: Runs, K: Key, V: Word>(source: &Entries<R, K>, (positions, first, next): Task, to: &Target<K>) {
+    let (from, values) = to.values.words::<V>();
+    each(source, from, positions, |bin, key, value| {
+        if let Some(next) = next.get_mut(bin.wrapping_sub(first)) {
+            let place = *next as usize;
+            *next += 1;
+            // SAFETY: by the caller's promise, the place is in the target, and nobody else's.
+            unsafe {
+                to.keys.get().add(place).write(key);
+                values.add(place).write(value);
+            }
+        }
+    });
+}
