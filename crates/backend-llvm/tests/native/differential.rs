@@ -7,7 +7,7 @@ use lacunar_backend_llvm::{CompileOptions, Cpu, Optimization, compile};
 use lacunar_imp::{Memory, Status, generate, interpret, verify};
 use lacunar_runtime::pool;
 
-/// How many functions; each is compiled without optimization, and in one of three other ways.
+/// The number of functions. Each is compiled without optimization, and in one of three other ways.
 const FUNCTIONS: u64 = 300;
 /// On which runtime, with how many threads.
 const RUNS: [(Runtime, usize); 4] =

@@ -26,7 +26,7 @@ pub struct Cursor {
     end: ExprId,
     /// The position of the level above.
     parent: ExprId,
-    /// What the kind keeps beside the position.
+    /// The variables that the level kind keeps beside the position.
     state: Option<State>,
     /// The coordinate at which to stop, where the end of the positions does not say it.
     limit: Option<ExprId>,
@@ -58,7 +58,7 @@ impl Cursor {
         b.var(self.position)
     }
 
-    /// What its kind keeps beside the position.
+    /// Returns the variables that the level kind keeps beside the position.
     pub fn state(&self) -> Option<State> {
         self.state
     }
@@ -74,7 +74,7 @@ impl Cursor {
         self.code.most_between(b, begin, self.end)
     }
 
-    /// Whether it stands on a coordinate.
+    /// Emits the condition that the cursor stands on a coordinate.
     pub fn valid(&self, b: &mut Builder) -> ExprId {
         let at = b.var(self.position);
         let valid = self.code.is_before_end(b, at, self.end);
@@ -164,7 +164,7 @@ impl Cursor {
         Cursor { position, end: b.var(self.position), ..self.clone() }
     }
 
-    /// What the cursor is called in the code.
+    /// Returns the cursor's name in the emitted code.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -136,7 +136,7 @@ impl Plan {
         })
     }
 
-    /// Whether an expression is the loop's counter as an unsigned number.
+    /// True for an expression that is the loop's counter as an unsigned number.
     fn is_counter(&self, function: &Function, expr: ExprId) -> bool {
         let Expr::Cast(DType::U64, counter) = function.exprs[expr] else { return false };
         matches!(function.exprs[counter], Expr::Var(var) if var == self.counter)

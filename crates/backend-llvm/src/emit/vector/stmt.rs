@@ -131,7 +131,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
-    /// Whether an array on the stack has an element for every lane, those included that a branch leaves out.
+    /// True if an array on the stack has an element for every lane, also for lanes that a branch leaves out.
     fn holds_all_lanes(&self, state: &VectorLoop<'ctx, '_>, array: ArrayId, index: ExprId) -> bool {
         let Some(len) = self.stack[array.index()].map(i64::from) else { return false };
         let first = state.counter.get_sign_extended_constant();

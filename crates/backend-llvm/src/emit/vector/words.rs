@@ -53,7 +53,7 @@ fn counted(function: &Function, plan: &Plan, index: ExprId) -> Option<Counted> {
     }
 }
 
-/// Whether neighboring lanes ask a word of [`BITS`] about neighboring places.
+/// True if neighboring lanes ask a word of [`BITS`] about neighboring places.
 fn is_in_lanes(function: &Function, plan: &Plan, word: ExprId, place: ExprId) -> bool {
     function.type_of(word) == DType::U64 && matches!(function.exprs[place], Expr::Var(var) if var == plan.counter)
 }
