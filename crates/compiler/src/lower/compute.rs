@@ -16,8 +16,9 @@ use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId};
 
 use super::derive::value_position;
 use super::scope::{Reading, Scope, Uncertain};
+use super::sinks::Addition;
 use super::storage::{code, values};
-use super::{Lowerer, Written};
+use super::{Lowerer, Written, sinks};
 use crate::algebra::{Support, background, preserves_fill, support};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
@@ -65,14 +66,11 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
 
 /// Gives a target the value of an assignment.
 fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
-    let tensor = assign.lhs.tensor;
     let value = addend(cx, assign, scope)?;
-    let unready = || Diagnostic::internal(format!("`{}` is assigned before it is made ready", cx.name(tensor)));
-    let sink = scope.sink(tensor).ok_or_else(unready)?;
-    sink.add(cx, &AccessKey::from(&assign.lhs), assign.op, value, scope)
+    sinks::add(cx, &Addition { key: AccessKey::from(&assign.lhs), op: assign.op, value }, scope)
 }
 
-/// What is added: the value, as often as the scope says.
+/// The value that is added, as often as the scope says.
 fn addend(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<ExprId, Diagnostic> {
     let value = expr(cx, &assign.rhs, scope)?;
     let dtype = cx.b.type_of(value);

@@ -25,11 +25,11 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::Properties;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{AssignOp, Expr, ExprKind, Role, TensorId, VarId};
+use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
 
 use super::checks::{fail_if, fail_unless_fits};
 use super::values::{add_to, clear_block};
-use super::{Checkpoint, Sink, given};
+use super::{Addition, Checkpoint, Sink, given};
 use crate::algebra::{Support, preserves_fill, support};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::original_loops;
@@ -196,15 +196,8 @@ impl Append {
 }
 
 impl Sink for Append {
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
-        add_to(cx, key, op, value, scope)
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        add_to(cx, addition, scope)
     }
 
     fn is_array(&self) -> bool {

@@ -9,12 +9,11 @@
 use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, ExprId};
-use lacunar_notation::{AssignOp, TensorId};
+use lacunar_imp::BinaryOp;
+use lacunar_notation::TensorId;
 
-use super::Sink;
 use super::values::set_given;
-use crate::iterate::iterators::AccessKey;
+use super::{Addition, Sink};
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::values;
@@ -34,22 +33,17 @@ pub(in crate::lower) fn begin(tensor: TensorId, scope: &mut Scope) {
 }
 
 impl Sink for Atomic {
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
-        if op == AssignOp::Set {
-            return self.of.add(cx, key, op, value, scope);
-        }
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        let &Addition { ref key, value, .. } = addition;
         let at = value_position(cx, key, scope)?;
         let array = values(cx, key.tensor, scope)?;
         cx.b.atomic(array, at, BinaryOp::Add, value);
         set_given(cx, self.given());
         Ok(())
+    }
+
+    fn hidden(&self) -> Option<&Rc<dyn Sink>> {
+        Some(&self.of)
     }
 
     fn is_array(&self) -> bool {

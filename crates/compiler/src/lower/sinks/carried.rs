@@ -22,8 +22,8 @@ use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, Role, TensorId, VarId};
 
-use super::Sink;
 use super::copies::{assigned, block_below};
+use super::{Addition, Sink};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::{driver, pos_levels};
 use crate::levels::Position;
@@ -206,17 +206,8 @@ pub(in crate::lower) fn add_up(
 }
 
 impl Sink for Carried {
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
-        if op == AssignOp::Set {
-            return self.of.add(cx, key, op, value, scope);
-        }
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        let &Addition { ref key, value, .. } = addition;
         let at = value_position(cx, key, scope)?;
         let Room { depth, array, places, .. } = self.room;
         let block = block_below(cx, key.tensor, depth, scope);
@@ -229,6 +220,10 @@ impl Sink for Carried {
         let at = cx.b.add(begin, offset);
         cx.b.accumulate(array, at, BinaryOp::Add, value);
         Ok(())
+    }
+
+    fn hidden(&self) -> Option<&Rc<dyn Sink>> {
+        Some(&self.of)
     }
 
     fn is_array(&self) -> bool {

@@ -17,10 +17,10 @@ use std::rc::Rc;
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Const, ExprId};
-use lacunar_notation::{AssignOp, Role, TensorId, WorkspaceKind};
+use lacunar_notation::{Role, TensorId, WorkspaceKind};
 
 use super::values::set_given;
-use super::{Sink, Workspace};
+use super::{Addition, Sink, Workspace};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
@@ -186,17 +186,8 @@ pub(in crate::lower) fn add_up(
 }
 
 impl Sink for Copy {
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
-        if op == AssignOp::Set {
-            return self.of.add(cx, key, op, value, scope);
-        }
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        let &Addition { ref key, value, .. } = addition;
         let at = value_position(cx, key, scope)?;
         let at = cx.b.add(self.offset, at);
         cx.b.accumulate(self.array, at, BinaryOp::Add, value);
@@ -204,6 +195,10 @@ impl Sink for Copy {
             set_given(cx, self.given);
         }
         Ok(())
+    }
+
+    fn hidden(&self) -> Option<&Rc<dyn Sink>> {
+        Some(&self.of)
     }
 
     fn is_array(&self) -> bool {

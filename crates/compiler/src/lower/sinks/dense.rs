@@ -10,12 +10,12 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId};
+use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
-use lacunar_notation::{AssignOp, VarId};
 
 use super::values::{add_to, clear_block, cleared_value};
-use super::{Checkpoint, Sink};
+use super::{Addition, Checkpoint, Sink};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::position_space::{original_loops, replaced_by};
@@ -125,15 +125,8 @@ impl Dense {
 }
 
 impl Sink for Dense {
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
-        add_to(cx, key, op, value, scope)
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        add_to(cx, addition, scope)
     }
 
     fn is_array(&self) -> bool {

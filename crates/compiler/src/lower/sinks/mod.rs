@@ -25,6 +25,8 @@ pub(super) mod placed;
 mod values;
 pub(super) mod workspace;
 
+use std::rc::Rc;
+
 use lacunar_base::Diagnostic;
 use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::concrete::Stmt;
@@ -40,20 +42,26 @@ pub(super) use workspace::Workspace;
 /// The largest number of coordinates that a loop can visit.
 pub(super) type Most<'a> = &'a mut dyn FnMut(&mut Lowerer<'_>) -> ExprId;
 
+/// A value and the place that an assignment names for it.
+#[derive(Clone, Debug)]
+pub(super) struct Addition {
+    pub key: AccessKey,
+    pub op: AssignOp,
+    pub value: ExprId,
+}
+
 /// Where values go.
 pub(super) trait Sink: std::fmt::Debug {
     /// Takes a value for the place that an assignment names.
     ///
     /// # Errors
     /// The place is not known.
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic>;
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic>;
+
+    /// The sink that this one hides. Additions go to the newest sink, and values that are set to the hidden one.
+    fn hidden(&self) -> Option<&Rc<dyn Sink>> {
+        None
+    }
 
     /// Whether values go to elements of an array, so that threads can share it.
     fn is_array(&self) -> bool {
@@ -154,6 +162,20 @@ pub(super) struct Checkpoint {
     pub below: Option<ExprId>,
     /// Whether the body gave the block under the position anything, where it may not.
     pub given: Option<Counter>,
+}
+
+/// Takes a value for the place that an assignment names.
+///
+/// # Errors
+/// The tensor has no sink here, or the place is not known.
+pub(super) fn add(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+    let tensor = addition.key.tensor;
+    let unready = || Diagnostic::internal(format!("`{}` is assigned before it is made ready", cx.name(tensor)));
+    let mut sink = scope.sink(tensor).ok_or_else(unready)?;
+    while let (AssignOp::Set, Some(hidden)) = (addition.op, sink.hidden()) {
+        sink = hidden.clone();
+    }
+    sink.add(cx, addition, scope)
 }
 
 /// Makes the result ready: the scope in which it is written.

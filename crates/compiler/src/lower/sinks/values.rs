@@ -5,20 +5,15 @@ use lacunar_formats::Scalar;
 use lacunar_imp::{ArrayId, BinaryOp, ExprId};
 use lacunar_notation::{AssignOp, ReduceOp, TensorId};
 
-use crate::iterate::iterators::AccessKey;
+use super::Addition;
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Interval, Scope};
 use crate::lower::storage::values;
 use crate::lower::{Counter, Lowerer};
 
 /// Takes a value for an element of a result's own values.
-pub(super) fn add_to(
-    cx: &mut Lowerer<'_>,
-    key: &AccessKey,
-    op: AssignOp,
-    value: ExprId,
-    scope: &Scope,
-) -> Result<(), Diagnostic> {
+pub(super) fn add_to(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+    let &Addition { ref key, op, value } = addition;
     let at = value_position(cx, key, scope)?;
     let array = values(cx, key.tensor, scope)?;
     match op {

@@ -19,11 +19,10 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
-use super::Sink;
 use super::values::set_given;
-use crate::iterate::iterators::AccessKey;
+use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
 use crate::levels::list_levels;
 use crate::lower::derive::{coordinate, value_position};
@@ -184,14 +183,8 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
 }
 
 impl Sink for Workspace {
-    fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        key: &AccessKey,
-        _op: AssignOp,
-        value: ExprId,
-        scope: &Scope,
-    ) -> Result<(), Diagnostic> {
+    fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        let &Addition { ref key, value, .. } = addition;
         match *self {
             Workspace::Scalar { value: variable, given } => {
                 let old = cx.b.var(variable);
