@@ -212,6 +212,9 @@ pub struct ConvertArgs {
     /// entry
     #[arg(short = 'f', value_name = "FORMAT")]
     pub format: Option<String>,
+    /// Print how entries get into the format: how they are sorted, counted, put in place
+    #[arg(long, requires = "format")]
+    pub explain: bool,
 }
 
 /// What `info` takes.

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use lacunar::{Diagnostic, DynTensor, Format, FormatSpec};
-use lacunar_runtime::Buffer;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
+use lacunar_runtime::{Buffer, Route};
 
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -20,7 +20,13 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let data = read(&args.input)?;
     let data = match &args.format {
         None => data,
-        Some(format) => data_of(&stored(data, format)?)?,
+        Some(format) => {
+            let (tensor, route) = stored(data, format)?;
+            if args.explain {
+                println!("{route}");
+            }
+            data_of(&tensor)?
+        }
     };
     Ok(io::write(&args.output, &data, &WriteOptions::default())?)
 }
@@ -42,18 +48,26 @@ fn format(text: &str) -> Result<FormatSpec, Failure> {
     Ok(spec)
 }
 
-/// The tensor as the value of `-f` says.
+/// The tensor as the value of `-f` says, and how it got there.
 ///
 /// # Errors
 /// The text names no format that the tensor can have, or memory is refused.
-pub fn stored(data: Data, text: &str) -> Result<DynTensor, Failure> {
+pub fn stored(data: Data, text: &str) -> Result<(DynTensor, Route), Failure> {
     let format: Format = format(text)?.resolve(dims_of(&data).len()).map_err(|error| {
         let diagnostic = Diagnostic::error("E0401", error.to_string());
         let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
         Failure::text(text, "-f", diagnostic.hint(hint))
     })?;
     Ok(match data {
-        Data::Coordinate(coo) => DynTensor::from_coo(coo, &format)?,
-        Data::Dense(dense) => DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?,
+        Data::Coordinate(coo) => {
+            let route = Route::of_list(&coo, &format)?;
+            (DynTensor::from_coo(coo, &format)?, route)
+        }
+        Data::Dense(dense) => {
+            let natural = Format::dense(dense.dims.len());
+            let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &natural)?;
+            let route = tensor.route(&format)?;
+            (if route.is_empty() { tensor } else { tensor.convert(&format)? }, route)
+        }
     })
 }

@@ -34,7 +34,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         }
     };
     let stored = match &args.format {
-        Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?)?),
+        Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?.0)?),
         None => None,
     };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();

@@ -330,8 +330,14 @@ impl Format {
     /// Level letters with the widths that are not the usual ones and the mode order where it is not the natural one, as `-f`
     /// takes them: `ds16:1,0`.
     pub fn letters(&self) -> String {
-        let levels = self.levels.iter().zip(&self.widths);
-        let mut text: String = levels.map(|(level, widths)| format!("{}{}", level.letter(), widths.suffix())).collect();
+        let word: String = self.levels.iter().map(|level| level.letter()).collect();
+        // Letters that spell the name of another format are told from it by a width that goes without saying.
+        let told = named(&word).and_then(|_| self.levels.iter().position(|level| level.kind.has_coordinates()));
+        let spelled = |(place, (level, widths)): (usize, (&Level, &Widths))| {
+            let usual = told == Some(place) && widths.coordinates == IndexWidth::W32;
+            format!("{}{}{}", level.letter(), if usual { "32" } else { "" }, widths.suffix())
+        };
+        let mut text: String = self.levels.iter().zip(&self.widths).enumerate().map(spelled).collect();
         if let Some(map) = &self.map {
             text.push(':');
             text += &map.to_string();
@@ -475,24 +481,14 @@ impl FromStr for FormatSpec {
         if let Some((word, sizes)) = lower.strip_suffix(')').and_then(|text| text.split_once('(')) {
             return with_modes(sized(word.trim(), sizes, text)?, name, modes);
         }
-        let spec = match lower.as_str() {
-            "dense" => FormatSpec::Dense,
-            "coo" => FormatSpec::Coo,
-            "csf" => FormatSpec::Csf,
-            "scalar" | "" => FormatSpec::Exact(Format::dense(0)),
-            "sv" => FormatSpec::Exact(Format::sv()),
-            "csr" => FormatSpec::Exact(Format::csr()),
-            "csc" => FormatSpec::Exact(Format::csc()),
-            "dcsr" => FormatSpec::Exact(Format::dcsr()),
-            "dcsc" => FormatSpec::Exact(Format::dcsc()),
-            "dia" => FormatSpec::Exact(Format::dia()),
-            "ell" => FormatSpec::Exact(Format::ell()?),
-            letters => {
-                let known = letters.chars().filter(|&c| Level::from_letter(c).is_some()).count();
-                if known == 0 || known > 64 || letters.len() > 512 {
+        let spec = match named(&lower) {
+            Some(spec) => spec,
+            None => {
+                let known = lower.chars().filter(|&c| Level::from_letter(c).is_some()).count();
+                if known == 0 || known > 64 || lower.len() > 512 {
                     return Err(FormatError::Unknown(name.to_string()));
                 }
-                let (levels, widths): (Vec<Level>, Vec<Widths>) = read_levels(letters)?.into_iter().unzip();
+                let (levels, widths): (Vec<Level>, Vec<Widths>) = read_levels(&lower)?.into_iter().unzip();
                 FormatSpec::Exact(Format { widths: widths.into(), ..Format::natural(levels) })
             }
         };
@@ -501,6 +497,25 @@ impl FromStr for FormatSpec {
             open => Ok(open),
         }
     }
+}
+
+/// The format of a name without sizes.
+fn named(word: &str) -> Option<FormatSpec> {
+    let exact = match word {
+        "dense" => return Some(FormatSpec::Dense),
+        "coo" => return Some(FormatSpec::Coo),
+        "csf" => return Some(FormatSpec::Csf),
+        "scalar" | "" => Format::dense(0),
+        "sv" => Format::sv(),
+        "csr" => Format::csr(),
+        "csc" => Format::csc(),
+        "dcsr" => Format::dcsr(),
+        "dcsc" => Format::dcsc(),
+        "dia" => Format::dia(),
+        "ell" => Format::ell().ok()?,
+        _ => return None,
+    };
+    Some(FormatSpec::Exact(exact))
 }
 
 /// A named format with sizes, such as `bcsr(4,4)`.

@@ -230,6 +230,17 @@ mod tests {
     use super::*;
     use crate::FormatSpec;
 
+    #[test]
+    fn letters_that_spell_a_name_are_read_back() {
+        for word in ["csr", "csc", "dcsr", "dcsc", "csf", "coo", "sv", "dense", "dia", "ell"] {
+            let Some(levels) = word.chars().map(Level::from_letter).collect::<Option<Vec<Level>>>() else { continue };
+            let modes = (0..levels.len()).collect();
+            let Ok(format) = Format::new(levels, modes) else { continue };
+            let text = format.to_string();
+            assert_eq!(text.parse::<FormatSpec>().unwrap().resolve(format.order()).unwrap(), format, "{text}");
+        }
+    }
+
     fn format(text: &str, order: usize) -> Format {
         text.parse::<FormatSpec>().unwrap().resolve(order).unwrap()
     }

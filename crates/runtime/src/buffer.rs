@@ -25,8 +25,8 @@ use lacunar_formats::{DType, IndexWidth};
 use crate::alloc;
 use crate::array::{Array, Plain};
 use crate::dispatch::{with_element, with_word};
+use crate::enumerate::to_vec;
 use crate::error::{AllocError, StorageError};
-use crate::tensor::to_vec;
 use crate::values::{Element, Values};
 
 /// `len` elements of one element type.

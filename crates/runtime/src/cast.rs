@@ -3,14 +3,17 @@
 //! As Rust's `as`: integers wrap, real numbers are truncated towards zero and saturate as integers. A complex number
 //! gives its real part. Numbers become `f16` and `bf16` by way of `f32`, rounded to the nearest. What is not zero is true, and true is 1.
 
-use lacunar_formats::{DType, One};
+use lacunar_formats::{DType, One, Scalar};
 use num_complex::Complex;
 
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::dispatch::with_element;
-use crate::error::AllocError;
+use crate::error::{AllocError, StorageError};
+use crate::fill::cast_scalar;
+use crate::fits::check_type;
 use crate::parallel::Chunks;
+use crate::tensor::Tensor;
 use crate::values::Element;
 
 /// A value of any element type, by kind.
@@ -149,6 +152,47 @@ macro_rules! complexes {
     )* };
 }
 complexes!(f32, f64);
+
+impl Tensor {
+    /// The same tensor with values of another type, converted as `as` does: real numbers are truncated and saturate
+    /// as integers, integers wrap; a complex number gives its real part; what is not zero is true. What a pattern stores is
+    /// one, and becomes one where a pattern is made, whatever it is.
+    ///
+    /// # Errors
+    /// A pattern cannot be stored in the format, or the system refused the memory.
+    pub fn cast(&self, dtype: DType) -> Result<Tensor, StorageError> {
+        check_type(dtype, self.format())?;
+        let zero = Scalar::zero(dtype);
+        // What a pattern does not store is nothing else.
+        let fill =
+            if self.fill().is_zero() || dtype == DType::Pattern { zero } else { cast_scalar(self.fill(), dtype)? };
+        let fill = if fill.is_zero() { zero } else { fill };
+        Ok(self.with_values(cast(self.values(), dtype)?, fill)?)
+    }
+
+    /// The places of the tensor's values, without the values: each is one.
+    ///
+    /// # Errors
+    /// Some places of the format only fill up, which without values nothing tells.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Format};
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 2.0, 3.0, 0.0]);
+    /// let matrix = Tensor::from_dense(vec![2, 2], entries, &Format::csr()).unwrap();
+    /// let pattern = matrix.into_pattern().unwrap();
+    /// assert_eq!((pattern.dtype(), pattern.nnz(), pattern.values().bytes()), (DType::Pattern, 2, 0));
+    /// let ones = pattern.cast(DType::F64).unwrap();
+    /// assert_eq!(ones.values().as_slice::<f64>(), Some(&[1.0, 1.0][..]));
+    /// assert!(pattern.convert(&Format::dense(2)).is_err());
+    /// ```
+    pub fn into_pattern(self) -> Result<Tensor, StorageError> {
+        check_type(DType::Pattern, self.format())?;
+        let values = Buffer::from_vec(vec![One; self.values().len()]);
+        let (dims, format, levels, _) = self.into_parts();
+        Ok(Tensor::assemble(dims, format, levels, values))
+    }
+}
 
 /// The values as another type; a copy where the type is the same.
 ///

@@ -3,9 +3,15 @@
 //! One array per dimension and one of values, all of the same length. Coordinates count from 0 and are below the
 //! dimension's size. The order of entries is free and a coordinate may repeat (packing sorts and sums).
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Format};
 
-use crate::parallel::{GRAIN, fill_chunks};
+use crate::dispatch::with_values;
+use crate::error::StorageError;
+use crate::fits::{check_sizes, check_type};
+use crate::parallel::{self, GRAIN, fill_chunks};
+use crate::ranking;
+use crate::remap;
+use crate::tensor::Tensor;
 use crate::values::Values;
 
 /// The coordinates of one dimension.
@@ -104,10 +110,91 @@ impl Coo {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Checks a list that is to be stored in a format.
+    ///
+    /// # Errors
+    /// The list contradicts itself, or does not fit the format.
+    pub(crate) fn check(&self, format: &Format) -> Result<(), StorageError> {
+        let order = self.dims.len();
+        if format.order() != order {
+            return Err(StorageError::Order { format: format.clone(), levels: format.order(), order });
+        }
+        let length = |what: String, found: usize, expected: usize| match found == expected {
+            true => Ok(()),
+            false => Err(StorageError::Length { what, found: found as u64, expected: expected as u64 }),
+        };
+        check_type(self.values.dtype(), format)?;
+        check_sizes(&self.dims)?;
+        length("the list of coordinate arrays".into(), self.coords.len(), order)?;
+        for (dimension, (column, &size)) in self.coords.iter().zip(&self.dims).enumerate() {
+            length(format!("the coordinates of dimension {dimension}"), column.len(), self.len())?;
+            let outside = match column {
+                Coordinates::U32(v) => parallel::find(v, |&c| u64::from(c) >= size),
+                Coordinates::U64(v) => parallel::find(v, |&c| c >= size),
+            };
+            if let Some(entry) = outside {
+                let coordinate = column.get(entry).unwrap_or_default();
+                return Err(StorageError::OutOfRange { dimension, entry: entry as u64, coordinate, size });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Tensor {
+    /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The fill values that
+    /// dense levels store are entries like others.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn to_coo(&self) -> Result<Coo, StorageError> {
+        entries(self, false)
+    }
+}
+
+/// The stored entries, in the tensor's dimensions; without those all bytes of whose value are zero, if `drop` says that these only
+/// fill up.
+///
+/// # Errors
+/// The system refused the memory.
+pub(crate) fn entries(tensor: &Tensor, drop: bool) -> Result<Coo, StorageError> {
+    let plain = if tensor.format().is_plain() { None } else { Some(tensor.to_plain()?) };
+    let mut entries = plain_entries(plain.as_ref().unwrap_or(tensor), drop)?;
+    if let Some((ranked, ranking)) = ranking::of(tensor) {
+        entries.coords[ranked.dimension].renumber(|rank| ranking.get(rank as usize));
+    }
+    Ok(entries)
+}
+
+/// The same of plain levels.
+fn plain_entries(tensor: &Tensor, drop: bool) -> Result<Coo, StorageError> {
+    let (dims, map) = (tensor.dims(), tensor.format().map());
+    let stored = tensor.stored_coordinates()?;
+    let mut coords = match map {
+        Some(map) => remap::recover(&stored, map, dims)?,
+        None => {
+            let mut coords = vec![Coordinates::U32(Vec::new()); tensor.order()];
+            tensor.format().mode_order().iter().zip(stored).for_each(|(&d, column)| coords[d] = column);
+            coords
+        }
+    };
+    let (bytes, size) = (tensor.values().as_bytes(), tensor.dtype().size());
+    let is_entry = |k: usize| {
+        (!drop || bytes[k * size..(k + 1) * size].iter().any(|byte| *byte != 0))
+            && coords.iter().zip(dims).all(|(column, size)| column.get(k).is_some_and(|c| c < *size))
+    };
+    let kept = (drop || map.is_some()).then(|| (0..tensor.values().len()).map(is_entry).collect::<Vec<bool>>());
+    let mut values = tensor.values().to_values()?;
+    if let Some(kept) = kept {
+        coords = coords.into_iter().zip(dims).map(|(column, size)| column.kept(&kept, *size)).collect();
+        with_values!(&mut values, v => retain(v, &kept));
+    }
+    Ok(Coo { dims: dims.to_vec(), coords, values })
 }
 
 /// Keeps those elements of an array that are `kept`; there is one answer for each.
-pub(crate) fn retain<T>(vec: &mut Vec<T>, kept: &[bool]) {
+fn retain<T>(vec: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     vec.retain(|_| kept.next().copied().unwrap_or(false));
 }

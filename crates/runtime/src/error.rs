@@ -160,6 +160,9 @@ pub enum StorageError {
         /// The array.
         what: String,
     },
+    /// A leg of a conversion does not follow from the one before: a fault of this crate.
+    #[error("internal error: a leg of the conversion does not follow from the one before")]
+    Astray,
 }
 
 impl StorageError {

@@ -25,7 +25,6 @@ use lacunar_formats::{DType, Format, Scalar};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::cast;
-use crate::convert::has_slots;
 use crate::coo::Coo;
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
@@ -35,6 +34,14 @@ use crate::values::Element;
 use crate::words::Word;
 
 impl Tensor {
+    /// A tensor without entries; all zeros where levels are dense.
+    ///
+    /// # Errors
+    /// The format has another order, cannot be empty, or memory is refused.
+    pub fn zeros(dims: Vec<u64>, format: &Format, dtype: DType) -> Result<Tensor, StorageError> {
+        Tensor::empty(dims, format, Scalar::zero(dtype))
+    }
+
     /// A tensor without entries: every element is the fill value.
     ///
     /// # Errors
@@ -43,52 +50,13 @@ impl Tensor {
         Tensor::from_coo_filled(Coo::empty(dims, fill.ty), format, fill)
     }
 
-    /// As [`Tensor::from_coo`], where what the list does not have is `fill`.
-    ///
-    /// # Errors
-    /// Those of `from_coo`; the fill value is of another type than the elements.
-    pub fn from_coo_filled(coo: Coo, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
-        let order = coo.dims.len();
-        if order == 0 && coo.is_empty() {
-            return Tensor::from_dense(Vec::new(), buffer_of(fill)?, format)?.with_fill(fill);
-        }
-        if fill.is_zero() || order == 0 || !format.is_padded() {
-            return Tensor::from_coo(coo, format)?.with_fill(fill);
-        }
-        // Repeated coordinates are added up before anything is filled up.
-        Tensor::from_coo(coo, &Format::coo(order))?.with_fill(fill)?.convert(format)
-    }
-
     /// The same stored values with another fill value, which elements have that are not stored. Zeros of either sign are 0.
     ///
     /// # Errors
     /// The fill value is of another type than the elements.
     pub fn with_fill(self, fill: Scalar) -> Result<Tensor, StorageError> {
-        if fill.ty != self.dtype() {
-            let (what, found, expected) = ("the fill value".to_string(), fill.ty, self.dtype().to_string());
-            return Err(StorageError::Type { what, found, expected });
-        }
-        Ok(self.filled(if fill.is_zero() { Scalar::zero(fill.ty) } else { fill }))
-    }
-
-    /// The same tensor in another format that stores it in other places, where the fill value is not 0.
-    pub(crate) fn convert_filled(&self, format: &Format) -> Result<Tensor, StorageError> {
-        let fill = self.fill();
-        let unfilled = Scalar::zero(fill.ty);
-        if !self.format().is_padded() && !format.is_padded() {
-            return Ok(self.with_values(self.values().try_clone()?, unfilled)?.convert(format)?.filled(fill));
-        }
-        let masked = self.with_values(mask(self.values(), fill)?, unfilled)?;
-        if has_slots(self.format()) && self.format().is_padded() {
-            // Slots may repeat coordinates, and what is masked cannot be added up.
-            let mut list = masked.entries(true)?;
-            list.values = mask(&Buffer::from_values(list.values), fill)?.to_values()?;
-            return Tensor::from_coo_filled(list, format, fill);
-        }
-        let masked = masked.convert(format)?;
-        let values = mask(masked.values(), fill)?;
-        let (dims, format, levels, _) = masked.into_parts();
-        Ok(Tensor::assemble(dims, format, levels, values).filled(fill))
+        let fill = fill_of(fill, self.dtype())?;
+        Ok(self.filled(fill))
     }
 
     /// The same places with other values.
@@ -126,8 +94,44 @@ fn first(values: &Buffer) -> Scalar {
     with_word!(dtype, V => values.as_words::<V>().first().map_or(Scalar::zero(dtype), |word| word.scalar(dtype)))
 }
 
-/// Each value combined with the fill value by exclusive or.
-fn mask(values: &Buffer, fill: Scalar) -> Result<Buffer, AllocError> {
+/// A fill value for elements of a type; zeros of either sign are 0.
+///
+/// # Errors
+/// It is of another type.
+pub(crate) fn fill_of(fill: Scalar, dtype: DType) -> Result<Scalar, StorageError> {
+    if fill.ty != dtype {
+        let (what, found, expected) = ("the fill value".to_string(), fill.ty, dtype.to_string());
+        return Err(StorageError::Type { what, found, expected });
+    }
+    Ok(if fill.is_zero() { Scalar::zero(dtype) } else { fill })
+}
+
+/// A tensor of order 0 whose element is the fill value.
+///
+/// # Errors
+/// The system refused the memory.
+pub(crate) fn filled_scalar(fill: Scalar) -> Result<Tensor, StorageError> {
+    Ok(Tensor::assemble(Vec::new(), Format::dense(0), Vec::new(), buffer_of(fill)?).filled(fill))
+}
+
+/// The tensor with each value combined with the fill value by exclusive or.
+///
+/// # Errors
+/// The system refused the memory.
+pub(crate) fn mask(tensor: &Tensor, fill: Scalar) -> Result<Tensor, AllocError> {
+    tensor.with_values(masked(tensor.values(), fill)?, Scalar::zero(fill.ty))
+}
+
+/// The same of a list.
+///
+/// # Errors
+/// The system refused the memory.
+pub(crate) fn mask_list(list: Coo, fill: Scalar) -> Result<Coo, StorageError> {
+    let values = masked(&Buffer::from_values(list.values), fill)?.to_values()?;
+    Ok(Coo { values, ..list })
+}
+
+fn masked(values: &Buffer, fill: Scalar) -> Result<Buffer, AllocError> {
     let dtype = values.dtype();
     with_word!(dtype, V => {
         let (from, with) = (values.as_words::<V>(), V::of(fill));

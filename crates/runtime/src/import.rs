@@ -24,8 +24,8 @@
 use lacunar_formats::{DType, Format, One};
 
 use crate::buffer::{Buffer, Indices};
-use crate::convert::check_type;
 use crate::error::StorageError;
+use crate::fits::{check_sizes, check_type};
 use crate::parallel;
 use crate::remap::{self, Extra};
 use crate::storage::{LevelStorage, Place};
@@ -127,7 +127,7 @@ fn check(tensor: &Tensor) -> Result<Extra, StorageError> {
 /// The first thing that is wrong with them.
 fn check_levels(tensor: &Tensor) -> Result<Extra, StorageError> {
     let (dims, format, levels) = (tensor.dims(), tensor.format(), tensor.levels());
-    remap::check_sizes(dims)?;
+    check_sizes(dims)?;
     let (stored, stored_dims) = (format.stored(), remap::stored_dims(format, dims, levels)?);
     let place = |level| Place { format: &stored, dims: &stored_dims, level };
     check_type(tensor.dtype(), format)?;

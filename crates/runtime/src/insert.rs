@@ -14,7 +14,7 @@ use lacunar_formats::{Format, LevelKind};
 use crate::buffer::{Buffer, Number};
 use crate::coo::{Coo, Coordinates};
 use crate::error::StorageError;
-use crate::pack::{level_sizes, positions, strides};
+use crate::fits::{level_sizes, positions, strides, widen};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 
@@ -67,19 +67,24 @@ pub struct Inserted {
 /// Stores entries in a level of the place. What is stored does not depend on the order of coordinates.
 pub type Inserter = fn(&Unsorted, Place) -> Result<Inserted, StorageError>;
 
-/// Packs a list into a format; gives the list back where the format does not allow it without sorting. The format has no map,
-/// and its widths are wide enough.
+/// What stores entries in the innermost level of a format that takes them unsorted.
+pub fn inserter(format: &Format) -> Option<Inserter> {
+    let (inner, outer) = format.levels().split_last()?;
+    let dense = outer.iter().all(|level| level.kind == LevelKind::DENSE);
+    LevelStorage::inserter(inner.kind).filter(|_| dense && format.map().is_none())
+}
+
+/// Packs a list into a format with an [`inserter`].
 ///
 /// # Errors
 /// Positions are too many, or memory is refused.
-pub fn pack(coo: Coo, format: &Format) -> Result<Result<Tensor, Coo>, StorageError> {
-    let Some((inner, outer)) = format.levels().split_last() else { return Ok(Err(coo)) };
-    let insert =
-        LevelStorage::inserter(inner.kind).filter(|_| outer.iter().all(|level| level.kind == LevelKind::DENSE));
-    let Some(insert) = insert else { return Ok(Err(coo)) };
+pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
+    let insert = inserter(format).ok_or(StorageError::Astray)?;
+    let format = &widen(format, &coo.dims, coo.len() as u64);
+    let outer = format.order() - 1;
     let Coo { dims, coords, values } = coo;
-    let place = Place { format, dims: &dims, level: outer.len() };
-    let sizes = &level_sizes(&dims, format)[..outer.len()];
+    let place = Place { format, dims: &dims, level: outer };
+    let sizes = &level_sizes(&dims, format)[..outer];
     let parents =
         usize::try_from(positions(1, sizes)?).map_err(|_| StorageError::overflow("the number of positions"))?;
     let values = Buffer::from_values(values);
@@ -88,7 +93,7 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Result<Tensor, Coo>, StorageErr
     let list = Unsorted { parents, outer, coordinates: &coords[place.dimension()], values: &values };
     let Inserted { level, values } = insert(&list, place)?;
     let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).chain([level]).collect();
-    Ok(Ok(Tensor::assemble(dims, format.clone(), levels, values)))
+    Ok(Tensor::assemble(dims, format.clone(), levels, values))
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
-//! Packing: from a coordinate list to a tensor of any format.
+//! Packing: from a coordinate list to plain levels.
 //!
 //! 1. If the entries are sorted already, the list's own arrays are used. If the format allows it, they are sorted by
 //!    counting ([`crate::pack_counted`]), and that is all.
 //! 2. Else the coordinates of each entry are packed into a key ([`crate::keys`]), the keys are sorted with their values
 //!    ([`crate::sort`]), and values of equal coordinates are added up, in the order of the list.
 //! 3. Level after level takes its coordinates from the entries ([`crate::storage`]).
-//!
-//! A format of dense levels only needs no order: each value is added at its place. Nor does one level below dense ones that takes
-//! coordinates as they come ([`crate::insert`]). Other levels that are not plain are made of plain ones.
 //!
 //! Memory, in bytes per entry of a matrix of doubles (coordinates 4 + 4, value 8; the input is 16): with keys 24; then
 //! coordinates are freed: 16; with the target of the sort 32; the source's keys are freed: 24, its values: 16; and
@@ -23,53 +20,31 @@
 
 #![allow(unsafe_code)]
 
-use lacunar_formats::{Format, Level, LevelKind};
+use lacunar_formats::{Format, LevelKind};
 
 use crate::array::Array;
 use crate::buffer::Buffer;
-use crate::convert::check_type;
 use crate::coo::{Coo, Coordinates};
-use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
-use crate::insert;
+use crate::fits::{level_sizes, positions, strides, widen};
 use crate::keys::{Access, Column, Columns, Entries, Keyed, Layout, with_access};
 use crate::moved::{Moved, Puts};
 use crate::pack_counted;
 use crate::parallel::{self, GRAIN};
-use crate::remap;
+use crate::route::Sorting;
 use crate::sort::{self, Key};
 use crate::spread::gather;
 use crate::storage::{Bounds, LevelStorage, Place};
 use crate::sums::Sums;
 use crate::tensor::Tensor;
-use crate::words::Word;
 
-/// Packs a coordinate list, whose entries may be in any order and repeat coordinates.
+/// Packs a coordinate list, whose entries may be in any order and repeat coordinates, into plain levels without a map that are not
+/// all dense.
 ///
 /// # Errors
-/// The list contradicts itself, does not fit the format, or memory is refused.
-pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
-    check(&coo, format)?;
-    Ok(pack_checked(coo, format)?.made())
-}
-
-/// The same of a list that does not contradict itself.
-fn pack_checked(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
-    if format.map().is_some() {
-        let plain = plain_format(&coo.dims, coo.len() as u64);
-        return pack(coo, &plain)?.convert(format);
-    }
-    if !format.is_plain() {
-        let wide = widen(format, &coo.dims, coo.len() as u64);
-        return match insert::pack(coo, &wide)? {
-            Ok(tensor) => Ok(tensor),
-            Err(coo) => pack(coo, &format.plain())?.spread(format),
-        };
-    }
+/// The format does not hold the entries, or memory is refused.
+pub fn pack(coo: Coo, format: &Format, sorting: Sorting) -> Result<Tensor, StorageError> {
     let format = widen(format, &coo.dims, coo.len() as u64);
-    if format.is_dense() {
-        return pack_dense(coo, format);
-    }
     let Coo { dims, coords, values } = coo;
     let columns = in_level_order(coords, &format);
     let values = Buffer::from_values(values);
@@ -78,25 +53,28 @@ fn pack_checked(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
         let entries = Entries::Columns(Columns { len: values.len(), columns });
         return build(dims, format, entries, values);
     }
-    if let Some(prefix) = pack_counted::prefix(&dims, &columns, &values, &format) {
-        return pack_counted::pack(dims, format, columns, values, &prefix);
-    }
-    let layout = Layout::new(&level_sizes(&dims, &format));
     let list = List { dims, format, columns, values };
-    match layout.bits() {
-        0..=32 => pack_keyed(list, layout, Entries::Keys32),
-        33..=64 => pack_keyed(list, layout, Entries::Keys64),
-        65..=128 => pack_keyed(list, layout, Entries::Keys128),
-        _ => pack_columns(list),
+    match sorting {
+        Sorting::Count { levels } => pack_counted::pack(list, levels),
+        Sorting::Keys { .. } => {
+            let layout = Layout::new(&level_sizes(&list.dims, &list.format));
+            match layout.bits() {
+                0..=32 => pack_keyed(list, layout, Entries::Keys32),
+                33..=64 => pack_keyed(list, layout, Entries::Keys64),
+                _ => pack_keyed(list, layout, Entries::Keys128),
+            }
+        }
+        Sorting::Columns => pack_columns(list),
     }
 }
 
-/// What is packed: coordinates in arrays by level, outermost first.
-struct List {
-    dims: Vec<u64>,
-    format: Format,
-    columns: Vec<Coordinates>,
-    values: Buffer,
+/// What is packed.
+pub(crate) struct List {
+    pub dims: Vec<u64>,
+    pub format: Format,
+    /// The coordinates by level, outermost first.
+    pub columns: Vec<Coordinates>,
+    pub values: Buffer,
 }
 
 /// Whether entries are sorted, none repeating the coordinates of another.
@@ -111,99 +89,8 @@ fn ascend(columns: &[Coordinates], len: usize) -> bool {
     parallel::first(len, |k| (k > 0 && descends(k)).then_some(())).is_none()
 }
 
-/// The sizes of the levels, outermost first.
-pub(crate) fn level_sizes(dims: &[u64], format: &Format) -> Vec<u64> {
-    format.mode_order().iter().map(|&dimension| dims[dimension]).collect()
-}
-
-/// The format with index arrays wide enough for the dimensions and the number of entries.
-pub(crate) fn widen(format: &Format, dims: &[u64], entries: u64) -> Format {
-    let dims: Vec<Option<u64>> = dims.iter().copied().map(Some).collect();
-    format.fitted(&dims, entries)
-}
-
-/// A plain format for any tensor with so many entries: rows, or compressed levels where most rows would be empty.
-pub(crate) fn plain_format(dims: &[u64], entries: u64) -> Format {
-    let order = dims.len();
-    let rows_fit = dims.first().is_some_and(|&rows| rows / ROWS <= entries);
-    let level = |level: usize| if level == 0 && order > 1 && rows_fit { Level::DENSE } else { Level::COMPRESSED };
-    let natural = (0..order).collect();
-    Format::new((0..order).map(level).collect(), natural).unwrap_or_else(|_| Format::csf(order))
-}
-
-/// Rows without entries are as many as this for each entry, at most, where every row is written down.
-const ROWS: u64 = 4;
-
-fn check(coo: &Coo, format: &Format) -> Result<(), StorageError> {
-    let order = coo.dims.len();
-    if format.order() != order {
-        return Err(StorageError::Order { format: format.clone(), levels: format.order(), order });
-    }
-    let length = |what: String, found: usize, expected: usize| match found == expected {
-        true => Ok(()),
-        false => Err(StorageError::Length { what, found: found as u64, expected: expected as u64 }),
-    };
-    check_type(coo.values.dtype(), format)?;
-    remap::check_sizes(&coo.dims)?;
-    length("the list of coordinate arrays".into(), coo.coords.len(), order)?;
-    for (dimension, (column, &size)) in coo.coords.iter().zip(&coo.dims).enumerate() {
-        length(format!("the coordinates of dimension {dimension}"), column.len(), coo.len())?;
-        let outside = match column {
-            Coordinates::U32(v) => parallel::find(v, |&c| u64::from(c) >= size),
-            Coordinates::U64(v) => parallel::find(v, |&c| c >= size),
-        };
-        if let Some(entry) = outside {
-            let coordinate = column.get(entry).unwrap_or_default();
-            return Err(StorageError::OutOfRange { dimension, entry: entry as u64, coordinate, size });
-        }
-    }
-    Ok(())
-}
-
-/// Adds every value at its place.
-fn pack_dense(coo: Coo, format: Format) -> Result<Tensor, StorageError> {
-    let Coo { dims, coords, values } = coo;
-    let sizes = level_sizes(&dims, &format);
-    let strides = strides(&sizes)?;
-    let positions = positions(1, &sizes)?;
-    let dtype = values.dtype();
-    let values = Buffer::from_values(values);
-    let mut placed = Buffer::zeroed(dtype, positions)?;
-    let columns = in_level_order(coords, &format).into_iter().map(Column::from).collect();
-    let entries = Columns { len: values.len(), columns };
-    let columns: Vec<_> = (0..sizes.len()).map(|level| entries.column(level)).collect();
-    let place = |k: usize| columns.iter().zip(&strides).map(|(column, stride)| column(k) * stride).sum::<u64>();
-    with_word!(dtype, V => {
-        let (sum, to) = (V::sum(dtype), placed.as_words_mut::<V>().unwrap_or_default());
-        for (k, &value) in values.as_words::<V>().iter().enumerate() {
-            let slot = &mut to[place(k) as usize];
-            // What is added to nothing stays as it is, a negative zero too.
-            *slot = if *slot == V::default() { value } else { sum(*slot, value) };
-        }
-    });
-    let levels = sizes.iter().map(|&size| LevelStorage::dense(size)).collect();
-    Ok(Tensor::assemble(dims, format, levels, placed))
-}
-
-/// How far apart neighbours of each level are in row-major order.
-pub(crate) fn strides(sizes: &[u64]) -> Result<Vec<u64>, StorageError> {
-    let mut strides = vec![1u64; sizes.len()];
-    for level in (1..sizes.len()).rev() {
-        strides[level - 1] = positions(strides[level], &sizes[level..=level])?;
-    }
-    Ok(strides)
-}
-
-/// The number of positions of dense levels under `parents` positions.
-pub(crate) fn positions(parents: u64, sizes: &[u64]) -> Result<u64, StorageError> {
-    sizes
-        .iter()
-        .try_fold(parents, |product, &size| product.checked_mul(size))
-        .ok_or_else(|| StorageError::overflow("the number of values"))
-}
-
 /// Arrays by dimension, in the order of the levels.
-fn in_level_order(coords: Vec<Coordinates>, format: &Format) -> Vec<Coordinates> {
+pub(crate) fn in_level_order(coords: Vec<Coordinates>, format: &Format) -> Vec<Coordinates> {
     let mut coords = coords;
     format.mode_order().iter().map(|&d| std::mem::replace(&mut coords[d], Coordinates::U32(Vec::new()))).collect()
 }

@@ -11,48 +11,33 @@
 //!                               added up             offsets 0 1 2   columns 2 | 0     values 6 | 12
 //! ```
 
-use lacunar_formats::{Format, IndexWidth};
+use lacunar_formats::IndexWidth;
 
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
 use crate::counting::{self, Above, Entries, Parts, Sorted};
 use crate::error::{AllocError, StorageError};
+use crate::pack;
 use crate::parallel;
 use crate::runs::{Runs, Singles};
 use crate::sort::{self, Key};
 use crate::sums::Sums;
 use crate::tensor::Tensor;
-use crate::transpose::{Prefix, ends_compressed};
+use crate::transpose::Prefix;
 use crate::values::Element;
 
-/// The prefix by which a list can be packed; `None` if the format is another, or levels are too large to count.
-pub fn prefix(dims: &[u64], columns: &[Coordinates], values: &Buffer, format: &Format) -> Option<Prefix> {
-    let coordinates = |column: &Coordinates| match column {
-        Coordinates::U32(v) => size_of_val(v.as_slice()) as u64,
-        Coordinates::U64(v) => size_of_val(v.as_slice()) as u64,
-    };
-    let bytes = columns.iter().map(coordinates).sum::<u64>() + values.bytes();
-    let levels = format.order().checked_sub(1).filter(|&levels| levels > 0 && ends_compressed(format))?;
-    Prefix::choose(dims, format, levels, (values.len() as u64, bytes))
-}
-
-/// Packs a list, whose coordinates are in arrays by level and are below the dimensions' sizes.
+/// Packs a list, whose coordinates are below the dimensions' sizes, into so many levels above a compressed one.
 ///
 /// # Errors
 /// The format cannot hold the entries, or memory is refused.
-pub fn pack(
-    dims: Vec<u64>,
-    format: Format,
-    columns: Vec<Coordinates>,
-    values: Buffer,
-    prefix: &Prefix,
-) -> Result<Tensor, StorageError> {
-    let last = prefix.strides().len();
-    let size = dims[format.mode_order()[last]];
+pub fn pack(list: pack::List, levels: usize) -> Result<Tensor, StorageError> {
+    let pack::List { dims, format, columns, values } = list;
+    let prefix = Prefix::new(&dims, &format, levels).ok_or(StorageError::Astray)?;
+    let size = dims[format.mode_order()[levels]];
     let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
-    let list = List { columns: &columns, values: &values, prefix, bits };
-    let (offsets, crd, values) = match (format.coordinates(last), &columns[last]) {
+    let list = List { columns: &columns, values: &values, prefix: &prefix, bits };
+    let (offsets, crd, values) = match (format.coordinates(levels), &columns[levels]) {
         (IndexWidth::W64, Coordinates::U64(last)) => list.sorted(last)?,
         (IndexWidth::W64, Coordinates::U32(last)) => list.sorted(&converted(last, u64::from)?)?,
         (_, Coordinates::U32(last)) => list.sorted(last)?,

@@ -34,7 +34,7 @@ use crate::cast::{Convert, Number};
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::with_element;
 use crate::error::{AllocError, StorageError};
-use crate::pack::positions;
+use crate::fits::positions;
 use crate::tensor::Tensor;
 use crate::values::Element;
 

@@ -17,50 +17,18 @@
 //! Papers: Kreutzer et al., *A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication on
 //! Modern Processors with Wide SIMD Units* (SISC 2014), §3.2; Chou et al. 2020, §5 (attribute queries).
 
-use lacunar_formats::{Format, Level, One, Part, Ranked};
+use lacunar_formats::{Format, Map, One, Part, Ranked};
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
+use crate::fits::widen;
 use crate::index_array::index_array;
-use crate::pack::widen;
 use crate::parallel::{self, GRAIN};
-use crate::placed;
 use crate::sort;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
-
-impl Tensor {
-    /// The tensor of a dimension's ranks: what is stored of the coordinate of rank `k` is that of coordinate `k` there. The same
-    /// tensor, where no dimension is stored by ranks.
-    ///
-    /// # Errors
-    /// The system refused the memory.
-    ///
-    /// ```
-    /// use lacunar_formats::Format;
-    /// use lacunar_runtime::{Buffer, Tensor};
-    /// let entries = Buffer::from_vec(vec![0.0, 1.0, 2.0, 3.0]);
-    /// let sorted = Tensor::from_dense(vec![2, 2], entries, &Format::sell_sorted(2, 2).unwrap()).unwrap();
-    /// let rows = sorted.by_ranks().unwrap();
-    /// assert_eq!(rows.format(), &Format::sell(2).unwrap());
-    /// assert_eq!(rows.to_dense::<f64>().unwrap(), [2.0, 3.0, 0.0, 1.0]);
-    /// ```
-    pub fn by_ranks(&self) -> Result<Tensor, StorageError> {
-        let same = self.try_clone()?;
-        let Some((ranked, _)) = of(self) else { return Ok(same) };
-        let format = self.format().of_ranks();
-        let (dims, _, mut levels, values) = same.into_parts();
-        if let Some(level) = levels.get_mut(ranked.level) {
-            let slots = std::mem::replace(level, LevelStorage::dense(0));
-            let (kind, size) = (format.levels()[ranked.level].kind, slots.size());
-            let arrays = slots.into_arrays().into_iter().take(kind.info().parts.len()).collect();
-            *level = LevelStorage::new(kind, size, arrays);
-        }
-        Ok(Tensor::assemble(dims, format, levels, values).filled(self.fill()))
-    }
-}
 
 /// How a tensor is ranked, and the coordinate of each rank; `None` if no dimension of it is stored by ranks.
 pub fn of(tensor: &Tensor) -> Option<(Ranked, Indices<'_>)> {
@@ -69,17 +37,12 @@ pub fn of(tensor: &Tensor) -> Option<(Ranked, Indices<'_>)> {
     Some((ranked, ranking))
 }
 
-/// Converts a tensor that is stored by ranks.
+/// The rank of each coordinate of a tensor that is stored by ranks.
 ///
 /// # Errors
-/// The format cannot hold the entries, or memory is refused.
-pub fn unranked(
-    tensor: &Tensor,
-    (ranked, ranking): (Ranked, Indices),
-    format: &Format,
-) -> Result<Tensor, StorageError> {
-    let stage = by_rows(tensor.order(), ranked.dimension)?;
-    let padded = tensor.format().is_padded();
+/// Memory is refused.
+pub fn ranks(tensor: &Tensor) -> Result<Array<u64>, StorageError> {
+    let (ranked, ranking) = of(tensor).ok_or(StorageError::Astray)?;
     let mut ranks = Array::<u64>::zeroed(ranking.len())?;
     // Every coordinate is in the window of its rank.
     parallel::fill_chunks(&mut ranks, grain(u64::from(ranked.window)), |first, ranks| {
@@ -87,28 +50,16 @@ pub fn unranked(
             ranks[ranking.get(rank) as usize - first] = rank as u64;
         }
     });
-    let rows = match placed::rows(tensor, Some(&ranks))? {
-        Some(rows) => rows,
-        None => in_order(&tensor.to_plain()?.convert_plain(&stage, padded)?, &ranks)?,
-    };
-    rows.into_format(format)
+    Ok(ranks)
 }
 
-/// Converts a tensor that is not stored by ranks into a format that is.
+/// The tensor in a format that is stored by ranks, of one in the [format of ranks](Format::of_ranks) whose rows are in the order of
+/// a ranking.
 ///
 /// # Errors
-/// The format cannot hold the entries, or memory is refused.
-pub fn ranked(tensor: &Tensor, format: &Format, ranked: Ranked) -> Result<Tensor, StorageError> {
-    let stage = by_rows(tensor.order(), ranked.dimension)?;
-    let is_staged = tensor.format().clone().with_widths_of(&stage) == stage;
-    let staged = if is_staged { None } else { Some(tensor.convert(&stage)?) };
-    let rows = staged.as_ref().unwrap_or(tensor);
-    let ranking = ranking(rows, ranked.window)?;
-    let of_ranks = format.of_ranks();
-    let by_rank = match placed::convert_in_order(rows, &ranking, &of_ranks)? {
-        Some(by_rank) => by_rank,
-        None => in_order(rows, &ranking)?.convert(&of_ranks)?,
-    };
+/// Memory is refused.
+pub fn keep(by_rank: Tensor, ranking: &[u64], format: &Format) -> Result<Tensor, StorageError> {
+    let ranked = format.map().and_then(Map::ranked).ok_or(StorageError::Astray)?;
     let (dims, of_ranks, mut levels, values) = by_rank.into_parts();
     let width = widen(format, &dims, values.len() as u64).coordinates(ranked.level);
     let format = format.clone().with_widths_of(&of_ranks).with_coordinates(ranked.level, width);
@@ -161,15 +112,11 @@ fn grain(window: u64) -> usize {
     window.saturating_mul((GRAIN / window).max(1))
 }
 
-/// The format of a dense level over a dimension, and compressed ones over the others.
-fn by_rows(order: usize, first: usize) -> Result<Format, StorageError> {
-    let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
-    let levels = (0..order).map(|level| if level == 0 { Level::DENSE } else { Level::COMPRESSED }).collect();
-    Format::new(levels, modes).map_err(|_| StorageError::overflow("the number of dimensions"))
-}
-
-/// The rows of a dense level over compressed ones, sorted in windows by how many entries they have.
-fn ranking(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
+/// The rows of a dense level over compressed ones, sorted in windows by how many entries they have: the coordinate of each rank.
+///
+/// # Errors
+/// Memory is refused.
+pub fn ranking(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
     let mut last = Array::<u64>::of(rows(tensor)? + 1, |row| row as u64)?;
     for level in &tensor.levels()[1..] {
         let pos = level.numbers(0);
@@ -253,7 +200,10 @@ impl Moves {
 }
 
 /// A tensor of a dense level over compressed ones with its rows in another order: row `k` is row `order[k]` of it.
-fn in_order(tensor: &Tensor, order: &[u64]) -> Result<Tensor, StorageError> {
+///
+/// # Errors
+/// Memory is refused.
+pub fn in_order(tensor: &Tensor, order: &[u64]) -> Result<Tensor, StorageError> {
     let mut moves = Moves::new(Array::copy_of(order)?, Array::of(order.len(), |row| order[row] + 1)?)?;
     let mut levels = vec![LevelStorage::dense(order.len() as u64)];
     for level in &tensor.levels()[1..] {

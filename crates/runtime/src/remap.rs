@@ -9,15 +9,17 @@
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §4.
 
-use lacunar_formats::{Format, Map, Recovery, Term};
+use lacunar_formats::{Format, Map, Recovery, Scalar, Term};
 
 use crate::buffer::Buffer;
-use crate::coo::{Coo, Coordinates};
+use crate::coo::{self, Coo, Coordinates};
 use crate::error::{AllocError, StorageError};
+use crate::fits::check_sizes;
 use crate::outside;
 use crate::parallel;
 use crate::placed;
 use crate::ranking;
+use crate::route::{Facts, Route};
 use crate::storage::{LevelStorage, Place};
 use crate::tensor::Tensor;
 
@@ -45,27 +47,6 @@ fn number_of_slots(level: &LevelStorage) -> u64 {
     }
 }
 
-/// Checks that sizes of dimensions, and sums of two of them, can be computed with: they are signed numbers of 64 bits, as in kernels.
-///
-/// # Errors
-/// One is not.
-pub(crate) fn check_sizes(dims: &[u64]) -> Result<(), StorageError> {
-    let large = dims.iter().enumerate().find(|(_, size)| i64::try_from(**size).is_err());
-    large.map_or(Ok(()), |(dimension, size)| {
-        Err(StorageError::overflow(format!("size {size} of dimension {dimension}, as a signed number,")))
-    })
-}
-
-/// Packs a coordinate list into a format with a map.
-pub(crate) fn pack(coo: Coo, format: &Format, map: &Map) -> Result<Tensor, StorageError> {
-    let dims = coo.dims.clone();
-    let coo = match map.ordinal() {
-        Some((_, counted)) => sorted_by(coo, counted)?,
-        None => coo,
-    };
-    restore(dims, crate::pack::pack(to_stored(coo, map)?, &format.stored().plain())?, format)
-}
-
 /// The tensor of a format with a map whose entries a tensor of plain levels has, with the stored dimensions as its own.
 pub(crate) fn restore(dims: Vec<u64>, stored: Tensor, format: &Format) -> Result<Tensor, StorageError> {
     let stored = if format.is_plain() { stored } else { stored.spread(&format.stored())? };
@@ -84,17 +65,13 @@ pub(crate) fn spread(tensor: Tensor, format: &Format) -> Result<Tensor, StorageE
     restore(dims, Tensor::assemble(stored_dims, plain.stored(), levels, values), format)
 }
 
-/// The entries without repeats, in the order of one dimension and then of the others.
-fn sorted_by(coo: Coo, first: usize) -> Result<Coo, StorageError> {
-    let order = coo.dims.len();
-    let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
-    let format =
-        Format::csf(order).with_mode_order(modes).map_err(|_| StorageError::overflow("the number of dimensions"))?;
-    Tensor::from_coo(coo, &format)?.to_coo()
-}
-
-/// The entries with stored coordinates.
-fn to_stored(coo: Coo, map: &Map) -> Result<Coo, StorageError> {
+/// The entries with the coordinates that a format with a map stores. Where it has slots, entries of one coordinate that is counted
+/// follow each other, and none repeats another's coordinates.
+///
+/// # Errors
+/// A size does not fit into 64 bits, or memory is refused.
+pub(crate) fn to_stored(coo: Coo, format: &Format) -> Result<Coo, StorageError> {
+    let Some(map) = format.map() else { return Ok(coo) };
     let Coo { dims, coords, values } = coo;
     let sizes = map.stored_dims(&dims).ok_or_else(|| StorageError::overflow("the number of diagonals"))?;
     let len = values.len();
@@ -241,12 +218,14 @@ fn out_of_range(tensor: &Tensor, map: &Map, entry: u64) -> Result<StorageError, 
 /// Whether slots repeat a coordinate of the tensor.
 fn repeats(tensor: &Tensor) -> Result<bool, StorageError> {
     // Of ranks it is asked as well as of the rows that have them.
-    if let Some(rows) = placed::rows(tensor, None)? {
+    if let Some(placing) = placed::slots(&Facts::of(tensor)) {
+        let rows = placed::rows(tensor, &placing, None)?;
         let place = Place { format: rows.format(), dims: rows.dims(), level: 1 };
         let order = rows.levels()[1].check_order(&[rows.levels()[1].numbers(1)], place);
         return Ok(matches!(order, Err(StorageError::Duplicate { .. })));
     }
-    let entries = tensor.to_coo()?;
-    let stored = entries.len() as u64;
-    Ok(Tensor::from_coo(entries, &Format::csf(tensor.order()))?.nnz() < stored)
+    let entries = coo::entries(tensor, false)?;
+    let (stored, zero) = (entries.len() as u64, Scalar::zero(tensor.dtype()));
+    let distinct = Route::new(Facts::of_list(&entries, zero), &Format::csf(tensor.order()))?;
+    Ok(distinct.take_list(entries, zero)?.nnz() < stored)
 }

@@ -1,4 +1,4 @@
-//! Statistics of tensors for the planner's cost model, read off the arrays' lengths.
+//! Statistics of tensors for the planner's cost model, read off the arrays and their lengths.
 
 use crate::tensor::Tensor;
 
@@ -14,5 +14,37 @@ impl Tensor {
                 Some(*parents)
             })
             .collect()
+    }
+
+    /// The largest number of values under one coordinate of the outermost level: of a CSR matrix, the length of its longest row.
+    /// `None` where the storage does not tell without a look at every coordinate.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let entries = Buffer::from_vec(vec![0.0, 1.0, 2.0, 0.0, 3.0, 0.0]);
+    /// let matrix = Tensor::from_dense(vec![2, 3], entries, &Format::csr()).unwrap();
+    /// assert_eq!(matrix.heaviest(), Some(2));
+    /// ```
+    pub fn heaviest(&self) -> Option<u64> {
+        let kinds = self.format().levels();
+        if kinds.len() < 2 || !kinds[0].properties().unique || !self.format().is_plain() {
+            return None;
+        }
+        let first = self.levels()[0].positions(1)?;
+        let under = |position: u64| {
+            let mut segment = (position, position + 1);
+            for level in &self.levels()[1..] {
+                segment = match level.pos() {
+                    Some(edges) => {
+                        let edges = edges.indices()?;
+                        (edges.get(usize::try_from(segment.0).ok()?), edges.get(usize::try_from(segment.1).ok()?))
+                    }
+                    None => (level.positions(segment.0)?, level.positions(segment.1)?),
+                };
+            }
+            Some(segment.1 - segment.0)
+        };
+        (0..first).map(under).try_fold(0, |most, here| Some(most.max(here?)))
     }
 }

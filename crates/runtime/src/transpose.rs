@@ -24,10 +24,11 @@ use crate::buffer::Buffer;
 use crate::coo::Coordinates;
 use crate::counting::{self, Above, Parts, Sorted};
 use crate::error::{AllocError, StorageError};
+use crate::fits::{level_sizes, widen};
 use crate::forms::Form;
 use crate::index_array::of_width;
 use crate::keys::{Column, Columns, Entries, Keyed, Layout};
-use crate::pack::{build, level_sizes};
+use crate::pack::build;
 use crate::parallel;
 use crate::runs::{self, AnyRuns, with_runs};
 use crate::sort::{self, Key};
@@ -45,20 +46,24 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The first `levels` levels of a target, if a counter for each of their coordinates takes less memory than the
-    /// source, which has so many entries and bytes, or is in the result anyway.
-    pub fn choose(dims: &[u64], format: &Format, levels: usize, (entries, bytes): (u64, u64)) -> Option<Prefix> {
+    /// The first `levels` levels of a target; `None` if there is no counting so many coordinates.
+    pub fn new(dims: &[u64], format: &Format, levels: usize) -> Option<Prefix> {
         let sizes = level_sizes(dims, format);
         let mut bins = 1u32;
         let mut strides = vec![0; levels];
-        for (stride, &size) in strides.iter_mut().zip(&sizes[..levels]).rev() {
+        for (stride, &size) in strides.iter_mut().zip(sizes.get(..levels)?).rev() {
             *stride = bins;
             bins = bins.checked_mul(u32::try_from(size).ok()?)?;
         }
-        let kept = format.levels()[..levels].iter().all(|level| level.kind == LevelKind::DENSE);
-        let fits = kept || 4 * u64::from(bins) <= bytes.max(SMALL);
-        let countable = u32::try_from(entries).is_ok() && bins < u32::MAX;
-        (fits && countable).then_some(Prefix { strides, bins: bins as usize })
+        (bins < u32::MAX).then_some(Prefix { strides, bins: bins as usize })
+    }
+
+    /// Whether a counter for each of the coordinates takes less memory than the source, which has so many entries and bytes, or is in
+    /// the result anyway.
+    pub fn pays(&self, format: &Format, entries: u64, bytes: u64) -> bool {
+        let kept = format.levels()[..self.levels()].iter().all(|level| level.kind == LevelKind::DENSE);
+        let fits = kept || 4 * self.bins as u64 <= bytes.max(SMALL);
+        fits && u32::try_from(entries).is_ok()
     }
 
     /// Bins from one coordinate of each level to the next, outermost first.
@@ -80,23 +85,29 @@ impl Prefix {
 /// So many bytes of counters are never too many.
 const SMALL: u64 = 1 << 12;
 
-/// Converts a tensor. The format's widths hold all numbers, and its levels below the prefix are in the order of the
-/// source. `padded` says that stored zeros only fill up. `None` if coordinates are too many for a key.
+/// Sorts a tensor of plain levels by the outermost levels of a format, so many, whose levels below are in the order of the source;
+/// coordinates fit into keys. `drop` says that stored zeros only fill up.
 ///
 /// # Errors
 /// The format cannot hold the entries, or memory is refused.
-pub fn convert(source: &Tensor, format: &Format, prefix: Prefix, padded: bool) -> Option<Result<Tensor, StorageError>> {
-    let order = Order { source, format, prefix, padded };
+pub fn convert(source: &Tensor, format: &Format, levels: usize, drop: bool) -> Result<Tensor, StorageError> {
+    let format = &widen(format, source.dims(), source.nnz());
+    let prefix = Prefix::new(source.dims(), format, levels).ok_or(StorageError::Astray)?;
+    let order = Order { source, format, prefix, drop };
     let layout = Layout::new(&level_sizes(source.dims(), format));
-    let wide = format.coordinates(order.prefix.levels()) == IndexWidth::W64;
-    Some(match (order.is_straight(), wide, layout.bits()) {
+    let wide = format.coordinates(levels) == IndexWidth::W64;
+    match (is_straight(format, levels), wide, layout.bits()) {
         (true, false, _) => order.convert_straight::<u32>(),
         (true, true, _) => order.convert_straight::<u64>(),
         (false, _, 0..=32) => order.convert_keyed(layout, Entries::Keys32),
         (false, _, 33..=64) => order.convert_keyed(layout, Entries::Keys64),
-        (false, _, 65..=128) => order.convert_keyed(layout, Entries::Keys128),
-        _ => return None,
-    })
+        (false, _, _) => order.convert_keyed(layout, Entries::Keys128),
+    }
+}
+
+/// Whether sorted coordinates and values are the result's arrays: one compressed level is left below a prefix of so many levels.
+pub fn is_straight(format: &Format, levels: usize) -> bool {
+    levels + 1 == format.order() && ends_compressed(format)
 }
 
 /// Whether the innermost level is compressed.
@@ -109,15 +120,10 @@ struct Order<'a> {
     source: &'a Tensor,
     format: &'a Format,
     prefix: Prefix,
-    padded: bool,
+    drop: bool,
 }
 
 impl Order<'_> {
-    /// Whether sorted coordinates and values are the result's arrays: one compressed level is left below the prefix.
-    fn is_straight(&self) -> bool {
-        self.prefix.levels() + 1 == self.format.order() && ends_compressed(self.format)
-    }
-
     fn convert_straight<K: Key + Element>(self) -> Result<Tensor, StorageError> {
         let last = self.prefix.levels();
         let unit = |level: usize| if level == last { K::ZERO.with(1, 0) } else { K::ZERO };
@@ -172,7 +178,7 @@ impl Order<'_> {
         let widened = runs::widened(&source.levels()[outer])?;
         let runs = AnyRuns::of(&source.levels()[outer], widened.as_deref()).ok_or_else(what)?;
         with_runs!(&runs, runs => {
-            let entries = counting::Entries { runs, bins, keys, values: source.values(), padded: self.padded };
+            let entries = counting::Entries { runs, bins, keys, values: source.values(), padded: self.drop };
             Ok(counting::sort(&entries, self.prefix.bins, source.bytes())?)
         })
     }

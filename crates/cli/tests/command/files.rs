@@ -45,6 +45,16 @@ fn files_are_converted() {
     assert_eq!(folder.read("b.tns"), "1 2 2.0\n2 1 3.0\n2 2 1.0\n");
     folder.succeed("convert b.mtx b.tns -f csc");
     assert_eq!(folder.read("b.tns"), "2 1 3.0\n1 2 2.0\n2 2 1.0\n");
+    let route = folder.succeed("convert b.mtx b.tns -f bcsr(2,1) --explain");
+    assert_eq!(
+        route.lines().collect::<Vec<_>>(),
+        [
+            "a list of 3 entries, 2 x 2",
+            "  csr              pack: by level 0, 2 bins, then in each bin, unless sorted",
+            "  bcsr(2,1)        place: query level 1, then every value to its place",
+        ]
+    );
+    folder.fail("convert b.mtx b.tns --explain", 2, "-f");
     folder.succeed("convert b.mtx c.mtx.gz -f dense");
     folder.succeed("convert c.mtx.gz c.mtx");
     assert_eq!(folder.read("c.mtx"), "%%MatrixMarket matrix array real general\n2 2\n0.0\n3.0\n2.0\n1.0\n");

@@ -11,10 +11,9 @@
 //! skyline       bins  i      counted  j, banded: the least and the most
 //! ```
 //!
-//! The source has a dense level over the dimension that makes bins, and compressed ones below; other tensors are converted to
-//! that first. So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
-//! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed, and
-//! the source where it had to be converted. The way back from slots is that of `rows.rs`.
+//! The source has a dense level over the dimension that makes bins, and compressed ones below ([`Placing::stage`]). So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
+//! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed. The way
+//! back from slots is that of `rows.rs`.
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5
 //! (attribute queries) and §6 (assembly).
@@ -31,12 +30,12 @@ use lacunar_formats::{Format, IndexWidth, Level, Map, Term};
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices, Number};
 use crate::error::StorageError;
+use crate::fits::{by_rows, positions, widen};
 use crate::forms::Form;
 use crate::index_array::{index_array, of_width};
 use crate::moved::Moved;
-use crate::pack::{positions, widen};
 use crate::parallel;
-use crate::remap;
+use crate::route::Facts;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
 use fill::put;
@@ -49,38 +48,34 @@ const GRAIN: usize = 1 << 14;
 /// So many bytes of tables are never too many.
 const SMALL: u64 = 1 << 16;
 
-/// Converts a tensor of plain levels without a map; `None` if the format's positions cannot be computed, or tables would be
-/// larger than the source. `padded` says that stored zeros only fill up.
-///
-/// # Errors
-/// The format cannot hold the entries, or memory is refused.
-pub fn convert(source: &Tensor, format: &Format, padded: bool) -> Result<Option<Tensor>, StorageError> {
+/// The format of levels that are put in the place of those of a format: itself, or plain ones, where its levels need coordinates
+/// that are sorted.
+pub fn made(format: &Format) -> Format {
     let sorted = |level: &Level| assembly(level.kind) == Assembly::Sorted;
-    let made = if format.levels().iter().any(sorted) { format.plain() } else { format.clone() };
-    let Some(plan) = Plan::new(source, &made) else { return Ok(None) };
-    let staged = match plan.takes(source, padded) {
-        true => None,
-        false => Some(source.convert_plain(&plan.stage(source)?, padded)?),
-    };
-    let result = plan.convert(staged.as_ref().unwrap_or(source), None)?;
-    Ok(Some(if made == *format { result } else { remap::spread(result, format)? }))
+    if format.levels().iter().any(sorted) { format.plain() } else { format.clone() }
 }
 
-/// Converts a matrix by rows into a format of slots, as if its rows were in another order: row `k` is that of coordinate
-/// `order[k]`. `None` if it has to be put into that order first.
-///
-/// # Errors
-/// Memory is refused.
-pub fn convert_in_order(source: &Tensor, order: &[u64], format: &Format) -> Result<Option<Tensor>, StorageError> {
-    let plan = Plan::new(source, format);
-    let plan = plan.filter(|plan| source.order() == 2 && plan.counts_slots() && plan.takes(source, false));
-    plan.map(|plan| plan.convert(source, Some(order))).transpose()
+/// How rows go into slots as if they were in another order; `None` if they have to be put into that order first.
+pub fn in_order(source: &Facts, format: &Format) -> Option<Placing> {
+    let placing = Placing::new(source, format)?;
+    (source.dims.len() == 2 && placing.counts_slots() && placing.takes(source)).then_some(placing)
 }
 
-/// How a format is assembled.
-struct Plan<'a> {
-    format: &'a Format,
-    dims: &'a [u64],
+/// How rows of a matrix are in slots that have a coordinate each or none; `None` of all that is stored otherwise.
+pub fn slots(source: &Facts) -> Option<Placing> {
+    if source.dims.len() != 2 {
+        return None;
+    }
+    let placing = Placing::new(source, &source.format()?.of_ranks())?;
+    let absent = *placing.assemblies.last()? == Assembly::Single { absent: true };
+    (placing.counts_slots() && absent).then_some(placing)
+}
+
+/// How entries get to their places in a format.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Placing {
+    format: Format,
+    dims: Vec<u64>,
     /// What each level stores.
     terms: Vec<Term>,
     /// How each level is assembled.
@@ -91,11 +86,14 @@ struct Plan<'a> {
     first: Option<usize>,
     /// How many coordinates of it make a bin; 0 if there is one bin.
     block: u64,
+    /// How wide the innermost coordinates of a source have to be: 32 bits at least, and 64 where such a column is made of them.
+    width: IndexWidth,
 }
 
-impl<'a> Plan<'a> {
-    fn new(source: &'a Tensor, format: &'a Format) -> Option<Plan<'a>> {
-        let dims = source.dims();
+impl Placing {
+    /// How entries get into a format; `None` if its positions cannot be computed, or tables would be larger than the source.
+    pub fn new(source: &Facts, format: &Format) -> Option<Placing> {
+        let dims = &source.dims;
         let whole = |level: &usize| Term::Whole(*level);
         let terms = match format.map() {
             Some(map) => map.terms().to_vec(),
@@ -144,33 +142,50 @@ impl<'a> Plan<'a> {
             && (!singles || ordinal.is_some() && dims.len() == 2)
             && !listed
             && !assemblies.iter().all(|assembly| *assembly == Assembly::Full);
-        let plan = Plan { format, dims, terms, assemblies, counted, first, block };
-        (fits && plan.is_affordable(source)).then_some(plan)
+        let own = match assemblies[last] {
+            Assembly::Single { .. } => widen(format, dims, source.entries).coordinates(last),
+            _ => source.format().map_or(IndexWidth::W32, |format| format.coordinates(format.levels().len() - 1)),
+        };
+        let width = own.wider(IndexWidth::W32);
+        let (format, dims) = (format.clone(), dims.clone());
+        let placing = Placing { format, dims, terms, assemblies, counted, first, block, width };
+        (fits && placing.is_affordable(source)).then_some(placing)
     }
 
     /// Whether tables take less than the source.
-    fn is_affordable(&self, source: &Tensor) -> bool {
+    fn is_affordable(&self, source: &Facts) -> bool {
         let table = match self.counted {
             Some(level) if self.assemblies[level] == Assembly::Distinct => self.stored_size(level),
             _ => Some(0),
         };
         let rows = self.dims.get(self.first.unwrap_or(0)).copied();
         // Tables count in 32 bits.
-        let entries = u32::try_from(source.values().len()).ok();
+        let entries = u32::try_from(source.entries).ok();
         let table = table.filter(|size| entries.is_some() && u32::try_from(*size).is_ok());
         let bytes = table.zip(rows).and_then(|(table, rows)| {
-            let tables = table.checked_mul(4 * parallel::parts(source.values().len(), GRAIN) as u64)?;
+            let entries = usize::try_from(source.entries).ok()?;
+            let tables = table.checked_mul(4 * parallel::parts(entries, GRAIN) as u64)?;
             tables.checked_add(rows.checked_mul(8)?)
         });
-        bytes.is_some_and(|bytes| bytes <= source.bytes().max(SMALL))
+        bytes.is_some_and(|bytes| bytes <= source.bytes.max(SMALL))
     }
 
     /// How many coordinates a level stores at most; `None` for slots.
     fn stored_size(&self, level: usize) -> Option<u64> {
         match self.format.map() {
-            Some(map) => map.stored_dims(self.dims)?.get(level).copied().flatten(),
+            Some(map) => map.stored_dims(&self.dims)?.get(level).copied().flatten(),
             None => self.dims.get(self.format.mode_order()[level]).copied(),
         }
+    }
+
+    /// The format that entries get into.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The level that is counted.
+    pub fn counted(&self) -> Option<usize> {
+        self.counted
     }
 
     fn counts_slots(&self) -> bool {
@@ -178,35 +193,25 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether a source can be taken as it is.
-    fn takes(&self, source: &Tensor, padded: bool) -> bool {
-        let (levels, modes) = (source.format().levels(), source.format().mode_order());
+    pub fn takes(&self, source: &Facts) -> bool {
+        let Some(format) = source.format() else { return false };
+        let (levels, modes) = (format.levels(), format.mode_order());
         let in_order = !self.counts_slots() || modes[1..].is_sorted();
-        !padded
+        !source.padded
             && levels[0] == Level::DENSE
             && levels[1..].iter().all(|level| *level == Level::COMPRESSED)
             && self.first.is_none_or(|first| modes[0] == first)
-            && source.format().coordinates(levels.len() - 1) == self.width(source)
+            && format.coordinates(levels.len() - 1) == self.width
             && in_order
     }
 
-    /// How wide the innermost coordinates of a source have to be: 32 bits at least, and 64 where such a column is made of them.
-    fn width(&self, source: &Tensor) -> IndexWidth {
-        let last = self.terms.len() - 1;
-        let own = match self.assemblies[last] {
-            Assembly::Single { .. } => self.widened(source.nnz()).coordinates(last),
-            _ => source.format().coordinates(source.levels().len() - 1),
-        };
-        own.wider(IndexWidth::W32)
-    }
-
     /// The format that is taken.
-    fn stage(&self, source: &Tensor) -> Result<Format, StorageError> {
-        let order = source.order();
-        let first = self.first.unwrap_or(0);
-        let modes = std::iter::once(first).chain((0..order).filter(|d| *d != first)).collect();
-        let levels = (0..order).map(|level| if level == 0 { Level::DENSE } else { Level::COMPRESSED }).collect();
-        let format = Format::new(levels, modes).map_err(|_| StorageError::overflow("the number of dimensions"))?;
-        Ok(format.with_coordinates(order - 1, self.width(source)))
+    ///
+    /// # Errors
+    /// There are too many dimensions.
+    pub fn stage(&self) -> Result<Format, StorageError> {
+        let order = self.dims.len();
+        Ok(by_rows(order, self.first.unwrap_or(0))?.with_coordinates(order - 1, self.width))
     }
 
     /// The sizes of the levels below the counted one that have a position for each coordinate.
@@ -220,10 +225,13 @@ impl<'a> Plan<'a> {
         sizes.ok_or_else(|| StorageError::overflow("the size of a level"))
     }
 
-    /// Converts a source that is taken, with its rows in an order.
-    fn convert(&self, tensor: &Tensor, order: Option<&[u64]>) -> Result<Tensor, StorageError> {
+    /// Puts the entries of a source that is taken to their places; with an `order`, as if row `k` were that of coordinate `order[k]`.
+    ///
+    /// # Errors
+    /// The format cannot hold the entries, or memory is refused.
+    pub fn place(&self, tensor: &Tensor, order: Option<&[u64]>) -> Result<Tensor, StorageError> {
         let source = Source::new(tensor, order)?;
-        let described = (tensor.format(), self.dims);
+        let described = (tensor.format(), &self.dims[..]);
         // The coordinate that is counted, and the place below its position.
         let (mut number, mut place) = (Form::<u64>::zero(tensor.order()), Form::<u64>::zero(tensor.order()));
         if let Some(level) = self.counted {
@@ -307,7 +315,7 @@ impl<'a> Plan<'a> {
 
     /// The format with arrays wide enough for the stored dimensions and so many positions.
     fn widened(&self, positions: u64) -> Format {
-        widen(self.format, self.dims, positions)
+        widen(&self.format, &self.dims, positions)
     }
 
     /// The values in place, and the levels around the counted one. `numbers` gives what a task needs to know the position of
@@ -346,7 +354,7 @@ impl<'a> Plan<'a> {
             };
             levels.push(LevelStorage::new(described.kind, size, arrays));
         }
-        Ok(Tensor::assemble(self.dims.to_vec(), format, levels, values))
+        Ok(Tensor::assemble(self.dims.clone(), format, levels, values))
     }
 }
 

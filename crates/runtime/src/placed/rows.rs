@@ -14,17 +14,17 @@
 
 use lacunar_formats::Format;
 
-use super::Plan;
+use super::Placing;
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices, Number};
 use crate::error::StorageError;
+use crate::fits::{positions, strides, widen};
 use crate::forms::{Form, Weight};
 use crate::index_array::{index_array, of_width};
 use crate::moved::{BLOCK, Moved};
-use crate::pack::{positions, strides, widen};
 use crate::parallel;
 use crate::sort::{self, Key};
-use crate::storage::{Assembly, LevelStorage};
+use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
@@ -54,43 +54,35 @@ impl Slots<'_> {
     }
 }
 
-/// A matrix by rows, if it is stored in slots that have a coordinate each or none; `ranks` are those of its rows, where it is
-/// stored by them. `None` of all others.
+/// A matrix by rows, which is stored in slots ([`super::slots`]); `ranks` are those of its rows, where it is stored by them.
 ///
 /// # Errors
 /// Memory is refused.
-pub fn rows(tensor: &Tensor, ranks: Option<&[u64]>) -> Result<Option<Tensor>, StorageError> {
-    if tensor.order() != 2 {
-        return Ok(None);
-    }
-    let format = tensor.format().of_ranks();
-    let Some(plan) = Plan::new(tensor, &format).filter(Plan::counts_slots) else { return Ok(None) };
-    let (Some(counted), Some(first)) = (plan.counted, plan.first) else { return Ok(None) };
-    let last = plan.terms.len() - 1;
-    if plan.assemblies[last] != (Assembly::Single { absent: true }) {
-        return Ok(None);
-    }
-    let target = plan.stage(tensor)?;
-    let inner = plan.inner_sizes()?;
+pub fn rows(tensor: &Tensor, placing: &Placing, ranks: Option<&[u64]>) -> Result<Tensor, StorageError> {
+    let missing = || StorageError::overflow("the number of slots");
+    let (counted, first) = placing.counted.zip(placing.first).ok_or_else(missing)?;
+    let last = placing.terms.len() - 1;
+    let target = placing.stage()?;
+    let inner = placing.inner_sizes()?;
     let mut place = Form::<u64>::zero(tensor.order());
     for (level, stride) in (counted + 1..last).zip(strides(&inner)?) {
-        place.add_term(plan.terms[level], stride, (&target, tensor.dims()));
+        place.add_term(placing.terms[level], stride, (&target, tensor.dims()));
     }
     let slots = Slots {
         edges: tensor.levels()[counted].numbers(0),
-        rows_of_bin: plan.block,
+        rows_of_bin: placing.block,
         block: positions(1, &inner)?,
         start: place.start(),
         weight: place.weight(0),
         ranks,
     };
     let rows = usize::try_from(tensor.dims()[first]).map_err(|_| StorageError::overflow("the size of a dimension"))?;
-    Ok(Some(match tensor.levels()[last].numbers(0) {
+    match tensor.levels()[last].numbers(0) {
         Indices::U8(crd) => by_rows::<_, u32>(tensor, &slots, crd, (rows, target)),
         Indices::U16(crd) => by_rows::<_, u32>(tensor, &slots, crd, (rows, target)),
         Indices::U32(crd) => by_rows::<_, u32>(tensor, &slots, crd, (rows, target)),
         Indices::U64(crd) => by_rows::<_, u64>(tensor, &slots, crd, (rows, target)),
-    }?))
+    }
 }
 
 /// Calls `take` with places, block after block.
@@ -148,7 +140,7 @@ fn by_rows<C: Number, K: Key + Number + Element>(
 fn sort_rows<K: Key>(keys: &mut [K], values: &mut Buffer, edges: &[u64], bits: u32) -> Result<(), StorageError> {
     let ascends = |row: usize| keys[edges[row] as usize..edges[row + 1] as usize].is_sorted();
     if parallel::first(edges.len() - 1, |row| (!ascends(row)).then_some(())).is_some() {
-        // There are at most as many entries as 32 bits can count, or there is no plan.
+        // There are at most as many entries as 32 bits can count, or nothing is placed.
         let offsets = Array::<u32>::of(edges.len(), |row| edges[row] as u32)?;
         sort::sort_bins(keys, values, &offsets, bits)?;
     }

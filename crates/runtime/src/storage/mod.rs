@@ -6,7 +6,7 @@
 //! line of `operations`; a kind that is made while the program runs finds its family's.
 //!
 //! Dense, compressed and singleton levels are *plain*: tensors of these are packed from lists and converted at the speed of
-//! memory (`pack.rs`, `convert.rs`). All others are made of plain ones and turned into them
+//! memory (`pack.rs`, `route/`). All others are made of plain ones and turned into them
 //! (`spread.rs`), level by level.
 //!
 //! ```text

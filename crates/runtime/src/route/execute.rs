@@ -1,0 +1,120 @@
+//! Carries out the legs of a route, one after the other.
+//!
+//! On entry the source is what the route's facts say. On exit the tensor is stored in the route's format, with index arrays as wide as
+//! its sizes need. What a leg does not need any more is given back before the next one.
+
+use lacunar_formats::Scalar;
+
+use super::{Leg, Route};
+use crate::array::Array;
+use crate::coo::{self, Coo};
+use crate::error::StorageError;
+use crate::fill::{mask, mask_list};
+use crate::tensor::Tensor;
+use crate::{dense, insert, outside, pack, placed, ranking, remap, reorder, transpose};
+
+/// The entries between two legs.
+enum Held<'a> {
+    Borrowed(&'a Tensor),
+    Owned(Tensor),
+    List(Coo),
+}
+
+impl Held<'_> {
+    fn tensor(&self) -> Result<&Tensor, StorageError> {
+        match self {
+            Held::Borrowed(tensor) => Ok(tensor),
+            Held::Owned(tensor) => Ok(tensor),
+            Held::List(_) => Err(StorageError::Astray),
+        }
+    }
+
+    fn into_tensor(self) -> Result<Tensor, StorageError> {
+        match self {
+            Held::Borrowed(tensor) => Ok(tensor.try_clone()?),
+            Held::Owned(tensor) => Ok(tensor),
+            Held::List(_) => Err(StorageError::Astray),
+        }
+    }
+
+    fn into_list(self) -> Result<Coo, StorageError> {
+        match self {
+            Held::List(list) => Ok(list),
+            Held::Borrowed(_) | Held::Owned(_) => Err(StorageError::Astray),
+        }
+    }
+}
+
+impl Route {
+    /// The tensor, which the route's facts are of, in the route's format.
+    ///
+    /// # Errors
+    /// The format cannot hold the entries, or memory is refused.
+    pub(crate) fn take_tensor(&self, tensor: &Tensor) -> Result<Tensor, StorageError> {
+        self.execute(Held::Borrowed(tensor), tensor.fill())
+    }
+
+    /// The list, which the route's facts are of, in the route's format; elements that it does not have are `fill`.
+    ///
+    /// # Errors
+    /// The format cannot hold the entries, or memory is refused.
+    pub(crate) fn take_list(&self, list: Coo, fill: Scalar) -> Result<Tensor, StorageError> {
+        self.execute(Held::List(list), fill)
+    }
+
+    fn execute(&self, source: Held, fill: Scalar) -> Result<Tensor, StorageError> {
+        // The rank of each coordinate, or the coordinate of each rank.
+        let (mut held, mut ranks) = (source, None);
+        for leg in &self.legs {
+            held = go(held, leg, fill, &mut ranks)?;
+        }
+        Ok(held.into_tensor()?.filled(fill))
+    }
+}
+
+/// The entries after a leg.
+fn go<'a>(held: Held<'a>, leg: &Leg, fill: Scalar, ranks: &mut Option<Array<u64>>) -> Result<Held<'a>, StorageError> {
+    let tensor = match leg {
+        Leg::Unrank => {
+            *ranks = Some(ranking::ranks(held.tensor()?)?);
+            return Ok(held);
+        }
+        Leg::Rank { window } => {
+            *ranks = Some(ranking::ranking(held.tensor()?, *window)?);
+            return Ok(held);
+        }
+        Leg::Clear => return Ok(outside::cleared(held.tensor()?)?.map_or(held, Held::Owned)),
+        Leg::List { drop } => return Ok(Held::List(coo::entries(held.tensor()?, *drop)?)),
+        Leg::StoreList { format } => return Ok(Held::List(remap::to_stored(held.into_list()?, format)?)),
+        Leg::Mask => match held {
+            Held::List(list) => return Ok(Held::List(mask_list(list, fill)?)),
+            levels => mask(levels.tensor()?, fill)?,
+        },
+        Leg::Spread { format } => match held {
+            Held::Borrowed(tensor) => tensor.to_spread(format)?,
+            other => remap::spread(other.into_tensor()?, format)?,
+        },
+        Leg::Restore { dims, format } => remap::restore(dims.clone(), held.into_tensor()?, format)?,
+        Leg::KeepRanks { format } => {
+            ranking::keep(held.into_tensor()?, &ranks.take().ok_or(StorageError::Astray)?, format)?
+        }
+        Leg::Insert { format } => insert::pack(held.into_list()?, format)?,
+        Leg::PackDense { format } => dense::pack(held.into_list()?, format)?,
+        Leg::Pack { format, sorting } => pack::pack(held.into_list()?, format, *sorting)?,
+        Leg::Plain => held.tensor()?.to_plain()?,
+        Leg::Dense { format, drop } => dense::place(held.tensor()?, format, *drop)?,
+        Leg::Count { format, levels, drop } => transpose::convert(held.tensor()?, format, *levels, *drop)?,
+        Leg::Columns { format } => reorder::by_columns(held.tensor()?, format)?,
+        Leg::Sort { format, drop } => reorder::by_keys(held.tensor()?, format, *drop)?,
+        Leg::SortStored { format, sizes, drop } => reorder::by_stored_keys(held.tensor()?, format, sizes, *drop)?,
+        Leg::Place { placing, ranked } => placing.place(held.tensor()?, ranks.as_deref().filter(|_| *ranked))?,
+        Leg::Rows { placing } => placed::rows(held.tensor()?, placing, ranks.take().as_deref())?,
+        Leg::Reorder { kept } => {
+            let order = ranks.take().ok_or(StorageError::Astray)?;
+            let tensor = ranking::in_order(held.tensor()?, &order)?;
+            *ranks = Some(order).filter(|_| *kept);
+            tensor
+        }
+    };
+    Ok(Held::Owned(tensor))
+}
