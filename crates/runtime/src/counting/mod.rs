@@ -17,7 +17,8 @@
 //! the next bin starts.
 //!
 //! The loops are in two files. Where coordinates have 32 bits and keys at most 64, entries go from array to array in loops for each
-//! size of values (`direct.rs`); the others, which are seldom met, go in blocks, in loops that values have no part in (`blocks.rs`).
+//! size of values, and where coordinates have 64 bits, in one for values of 64 bits (`direct.rs`); the others, which are seldom met, go
+//! in blocks, in loops that values have no part in (`blocks.rs`).
 //!
 //! Paper: Gustavson, *Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted Transposition* (TOMS 1978).
 
@@ -40,6 +41,8 @@ use crate::sort::Key;
 
 /// How many entries are worth a thread.
 const GRAIN: usize = 1 << 14;
+/// Values of 64 bits, as they are moved.
+type Wide = [u32; 2];
 
 /// What the levels above the innermost one add to bins or keys.
 #[derive(Clone, Copy)]
@@ -120,7 +123,14 @@ impl<R: Runs, K: Key> Entries<'_, R, K> {
         // SAFETY: passed on.
         unsafe {
             if const { !Self::IS_FREQUENT } {
-                if separate { blocks::put_separate(self, task, to) } else { blocks::put(self, task, to) }
+                // 64 bits of everything are the one other case that is often met.
+                let wide = const { R::STORED && K::FREQUENT } && self.values.dtype().size() == size_of::<Wide>();
+                match (separate, wide) {
+                    (true, true) => direct::put_separate::<R, K, Wide>(self, task, to),
+                    (true, false) => blocks::put_separate(self, task, to),
+                    (false, true) => direct::put::<R, K, Wide>(self, task, to),
+                    (false, false) => blocks::put(self, task, to),
+                }
             } else if separate && const { R::STORED } {
                 with_word!(self.values.dtype(), V => direct::put_separate::<R, K, V>(self, task, to));
             } else {
