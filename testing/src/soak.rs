@@ -32,7 +32,7 @@ use crate::suite::Suite;
 const BATCH: u64 = 200;
 /// How long one program may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How much memory a child may map, in KiB, if the plan limits it.
+/// How much memory a child may map, in KiB, if the run limits it.
 const MEMORY: u64 = 4 << 20;
 /// How many failures of one manner are shrunk, and in how many runs each.
 const SHRUNK: usize = 25;
@@ -46,7 +46,7 @@ const TELLS: Duration = Duration::from_secs(20);
 
 /// What is run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Soak {
     /// The first seed.
     pub first: u64,
     /// How many programs.
@@ -110,19 +110,19 @@ pub fn case(path: &Path, suite: &Suite) -> ExitCode {
     }
 }
 
-/// Runs all programs of a plan; fails if one does.
-pub fn soak(plan: &Plan) -> ExitCode {
+/// Runs all programs of a run; fails if one does.
+pub fn soak(orders: &Soak) -> ExitCode {
     let run = Run {
-        plan,
+        orders,
         next: AtomicU64::new(0),
         done: AtomicU64::new(0),
         found: Mutex::default(),
         begun: Instant::now(),
         told: Mutex::new(Instant::now()),
     };
-    println!("programs {} to {}", plan.first, plan.first + plan.count - 1);
+    println!("programs {} to {}", orders.first, orders.first + orders.count - 1);
     std::thread::scope(|scope| {
-        for job in 0..plan.jobs {
+        for job in 0..orders.jobs {
             let run = &run;
             scope.spawn(move || run.work(job));
         }
@@ -131,7 +131,7 @@ pub fn soak(plan: &Plan) -> ExitCode {
 }
 
 struct Run<'a> {
-    plan: &'a Plan,
+    orders: &'a Soak,
     next: AtomicU64,
     done: AtomicU64,
     /// By manner: the seeds.
@@ -144,7 +144,7 @@ impl Run<'_> {
     fn work(&self, job: usize) {
         loop {
             let batch = self.next.fetch_add(1, Ordering::Relaxed);
-            let (mut at, end) = (batch * BATCH, ((batch + 1) * BATCH).min(self.plan.count));
+            let (mut at, end) = (batch * BATCH, ((batch + 1) * BATCH).min(self.orders.count));
             if at >= end {
                 return;
             }
@@ -156,7 +156,7 @@ impl Run<'_> {
 
     /// Runs a child from program `at` on; where the next one has to begin.
     fn child(&self, job: usize, batch: u64, at: u64, end: u64) -> u64 {
-        let first = self.plan.first + at;
+        let first = self.orders.first + at;
         let log = std::env::temp_dir().join(format!("lacunar-soak-{}-{job}.log", std::process::id()));
         let arguments = ["--batch".to_string(), first.to_string(), (end - at).to_string()];
         let Some((mut child, lines)) = self.spawn(batch, &arguments, &log) else {
@@ -191,7 +191,7 @@ impl Run<'_> {
             None => end,
             Some(fault) => {
                 self.failed(job, seed, batch, fault);
-                seed - self.plan.first + 1
+                seed - self.orders.first + 1
             }
         }
     }
@@ -204,7 +204,7 @@ impl Run<'_> {
     ) -> Option<(Child, std::sync::mpsc::Receiver<String>)> {
         let errors = std::fs::File::create(log).ok()?;
         let own = std::env::current_exe().ok()?;
-        let mut command = match self.plan.limited {
+        let mut command = match self.orders.limited {
             true => {
                 let mut shell = Command::new("sh");
                 shell.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(own);
@@ -212,7 +212,7 @@ impl Run<'_> {
             }
             false => Command::new(own),
         };
-        command.args(arguments).envs((self.plan.environment)(batch)).env("RUST_BACKTRACE", "0");
+        command.args(arguments).envs((self.orders.environment)(batch)).env("RUST_BACKTRACE", "0");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().ok()?;
         let out = BufReader::new(child.stdout.take()?);
         let (sender, receiver) = channel();
@@ -285,7 +285,7 @@ impl Run<'_> {
         if seeds.len() > SHRUNK {
             return;
         }
-        let environment: Vec<String> = (self.plan.environment)(batch)
+        let environment: Vec<String> = (self.orders.environment)(batch)
             .into_iter()
             .map(|(name, value)| format!("{name}={:?}", value.to_string_lossy()))
             .collect();
@@ -296,9 +296,9 @@ impl Run<'_> {
             fault.text
         );
         println!("{text}");
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.plan.report);
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.orders.report);
         if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
-            println!("{} cannot be written: {error}", self.plan.report.display());
+            println!("{} cannot be written: {error}", self.orders.report.display());
         }
     }
 
@@ -316,7 +316,7 @@ impl Run<'_> {
         let failed: usize = found.values().map(Vec::len).sum();
         format!(
             "{done} of {} programs, {:.0} a second; {failed} fail, in {} manners",
-            self.plan.count,
+            self.orders.count,
             done as f64 / seconds.max(1e-3),
             found.len()
         )
@@ -335,7 +335,7 @@ impl Run<'_> {
         if found.is_empty() {
             return ExitCode::SUCCESS;
         }
-        println!("reports: {}", self.plan.report.display());
+        println!("reports: {}", self.orders.report.display());
         ExitCode::FAILURE
     }
 }

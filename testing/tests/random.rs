@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use lacunar_testing::day::today;
-use lacunar_testing::soak::{Plan, batch, case, soak};
+use lacunar_testing::soak::{Soak, batch, case, soak};
 use lacunar_testing::suite::{Suite, arguments, batches, random_instances, random_trials};
 
 /// How many programs a run without arguments takes.
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     match words[..] {
         ["--batch", first, count] => return batch(number(first), number(count), &alone()),
         ["--case", path] => return case(Path::new(path), &alone()),
-        ["--soak", count, ref rest @ ..] => return soak(&plan(number(count), rest)),
+        ["--soak", count, ref rest @ ..] => return soak(&orders(number(count), rest)),
         _ => {}
     }
     let variable = |name: &str| std::env::var(name).ok().map(|text| number(&text));
@@ -51,7 +51,7 @@ fn seed_of_the_day() -> u64 {
 }
 
 /// What the words behind `--soak COUNT` ask for.
-fn plan(count: u64, words: &[&str]) -> Plan {
+fn orders(count: u64, words: &[&str]) -> Soak {
     let value = |name: &str| {
         let place = words.iter().position(|word| *word == name)?;
         Some(words.get(place + 1)?.parse::<u64>().unwrap_or_else(|_| panic!("{name} wants a number")))
@@ -60,7 +60,7 @@ fn plan(count: u64, words: &[&str]) -> Plan {
     let first = value("--seed").unwrap_or_else(seed_of_the_day);
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let name = if sanitize { format!("soak-sanitize-{first}.txt") } else { format!("soak-{first}.txt") };
-    Plan {
+    Soak {
         first,
         count,
         jobs: value("--jobs").map_or(cores, |jobs| jobs as usize).max(1),

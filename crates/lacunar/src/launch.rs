@@ -9,7 +9,7 @@
 use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_formats::{DType, Format};
 use lacunar_imp::{ArrayRole, Param};
-use lacunar_runtime::abi::{self, Args, Grown, Kernel as Entry, KernelStatus};
+use lacunar_runtime::abi::{self, Args, Entry, Grown, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::tensor::ValuesMut;
 use lacunar_runtime::{Buffer, StorageError, Tensor};

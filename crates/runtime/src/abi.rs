@@ -55,8 +55,8 @@ use crate::{kernel_fill, kernel_sort};
 /// One word of a kernel's arguments.
 pub type Word = u64;
 
-/// A compiled kernel.
-pub type Kernel = unsafe extern "C" fn(*mut Word) -> i32;
+/// Where a compiled kernel is entered.
+pub type Entry = unsafe extern "C" fn(*mut Word) -> i32;
 
 /// Why a kernel stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -288,7 +288,7 @@ impl Drop for Args<'_> {
 ///
 /// # Errors
 /// The kernel's status. Arrays that it writes in place have any content then.
-pub unsafe fn call(kernel: Kernel, args: &mut Args) -> Result<(), KernelStatus> {
+pub unsafe fn call(kernel: Entry, args: &mut Args) -> Result<(), KernelStatus> {
     // SAFETY: by the caller's promise.
     KernelStatus::check(unsafe { kernel(args.words.as_mut_ptr()) })
 }

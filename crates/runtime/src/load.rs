@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use libloading::Library;
 use thiserror::Error;
 
-use crate::abi::Kernel;
+use crate::abi::Entry;
 
 /// Why a kernel could not be loaded.
 #[derive(Debug, Error)]
@@ -50,7 +50,7 @@ pub enum LoadError {
 /// A kernel in a shared library, with the library.
 #[derive(Debug)]
 pub struct SharedKernel {
-    entry: Kernel,
+    entry: Entry,
     /// Kept for `entry`, which points into it.
     _library: Library,
 }
@@ -72,7 +72,7 @@ impl SharedKernel {
         let library = unsafe { Library::new(place) }.map_err(failed)?;
         keep_openmp();
         // SAFETY: every kernel has this type; whoever calls the entry promises that the symbol is a kernel.
-        let entry = unsafe { library.get::<Kernel>(symbol.as_bytes()) }.map(|entry| *entry);
+        let entry = unsafe { library.get::<Entry>(symbol.as_bytes()) }.map(|entry| *entry);
         match entry {
             Ok(entry) => Ok(SharedKernel { entry, _library: library }),
             Err(source) => Err(LoadError::Symbol { path: path.to_path_buf(), symbol: symbol.to_string(), source }),
@@ -80,7 +80,7 @@ impl SharedKernel {
     }
 
     /// The kernel; valid as long as `self` lives.
-    pub fn entry(&self) -> Kernel {
+    pub fn entry(&self) -> Entry {
         self.entry
     }
 }

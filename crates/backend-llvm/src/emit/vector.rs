@@ -1,7 +1,7 @@
 //! Vector loops, written out: several neighboring iterations at once, each value of the body a vector with a lane for
 //! each.
 //!
-//! What a loop may contain is in `vector/plan.rs`; other loops are left to LLVM's vectorizer. Values that are the same
+//! What a loop may contain is in `vector/known.rs`; other loops are left to LLVM's vectorizer. Values that are the same
 //! in all lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and
 //! stored as one vector; any other is gathered and scattered. A branch becomes a mask.
 //!
@@ -15,9 +15,9 @@
 //!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
+mod known;
 mod lanes;
 mod memory;
-mod plan;
 mod stmt;
 mod words;
 
@@ -25,9 +25,9 @@ use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lacunar_imp::{BinaryOp, Block, ExprId, Reduction, VarId};
 
+use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
-use self::plan::Plan;
 use super::Emitter;
 use super::frame::Place;
 use super::hints::{GATHER_BYTES, LoopHint};
@@ -43,7 +43,7 @@ const STRAIGHT: i64 = 32;
 
 /// The vector loop being emitted.
 struct VectorLoop<'ctx, 'p> {
-    plan: &'p Plan,
+    known: &'p Known,
     /// Lanes of a vector.
     width: u32,
     /// The first lane's counter.
@@ -58,7 +58,7 @@ struct VectorLoop<'ctx, 'p> {
     bits: Option<ExprId>,
     /// By variable that the body declares.
     lanes: Vec<(VarId, Lanes<'ctx>)>,
-    /// By reduction of the plan: where its sums in this copy are.
+    /// By reduction: where its sums in this copy are.
     sums: &'p [PointerValue<'ctx>],
 }
 
@@ -71,32 +71,39 @@ impl<'ctx> Emitter<'ctx, '_> {
         width: u32,
         body: &Block,
     ) -> Result<bool, LlvmError> {
-        let Some(mut plan) = Plan::of(self.source, counter, body) else { return Ok(false) };
-        if self.source.strict && !plan.reductions.is_empty() || plan.branches && !self.vectors.masked {
+        let Some(mut known) = Known::of(self.source, counter, body) else { return Ok(false) };
+        if self.source.strict && !known.reductions.is_empty() || known.branches && !self.vectors.masked {
             return Ok(false);
         }
-        let bytes = if plan.gathers { self.vectors.bytes.min(GATHER_BYTES) } else { self.vectors.bytes };
-        let width = if width == 0 { (bytes / plan.widest.max(1)) as u32 } else { width };
+        let bytes = if known.gathers { self.vectors.bytes.min(GATHER_BYTES) } else { self.vectors.bytes };
+        let width = if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let width = width.clamp(2, 64).next_power_of_two();
         let first = begin.get_sign_extended_constant();
-        plan.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
-        let known = first.zip(end.get_sign_extended_constant());
-        match known.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
+        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
+        let bounds = first.zip(end.get_sign_extended_constant());
+        match bounds.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
             Some((_, count)) if count <= 0 => {}
             Some((begin, count)) if count <= STRAIGHT * i64::from(width) => {
-                if plan.reductions.is_empty() {
-                    self.straight(&plan, begin, count, width, body)?;
+                if known.reductions.is_empty() {
+                    self.straight(&known, begin, count, width, body)?;
                 } else {
-                    self.straight_sums(&plan, begin, count, width, body)?;
+                    self.straight_sums(&known, begin, count, width, body)?;
                 }
             }
-            _ => self.long_loop(&plan, (begin, end), width, body)?,
+            _ => self.long_loop(&known, (begin, end), width, body)?,
         }
         Ok(true)
     }
 
     /// A loop of constant length without reductions: vectors, then shorter and shorter ones.
-    fn straight(&mut self, plan: &Plan, begin: i64, count: i64, mut width: u32, body: &Block) -> Result<(), LlvmError> {
+    fn straight(
+        &mut self,
+        known: &Known,
+        begin: i64,
+        count: i64,
+        mut width: u32,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
         let mut done = 0;
         while done < count {
             while i64::from(width) > count - done {
@@ -104,9 +111,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             let counter = self.index(begin.wrapping_add(done));
             if width == 1 {
-                self.scalar_iteration(plan.counter, counter, body)?;
+                self.scalar_iteration(known.counter, counter, body)?;
             } else {
-                self.vector_iteration(plan, width, counter, None, &[], body)?;
+                self.vector_iteration(known, width, counter, None, &[], body)?;
             }
             done += i64::from(width);
         }
@@ -116,7 +123,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// A loop of constant length with reductions: vectors, then single iterations.
     fn straight_sums(
         &mut self,
-        plan: &Plan,
+        known: &Known,
         begin: i64,
         count: i64,
         width: u32,
@@ -125,46 +132,46 @@ impl<'ctx> Emitter<'ctx, '_> {
         let step = i64::from(width);
         let vectors = count / step;
         if vectors > 0 {
-            let sums = self.start_copies(plan, width, vectors.min(i64::from(COPIES_OF_SUMS)))?;
+            let sums = self.start_copies(known, width, vectors.min(i64::from(COPIES_OF_SUMS)))?;
             for (vector, sums) in (0..vectors).zip(sums.iter().cycle()) {
                 let counter = self.index(begin.wrapping_add(vector * step));
-                self.vector_iteration(plan, width, counter, None, sums, body)?;
+                self.vector_iteration(known, width, counter, None, sums, body)?;
             }
-            self.join_sums(plan, width, &sums)?;
-            self.finish_sums(plan, width, &sums[0])?;
+            self.join_sums(known, width, &sums)?;
+            self.finish_sums(known, width, &sums[0])?;
         }
         (vectors * step..count).try_for_each(|done| {
             let counter = self.index(begin.wrapping_add(done));
-            self.scalar_iteration(plan.counter, counter, body)
+            self.scalar_iteration(known.counter, counter, body)
         })
     }
 
     /// Room for the sums of so many copies.
     fn start_copies(
         &mut self,
-        plan: &Plan,
+        known: &Known,
         width: u32,
         copies: i64,
     ) -> Result<Vec<Vec<PointerValue<'ctx>>>, LlvmError> {
-        let mut row = || plan.reductions.iter().map(|reduction| self.start_sums(reduction, width)).collect();
+        let mut row = || known.reductions.iter().map(|reduction| self.start_sums(reduction, width)).collect();
         (0..copies).map(|_| row()).collect()
     }
 
     /// A loop in two parts.
     fn long_loop(
         &mut self,
-        plan: &Plan,
+        known: &Known,
         (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
         width: u32,
         body: &Block,
     ) -> Result<(), LlvmError> {
-        let copies = match plan.reductions.is_empty() {
+        let copies = match known.reductions.is_empty() {
             // A word for each turn, so that the places in it are constants.
-            _ if plan.tests_words && plan.is_aligned() => (words::BITS as u32 / width).max(1),
+            _ if known.tests_words && known.is_aligned() => (words::BITS as u32 / width).max(1),
             true => COPIES,
             false => COPIES_OF_SUMS,
         };
-        let sums = self.start_copies(plan, width, copies.into())?;
+        let sums = self.start_copies(known, width, copies.into())?;
         let step = self.index(i64::from(copies * width));
         let last = self.builder.build_int_sub(end, step, "")?;
         // A difference that wraps around is that of a loop which is too short.
@@ -179,11 +186,11 @@ impl<'ctx> Emitter<'ctx, '_> {
                 for (copy, sums) in (0..).zip(&sums) {
                     let offset = emitter.index(copy * i64::from(width));
                     let counter = emitter.builder.build_int_nsw_add(counter, offset, "")?;
-                    emitter.vector_iteration(plan, width, counter, None, sums, body)?;
+                    emitter.vector_iteration(known, width, counter, None, sums, body)?;
                 }
                 Ok(emitter.builder.build_int_compare(IntPredicate::SLE, next, last, "")?)
             },
-            |emitter| emitter.join_sums(plan, width, &sums),
+            |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
         if self.vectors.masked {
@@ -194,7 +201,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 step,
                 |emitter, counter, next| {
                     let mask = emitter.lanes_below(width, counter, end)?;
-                    emitter.vector_iteration(plan, width, counter, Some(mask), &sums[0], body)?;
+                    emitter.vector_iteration(known, width, counter, Some(mask), &sums[0], body)?;
                     let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
                     // `next` may have wrapped around.
                     let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
@@ -202,11 +209,13 @@ impl<'ctx> Emitter<'ctx, '_> {
                 },
                 |_| Ok(()),
             )?;
-            return self.finish_sums(plan, width, &sums[0]);
+            return self.finish_sums(known, width, &sums[0]);
         }
-        self.finish_sums(plan, width, &sums[0])?;
+        self.finish_sums(known, width, &sums[0])?;
         let hint = LoopHint::scalar();
-        self.count(rest, end, "k", Some(hint), |emitter, counter| emitter.scalar_iteration(plan.counter, counter, body))
+        self.count(rest, end, "k", Some(hint), |emitter, counter| {
+            emitter.scalar_iteration(known.counter, counter, body)
+        })
     }
 
     /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. What
@@ -256,7 +265,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// `width` iterations at once, those of the mask.
     fn vector_iteration(
         &mut self,
-        plan: &Plan,
+        known: &Known,
         width: u32,
         counter: IntValue<'ctx>,
         mask: Option<VectorValue<'ctx>>,
@@ -264,10 +273,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         body: &Block,
     ) -> Result<(), LlvmError> {
         // Invariant expressions and the first lane's indices are evaluated as scalars.
-        self.frame.places[plan.counter.index()] = Some(Place::Value(Value::Int(counter)));
+        self.frame.places[known.counter.index()] = Some(Place::Value(Value::Int(counter)));
         let cut = mask.is_some();
         let mut state =
-            VectorLoop { plan, width, counter, mask, branched: false, cut, bits: None, lanes: Vec::new(), sums };
+            VectorLoop { known, width, counter, mask, branched: false, cut, bits: None, lanes: Vec::new(), sums };
         self.vector_block(&mut state, body)
     }
 
@@ -289,8 +298,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Combines the sums of all copies in the first one.
-    fn join_sums(&mut self, plan: &Plan, width: u32, sums: &[Vec<PointerValue<'ctx>>]) -> Result<(), LlvmError> {
-        for (number, &Reduction { var, op }) in plan.reductions.iter().enumerate() {
+    fn join_sums(&mut self, known: &Known, width: u32, sums: &[Vec<PointerValue<'ctx>>]) -> Result<(), LlvmError> {
+        for (number, &Reduction { var, op }) in known.reductions.iter().enumerate() {
             let ty = self.source.vars[var].ty;
             let vector = self.vector_type(ty, width)?;
             let mut loaded = Vec::new();
@@ -314,8 +323,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Combines the variables with the sums of all lanes.
-    fn finish_sums(&mut self, plan: &Plan, width: u32, sums: &[PointerValue<'ctx>]) -> Result<(), LlvmError> {
-        for (&Reduction { var, op }, &place) in plan.reductions.iter().zip(sums) {
+    fn finish_sums(&mut self, known: &Known, width: u32, sums: &[PointerValue<'ctx>]) -> Result<(), LlvmError> {
+        for (&Reduction { var, op }, &place) in known.reductions.iter().zip(sums) {
             let ty = self.source.vars[var].ty;
             let all = self.builder.build_load(self.vector_type(ty, width)?, place, "sums")?.into_vector_value();
             let total = self.reduce_vector(op, ty, all)?;

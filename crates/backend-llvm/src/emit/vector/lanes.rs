@@ -53,7 +53,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         while let Some(&expr) = pending.last() {
             let find = |operand: ExprId| known.iter().find(|(id, _)| *id == operand).map(|&(_, value)| value);
             if find(expr).is_none() {
-                if !state.plan.varies(self.source, expr) {
+                if !state.known.varies(self.source, expr) {
                     let value = Lanes::Uniform(self.eval(expr)?);
                     known.push((expr, value));
                 } else if let Some(mask) = self.bits_of_word(state, expr)? {
@@ -85,7 +85,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<Lanes<'ctx>, LlvmError> {
         let width = state.width;
         match (self.source.exprs[expr], operands) {
-            (Expr::Var(var), _) if var == state.plan.counter => {
+            (Expr::Var(var), _) if var == state.known.counter => {
                 let first = self.splat(state.counter.into(), width)?;
                 Ok(Lanes::Varying(self.builder.build_int_add(first, self.iota(width), "")?))
             }

@@ -25,7 +25,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         index: ExprId,
     ) -> Result<Lanes<'ctx>, LlvmError> {
         let data = &self.source.arrays[array];
-        let stride = state.plan.stride(self.source, index);
+        let stride = state.known.stride(self.source, index);
         // Under a branch there may be no lane that runs, and no element.
         if stride == Some(0) && !state.branched {
             let index = self.eval_int(index)?;
@@ -84,7 +84,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let value = self.spread(value, elem, state.width)?;
         let vector = vector_of(value::memory_type(self.context, elem), state.width)?;
         let value = if elem == DType::Bool { self.builder.build_int_z_extend(value, vector, "")? } else { value };
-        if state.plan.stride(self.source, index) == Some(1) {
+        if state.known.stride(self.source, index) == Some(1) {
             let index = self.eval_int(index)?;
             let (first, _) = self.element(array, index)?;
             let Some(mask) = state.mask else {

@@ -6,7 +6,7 @@
 //! t = t + v;                    the sums of this copy, added to where the mask holds
 //! ```
 //!
-//! On entry: a body that [`super::plan::Plan`] admits. Variables of the body hold a vector, or a scalar that is the same in all
+//! On entry: a body that [`super::known::Known`] admits. Variables of the body hold a vector, or a scalar that is the same in all
 //! lanes; of a definition whose stride is known, the first lane's value is kept as well, for indices.
 
 use lacunar_formats::DType;
@@ -16,8 +16,8 @@ use super::super::Emitter;
 use super::super::frame::Place;
 use super::super::value::Value;
 use super::VectorLoop;
+use super::known::repeats;
 use super::lanes::Lanes;
-use super::plan::repeats;
 use crate::LlvmError;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -33,7 +33,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn vector_stmt(&mut self, state: &mut VectorLoop<'ctx, '_>, stmt: &Stmt) -> Result<(), LlvmError> {
         match *stmt {
             Stmt::Define { var, value } => {
-                if !self.source.vars[var].mutable && state.plan.stride(self.source, value).is_some() {
+                if !self.source.vars[var].mutable && state.known.stride(self.source, value).is_some() {
                     // Of an index, the first lane's value may be wanted.
                     self.frame.places[var.index()] = Some(Place::Value(self.eval(value)?));
                 }
@@ -41,7 +41,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 state.set(var, value);
                 Ok(())
             }
-            Stmt::Assign { var, value } => match state.plan.reductions.iter().position(|r| r.var == var) {
+            Stmt::Assign { var, value } => match state.known.reductions.iter().position(|r| r.var == var) {
                 Some(number) => self.add_to_sums(state, number, value),
                 None => {
                     let new = self.lanes(state, value)?;
@@ -60,7 +60,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::If { cond, ref then, ref otherwise } => self.vector_branch(state, cond, [then, otherwise]),
             Stmt::For { var, begin, end, ref body, .. } => {
                 let repeats = repeats(self.source, begin, end);
-                let repeats = repeats.ok_or(LlvmError::Malformed("a loop that a plan does not admit"))?;
+                let repeats = repeats.ok_or(LlvmError::Malformed("a loop that is not admitted"))?;
                 for k in repeats {
                     self.frame.places[var.index()] = Some(Place::Value(Value::Int(self.index(k))));
                     self.vector_block(state, body)?;
@@ -68,7 +68,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 Ok(())
             }
             Stmt::Comment(_) => Ok(()),
-            _ => Err(LlvmError::Malformed("a statement that a plan does not admit")),
+            _ => Err(LlvmError::Malformed("a statement that is not admitted")),
         }
     }
 
@@ -135,14 +135,14 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn holds_all_lanes(&self, state: &VectorLoop<'ctx, '_>, array: ArrayId, index: ExprId) -> bool {
         let Some(len) = self.stack[array.index()].map(i64::from) else { return false };
         let first = state.counter.get_sign_extended_constant();
-        let direct = matches!(self.source.exprs[index], Expr::Var(var) if var == state.plan.counter);
+        let direct = matches!(self.source.exprs[index], Expr::Var(var) if var == state.known.counter);
         let within = first.is_some_and(|first| first >= 0 && first + i64::from(state.width) <= len);
         state.branched && !state.cut && direct && within
     }
 
     /// `v = v op e`.
     fn add_to_sums(&mut self, state: &VectorLoop<'ctx, '_>, number: usize, value: ExprId) -> Result<(), LlvmError> {
-        let Reduction { var, op } = state.plan.reductions[number];
+        let Reduction { var, op } = state.known.reductions[number];
         let Expr::Binary(_, _, operand) = self.source.exprs[value] else {
             return Err(LlvmError::Malformed("a reduction combines"));
         };

@@ -19,8 +19,8 @@ use lacunar_imp::{ArrayId, BinaryOp, Expr, ExprId, Function, UnaryOp, WordOp};
 use super::super::Emitter;
 use super::super::value::Value;
 use super::VectorLoop;
+use super::known::Known;
 use super::lanes::{Lanes, vector_of};
-use super::plan::Plan;
 use crate::LlvmError;
 
 /// The bits of a word.
@@ -35,27 +35,27 @@ struct Counted {
 }
 
 /// The word of which an expression is whether it has the counter's bit.
-pub(super) fn tested_word(function: &Function, plan: &Plan, expr: ExprId) -> Option<ExprId> {
+pub(super) fn tested_word(function: &Function, known: &Known, expr: ExprId) -> Option<ExprId> {
     match function.exprs[expr] {
-        Expr::Word(WordOp::Bit, word, place) => is_in_lanes(function, plan, word, place).then_some(word),
+        Expr::Word(WordOp::Bit, word, place) => is_in_lanes(function, known, word, place).then_some(word),
         _ => None,
     }
 }
 
 /// Reads an index that counts the ones below the counter's bit.
-fn counted(function: &Function, plan: &Plan, index: ExprId) -> Option<Counted> {
+fn counted(function: &Function, known: &Known, index: ExprId) -> Option<Counted> {
     let Expr::Binary(BinaryOp::Add, first, before) = function.exprs[index] else { return None };
     match function.exprs[before] {
         Expr::Word(WordOp::Rank, word, place) => {
-            is_in_lanes(function, plan, word, place).then_some(Counted { first, word })
+            is_in_lanes(function, known, word, place).then_some(Counted { first, word })
         }
         _ => None,
     }
 }
 
 /// True if neighboring lanes ask a word of [`BITS`] about neighboring places.
-fn is_in_lanes(function: &Function, plan: &Plan, word: ExprId, place: ExprId) -> bool {
-    function.type_of(word) == DType::U64 && matches!(function.exprs[place], Expr::Var(var) if var == plan.counter)
+fn is_in_lanes(function: &Function, known: &Known, word: ExprId, place: ExprId) -> bool {
+    function.type_of(word) == DType::U64 && matches!(function.exprs[place], Expr::Var(var) if var == known.counter)
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -81,18 +81,18 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// The word whose bits an expression tests, where those of a vector lie in one.
     pub(super) fn word_of_lanes(&self, state: &VectorLoop<'ctx, '_>, expr: ExprId) -> Option<ExprId> {
-        let word = tested_word(self.source, state.plan, expr)?;
-        let one = state.plan.is_aligned() && u64::from(state.width) <= BITS;
+        let word = tested_word(self.source, state.known, expr)?;
+        let one = state.known.is_aligned() && u64::from(state.width) <= BITS;
         (one && self.is_uniform(state, word)).then_some(word)
     }
 
     /// Whether a variable or constant is the same in all lanes.
     fn is_uniform(&self, state: &VectorLoop<'ctx, '_>, expr: ExprId) -> bool {
         match self.source.exprs[expr] {
-            Expr::Var(var) if state.plan.inner[var.index()] => {
+            Expr::Var(var) if state.known.inner[var.index()] => {
                 matches!(state.get(var), Ok(Lanes::Uniform(_)))
             }
-            _ => !state.plan.varies(self.source, expr),
+            _ => !state.known.varies(self.source, expr),
         }
     }
 
@@ -107,7 +107,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.source.arrays[array].elem.size() < 4 {
             return Ok(None);
         }
-        let Some(Counted { first, word }) = counted(self.source, state.plan, index) else { return Ok(None) };
+        let Some(Counted { first, word }) = counted(self.source, state.known, index) else { return Ok(None) };
         if state.bits != Some(word) {
             return Ok(None);
         }

@@ -15,7 +15,7 @@ use super::words::tested_word;
 const REPEATS: i64 = 16;
 
 /// What is known of a vector loop.
-pub(super) struct Plan {
+pub(super) struct Known {
     pub(super) counter: VarId,
     /// The variables from outside that it combines with values.
     pub(super) reductions: Vec<Reduction>,
@@ -35,13 +35,13 @@ pub(super) struct Plan {
     pub(super) aligned: Option<u32>,
 }
 
-impl Plan {
-    /// The plan of a loop, if it is of the kind that is written out.
-    pub(super) fn of(function: &Function, counter: VarId, body: &Block) -> Option<Plan> {
+impl Known {
+    /// What is known of a loop, if it is of the kind that is written out.
+    pub(super) fn of(function: &Function, counter: VarId, body: &Block) -> Option<Known> {
         let reductions = loops::reductions(function, body)?;
         let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
         let inner = vec![false; function.vars.len()];
-        let mut plan = Plan {
+        let mut known = Known {
             counter,
             reductions,
             widest,
@@ -52,8 +52,8 @@ impl Plan {
             values: vec![None; function.vars.len()],
             aligned: None,
         };
-        plan.inner[counter.index()] = true;
-        plan.admits(function, body).then_some(plan)
+        known.inner[counter.index()] = true;
+        known.admits(function, body).then_some(known)
     }
 
     fn admits(&mut self, function: &Function, block: &Block) -> bool {
