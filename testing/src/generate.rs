@@ -346,6 +346,20 @@ impl Generator<'_> {
         }
     }
 
+    /// A function of an access and a constant, mostly one that is zero where the access is.
+    fn kept_zero(&mut self) -> Tree {
+        let access = Box::new(self.access());
+        let number = |text| Box::new(Tree::Number(text));
+        match self.rng.u8(..6) {
+            0 => Tree::Binary(BinaryFn::Max, access, number("0")),
+            1 => Tree::Binary(BinaryFn::Min, access, number("1")),
+            2 => Tree::Binary(BinaryFn::Sub, access, number("0")),
+            3 => Tree::Binary(BinaryFn::Gt, access, number("0")),
+            4 => Tree::Binary(BinaryFn::Add, number("0"), access),
+            _ => Tree::Binary(BinaryFn::Pow, access, number("2")),
+        }
+    }
+
     /// One operand, or a function of inputs.
     fn small(&mut self) -> Tree {
         if self.rng.percent(self.habit.converted()) {
@@ -359,7 +373,7 @@ impl Generator<'_> {
                 let function = self.pick(&JUMPING_PAIRS);
                 Tree::Binary(function, Box::new(self.exact()), Box::new(self.exact()))
             }
-            25..=26 => Tree::Binary(BinaryFn::Pow, Box::new(self.access()), Box::new(Tree::Number("2"))),
+            25..=26 => self.kept_zero(),
             27..=29 => Tree::Unary(self.pick(&PLAIN), Box::new(self.access())),
             30..=32 => {
                 let access = self.access();

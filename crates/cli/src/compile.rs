@@ -43,6 +43,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
             eprintln!("wrote {file}");
         }
     }
+    report::warn(&kernel, args);
     if args.explain && !args.json {
         text += &report::explanation(&kernel, &request);
     }

@@ -236,6 +236,13 @@ pub fn compiled_json(
     to_line(&object)
 }
 
+/// Tells of what may be a surprise, unless the explanation does.
+pub fn warn(kernel: &Kernel, args: &ProgramArgs) {
+    if !args.explain {
+        kernel.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    }
+}
+
 /// What the planner chose and why.
 pub fn explanation(kernel: &Kernel, request: &Request) -> String {
     let mut rows = vec![vec![format!("schedule {}", schedule(kernel, request))]];

@@ -34,6 +34,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         }
         None => emit::text(&kernel, &stages),
     };
+    report::warn(&kernel, args);
     if args.explain {
         aside += &report::explanation(&kernel, &request);
     }

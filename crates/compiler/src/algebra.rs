@@ -19,7 +19,7 @@
 //! If its background does so, only coordinates where it differs are visited; else all are.
 //!
 //! What is computed of absent operands is absent, and annihilates what it meets further out, unless it is computed of zeros
-//! and not zero itself, or of zeros and constants that are written. [`without`] is the residual of an expression when some
+//! and not zero itself: `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an expression when some
 //! of its accesses are known to be absent:
 //!
 //! ```text
@@ -84,7 +84,7 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             Some(of_one(background(tensors, a)?, |a| functions::unary(&mut Constants, *function, a)))
         }
         // A sum over nothing is absent; of other values it depends on how many there are.
-        ExprKind::Reduce(ReduceOp::Add, _, a) => background(tensors, a).filter(|a| a.absent && a.value.is_zero()),
+        ExprKind::Reduce(ReduceOp::Add, _, a) => background(tensors, a).filter(|a| a.value.is_zero()),
         ExprKind::Binary(function, left, right) => {
             let (a, b) = (background(tensors, left), background(tensors, right));
             if let (_, Some(value)) = support_of(*function, a, b) {
@@ -93,7 +93,7 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             let (a, b) = (a?, b?);
             let value = functions::binary(&mut Constants, *function, a.value, b.value);
             let from_fill = |a: Background| a.absent && !a.value.is_zero();
-            let absent = from_fill(a) || from_fill(b) || (a.absent && b.absent && value.is_zero());
+            let absent = from_fill(a) || from_fill(b) || ((a.absent || b.absent) && value.is_zero());
             Some(Background { value, absent })
         }
     }
@@ -129,10 +129,41 @@ pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
         AssignOp::Reduce(ReduceOp::Add) => Scalar::zero(assign.rhs.dtype),
     };
     background(tensors, &assign.rhs).is_some_and(|background| match target.is_zero() {
-        // A zero that is written is a value, not an absence.
-        true => background.absent && background.value.is_zero(),
+        // A zero that is written, and nothing else, is a value, not an absence.
+        true => background.value.is_zero() && !is_written(&assign.rhs),
         false => background.value == target,
     })
+}
+
+/// Whether an expression has nothing that can be absent.
+fn is_written(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(literal) => !matches!(literal, Literal::Absent | Literal::Fill(_)),
+        ExprKind::Access(_) => false,
+        ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => is_written(a),
+        ExprKind::Binary(_, a, b) => is_written(a) && is_written(b),
+    }
+}
+
+/// The least part of an expression due to which its value is another than `target` where nothing is stored.
+pub fn fills<'e>(tensors: &Arena<Tensor>, expr: &'e Expr, target: Scalar) -> &'e Expr {
+    let is_due = |part: &Expr| background(tensors, part).is_none_or(|background| !background.value.is_zero());
+    match &expr.kind {
+        ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => fills(tensors, a, target),
+        ExprKind::Unary(_, a) if background(tensors, a).is_none() => fills(tensors, a, target),
+        ExprKind::Binary(function, a, b) => {
+            let parts = [a, b].map(|part| (part, background(tensors, part).is_none(), is_due(part)));
+            let sum = matches!(function, BinaryFn::Add | BinaryFn::Sub) && target.is_zero();
+            match parts {
+                [(a, true, _), _] => fills(tensors, a, target),
+                [_, (b, true, _)] => fills(tensors, b, target),
+                [(a, _, true), (_, _, false)] if sum => fills(tensors, a, target),
+                [(_, _, false), (b, _, true)] if sum => fills(tensors, b, target),
+                _ => expr,
+            }
+        }
+        _ => expr,
+    }
 }
 
 /// The expression with every access that `absent` names replaced by the fill value of its tensor, simplified.

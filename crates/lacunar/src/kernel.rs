@@ -117,9 +117,26 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// What was planned and why, in words.
+    /// What was planned and why, in words; the [warnings](Kernel::warnings) last.
     pub fn explain(&self) -> Vec<String> {
-        self.statements().flat_map(|step| step.plan().notes.clone()).collect()
+        let notes = self.statements().flat_map(|step| step.plan().notes.clone());
+        notes.chain(self.warnings()).collect()
+    }
+
+    /// What may be a surprise, in words: a sparse result that gets every element, and due to what.
+    ///
+    /// ```
+    /// use lacunar::{Declarations, FormatSpec, Kernel, Options};
+    /// let csr: FormatSpec = "csr".parse().unwrap();
+    /// let declarations = Declarations::new().format("A", csr.clone()).format("C", csr);
+    /// let options = Options { declarations, ..Options::new() };
+    /// let full = Kernel::compile("C(i,j) = A(i,j) + 1", &options).unwrap();
+    /// assert!(full.warnings()[0].starts_with("`C` (csr) gets every element"));
+    /// let sparse = Kernel::compile("C(i,j) = max(A(i,j), 0)", &options).unwrap();
+    /// assert!(sparse.warnings().is_empty());
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        self.statements().flat_map(|step| step.plan().warnings.clone()).collect()
     }
 
     /// The commands that transformed the loops, of all statements: as given, or as chosen.

@@ -86,7 +86,7 @@ pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
         (BinaryFn::Add | BinaryFn::Sub, Value::Stored(present), _) if zero(b) => Value::Stored(present),
         (BinaryFn::Sub, _, Value::Stored(present)) if zero(a) => Value::Stored(present.unary(UnaryFn::Neg, dtype)),
         (_, Value::Stored(_), _) | (_, _, Value::Stored(_)) => Value::Stored(value),
-        _ if a.is_filled() || b.is_filled() || (zero(a) && zero(b) && value.is_zero()) => Value::Absent(value),
+        _ if a.is_filled() || b.is_filled() || ((zero(a) || zero(b)) && value.is_zero()) => Value::Absent(value),
         _ => Value::Written(value),
     }
 }

@@ -7,8 +7,8 @@
 //! - an absent operand that annihilates makes the result absent: 0 in a product, and as a dividend; an infinity in a sum; the
 //!   least value of a minimum, the greatest of a maximum;
 //! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`, where the fill value is 0;
-//! - other functions take the fill value for what is absent; they are absent if no operand is stored, and 0 if all absent
-//!   operands are 0 (then none may be written);
+//! - other functions take the fill value for what is absent; they are absent if one operand is and none is stored, and where all
+//!   absent operands are 0, if the value is, too;
 //! - a sum passes over absent zeros, and is absent if it has no other terms.
 //!
 //! A result has an entry unless it is absent and 0, or, where its fill value is another, unless it is not stored and that.
@@ -231,7 +231,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
         Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
         // How many terms there are is not known.
         Node::Sum { body, .. } => match blank(program, body, fills) {
-            Value::Absent(zero) if zero.is_zero() => Value::Absent(zero),
+            zero @ (Value::Absent(value) | Value::Written(value)) if value.is_zero() => zero,
             other => Value::Stored(other.scalar()),
         },
     }

@@ -14,7 +14,7 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format};
-use lacunar_notation::concrete::{Kernel, verify};
+use lacunar_notation::concrete::{Assign, Kernel, verify};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, ReduceOp, Role, TensorId, VarId};
@@ -23,6 +23,7 @@ use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
     Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, given, insert, order, storage, workspaces,
 };
+use crate::algebra::{background, fills, preserves_fill};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
@@ -37,6 +38,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
         given::redirect(&mut command.kind, &draft.rhs, &draft.conversions);
     }
     let (orders, others) = given::orders_first(&schedule);
+    draft.warn_if_full();
     let is_flat = draft.make_flat_nest(&schedule)?;
     let order = match is_flat {
         true => draft.order_of_nest(),
@@ -56,13 +58,13 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     let chosen = draft.choose(&order);
     draft.convert_tried();
     draft.check(&schedule)?;
-    let Draft { kernel, result, conversions, notes, .. } = draft;
+    let Draft { kernel, result, conversions, notes, warnings, .. } = draft;
     let rewritten = source.rewritten;
     let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
     let convert_result = convert_result.or(plain);
     let statement = rewritten.map_or(draft.statement, |rewritten| rewritten.written.clone());
     let schedule = request.schedule.cloned().unwrap_or(Schedule { commands: chosen });
-    Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, schedule })
+    Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, warnings, schedule })
 }
 
 /// What is decided so far.
@@ -78,6 +80,7 @@ struct Draft<'a> {
     rhs: Expr,
     conversions: Vec<Conversion>,
     notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl<'a> Draft<'a> {
@@ -100,6 +103,7 @@ impl<'a> Draft<'a> {
             statement,
             conversions: rewritten.map_or_else(Vec::new, |rewritten| rewritten.aliases.clone()),
             notes: rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone()),
+            warnings: Vec::new(),
         }
     }
 
@@ -121,6 +125,22 @@ impl<'a> Draft<'a> {
             self.op = AssignOp::Set;
         }
         self.kernel.updates = self.op == AssignOp::Reduce(ReduceOp::Add);
+    }
+
+    /// Warns where a result that stores what it is given gets every element.
+    fn warn_if_full(&mut self) {
+        let result = &self.kernel.tensors[self.result];
+        let assign = Assign { lhs: self.lhs.clone(), op: self.op, rhs: self.rhs.clone() };
+        if result.format.is_dense() || self.op != AssignOp::Set || preserves_fill(&self.kernel.tensors, &assign) {
+            return;
+        }
+        let due = fills(&self.kernel.tensors, &self.rhs, result.fill());
+        let due = match background(&self.kernel.tensors, due) {
+            Some(found) => format!("`{}` is {} where nothing is stored", self.kernel.expr_text(due), found.value),
+            None => format!("`{}` has a value everywhere", self.kernel.expr_text(due)),
+        };
+        let full = format!("`{}` ({}) gets every element: {due}", result.name, result.format);
+        self.warnings.push(full);
     }
 
     /// Makes a nest of loops and nothing else, and carries out a schedule that needs it; whether it does and there is one.

@@ -62,6 +62,8 @@ pub struct Plan {
     pub convert_result: Option<Format>,
     /// What was chosen and why, for people.
     pub notes: Vec<String>,
+    /// What may surprise the user, for people.
+    pub warnings: Vec<String>,
     /// The schedule that was given, or chosen: given, it makes the same kernel.
     pub schedule: Schedule,
 }

@@ -344,7 +344,7 @@ fn most_assigned(
 /// How many combinations of `vars` an expression can differ from its background at, if these are restricted to stored ones.
 fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], scope: &Scope) -> Option<ExprId> {
     match &expr.kind {
-        ExprKind::Literal(_) => None,
+        ExprKind::Literal(_) => Some(cx.b.int(0)),
         ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => most_of(cx, append, a, vars, scope),
         ExprKind::Binary(function, a, b) => {
             let most = (most_of(cx, append, a, vars, scope), most_of(cx, append, b, vars, scope));
