@@ -96,6 +96,7 @@ fn compile(instance: &Instance) -> Result<Times> {
         phase: if setup.phases { Phase::Assemble } else { Phase::Fused },
         strict: setup.strict,
         tuned: false,
+        reuse: false,
         ..Options::new()
     };
     let start = on_processor();

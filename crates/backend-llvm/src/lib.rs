@@ -1,7 +1,7 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
 //!
 //! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's passes over
-//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process. `ship` makes
+//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process; `stored` keeps it for later ones. `ship` makes
 //! objects for other programs, with versions for several processors.
 //!
 //! # The interface of a kernel
@@ -27,9 +27,11 @@ mod machine;
 mod optimize;
 mod options;
 mod ship;
+mod stored;
 
 pub use error::LlvmError;
 pub use jit::{JitKernel, KernelFn, compile};
 pub use machine::{assembly, host_cpu, llvm_ir, object};
 pub use options::{CompileOptions, Cpu, Optimization, Version};
 pub use ship::{Form, Shipped, ship, version_symbol};
+pub use stored::{MOST_BYTES, compile_stored};

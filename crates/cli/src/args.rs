@@ -156,6 +156,10 @@ pub struct ProgramArgs {
     #[arg(long)]
     pub no_tuned: bool,
 
+    /// Compile anew, also what was compiled before, and keep no code
+    #[arg(long)]
+    pub no_cache: bool,
+
     /// Seed of made-up inputs, and of the sample that --check takes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,

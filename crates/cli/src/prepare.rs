@@ -78,6 +78,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         threads: args.threads.map(|threads| threads as usize),
         strict: args.strict,
         tuned: !args.no_tuned,
+        reuse: !args.no_cache,
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
     };

@@ -4,6 +4,8 @@
 //! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code
 //! ```
 
+use std::sync::Arc;
+
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::infer_fills;
@@ -17,7 +19,7 @@ use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
-use crate::generate::generate;
+use crate::generate::{CodeOptions, generate};
 use crate::options::Options;
 use crate::store::{self, Tuned};
 
@@ -76,8 +78,8 @@ impl Stage {
 #[derive(Debug)]
 pub(crate) enum Code {
     #[cfg(feature = "llvm")]
-    Llvm(lacunar_backend_llvm::JitKernel),
-    C(SharedKernel),
+    Llvm(Arc<lacunar_backend_llvm::JitKernel>),
+    C(Arc<SharedKernel>),
     Interpreter,
     /// A conversion instead of a kernel, whichever back end was asked for.
     Conversion(Copied, Backend),
@@ -191,6 +193,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     infer_fills(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
+    let code_options = CodeOptions::of(options);
     let mut steps = Vec::new();
     for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
@@ -238,8 +241,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
                 _ => {
-                    let codes =
-                        trace.time("generate", || generate(&[&function], options.backend, options.optimization))?;
+                    let codes = trace.time("generate", || generate(&[&function], options.backend, &code_options))?;
                     codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
                 }
             };

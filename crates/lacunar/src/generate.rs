@@ -1,6 +1,8 @@
 //! Code for verified functions: what each back end makes of them.
 //!
-//! Compiling a program ends here, once for each function. [`Kernel::regenerate`] comes here with the functions of several programs,
+//! Compiling a program ends here, once for each function. Sizes are parameters of functions, so that functions of programs for
+//! tensors of other sizes are often the same; the code of one that was compiled before is taken, from this process or from a folder
+//! ([`Options::reuse`]). [`Kernel::regenerate`] comes here with the functions of several programs,
 //! which the C back end prints into one file: starting a C compiler takes longer than compiling a kernel.
 //!
 //! ```
@@ -15,6 +17,11 @@
 //! # }
 //! ```
 
+use std::collections::VecDeque;
+#[cfg(feature = "llvm")]
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use lacunar_backend_c::{COptions, CcOptions, compile_shared, print_all};
 use lacunar_imp::{Function, Verified};
 use lacunar_runtime::load::SharedKernel;
@@ -23,10 +30,12 @@ use lacunar_runtime::scratch::ScratchFolder;
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::options::Optimization;
+use crate::options::{Optimization, Options};
+#[cfg(feature = "llvm")]
+use crate::store;
 
 impl Kernel {
-    /// Gives programs that are compiled already code by another back end, or with another effort. The C compiler is called once
+    /// Gives programs that are compiled already code by another back end, or with another options. The C compiler is called once
     /// for all of them, or twice where some forbid that sums are reassociated.
     ///
     /// # Errors
@@ -34,7 +43,7 @@ impl Kernel {
     pub fn regenerate(kernels: &mut [Kernel], backend: Backend, optimization: Optimization) -> Result<(), Error> {
         let all = || kernels.iter().flat_map(Kernel::steps);
         let functions: Vec<_> = all().filter(|step| !step.is_conversion()).map(Step::function).collect();
-        let mut codes = generate(&functions, backend, optimization)?.into_iter();
+        let mut codes = generate(&functions, backend, &CodeOptions::anew(optimization))?.into_iter();
         for step in kernels.iter_mut().flat_map(Kernel::steps_mut) {
             match step.code_mut() {
                 Code::Conversion(_, wanted) => *wanted = backend,
@@ -45,6 +54,39 @@ impl Kernel {
     }
 }
 
+/// How code is made.
+#[derive(Clone, Debug)]
+pub(crate) struct CodeOptions {
+    pub optimization: Optimization,
+    /// Whether code that was made before is taken, and what is made is kept.
+    pub reuse: bool,
+    /// Where it is kept for other processes.
+    #[cfg(feature = "llvm")]
+    pub folder: Option<PathBuf>,
+}
+
+impl CodeOptions {
+    /// What options ask for.
+    pub fn of(options: &Options) -> CodeOptions {
+        CodeOptions {
+            optimization: options.optimization,
+            reuse: options.reuse,
+            #[cfg(feature = "llvm")]
+            folder: store::folder(options).map(|folder| folder.join("code")),
+        }
+    }
+
+    /// Code made anew.
+    fn anew(optimization: Optimization) -> CodeOptions {
+        CodeOptions {
+            optimization,
+            reuse: false,
+            #[cfg(feature = "llvm")]
+            folder: None,
+        }
+    }
+}
+
 /// The code of each function.
 ///
 /// # Errors
@@ -52,13 +94,24 @@ impl Kernel {
 pub(crate) fn generate(
     functions: &[&Verified<Function>],
     backend: Backend,
-    optimization: Optimization,
+    options: &CodeOptions,
 ) -> Result<Vec<Code>, Error> {
     match backend {
-        Backend::Llvm => functions.iter().map(|function| by_llvm(function, optimization)).collect(),
-        Backend::C => by_c(functions, optimization),
+        Backend::Llvm => functions.iter().map(|function| by_llvm(function, options)).collect(),
+        Backend::C if options.reuse => functions.iter().map(|function| known_by_c(function, options)).collect(),
+        Backend::C => by_c(functions, options.optimization),
         Backend::Interpreter => Ok(functions.iter().map(|_| Code::Interpreter).collect()),
     }
+}
+
+/// The code of a function from a library of its own.
+fn known_by_c(function: &Verified<Function>, options: &CodeOptions) -> Result<Code, Error> {
+    static KNOWN: Known<SharedKernel> = Known::new();
+    let make = || {
+        let kernel = library(std::iter::once(function), options.optimization)?.pop();
+        kernel.ok_or_else(|| Error::Internal("a function got no code".to_string()))
+    };
+    KNOWN.code(function, options.optimization, make).map(Code::C)
 }
 
 /// One library of the functions that have to be computed as they are written, and one of the others.
@@ -68,7 +121,7 @@ fn by_c(functions: &[&Verified<Function>], optimization: Optimization) -> Result
         let chosen: Vec<usize> = (0..functions.len()).filter(|&place| functions[place].strict == strict).collect();
         let library = library(chosen.iter().map(|&place| functions[place]), optimization)?;
         for (place, kernel) in chosen.into_iter().zip(library) {
-            codes[place] = Some(Code::C(kernel));
+            codes[place] = Some(Code::C(Arc::new(kernel)));
         }
     }
     Ok(codes.into_iter().flatten().collect())
@@ -94,20 +147,62 @@ fn library<'f>(
 }
 
 #[cfg(feature = "llvm")]
-fn by_llvm(function: &Verified<Function>, optimization: Optimization) -> Result<Code, Error> {
-    use lacunar_backend_llvm::{CompileOptions, Optimization as Passes};
-    let optimization = match optimization {
+fn by_llvm(function: &Verified<Function>, options: &CodeOptions) -> Result<Code, Error> {
+    use lacunar_backend_llvm::{CompileOptions, JitKernel, Optimization as Passes, compile, compile_stored};
+    static KNOWN: Known<JitKernel> = Known::new();
+    let optimization = match options.optimization {
         Optimization::Least => Passes::None,
         Optimization::Usual => Passes::Kernel,
         Optimization::Most => Passes::Full,
     };
-    let options = CompileOptions { optimization, ..CompileOptions::default() };
-    let kernel =
-        lacunar_backend_llvm::compile(function, &options).map_err(|error| Error::Backend(error.to_string()))?;
-    Ok(Code::Llvm(kernel))
+    let asked = CompileOptions { optimization, ..CompileOptions::default() };
+    let make = || {
+        let made = match options.folder.as_deref().filter(|_| options.reuse) {
+            Some(folder) => compile_stored(function, &asked, folder),
+            None => compile(function, &asked),
+        };
+        made.map_err(|error| Error::Backend(error.to_string()))
+    };
+    let code = if options.reuse { KNOWN.code(function, options.optimization, make)? } else { Arc::new(make()?) };
+    Ok(Code::Llvm(code))
 }
 
 #[cfg(not(feature = "llvm"))]
-fn by_llvm(_function: &Verified<Function>, _optimization: Optimization) -> Result<Code, Error> {
+fn by_llvm(_function: &Verified<Function>, _effort: &CodeOptions) -> Result<Code, Error> {
     Err(Error::Backend("this build has no LLVM; use the back end `c` or `interp`".to_string()))
+}
+
+/// How many kernels a process keeps, of each back end.
+const CAPACITY: usize = 256;
+
+/// Code that this process has made or loaded: the text of its function tells it, and how much the back end worked on it.
+struct Known<T>(Mutex<VecDeque<(String, Optimization, Arc<T>)>>);
+
+impl<T> Known<T> {
+    const fn new() -> Known<T> {
+        Known(Mutex::new(VecDeque::new()))
+    }
+
+    /// The code of a function, or what `make` makes of it.
+    fn code(
+        &self,
+        function: &Verified<Function>,
+        optimization: Optimization,
+        make: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<Arc<T>, Error> {
+        let text = function.to_string();
+        // Entries are only added whole. Nobody waits while code is made.
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |(known, effort, _): &&(String, Optimization, Arc<T>)| *effort == optimization && *known == text;
+        if let Some((.., code)) = all().iter().rev().find(is_it) {
+            return Ok(Arc::clone(code));
+        }
+        let code = Arc::new(make()?);
+        let mut all = all();
+        if all.len() >= CAPACITY {
+            all.pop_front();
+        }
+        all.push_back((text, optimization, Arc::clone(&code)));
+        Ok(code)
+    }
 }

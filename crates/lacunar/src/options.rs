@@ -44,6 +44,8 @@ pub struct Options {
     /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
     /// nothing where this is not set.
     pub tuned: bool,
+    /// Code of the same kernel that was made before is taken, in this process or, with LLVM, in an earlier one.
+    pub reuse: bool,
     /// The folder for what is to be known in later processes; unless given, `LACUNAR_CACHE` names it, or else it is the folder
     /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
     pub cache: Option<PathBuf>,
@@ -77,6 +79,7 @@ impl Default for Options {
             grain: lacunar_compiler::lower::GRAIN,
             optimization: Optimization::default(),
             tuned: true,
+            reuse: true,
             cache: None,
             emit: Vec::new(),
         }
@@ -168,6 +171,12 @@ impl Options {
     /// Whether schedules that tuning has stored are taken.
     pub fn tuned(mut self, tuned: bool) -> Options {
         self.tuned = tuned;
+        self
+    }
+
+    /// Whether code of the same kernel that was made before is taken.
+    pub fn reuse(mut self, reuse: bool) -> Options {
+        self.reuse = reuse;
         self
     }
 

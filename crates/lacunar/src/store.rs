@@ -176,7 +176,7 @@ fn cpu(_backend: Backend) -> String {
 }
 
 /// The folder for what is kept.
-fn folder(options: &Options) -> Option<PathBuf> {
+pub(crate) fn folder(options: &Options) -> Option<PathBuf> {
     let named = || std::env::var_os("LACUNAR_CACHE").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     options.cache.clone().or_else(named).or_else(|| Some(dirs::cache_dir()?.join("lacunar")))
 }

@@ -101,6 +101,25 @@ fn sums_of_every_type_and_operation() {
 }
 
 #[test]
+fn several_sums_begin_with_what_was_there() {
+    let text = "kernel sums(in a: f64[], out y: f64[], out z: i64[], b: i64, e: i64) {
+      var t: f64 = 3.0;
+      var least: f64 = -2.0;
+      var n: i64 = 7;
+      for k in b .. e vector {
+        let v: f64 = a[k];
+        t = t + v;
+        least = min(least, v);
+        n = n + 2;
+      }
+      y[0] = t;
+      y[1] = least;
+      z[0] = n;
+    }";
+    check(text, &[numbers(DType::F64, 100), numbers(DType::F64, 2), numbers(DType::I64, 1)], &LENGTHS);
+}
+
+#[test]
 fn elements_are_gathered_scattered_and_masked() {
     let text = "kernel walk(in crd: u32[], in a: f64[], out y: f64[], out z: i32[], out w: bool[], b: i64, e: i64) {
       let scale: f64 = 0.5;

@@ -7,6 +7,7 @@ mod fill;
 mod interop;
 mod kinds;
 mod phases;
+mod reuse;
 mod schedules;
 mod sizes;
 mod tune;
