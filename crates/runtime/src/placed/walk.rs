@@ -220,9 +220,10 @@ impl Walk<'_> {
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
-    /// The bins of a task's rows.
+    /// The bins of a task's rows; none, if it has no rows, also where the last bin is not full.
     fn bins_of(&self, rows: &Range<usize>) -> Range<usize> {
         match self.has_bins() {
+            true if rows.is_empty() => 0..0,
             true => rows.start / self.rows_of_bin as usize..rows.end.div_ceil(self.rows_of_bin as usize),
             false => 0..1,
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_runtime::storage::LevelStorage;
-use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values, pool};
+use lacunar_runtime::{Buffer, Coo, Coordinates, StorageError, Tensor, Values, pool};
 use proptest::prelude::*;
 
 /// Formats of matrices.
@@ -126,6 +126,34 @@ fn several_threads_put_entries_where_one_does() {
         assert_eq!(one, three, "{text}");
         assert_eq!(one.to_dense::<u8>().unwrap(), dense, "{text}");
         assert_eq!(pool::with_threads(3, || one.convert(&Format::csr())).unwrap(), csr, "{text}");
+    }
+}
+
+#[test]
+fn a_last_block_of_rows_may_have_nearly_all_entries() {
+    // Threads share entries: where the last rows have most of them, some threads have no rows.
+    for (rows, heavy) in [(1, 0), (9, 8), (10, 9), (9, 0)] {
+        let columns = 50_000u32;
+        let light: Vec<u32> = (0..rows).filter(|row| *row != heavy).collect();
+        let (mut i, mut j) = (vec![heavy; columns as usize], (0..columns).collect::<Vec<u32>>());
+        i.extend(&light);
+        j.extend(&light);
+        let values = Values::U8((0..i.len()).map(|k| (k % 251) as u8 + 1).collect());
+        let coords = vec![Coordinates::U32(i), Coordinates::U32(j)];
+        let list = Coo { dims: vec![u64::from(rows), u64::from(columns)], coords, values };
+        let csr = Tensor::from_coo(list, &Format::csr()).unwrap();
+        for text in
+            ["bcsr(2,2)", "bcsr(4,4)", "csb(4)", "dsd:0/4,1,0%4", "ell", "sell(3)", "sell(3,4)", "ddhb:0/2,1/2,0%2,1%2"]
+        {
+            let target = format(text, 2);
+            let of = |threads: usize| pool::with_threads(threads, || csr.convert(&target)).unwrap();
+            let one = of(1);
+            for threads in [2, 3, 8] {
+                assert_eq!(of(threads), one, "{text}, {rows} rows");
+                let back = pool::with_threads(threads, || one.convert(&Format::csr())).unwrap();
+                assert_eq!(back, csr, "{text}, {rows} rows");
+            }
+        }
     }
 }
 
