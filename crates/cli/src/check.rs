@@ -42,6 +42,19 @@ pub struct Verdict {
     pub differences: Vec<String>,
     /// How many differences there are.
     pub different: u64,
+    /// The largest difference of two values that count as the same, relative to the size of the numbers.
+    pub largest: f64,
+}
+
+impl Verdict {
+    /// What is said where nothing differs.
+    pub fn agreement(&self) -> String {
+        let largest = match self.largest {
+            0.0 => "no difference".to_string(),
+            largest => format!("largest relative difference {largest:.1e}"),
+        };
+        format!("agrees with {}: {} values, {largest}", self.how, self.compared)
+    }
 }
 
 impl std::fmt::Display for Verdict {
@@ -79,7 +92,7 @@ pub fn check(
     results: &[(String, DynTensor)],
     seed: u64,
 ) -> Result<Verdict, Failure> {
-    let mut verdict = Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0 };
+    let mut verdict = Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0, largest: 0.0 };
     if let Some(outcomes) = by_oracle(kernel, written, given)? {
         verdict.how = "the dense oracle".to_string();
         for expected in outcomes {
@@ -167,6 +180,7 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
         let have = found.values.get(at).copied().unwrap_or(found.fill);
         let scale = expected.scale.get(at).copied().unwrap_or(0.0);
         if close(want, have, scale, dtype) {
+            verdict.largest = verdict.largest.max(relative(want, have, scale));
             continue;
         }
         verdict.different += 1;
@@ -179,6 +193,18 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
             verdict.differences.push(format!("{access}: expected {}, found {}", value_text(want), value_text(have)));
         }
     }
+}
+
+/// How far two values are from each other, relative to the larger, or to the size of the numbers they were computed from.
+fn relative(a: Scalar, b: Scalar, scale: f64) -> f64 {
+    let (difference, size) = match (a, b) {
+        (Scalar::Real(a), Scalar::Real(b)) => ((a - b).abs(), a.abs().max(b.abs())),
+        (Scalar::Complex(a), Scalar::Complex(b)) => ((a - b).norm(), a.norm().max(b.norm())),
+        // The others are exact.
+        _ => return 0.0,
+    };
+    let relative = difference / size.max(scale);
+    if relative.is_finite() { relative } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub fn sum_and_norm(tensor: &DynTensor) -> Result<(Sum, f64), Failure> {
         (Sum::Complex([sum.re, sum.im]), norm)
     } else {
         let values = values.as_slice::<f64>().unwrap_or_default();
-        (Sum::Real(values.iter().sum()), values.iter().map(|value| value * value).sum::<f64>().sqrt())
+        (Sum::Real(values.iter().sum::<f64>() + 0.0), values.iter().map(|value| value * value).sum::<f64>().sqrt())
     })
 }
 

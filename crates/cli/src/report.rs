@@ -161,10 +161,10 @@ impl Outcome<'_> {
                 text += &format!("  {line}\n");
             }
         }
-        if let Some(Verdict { differences, how, .. }) = self.verdict
-            && differences.is_empty()
+        if let Some(verdict) = self.verdict
+            && verdict.differences.is_empty()
         {
-            section(&mut text, "check", &[vec![how.clone()]]);
+            section(&mut text, "check", &[vec![verdict.agreement()]]);
         }
         Ok(text)
     }

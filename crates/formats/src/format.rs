@@ -332,7 +332,9 @@ impl Format {
     pub fn letters(&self) -> String {
         let word: String = self.levels.iter().map(|level| level.letter()).collect();
         // Letters that spell the name of another format are told from it by a width that goes without saying.
-        let told = named(&word).and_then(|_| self.levels.iter().position(|level| level.kind.has_coordinates()));
+        let is_name = named(&word).is_some() || SIZED.contains(&word.as_str());
+        let keeps = |level: &Level| level.kind.has_coordinates();
+        let told = if is_name { self.levels.iter().position(keeps) } else { None };
         let spelled = |(place, (level, widths)): (usize, (&Level, &Widths))| {
             let usual = told == Some(place) && widths.coordinates == IndexWidth::W32;
             format!("{}{}{}", level.letter(), if usual { "32" } else { "" }, widths.suffix())
@@ -445,6 +447,12 @@ impl FormatSpec {
     }
 }
 
+impl From<&Format> for FormatSpec {
+    fn from(format: &Format) -> FormatSpec {
+        FormatSpec::Exact(format.clone())
+    }
+}
+
 impl From<Format> for FormatSpec {
     fn from(format: Format) -> FormatSpec {
         FormatSpec::Exact(format)
@@ -483,6 +491,7 @@ impl FromStr for FormatSpec {
         }
         let spec = match named(&lower) {
             Some(spec) => spec,
+            None if SIZED.contains(&lower.as_str()) => return Err(FormatError::Arguments(text.to_string())),
             None => {
                 let known = lower.chars().filter(|&c| Level::from_letter(c).is_some()).count();
                 if known == 0 || known > 64 || lower.len() > 512 {
@@ -498,6 +507,9 @@ impl FromStr for FormatSpec {
         }
     }
 }
+
+/// Names that sizes follow.
+const SIZED: [&str; 4] = ["bcsr", "csb", "hicoo", "sell"];
 
 /// The format of a name without sizes.
 fn named(word: &str) -> Option<FormatSpec> {

@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn letters_that_spell_a_name_are_read_back() {
-        for word in ["csr", "csc", "dcsr", "dcsc", "csf", "coo", "sv", "dense", "dia", "ell"] {
+        for word in ["csr", "csc", "dcsr", "dcsc", "csf", "coo", "sv", "dense", "dia", "ell", "bcsr", "sell", "csb"] {
             let Some(levels) = word.chars().map(Level::from_letter).collect::<Option<Vec<Level>>>() else { continue };
             let modes = (0..levels.len()).collect();
             let Ok(format) = Format::new(levels, modes) else { continue };

@@ -126,10 +126,8 @@ impl Kernel {
     /// What may be a surprise, in words: a sparse result that gets every element, and due to what.
     ///
     /// ```
-    /// use lacunar::{Declarations, FormatSpec, Kernel, Options};
-    /// let csr: FormatSpec = "csr".parse().unwrap();
-    /// let declarations = Declarations::new().format("A", csr.clone()).format("C", csr);
-    /// let options = Options { declarations, ..Options::new() };
+    /// use lacunar::{Format, Kernel, Options};
+    /// let options = Options::new().format("A", Format::csr()).format("C", Format::csr());
     /// let full = Kernel::compile("C(i,j) = A(i,j) + 1", &options).unwrap();
     /// assert!(full.warnings()[0].starts_with("`C` (csr) gets every element"));
     /// let sparse = Kernel::compile("C(i,j) = max(A(i,j), 0)", &options).unwrap();

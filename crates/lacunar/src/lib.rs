@@ -54,7 +54,7 @@ pub use lacunar_compiler::plan::Search;
 pub use lacunar_formats::{DType, Format, FormatSpec, IndexWidth, Level, Scalar};
 pub use lacunar_macros::einsum;
 pub use lacunar_runtime::io;
-pub use lacunar_runtime::{Coo, Element, StorageError, Tensor as DynTensor};
+pub use lacunar_runtime::{Coo, Element, Route, StorageError, Tensor as DynTensor};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};

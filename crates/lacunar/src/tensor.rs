@@ -16,7 +16,7 @@ use std::path::Path;
 use lacunar_formats::{Format, FormatSpec};
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
-use lacunar_runtime::{Buffer, Element, StorageError, Tensor as DynTensor, element_of, scalar_of};
+use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
 use crate::error::Error;
 
@@ -149,10 +149,38 @@ impl<T: Element> Tensor<T> {
 
     /// The same tensor in another format.
     ///
+    /// ```
+    /// use lacunar::{Format, FormatSpec, Tensor};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let rows = Tensor::from_entries(&[2, 3], &[(&[0, 1], 1.0), (&[1, 2], 2.0)], Format::csr())?;
+    /// let columns = rows.convert(Format::csc())?;
+    /// let blocks = columns.convert("bcsr(2,3)".parse::<FormatSpec>()?)?;
+    /// assert_eq!(blocks.to_dense()?, rows.to_dense()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// The format does not fit, or memory is refused.
-    pub fn convert(&self, format: &Format) -> Result<Tensor<T>, Error> {
-        Ok(Tensor::of(self.inner.convert(format)?))
+    pub fn convert(&self, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
+        Ok(Tensor::of(self.inner.convert(&resolve(format, self.inner.order())?)?))
+    }
+
+    /// How [`Tensor::convert`] gets to a format: sorted, counted, put in place. It prints as `lacunar convert --explain` does.
+    ///
+    /// ```
+    /// use lacunar::{Format, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let rows = Tensor::from_entries(&[2, 3], &[(&[0, 1], 1.0), (&[1, 2], 2.0)], Format::csr())?;
+    /// println!("{}", rows.route(Format::csc())?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The format does not fit.
+    pub fn route(&self, format: impl Into<FormatSpec>) -> Result<Route, Error> {
+        Ok(self.inner.route(&resolve(format, self.inner.order())?)?)
     }
 
     /// The stored values, in the order of storage.

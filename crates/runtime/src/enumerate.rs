@@ -62,6 +62,10 @@ impl Tensor {
         start: T,
         combine: impl Fn(T, usize, u64) -> T + Sync,
     ) -> Result<Array<T>, AllocError> {
+        if levels == self.levels().len() && self.values().is_empty() {
+            // The levels above may be long.
+            return Array::zeroed(0);
+        }
         let mut at = Array::zeroed(1)?;
         at[0] = start;
         for (level, storage) in self.levels()[..levels].iter().enumerate() {

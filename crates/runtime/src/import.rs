@@ -65,7 +65,7 @@ impl Tensor {
 
     /// The tensor, whose arrays were made here; builds with debug assertions check them as those from outside.
     #[track_caller]
-    pub(crate) fn made(self) -> Tensor {
+    pub(crate) fn checked_if_debug(self) -> Tensor {
         if cfg!(debug_assertions) {
             // What is asked of a map takes as much memory as the tensor.
             let found = if self.nnz() <= SMALL { check(&self) } else { check_levels(&self) };

@@ -116,7 +116,7 @@ fn grain(window: u64) -> usize {
 ///
 /// # Errors
 /// Memory is refused.
-pub fn ranking(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
+pub fn sorted_rows(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageError> {
     let mut last = Array::<u64>::of(rows(tensor)? + 1, |row| row as u64)?;
     for level in &tensor.levels()[1..] {
         let pos = level.numbers(0);

@@ -50,8 +50,8 @@ fn files_are_converted() {
         route.lines().collect::<Vec<_>>(),
         [
             "a list of 3 entries, 2 x 2",
-            "  csr              pack: by level 0, 2 bins, then in each bin, unless sorted",
-            "  bcsr(2,1)        place: query level 1, then every value to its place",
+            "  csr              pack: sort by level 1 (2 bins), then each bin; a sorted list is taken as it is",
+            "  bcsr(2,1)        place: find which coordinates level 2 has, then put every value in its place",
         ]
     );
     folder.fail("convert b.mtx b.tns --explain", 2, "-f");

@@ -62,7 +62,7 @@ impl<T: Element> Tensor<T> {
         let dims = compressed::dims(tensor)?;
         let Some(by_rows) = is_by_rows(tensor.format()) else {
             let format = tensor.format();
-            return self.convert(&Format::csr().with_widths_of(format))?.to_sprs();
+            return self.convert(Format::csr().with_widths_of(format))?.to_sprs();
         };
         let arrays = compressed::arrays(tensor).and_then(|(pos, crd)| pos.indices().zip(crd.indices()));
         let (pos, crd) = arrays.ok_or_else(|| compressed::no_view::<I>(tensor, "csr and csc"))?;

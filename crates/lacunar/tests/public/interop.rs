@@ -43,7 +43,7 @@ fn columns_and_sparse_tensors_become_arrays() -> Result<(), Error> {
     let csc = Tensor::from_entries(&[2, 3], &entries, Format::csc())?;
     assert_eq!(csc.as_ndarray(), None);
     assert_eq!(csc.to_ndarray()?, expected);
-    let by_columns = csc.convert(&Format::dense(2).with_mode_order(vec![1, 0]).expect("a format"))?;
+    let by_columns = csc.convert(Format::dense(2).with_mode_order(vec![1, 0]).expect("a format"))?;
     assert_eq!(by_columns.as_ndarray(), Some(expected.view()));
     Ok(())
 }
@@ -131,7 +131,7 @@ fn faer_round_trips() -> Result<(), Error> {
     assert!(csc.as_faer_csc::<u32>().is_err() && csc.as_faer_csr::<u64>().is_err());
 
     let rows = SparseRowMat::<usize, f64>::try_new_from_triplets(3, 4, &faer_triplets()).expect("rows");
-    let csr = Tensor::from_faer_csr(rows)?.convert(&Format::csr())?;
+    let csr = Tensor::from_faer_csr(rows)?.convert(Format::csr())?;
     assert_eq!(csr.to_dense()?, DENSE);
     assert_eq!(csr.as_faer_csr::<u32>()?.row_ptr(), [0, 1, 1, 3]);
     let copy = csr.to_faer_csc::<usize>()?;
@@ -160,8 +160,8 @@ fn faer_dense_round_trips() -> Result<(), Error> {
     assert_eq!(tensor.to_dense()?, [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]);
     assert_eq!(tensor.as_faer_mat()?.as_ptr(), tensor.values().as_ptr());
     assert_eq!(tensor.as_faer_mat()?, matrix.as_ref());
-    let columns = tensor.convert(&Format::dense(2).with_mode_order(vec![1, 0]).expect("a format"))?;
+    let columns = tensor.convert(Format::dense(2).with_mode_order(vec![1, 0]).expect("a format"))?;
     assert_eq!(columns.as_faer_mat()?, matrix.as_ref());
-    assert!(tensor.convert(&Format::csr())?.as_faer_mat().is_err());
+    assert!(tensor.convert(Format::csr())?.as_faer_mat().is_err());
     Ok(())
 }

@@ -6,17 +6,17 @@
 
 #![allow(unsafe_code)]
 
-use super::numbers::Numbers;
+use super::locate::Locate;
 use super::walk::Walk;
 use crate::buffer::Number;
 use crate::moved::Moved;
 use crate::parallel;
 
-/// Puts what belongs to the entries of a walk to their places. `numbers` gives what a task needs to know positions on the counted
+/// Puts what belongs to the entries of a walk to their places. `locate` gives what a task needs to know positions on the counted
 /// level.
-pub fn put<C: Number, N: Numbers>(walk: &Walk, crd: &[C], numbers: impl Fn() -> N + Sync, moved: &[Moved]) {
+pub fn put<C: Number, N: Locate>(walk: &Walk, crd: &[C], locate: impl Fn() -> N + Sync, moved: &[Moved]) {
     parallel::each(walk.tasks(), |_, rows| {
-        walk.places(&mut numbers(), rows, crd, &mut |first, places| {
+        walk.places(&mut locate(), rows, crd, &mut |first, places| {
             // SAFETY: entries differ in their coordinates, which follow from their places: nobody else has one of these. What
             // is put is read only when all is put.
             moved.iter().for_each(|moved| unsafe { moved.put(first, places) });

@@ -19,7 +19,7 @@
 //! (attribute queries) and §6 (assembly).
 
 mod fill;
-mod numbers;
+mod locate;
 mod rows;
 mod walk;
 
@@ -39,7 +39,7 @@ use crate::route::Facts;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
 use crate::tensor::Tensor;
 use fill::put;
-use numbers::{Everything, Numbers, Rank, Ranks, Shifted, Slots};
+use locate::{Locate, Shifted, Slots, Table, TableByBin, Uncounted};
 pub use rows::rows;
 use walk::{Distinct, Parents, Source, Walk};
 
@@ -50,7 +50,7 @@ const SMALL: u64 = 1 << 16;
 
 /// The format of levels that are put in the place of those of a format: itself, or plain ones, where its levels need coordinates
 /// that are sorted.
-pub fn made(format: &Format) -> Format {
+pub fn placed_format(format: &Format) -> Format {
     let sorted = |level: &Level| assembly(level.kind) == Assembly::Sorted;
     if format.levels().iter().any(sorted) { format.plain() } else { format.clone() }
 }
@@ -183,9 +183,17 @@ impl Placing {
         &self.format
     }
 
-    /// The level that is counted.
-    pub fn counted(&self) -> Option<usize> {
-        self.counted
+    /// What has to be found before entries have places, in words.
+    pub fn query(&self) -> Option<String> {
+        let level = self.counted?;
+        let number = level + 1;
+        Some(match self.assemblies[level] {
+            _ if self.counts_slots() && level == 0 => "the longest row".to_string(),
+            _ if self.counts_slots() => format!("the longest row under each coordinate of level {level}"),
+            Assembly::Extent => format!("the greatest coordinate of level {number}"),
+            Assembly::Span => format!("the least and the greatest coordinate of level {number}"),
+            _ => format!("which coordinates level {number} has"),
+        })
     }
 
     fn counts_slots(&self) -> bool {
@@ -246,9 +254,9 @@ impl Placing {
                 place.add_term(self.terms[level], stride, described);
             }
         }
-        let numbers = Parents::new(&number, tensor)?;
+        let coordinates = Parents::new(&number, tensor)?;
         let places = Parents::new(&place, tensor)?;
-        let walk = Walk { source, numbers, places, rows_of_bin: self.block, block };
+        let walk = Walk { source, coordinates, places, rows_of_bin: self.block, block };
         match tensor.levels()[tensor.order() - 1].numbers(1) {
             Indices::U64(crd) => self.assemble(&walk, crd),
             Indices::U32(crd) => self.assemble(&walk, crd),
@@ -261,7 +269,7 @@ impl Placing {
     fn assemble<C: Number>(&self, walk: &Walk, crd: &[C]) -> Result<Tensor, StorageError> {
         let size = self.counted.and_then(|level| self.stored_size(level));
         let Some(level) = self.counted else {
-            return self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, || Everything);
+            return self.fill(walk, crd, Counted { size: 0, arrays: Vec::new(), count: 1 }, || Uncounted);
         };
         match self.assemblies[level] {
             Assembly::Distinct => self.assemble_distinct(walk, crd, (level, size.unwrap_or(0))),
@@ -306,11 +314,11 @@ impl Placing {
         let column = index_array(coordinates.len(), format.coordinates(level), |k| u64::from(coordinates[k]))?;
         let counted = Counted { size, arrays: vec![numbers(&edges, format.positions(level))?, column], count };
         if walk.has_bins() {
-            return self.fill(walk, crd, counted, || Ranks::new(&edges, &coordinates, len));
+            return self.fill(walk, crd, counted, || TableByBin::new(&edges, &coordinates, len));
         }
         let mut table = Array::<u32>::zeroed(len)?;
         coordinates.iter().zip(0..).for_each(|(&coordinate, rank)| table[coordinate as usize] = rank);
-        self.fill(walk, crd, counted, || Rank::new(&table))
+        self.fill(walk, crd, counted, || Table::new(&table))
     }
 
     /// The format with arrays wide enough for the stored dimensions and so many positions.
@@ -318,14 +326,14 @@ impl Placing {
         widen(&self.format, &self.dims, positions)
     }
 
-    /// The values in place, and the levels around the counted one. `numbers` gives what a task needs to know the position of
+    /// The values in place, and the levels around the counted one. `locate` gives what a task needs to know the position of
     /// an entry on the counted level.
-    fn fill<C: Number, N: Numbers>(
+    fn fill<C: Number, N: Locate>(
         &self,
         walk: &Walk,
         crd: &[C],
         counted: Counted,
-        numbers: impl Fn() -> N + Sync,
+        locate: impl Fn() -> N + Sync,
     ) -> Result<Tensor, StorageError> {
         let overflow = || StorageError::overflow("the number of values");
         let total = positions(counted.count, &self.inner_sizes()?)?;
@@ -339,7 +347,7 @@ impl Placing {
             // The largest number stands for no coordinate.
             moved.push(Moved::over(columns, total, if absent { u8::MAX } else { 0 })?);
         }
-        put(walk, crd, numbers, &moved);
+        put(walk, crd, locate, &moved);
         let mut moved = moved.into_iter().map(Moved::into_buffer);
         let values = moved.next().ok_or_else(overflow)?;
         let beside = moved.next().map(|column| of_width(column, format.coordinates(last))).transpose()?;

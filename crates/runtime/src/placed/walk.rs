@@ -1,7 +1,8 @@
 //! A tensor's entries in the order of rows, with what is computed of them: the attribute queries, and the places.
 //!
-//! A *row* is a coordinate of the outermost level, which is dense; a *bin* is a position above the level that is counted: some
-//! rows, or all of them. Tasks are ranges of rows, of whole bins where there are several.
+//! The outermost level is dense; the *rows* are its coordinates, in their own order or in another one that is given: row `k` is that
+//! of coordinate `order[k]`. A *bin* is a position above the level that is counted: some rows, or all of them. Tasks are ranges of
+//! rows, of whole bins where there are several.
 //!
 //! ```text
 //! csr, pos 0 2 3, crd 0 3 1, to bcsr(2,2):    one bin, rows 0 and 1     distinct j/2:  0 1
@@ -13,7 +14,7 @@
 use std::ops::Range;
 
 use super::GRAIN;
-use super::numbers::Numbers;
+use super::locate::Locate;
 use crate::array::Array;
 use crate::buffer::{Indices, Number};
 use crate::error::{AllocError, StorageError};
@@ -68,13 +69,13 @@ impl<'a> Source<'a> {
         self.entry(coordinate)..self.entry(coordinate + 1)
     }
 
-    /// Where the positions of a level begin that are under a row.
-    fn edge(&self, row: usize, level: usize) -> usize {
+    /// Where the positions of a level begin that are under a coordinate.
+    fn edge(&self, coordinate: usize, level: usize) -> usize {
         let levels = &self.tensor.levels()[1..=level];
-        levels.iter().fold(row, |at, level| level.numbers(0).get(at) as usize)
+        levels.iter().fold(coordinate, |at, level| level.numbers(0).get(at) as usize)
     }
 
-    /// The parent positions of the innermost level under rows.
+    /// The parent positions of the innermost level under rows; under one row, if an order is given.
     fn parents(&self, rows: &Range<usize>) -> Range<usize> {
         if self.order.is_some() {
             let coordinate = self.coordinate(rows.start);
@@ -85,8 +86,8 @@ impl<'a> Source<'a> {
     }
 
     /// The first entry of a coordinate.
-    fn entry(&self, row: usize) -> usize {
-        self.pos.get(self.edge(row, last(self.tensor) - 1)) as usize
+    fn entry(&self, coordinate: usize) -> usize {
+        self.pos.get(self.edge(coordinate, last(self.tensor) - 1)) as usize
     }
 }
 
@@ -130,7 +131,7 @@ pub struct Walk<'a> {
     /// The tensor.
     pub source: Source<'a>,
     /// The coordinate on the counted level.
-    pub numbers: Parents,
+    pub coordinates: Parents,
     /// The place under a position of the counted level.
     pub places: Parents,
     /// How many rows make a bin; 0 if there is one bin.
@@ -230,31 +231,31 @@ impl Walk<'_> {
     }
 
     /// Calls `put` with the number of an entry and the places of this and the following ones, again and again.
-    pub fn places<C: Number, N: Numbers>(
+    pub fn places<C: Number, N: Locate>(
         &self,
-        numbers: &mut N,
+        locate: &mut N,
         rows: Range<usize>,
         crd: &[C],
         put: &mut dyn FnMut(usize, &[u64]),
     ) {
         let mut chunk = Chunk { places: [0; CHUNK], len: 0, first: self.source.entries(rows.start).start, put };
-        let (number, place) = (self.numbers.innermost(), self.places.innermost());
+        let (number, place) = (self.coordinates.innermost(), self.places.innermost());
         let blocks = number.block().and_then(|size| Some((size, place.factors(size)?)));
         for bin in self.bins_of(&rows) {
             let own = self.rows(bin);
             let own = own.start.max(rows.start)..own.end.min(rows.end);
-            numbers.enter(bin);
+            locate.enter(bin);
             // Slots are counted row by row; nothing else tells rows of a bin apart.
             let step = if N::BY_ROW { 1 } else { own.len().max(1) };
             for start in own.clone().step_by(step) {
                 if N::BY_ROW {
                     let entry = self.source.entry(self.source.coordinate(start));
                     chunk.go_on(entry);
-                    numbers.enter_row(entry);
+                    locate.enter_row(entry);
                 }
                 for parent in self.source.parents(&(start..(start + step).min(own.end))) {
                     let row = if self.source.order.is_some() { start } else { parent };
-                    let (under, inside) = (self.numbers.at(row), self.places.at(row));
+                    let (under, inside) = (self.coordinates.at(row), self.places.at(row));
                     let mut run = self.source.pos.get(parent) as usize..self.source.pos.get(parent + 1) as usize;
                     while !run.is_empty() {
                         let part = run.start..run.end.min(run.start + chunk.room());
@@ -262,7 +263,7 @@ impl Walk<'_> {
                         let slots = chunk.places[chunk.len..].iter_mut().zip(part.clone()).zip(&crd[part.clone()]);
                         let place_of = |position: usize, coordinate: u64| {
                             let counted = under.wrapping_add(number.of(coordinate));
-                            numbers.position(position, counted).wrapping_mul(self.block).wrapping_add(inside)
+                            locate.position(position, counted).wrapping_mul(self.block).wrapping_add(inside)
                         };
                         if let Some((size, (of_block, of_coordinate))) = blocks {
                             // Coordinates ascend, so those of one block follow each other: what the block says is asked once.
@@ -296,10 +297,10 @@ impl Walk<'_> {
     /// Calls `each` with the coordinates on the counted level under rows; not with one again that the entry before has.
     #[inline(always)]
     fn counted<C: Number>(&self, rows: &Range<usize>, crd: &[C], mut each: impl FnMut(u64)) {
-        let number = self.numbers.innermost();
+        let number = self.coordinates.innermost();
         let blocks = number.block();
         for parent in self.source.parents(rows) {
-            let under = self.numbers.at(parent);
+            let under = self.coordinates.at(parent);
             let run = self.source.pos.get(parent) as usize..self.source.pos.get(parent + 1) as usize;
             if let Some(size) = blocks {
                 let mut end = 0;

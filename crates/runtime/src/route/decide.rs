@@ -9,7 +9,7 @@
 //! [Decision::convert]      ranks, then
 //! [Decision::unranked]     slots and other levels than plain ones, then
 //! [Decision::leave_plain]  maps and levels of the target, by way of
-//! [Decision::sort]         plain levels
+//! [Decision::reach_plain]  plain levels
 //! ```
 //!
 //! On exit the facts are those of what is wanted.
@@ -102,8 +102,8 @@ impl Decision {
         }
         let stage = by_rows(self.facts.dims.len(), ranked.dimension)?;
         self.plain();
-        self.sort(&stage);
-        self.legs.push(Leg::Reorder { kept: false });
+        self.reach_plain(&stage);
+        self.legs.push(Leg::Reorder { ranked: false });
         Ok(())
     }
 
@@ -122,11 +122,11 @@ impl Decision {
                 self.facts.store(&of_ranks);
             }
             None => {
-                self.legs.push(Leg::Reorder { kept: true });
+                self.legs.push(Leg::Reorder { ranked: true });
                 self.unranked(&of_ranks)?;
             }
         }
-        self.legs.push(Leg::KeepRanks { format: goal.clone() });
+        self.legs.push(Leg::KeepRanking { format: goal.clone() });
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Decision {
     fn plain(&mut self) {
         let Some(format) = self.facts.format() else { return };
         let (plain, padded) = (format.plain(), self.facts.padded);
-        self.legs.push(Leg::Plain);
+        self.legs.push(Leg::Plain { format: widen(&plain, &self.facts.dims, self.facts.entries) });
         self.facts.store(&plain);
         self.facts.padded = padded;
     }
@@ -162,12 +162,12 @@ impl Decision {
     /// From plain levels to a format that stores no ranks.
     fn leave_plain(&mut self, goal: &Format) -> Result<(), StorageError> {
         if goal.map().is_none() && goal.is_plain() {
-            self.sort(goal);
+            self.reach_plain(goal);
             return Ok(());
         }
         if self.facts.format().and_then(Format::map).is_some() {
             // What both store is related to the tensor's own coordinates only.
-            self.sort(&plain_format(&self.facts.dims, self.facts.entries));
+            self.reach_plain(&plain_format(&self.facts.dims, self.facts.entries));
         }
         if self.place(goal)? {
             return Ok(());
@@ -175,7 +175,7 @@ impl Decision {
         match goal.map() {
             Some(map) => self.store_mapped(goal, map)?,
             None => {
-                self.sort(&goal.plain());
+                self.reach_plain(&goal.plain());
                 self.spread(goal);
             }
         }
@@ -184,11 +184,11 @@ impl Decision {
 
     /// Puts entries straight to their places, if these can be computed; whether they can.
     fn place(&mut self, goal: &Format) -> Result<bool, StorageError> {
-        let made = placed::made(goal);
+        let made = placed::placed_format(goal);
         let Some(placing) = Placing::new(&self.facts, &made) else { return Ok(false) };
         if !placing.takes(&self.facts) {
             let stage = placing.stage()?;
-            self.sort(&stage);
+            self.reach_plain(&stage);
         }
         self.legs.push(Leg::Place { placing, ranked: false });
         self.facts.store(&made);
@@ -240,7 +240,7 @@ impl Decision {
     }
 
     /// From plain levels to others that are plain and have no map.
-    fn sort(&mut self, goal: &Format) {
+    fn reach_plain(&mut self, goal: &Format) {
         if self.facts.is(goal) {
             return;
         }
@@ -374,9 +374,9 @@ mod tests {
             ("csr", "sell(8)", "place"),
             ("sell(8)", "csr", "rows"),
             ("sell(8)", "csc", "rows count"),
-            ("csr", "sell(8,64)", "rank place ranks"),
+            ("csr", "sell(8,64)", "rank place keep"),
             ("sell(8,64)", "csr", "unrank rows"),
-            ("sell(8,64)", "sell(4,64)", "unrank rows rank place ranks"),
+            ("sell(8,64)", "sell(4,64)", "unrank rows rank place keep"),
             ("csr", "dh", "spread"),
             ("dh", "csc", "plain count"),
             ("csr", "hicoo(4)", "sort restore"),

@@ -63,24 +63,32 @@ impl Route {
     }
 
     fn execute(&self, source: Held, fill: Scalar) -> Result<Tensor, StorageError> {
-        // The rank of each coordinate, or the coordinate of each rank.
-        let (mut held, mut ranks) = (source, None);
+        let (mut held, mut rows) = (source, Rows::default());
         for leg in &self.legs {
-            held = go(held, leg, fill, &mut ranks)?;
+            held = go(held, leg, fill, &mut rows)?;
         }
         Ok(held.into_tensor()?.filled(fill))
     }
 }
 
+/// In which order rows are, where a dimension is stored by ranks.
+#[derive(Default)]
+struct Rows {
+    /// Of the source: the rank of each coordinate.
+    ranks: Option<Array<u64>>,
+    /// Of the target: the coordinate of each rank.
+    ranking: Option<Array<u64>>,
+}
+
 /// The entries after a leg.
-fn go<'a>(held: Held<'a>, leg: &Leg, fill: Scalar, ranks: &mut Option<Array<u64>>) -> Result<Held<'a>, StorageError> {
+fn go<'a>(held: Held<'a>, leg: &Leg, fill: Scalar, rows: &mut Rows) -> Result<Held<'a>, StorageError> {
     let tensor = match leg {
         Leg::Unrank => {
-            *ranks = Some(ranking::ranks(held.tensor()?)?);
+            rows.ranks = Some(ranking::ranks(held.tensor()?)?);
             return Ok(held);
         }
         Leg::Rank { window } => {
-            *ranks = Some(ranking::ranking(held.tensor()?, *window)?);
+            rows.ranking = Some(ranking::sorted_rows(held.tensor()?, *window)?);
             return Ok(held);
         }
         Leg::Clear => return Ok(outside::cleared(held.tensor()?)?.map_or(held, Held::Owned)),
@@ -95,25 +103,26 @@ fn go<'a>(held: Held<'a>, leg: &Leg, fill: Scalar, ranks: &mut Option<Array<u64>
             other => remap::spread(other.into_tensor()?, format)?,
         },
         Leg::Restore { dims, format } => remap::restore(dims.clone(), held.into_tensor()?, format)?,
-        Leg::KeepRanks { format } => {
-            ranking::keep(held.into_tensor()?, &ranks.take().ok_or(StorageError::Astray)?, format)?
+        Leg::KeepRanking { format } => {
+            let ranking = rows.ranking.take().ok_or(StorageError::Astray)?;
+            ranking::keep(held.into_tensor()?, &ranking, format)?
         }
         Leg::Insert { format } => insert::pack(held.into_list()?, format)?,
         Leg::PackDense { format } => dense::pack(held.into_list()?, format)?,
         Leg::Pack { format, sorting } => pack::pack(held.into_list()?, format, *sorting)?,
-        Leg::Plain => held.tensor()?.to_plain()?,
+        Leg::Plain { .. } => held.tensor()?.to_plain()?,
         Leg::Dense { format, drop } => dense::place(held.tensor()?, format, *drop)?,
         Leg::Count { format, levels, drop } => transpose::convert(held.tensor()?, format, *levels, *drop)?,
         Leg::Columns { format } => reorder::by_columns(held.tensor()?, format)?,
         Leg::Sort { format, drop } => reorder::by_keys(held.tensor()?, format, *drop)?,
         Leg::SortStored { format, sizes, drop } => reorder::by_stored_keys(held.tensor()?, format, sizes, *drop)?,
-        Leg::Place { placing, ranked } => placing.place(held.tensor()?, ranks.as_deref().filter(|_| *ranked))?,
-        Leg::Rows { placing } => placed::rows(held.tensor()?, placing, ranks.take().as_deref())?,
-        Leg::Reorder { kept } => {
-            let order = ranks.take().ok_or(StorageError::Astray)?;
-            let tensor = ranking::in_order(held.tensor()?, &order)?;
-            *ranks = Some(order).filter(|_| *kept);
-            tensor
+        Leg::Place { placing, ranked } => placing.place(held.tensor()?, rows.ranking.as_deref().filter(|_| *ranked))?,
+        Leg::Rows { placing } => placed::rows(held.tensor()?, placing, rows.ranks.take().as_deref())?,
+        Leg::Reorder { ranked: true } => {
+            ranking::in_order(held.tensor()?, rows.ranking.as_deref().ok_or(StorageError::Astray)?)?
+        }
+        Leg::Reorder { ranked: false } => {
+            ranking::in_order(held.tensor()?, &rows.ranks.take().ok_or(StorageError::Astray)?)?
         }
     };
     Ok(Held::Owned(tensor))

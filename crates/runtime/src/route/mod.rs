@@ -2,14 +2,14 @@
 //!
 //! [`decide`] is pure. It knows the [`Facts`] of what is there (sizes, format, how many entries at most) and the format that is
 //! wanted, and answers with a list of [`Leg`]s. [`execute`] carries out one leg after the other. No leg decides on another:
-//! what a leg does is a function of this crate that knows nothing of conversions. [`words`] prints a route.
+//! what a leg does is a function of this crate that calls no conversion. [`print`] prints a route.
 //!
 //! ```text
 //! csr (i, j) to csc (j, i):        Count             rows and values go straight to where the result has them
 //! (i, j, k) to (k, j, i):          Sort              by keys of k and j; i is in order under each pair
 //! csr to coo, to dcsr:             Columns           no sort
 //! list to bcsr(2,2):               Pack, Place       by rows, then every value to its place in its block
-//! csr to sell(2,4):                Rank, Place, KeepRanks
+//! csr to sell(2,4):                Rank, Place, KeepRanking
 //! dia to hashed rows:              Count, Spread     by rows, then into slots of hash tables
 //! ```
 //!
@@ -23,7 +23,7 @@
 
 mod decide;
 mod execute;
-mod words;
+mod print;
 
 use lacunar_formats::{DType, Format, LevelKind, Scalar};
 
@@ -150,7 +150,7 @@ pub(crate) enum Leg {
     /// Combines each value with the fill value by exclusive or, which turns one into the other's zero and back.
     Mask,
     /// Puts compressed levels in the place of those that are not plain ([`crate::spread`]).
-    Plain,
+    Plain { format: Format },
     /// Clears the values outside of the dimensions ([`crate::outside`]).
     Clear,
     /// Lists the entries.
@@ -169,18 +169,18 @@ pub(crate) enum Leg {
     Restore { dims: Vec<u64>, format: Format },
     /// Makes levels of any kind of plain ones ([`crate::spread`]).
     Spread { format: Format },
-    /// Puts every entry straight to its place, by attribute queries; `ranked` rows in the order of their ranks ([`crate::placed`]).
+    /// Puts every entry straight to its place, by attribute queries; the rows in the order of the ranking, if `ranked` ([`crate::placed`]).
     Place { placing: Placing, ranked: bool },
     /// Takes rows out of slots ([`crate::placed`]), each from where its rank is, if there are ranks.
     Rows { placing: Placing },
     /// Finds the rank of each coordinate of a dimension that is stored by ranks ([`crate::ranking`]).
     Unrank,
-    /// Sorts rows by how many entries they have, in windows.
+    /// Sorts rows by how many entries they have, in windows: finds the ranking, which is the coordinate of each rank.
     Rank { window: u32 },
-    /// Puts rows into the order of ranks, which are `kept` for later.
-    Reorder { kept: bool },
-    /// Keeps the coordinate of each rank beside the rows in the order of ranks.
-    KeepRanks { format: Format },
+    /// Puts rows into the order of the ranking, if `ranked`; back into their own, otherwise.
+    Reorder { ranked: bool },
+    /// Keeps the ranking beside rows that are in its order.
+    KeepRanking { format: Format },
     /// Lists the coordinates that a format with a map stores.
     StoreList { format: Format },
     /// Puts the entries of a list into a level that takes them in any order ([`crate::insert`]).
@@ -280,7 +280,7 @@ impl Tensor {
     /// assert_eq!(columns.values().as_slice::<f64>(), Some(&[1.0, 3.0, 2.0][..]));
     /// ```
     pub fn convert(&self, format: &Format) -> Result<Tensor, StorageError> {
-        Ok(self.route(format)?.take_tensor(self)?.made())
+        Ok(self.route(format)?.take_tensor(self)?.checked_if_debug())
     }
 
     /// Packs a coordinate list: sorts it, adds up values of equal coordinates, and builds the levels.
@@ -304,6 +304,6 @@ impl Tensor {
         if coo.dims.is_empty() && coo.is_empty() {
             return filled_scalar(fill);
         }
-        Ok(Route::new(Facts::of_list(&coo, fill), format)?.take_list(coo, fill)?.made())
+        Ok(Route::new(Facts::of_list(&coo, fill), format)?.take_list(coo, fill)?.checked_if_debug())
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 /// The position of an entry on the counted level.
-pub trait Numbers {
+pub trait Locate {
     /// Whether rows are entered one by one.
     const BY_ROW: bool = false;
     /// A bin begins.
@@ -17,9 +17,9 @@ pub trait Numbers {
 }
 
 /// There is no counted level.
-pub struct Everything;
+pub struct Uncounted;
 
-impl Numbers for Everything {
+impl Locate for Uncounted {
     fn enter(&mut self, _bin: usize) {}
 
     #[inline(always)]
@@ -29,20 +29,20 @@ impl Numbers for Everything {
 }
 
 /// Positions of the coordinates of the bin that was entered.
-pub struct Ranks<'a> {
+pub struct TableByBin<'a> {
     edges: &'a [u64],
     coordinates: &'a [u32],
     table: Vec<u32>,
 }
 
-impl<'a> Ranks<'a> {
+impl<'a> TableByBin<'a> {
     /// Of bins that begin at `edges` of the coordinates, which are below `size`.
-    pub fn new(edges: &'a [u64], coordinates: &'a [u32], size: usize) -> Ranks<'a> {
-        Ranks { edges, coordinates, table: vec![0; size] }
+    pub fn new(edges: &'a [u64], coordinates: &'a [u32], size: usize) -> TableByBin<'a> {
+        TableByBin { edges, coordinates, table: vec![0; size] }
     }
 }
 
-impl Numbers for Ranks<'_> {
+impl Locate for TableByBin<'_> {
     fn enter(&mut self, bin: usize) {
         let own = self.edges[bin] as usize..self.edges[bin + 1] as usize;
         for position in own {
@@ -57,16 +57,16 @@ impl Numbers for Ranks<'_> {
 }
 
 /// Positions of coordinates where there is one bin.
-pub struct Rank<'a>(&'a [u32]);
+pub struct Table<'a>(&'a [u32]);
 
-impl<'a> Rank<'a> {
+impl<'a> Table<'a> {
     /// From a table of positions by coordinate.
-    pub fn new(table: &'a [u32]) -> Rank<'a> {
-        Rank(table)
+    pub fn new(table: &'a [u32]) -> Table<'a> {
+        Table(table)
     }
 }
 
-impl Numbers for Rank<'_> {
+impl Locate for Table<'_> {
     fn enter(&mut self, _bin: usize) {}
 
     #[inline(always)]
@@ -90,7 +90,7 @@ impl<'a> Slots<'a> {
     }
 }
 
-impl Numbers for Slots<'_> {
+impl Locate for Slots<'_> {
     const BY_ROW: bool = true;
 
     fn enter(&mut self, bin: usize) {
@@ -122,7 +122,7 @@ impl<'a> Shifted<'a> {
     }
 }
 
-impl Numbers for Shifted<'_> {
+impl Locate for Shifted<'_> {
     fn enter(&mut self, bin: usize) {
         let first = self.bounds.map_or(0, |bounds| bounds[bin].start);
         self.edge = self.edges[bin].wrapping_sub(first);
