@@ -11,7 +11,7 @@ use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
 use lacunar_notation as notation;
 use lacunar_runtime::Buffer;
-use lacunar_runtime::io::{self, Data, PatternValues, ReadOptions};
+use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions};
 use lacunar_runtime::random::{Generator, generate};
 use num_complex::Complex;
 
@@ -151,6 +151,7 @@ impl Wanted<'_> {
                 Some(DType::Pattern) => PatternValues::Places,
                 _ => PatternValues::Ones,
             },
+            integers: self.request.declarations.dtypes.get(self.name).copied().and_then(Integers::of),
             ..ReadOptions::default()
         };
         let start = Instant::now();

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use lacunar_formats::{Format, FormatSpec};
 use lacunar_runtime::coo::{Coo, Coordinates};
-use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
+use lacunar_runtime::io::{self, Data, Integers, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
 use crate::error::Error;
@@ -100,7 +100,8 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The file can't be read or is malformed (with its line), the format does not fit, or memory is refused.
     pub fn read(path: impl AsRef<Path>, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
-        match io::read(path.as_ref(), &ReadOptions::default())? {
+        let options = ReadOptions { integers: Integers::of(T::DTYPE), ..ReadOptions::default() };
+        match io::read(path.as_ref(), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, format),
             Data::Dense(dense) => {
                 let format = resolve(format, dense.dims.len())?;

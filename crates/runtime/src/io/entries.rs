@@ -89,6 +89,21 @@ impl Field for IntegerField {
     }
 }
 
+/// 64-bit integers from 0.
+pub(super) struct UnsignedField;
+
+impl Field for UnsignedField {
+    type Value = u64;
+    const EXPECTED: &'static str = "an integer from 0 to 2^64-1";
+    #[inline]
+    fn read(&self, cursor: &mut Cursor) -> Option<u64> {
+        cursor.unsigned()
+    }
+    fn mirror(&self, value: u64, symmetry: Symmetry) -> Option<u64> {
+        if symmetry == Symmetry::SkewSymmetric { value.checked_neg() } else { Some(value) }
+    }
+}
+
 /// Pairs of 64-bit reals.
 pub(super) struct ComplexField;
 

@@ -18,14 +18,14 @@
 //! all a line is a value alone, which no file can say by itself. Comments start with `#`. Entries at the same place
 //! are all kept.
 
-use super::entries::{Entries, Layout, RealField, read_entries};
+use super::entries::{Entries, Field, IntegerField, Layout, RealField, UnsignedField, read_entries};
 use super::error::IoError;
 use super::matrix_market::LARGEST_SIZE;
 use super::scan::{Cursor, quote};
 use super::text::Text;
-use super::{Data, FieldKind, FileFormat, IndexBase, Metadata, ReadOptions, Symmetry};
+use super::{Data, FieldKind, FileFormat, IndexBase, Integers, Metadata, ReadOptions, Symmetry};
 use crate::coo::Coo;
-use crate::values::Values;
+use crate::values::Element;
 
 /// The largest order taken.
 pub(super) const LARGEST_ORDER: usize = 64;
@@ -74,7 +74,21 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         triangle: None,
         many_per_line: false,
     };
-    let Entries { coords, largest, values, stored } = read_entries(text, &layout, &RealField, header.count)?;
+    let count = header.count;
+    match options.integers {
+        None => read_body(text, (dims, layout, count), &RealField),
+        Some(Integers::Signed) => read_body(text, (dims, layout, count), &IntegerField),
+        Some(Integers::Unsigned) => read_body(text, (dims, layout, count), &UnsignedField),
+    }
+}
+
+/// Reads the entries of a tensor whose sizes are known or follow from them, and so many that are announced.
+fn read_body<F: Field>(
+    text: &mut Text,
+    (dims, layout, count): (Option<Vec<u64>>, Layout, Option<u64>),
+    field: &F,
+) -> Result<(Data, Metadata), IoError> {
+    let Entries { coords, largest, values, stored } = read_entries(text, &layout, field, count)?;
     let dims = dims.unwrap_or_else(|| largest.iter().map(|&coordinate| coordinate + 1).collect());
     let metadata = Metadata {
         format: FileFormat::Frostt,
@@ -83,7 +97,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         symmetry: Symmetry::General,
         stored,
     };
-    Ok((Data::Coordinate(Coo { dims, coords, values: Values::F64(values) }), metadata))
+    Ok((Data::Coordinate(Coo { dims, coords, values: F::Value::wrap(values) }), metadata))
 }
 
 /// Reads what comes before the entries, and goes back to the first entry.

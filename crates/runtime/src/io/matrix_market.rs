@@ -32,11 +32,13 @@
 
 use std::collections::TryReserveError;
 
-use super::entries::{ComplexField, Entries, Field, IntegerField, Layout, PatternField, RealField, read_entries};
+use super::entries::{
+    ComplexField, Entries, Field, IntegerField, Layout, PatternField, RealField, UnsignedField, read_entries,
+};
 use super::error::IoError;
 use super::scan::{Cursor, quote};
 use super::text::Text;
-use super::{Data, Dense, FieldKind, Metadata, PatternValues, ReadOptions, Symmetry};
+use super::{Data, Dense, FieldKind, Integers, Metadata, PatternValues, ReadOptions, Symmetry};
 use crate::coo::Coo;
 use crate::parallel;
 use crate::values::Element;
@@ -67,6 +69,9 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
     let banner = read_banner(text)?;
     match (banner.field, options.pattern) {
         (FieldKind::Real, _) => read_body(text, &banner, &RealField),
+        (FieldKind::Integer, _) if options.integers == Some(Integers::Unsigned) => {
+            read_body(text, &banner, &UnsignedField)
+        }
         (FieldKind::Integer, _) => read_body(text, &banner, &IntegerField),
         (FieldKind::Complex, _) => read_body(text, &banner, &ComplexField),
         (FieldKind::Pattern, PatternValues::Ones) => read_body(text, &banner, &PatternField(1.0f64)),

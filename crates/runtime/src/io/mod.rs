@@ -41,6 +41,8 @@ pub use error::IoError;
 pub use output::{place_of, replace};
 pub use write::{DataRef, WriteField, WriteOptions, write};
 
+use lacunar_formats::{DType, Kind};
+
 use crate::coo::Coo;
 use crate::values::Values;
 use text::Text;
@@ -152,6 +154,27 @@ pub enum PatternValues {
     Places,
 }
 
+/// How whole numbers are read: exactly, where reals of 64 bits would round those above 2^53. A tensor file (`.tns`) is read as reals
+/// if it holds one other number; a matrix file says itself what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integers {
+    /// As `i64`.
+    Signed,
+    /// As `u64`.
+    Unsigned,
+}
+
+impl Integers {
+    /// How those of an element type are read; `None` if it is none of integers.
+    pub fn of(dtype: DType) -> Option<Integers> {
+        match dtype.kind() {
+            Kind::Signed => Some(Integers::Signed),
+            Kind::Unsigned => Some(Integers::Unsigned),
+            _ => None,
+        }
+    }
+}
+
 /// The index of the first place in a tensor file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexBase {
@@ -171,13 +194,15 @@ pub struct ReadOptions {
     pub base: IndexBase,
     /// What the entries of a pattern become.
     pub pattern: PatternValues,
+    /// How whole numbers are read, where the caller takes no others.
+    pub integers: Option<Integers>,
     /// Whether a progress bar may show on a terminal.
     pub progress: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> ReadOptions {
-        ReadOptions { dims: None, base: IndexBase::One, pattern: PatternValues::Ones, progress: true }
+        ReadOptions { dims: None, base: IndexBase::One, pattern: PatternValues::Ones, integers: None, progress: true }
     }
 }
 
@@ -192,7 +217,13 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
     let (named, _) = split_name(path);
     match named.or_else(|| sniff(text.ahead())) {
         Some(FileFormat::MatrixMarket) => matrix_market::read(&mut text, options),
-        Some(FileFormat::Frostt) => frostt::read(&mut text, options),
+        Some(FileFormat::Frostt) => match frostt::read(&mut text, options) {
+            Err(IoError::Malformed { .. }) if options.integers.is_some() => {
+                let reals = ReadOptions { integers: None, ..options.clone() };
+                frostt::read(&mut Text::open(path, options.progress)?, &reals)
+            }
+            read => read,
+        },
         Some(FileFormat::HarwellBoeing) => harwell_boeing::read(&mut text, options),
         None => Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::io::{
-    self, Compression, Data, Dense, FieldKind, FileFormat, IoError, PatternValues, ReadOptions, Symmetry, WriteField,
-    WriteOptions,
+    self, Compression, Data, Dense, FieldKind, FileFormat, Integers, IoError, PatternValues, ReadOptions, Symmetry,
+    WriteField, WriteOptions,
 };
 use lacunar_runtime::values::Values;
 use tempfile::TempDir;
@@ -277,4 +277,27 @@ fn what_cannot_be_written_leaves_the_old_file() {
     assert!(matches!(io::write(&path.with_extension("tns"), &complex, &QUIET), Err(IoError::Unwritable { .. })));
     assert_eq!(std::fs::read(&path).expect("still there"), b"old");
     assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
+}
+
+#[test]
+fn whole_numbers_beyond_2_to_the_53_are_read_exactly_where_integers_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str, text: &str, integers: Option<Integers>| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        match io::read(&path, &ReadOptions { integers, ..options() }).unwrap() {
+            Data::Coordinate(coo) => coo.values,
+            Data::Dense(dense) => dense.values,
+        }
+    };
+    let list = "1 9007199254740993\n2 -3\n";
+    assert_eq!(read("a.tns", list, Some(Integers::Signed)), Values::I64(vec![9_007_199_254_740_993, -3]));
+    assert_eq!(read("a.tns", list, None), Values::F64(vec![9_007_199_254_740_992.0, -3.0]));
+    let large = "1 18446744073709551615\n2 300\n";
+    assert_eq!(read("b.tns", large, Some(Integers::Unsigned)), Values::U64(vec![u64::MAX, 300]));
+    // One other number, and all are reals.
+    assert_eq!(read("c.tns", "1 3\n2 2.5\n", Some(Integers::Signed)), Values::F64(vec![3.0, 2.5]));
+    let matrix = "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 18446744073709551615\n";
+    assert_eq!(read("d.mtx", matrix, Some(Integers::Unsigned)), Values::U64(vec![u64::MAX]));
+    assert!(io::read(&folder.path().join("d.mtx"), &options()).is_err());
 }
