@@ -248,6 +248,7 @@ fn run(
     }
     for (name, tensor) in operands {
         options = options.tensor(name, tensor);
+        options.declarations = options.declarations.input(name.clone());
     }
     for statement in &program.statements {
         let declared = &program.tensors[statement.lhs.tensor];

@@ -69,6 +69,7 @@ pub(crate) fn kernel(
     let mut options = Options::new().backend(backend).schedule(schedule);
     for (name, tensor) in given {
         options = options.tensor(name, tensor);
+        options.declarations = options.declarations.input(*name);
     }
     for (name, format) in formats {
         options = options.format(name, format.clone());

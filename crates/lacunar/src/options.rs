@@ -133,13 +133,13 @@ impl Options {
     }
 
     /// Declares everything that a tensor says of itself: format, type, fill value, sizes, number of values; and that it is
-    /// given.
+    /// given. Tensors of which nothing is said may be given as well.
     pub fn tensor(mut self, name: &str, tensor: &Tensor) -> Options {
         self.declarations.nnz.insert(name.to_string(), tensor.nnz());
         if let Some(heaviest) = tensor.heaviest() {
             self.declarations.heaviest.insert(name.to_string(), heaviest);
         }
-        self.declarations.inputs.get_or_insert_default().insert(name.to_string());
+        self.declarations.given.insert(name.to_string());
         let declared = self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims());
         declared.filled(name, tensor.fill())
     }

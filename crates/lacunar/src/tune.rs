@@ -152,6 +152,7 @@ pub fn tune(
         Options { schedule: Schedule::new(), search: Search::Cost, emit: Vec::new(), ..options.clone() };
     for (name, tensor) in given {
         automatic = automatic.tensor(name, tensor);
+        automatic.declarations = automatic.declarations.input(*name);
     }
     let planned = Kernel::chosen(source, &automatic, Choices::Given(&[]))?;
     let program = planned.program().clone();

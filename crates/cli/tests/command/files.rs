@@ -62,6 +62,15 @@ fn files_are_converted() {
 }
 
 #[test]
+fn one_file_tells_a_compilation_of_sizes() {
+    let folder = Folder::new();
+    folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 2\n2 1 3\n");
+    let text = folder.succeed("compile 'y(i) = A(i,j) * x(j)' -i A:a.mtx --explain");
+    assert!(text.contains("loop order i, j"), "{text}");
+    folder.fail("run 'y(i) = A(i,j) * x(j)' -i A:a.mtx", 2, "`x` has no value");
+}
+
+#[test]
 fn files_are_described() {
     let folder = Folder::new();
     let info = |file: &str| -> Value { serde_json::from_str(&folder.succeed(&format!("info {file} --json"))).unwrap() };

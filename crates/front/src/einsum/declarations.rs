@@ -29,8 +29,10 @@ pub struct Declarations {
     pub nnz: IndexMap<String, u64>,
     /// Numbers of stored values under that coordinate of the outermost level that has the most.
     pub heaviest: IndexMap<String, u64>,
-    /// The tensors that are given. `None`: any tensor that is read and not assigned.
+    /// All tensors that are given. `None`: any tensor that is read and not assigned.
     pub inputs: Option<IndexSet<String>>,
+    /// Tensors that are given, beside which others may be.
+    pub given: IndexSet<String>,
 }
 
 impl Declarations {
@@ -89,6 +91,7 @@ impl Declarations {
             .chain(self.fills.keys())
             .chain(self.nnz.keys())
             .chain(self.inputs.iter().flatten())
+            .chain(&self.given)
             .map(String::as_str)
             .collect()
     }

@@ -193,7 +193,9 @@ impl<'a> Resolver<'a> {
     /// Checks that a statement may assign to its tensor, and makes it a result. `known`: it occurs in an earlier one.
     fn target(&mut self, statement: &Statement, known: bool) {
         let (name, span) = (&statement.name.text, statement.lhs_span);
-        let given = self.declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(name));
+        let declarations = self.declarations;
+        let is_input = declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(name));
+        let given = is_input || declarations.given.contains(name);
         let replaces = statement.op == AssignOp::Set;
         let Some(entry) = self.names.tensors.get_mut(name) else { return };
         if let Some(&first) = self.assigned.get(name) {
