@@ -173,7 +173,7 @@ impl<'a> Draft<'a> {
             if other.cost < choice.cost || search == Search::Plain {
                 (self.rhs, choice) = (flat, other);
             } else if self.rhs.reduced_vars().len() > 1 {
-                self.notes.push("partial sums are formed before they are multiplied".to_string());
+                self.notes.push("sums inside of sums are formed first".to_string());
             }
         }
         for command in orders {
