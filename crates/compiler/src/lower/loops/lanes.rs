@@ -15,8 +15,8 @@
 //! C(i,j) = A(i,j) + B(i,j)        all dense, bitmap
 //!   for w in words {
 //!     here = bits of A | bits of B
-//!     for l in 0 .. 64 vector { a = (bit l of A ? A_vals[..] : 0); b = ..; if bit l of here { C_vals[C_n + ones below l] = a + b } }
-//!     word w of C = here;  C_n += ones of here
+//!     for l in 0 .. 64 vector { a = (bit l of A ? A_vals[..] : 0); b = ..; if bit l of here { C_vals[C2_n + ones below l] = a + b } }
+//!     word w of C = here;  C2_n += ones of here
 //!   }
 //! ```
 //!

@@ -4,11 +4,11 @@
 //! counter, the position that is appended next:
 //!
 //! ```text
-//! C: csr, around its levels           C_n = 0                        one group, its counter
+//! C: csr, around its levels           C2_n = 0                       one group, its counter
 //! forall i (dense level, located)       for i
 //!   forall k (compressed level)           for k ..
-//!     C(i,k) = ..                           vals[C_n] = ..; crd[C_n] = k; C_n += 1
-//!                                         pos[i + 1] = C_n           the edge
+//!     C(i,k) = ..                           C_vals[C2_n] = ..; C2_crd[C2_n] = k; C2_n += 1
+//!                                         C2_pos[i + 1] = C2_n       the edge
 //! ```
 //!
 //! A coordinate of an outer group is appended only if something was appended below it, so that a result never holds

@@ -5,7 +5,8 @@
 //! patterns are the same if no coordinate differs.
 //!
 //! ```text
-//! C(i,k): csr, pos and crd given      fail unless pos[i] <= C_n < pos[i + 1] and crd[C_n] is k;  vals[C_n] = ..; C_n += 1
+//! C(i,k): csr, pos and crd given      fail unless C2_pos[i] <= C2_n < C2_pos[i + 1] and C2_crd[C2_n] is k
+//!                                     C_vals[C2_n] = ..; C2_n += 1
 //! ```
 
 use lacunar_base::Diagnostic;

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense
-//! C: csr                     C_vals[C_n] = ..; C_crd[C_n] = k; C_n += 1;  pos[i + 1] = C_n                append
-//! C: csr, pattern given      C_vals[C_n] = ..; fails unless C_crd[C_n] is k                               append, given
+//! C: csr                     C_vals[C2_n] = ..; C2_crd[C2_n] = k; C2_n += 1;  C2_pos[i + 1] = C2_n       append
+//! C: csr, pattern given      C_vals[C2_n] = ..; fails unless C2_crd[C2_n] is k                            append, given
 //! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 part
 //! t, w                       workspaces: a variable, an array, a list                                     workspace
 //! y: dense, threads          to a chunk's copy; to what a chunk carries out; indivisibly                  copies, carried, atomic

@@ -2,14 +2,14 @@
 //! other.
 //!
 //! ```text
-//! C(i,k): csr                            a chunk has the rows first .. last and counts positions from 0
+//! C(i,k): csr                            a chunk has the rows first .. end and counts positions from 0
 //! for chunk in 0 .. chunks parallel {
-//!   C_n = 0
-//!   for i in first .. last { ..; pos[i - first] = C_n }      as in a serial kernel, but without a leading zero
-//!   deposit pos, crd and vals as part number `chunk`
+//!   C2_n = 0
+//!   for i in first .. end { ..; C2_pos_part[i - first] = C2_n }      as in a serial kernel, but without a leading zero
+//!   deposit C2_pos_part, C2_crd_part and C_vals_part as number `chunk` of C2_pos_parts, C2_crd_parts and C_vals_parts
 //! }
-//! C_pos = 0, then all pos, each with the numbers of coordinates in the parts before it added
-//! C_crd, C_vals = all crd, all vals
+//! C2_pos = 0, then all of C2_pos_parts, each with the numbers of coordinates before it in C2_crd_parts added
+//! C2_crd, C_vals = all of C2_crd_parts, all of C_vals_parts
 //! ```
 //!
 //! On entry: the outermost loop is over the variable of the result's first level, or over strips of it, in order, so that

@@ -1,11 +1,11 @@
 //! The place of a chunk in a pattern that is given: the positions of the coordinates that it has.
 //!
 //! ```text
-//! C(i,k): csr, pos and crd given         a chunk has the rows first .. last
+//! C(i,k): csr, pos and crd given         a chunk has the rows first .. end
 //! for chunk in 0 .. chunks parallel {
-//!   C_n = pos[first]; until = pos[last]
-//!   for i in first .. last { ..; vals[C_n] = ..; C_n += 1 }
-//!   fail unless C_n is until                never beyond it on the way, so that chunks keep apart
+//!   C2_n = C2_pos[first]; until = C2_pos[end]
+//!   for i in first .. end { ..; C_vals[C2_n] = ..; C2_n += 1 }
+//!   fail unless C2_n is until               never beyond it on the way, so that chunks keep apart
 //! }
 //! ```
 //!

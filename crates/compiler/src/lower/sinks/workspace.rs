@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! scalar   t            a variable, and whether it was given anything
-//! dense    w[0 .. n]    set to zero before each use
-//! marked   w[0 .. n], marks[0 .. n], list[0 .. count]
+//! dense    w[0 .. n]
+//!                       set to zero before each use
+//! marked   w[0 .. n], w_marks[0 .. n], w_list[0 .. w_n]
 //!                       a coordinate is put on the list when its mark is set; the list is sorted before it is read and
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
-//! sorted   key_1[..], .., key_r[..], w[..], count
+//! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
 //!
