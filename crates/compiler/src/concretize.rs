@@ -1,4 +1,4 @@
-//! Step 2: index notation to concrete notation, for a given order of the variables.
+//! Index notation to concrete notation, for a given order of the variables.
 //!
 //! On entry: a statement in reduction notation and a total order of its variables. On exit: loops in that order. A
 //! reduction becomes a workspace with a producer, placed as deep as the order allows: inside all loops that come
@@ -9,6 +9,9 @@
 //! C(i,k) = sum(j, A(i,j) * B(j,k))        i, j, k  forall(i, where(forall(k, C(i,k) = w(k)),
 //!                                                           forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
 //! ```
+//!
+//! As in the papers, `where(consumer, producer)` names the consumer first. `--emit concrete` prints the producer first, as it
+//! runs: `where` producer `do` consumer.
 //!
 //! A workspace that is known to fit the registers is kept there while the sum is formed, and stored once.
 //! Where the result is dense (or has dense innermost levels, and the sum is inside the others) no workspace is needed for a sum that is added to it: its producer adds into the result

@@ -1,4 +1,4 @@
-//! Step 4: the code that level kinds emit, one family of kinds a file.
+//! The code that level kinds emit, one family of kinds a file.
 //!
 //! [`LevelCode`] is the interface of the format abstraction: iterating positions, locating a coordinate, and assembling
 //! a result by appending. The lowering calls nothing else. A family is one file here, with its `mod` line and a line of `make`,

@@ -1,4 +1,4 @@
-//! Step 6: concrete notation to imperative IR.
+//! Concrete notation to imperative IR.
 //!
 //! On entry: a verified [`Kernel`] whose loops visit every iterated level after the levels above it (the planner's work).
 //! On exit: a function, and its [`Interface`]: what each of its parameters is.
@@ -8,8 +8,9 @@
 //!   ->  for i in 0 .. i_size { for p in A2_pos[i] .. A2_pos[i+1] { j = A2_crd[p]; y[i] += A[p] * x[j] } }
 //! ```
 //!
-//! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and they
-//! call it for the statement inside. In the order in which an expression meets them:
+//! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and is called
+//! back for what is inside: by `nest` and `loops/` for the body of a loop, by `producers` for both sides of a `where`. In the order
+//! in which an expression meets them:
 //!
 //! | file | what it does |
 //! |---|---|
@@ -17,6 +18,7 @@
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
 //! | `scope` | what is known at a place |
 //! | `units/` | loops that threads share: how many chunks, which part each has |
+//! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
 //! | `nest` | loops over what a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
 //! | `region` | the part of its values that a loop takes |
@@ -25,6 +27,9 @@
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
 //! | `compute` | values, and whether they are present |
 //! | `sinks/` | what becomes of values: dense results, appended ones, given patterns, workspaces, copies of threads |
+//! | `coverage` | which places of a result are certain to be written |
+//! | `storage` | where things lie in the arrays of a tensor |
+//! | `sizes` | arithmetic with sizes, none of which wraps around |
 //!
 //! A `Lowerer` holds what is true of the whole kernel; a `Scope` what is true at a place of it. Nothing else is carried along.
 //!

@@ -7,8 +7,9 @@
 //!   inside of j      j has a value, loaded from A; level 1 of A stands at p
 //! ```
 //!
-//! A [`Scope`] is one pointer to the newest fact, which points to those before it: adding one copies nothing, what is known outside
-//! stays as it was, and a later fact about the same thing hides an earlier one. A scope says where a place is and how far tensors are
+//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables
+//! around. Adding a fact copies no other, what is known outside stays as it was, and a later fact about the same thing hides an
+//! earlier one. A scope says where a place is and how far tensors are
 //! walked through; it says nothing of the code that is emitted there.
 
 use std::cell::Cell;

@@ -1,17 +1,20 @@
-//! Loops over variables of the statement: `forall(i, body)` by its merge lattice, one file for each strategy.
+//! Loops over variables of the statement: `forall(i, body)` by its merge lattice. A file emits one strategy or two that are much alike:
 //!
 //! | file | strategy |
 //! |---|---|
 //! | `dense` | every coordinate of the region |
-//! | `lanes` | every coordinate, in lanes in which operands are tested; what is appended in lanes |
+//! | `lanes` | every coordinate, in lanes in which operands are tested (`Tested`) |
 //! | `listed` | lists of the coordinates that a tested operand stores |
-//! | `positions` | the positions of one iterator |
+//! | `positions` | the positions of one iterator, or at most one of them |
 //! | `runs` | runs of neighboring coordinates |
 //! | `merge` | several iterators, advanced together |
 //! | `gallop` | an intersection, by jumps |
-//! | `union` | a union without a case for every combination |
+//! | `union` | a union without a case for every combination, and loops of a merge without branches |
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
+//!
+//! Three more are parts of them: `place` describes a loop and where it stands, `together` opens iterators that are advanced together,
+//! and `lanes` also appends to a result what loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual statement,
 //! with the coordinate and the positions of the point's iterators known.
