@@ -2,8 +2,7 @@
 //!
 //! ```text
 //! scalar   t            a variable, and whether it was given anything
-//! dense    w[0 .. n]
-//!                       set to zero before each use
+//! dense    w[0 .. n]    set to zero before each use
 //! marked   w[0 .. n], w_marks[0 .. n], w_list[0 .. w_n]
 //!                       a coordinate is put on the list when its mark is set; the list is sorted before it is read and
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension

@@ -253,7 +253,7 @@ fn in_chunks<T>(
             }
         };
         let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
-        let part = (cx.b.define("first", begin), cx.b.define("last", end));
+        let part = (cx.b.define("first", begin), cx.b.define("end", end));
         with_list(cx, &inside, |cx, scope| build(cx, chunk, part, scope))
     })
 }
