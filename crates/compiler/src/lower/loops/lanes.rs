@@ -77,10 +77,10 @@ fn test(cx: &mut Lowerer<'_>, l: &Loop<'_>, coordinate: ExprId, scope: &Scope) -
 pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined) -> Option<usize> {
     let appended = l.scope.appended()?;
     let number = appended.groups.len().checked_sub(1)?;
-    let Group { head, last, .. } = appended.groups[number];
+    let Group { head, tail, .. } = appended.groups[number];
     let Stmt::Assign(assign @ Assign { lhs, op: AssignOp::Set, .. }) = l.body else { return None };
-    let is_innermost = head == last && last + 1 == appended.access.vars.len();
-    let is_here = lhs.tensor == appended.access.tensor && level_var(cx.kernel, &appended.access, last) == l.var;
+    let is_innermost = head == tail && tail + 1 == appended.access.vars.len();
+    let is_here = lhs.tensor == appended.access.tensor && level_var(cx.kernel, &appended.access, tail) == l.var;
     let is_advanced = l.lattice.iterators.iter().all(|iterator| iterator.mode == Mode::Coiterate);
     let can = is_innermost
         && is_here

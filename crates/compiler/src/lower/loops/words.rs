@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a(i) = b(i) * c(i), both bitmaps
-//!   for w in first .. last {
+//!   for w in first .. end {
 //!     here = bits of b & bits of c                            a union: |
 //!     while here != 0 { i = 64 w + zeros below the lowest 1; ..; here &= here - 1 }
 //!   }

@@ -50,11 +50,11 @@ pub(in crate::lower) struct Append {
     pub stored: Option<ExprId>,
 }
 
-/// Levels of a result that share positions: `head` is compressed, those up to `last` are singletons.
+/// Levels of a result that share positions: `head` is compressed, those up to `tail` are singletons.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Group {
     pub head: usize,
-    pub last: usize,
+    pub tail: usize,
     pub counter: Counter,
     /// How many positions the pattern has that is given, where it is compared.
     pub given: Option<ExprId>,
@@ -88,11 +88,11 @@ fn groups_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> Vec<Group> {
             continue;
         }
         match groups.last_mut() {
-            Some(group) if kind.properties().branchless && group.last + 1 == level => group.last = level,
+            Some(group) if kind.properties().branchless && group.tail + 1 == level => group.tail = level,
             _ => {
                 let zero = cx.b.int(0);
                 let counter = cx.b.declare(&format!("{}{}_n", cx.kernel.tensors[tensor].name, level + 1), zero);
-                groups.push(Group { head: level, last: level, counter, given: None });
+                groups.push(Group { head: level, tail: level, counter, given: None });
             }
         }
     }
@@ -108,7 +108,7 @@ impl Append {
         let so_far = cx.b.var(group.counter);
         let count = cx.b.add(so_far, more);
         if cx.options.phase.assembles() {
-            for level in group.head..=group.last {
+            for level in group.head..=group.tail {
                 own.levels[level].append_reserve(&mut cx.b, count);
             }
         }
@@ -126,7 +126,7 @@ impl Append {
 
     /// How many values lie under a position of a group.
     pub fn block(&self, cx: &mut Lowerer<'_>, group: Group, scope: &Scope) -> ExprId {
-        extent(cx, &self.access, group.last + 1, self.access.vars.len(), scope)
+        extent(cx, &self.access, group.tail + 1, self.access.vars.len(), scope)
     }
 
     /// Whether the parent positions of a group are known in advance.
@@ -138,7 +138,7 @@ impl Append {
     /// The number of parent positions of a group.
     pub fn parents(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> ExprId {
         let above = place.checked_sub(1).map(|above| self.groups[above]);
-        let first = above.map_or(0, |above| above.last + 1);
+        let first = above.map_or(0, |above| above.tail + 1);
         let parents = extent(cx, &self.access, first, self.groups[place].head, scope);
         match above {
             Some(above) => {
@@ -154,7 +154,7 @@ impl Append {
     fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<Counter> {
         let (tensor, order) = (self.access.tensor, self.access.vars.len());
         let inner: Vec<VarId> =
-            (group.last + 1..order).map(|level| level_var(cx.kernel, &self.access, level)).collect();
+            (group.tail + 1..order).map(|level| level_var(cx.kernel, &self.access, level)).collect();
         if inner.is_empty() {
             return None;
         }
@@ -181,7 +181,7 @@ impl Append {
         if cx.options.phase.assembles() {
             let parent = position(cx, access, group.head.checked_sub(1), scope)?.first();
             let slot = Slot { parent, position: number, fixed: self.is_fixed(cx, group) };
-            for of in group.head..=group.last {
+            for of in group.head..=group.tail {
                 let stored = coordinate(cx, level_var(cx.kernel, access, of), scope)?;
                 level(cx, access, of, scope)?.append_coordinate(&mut cx.b, slot, stored);
             }
@@ -210,10 +210,10 @@ impl Sink for Append {
 
     /// Where the loops append to the innermost group, makes room for all that they can append, so that they need not ask.
     fn enter(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, most: super::Most<'_>, scope: &Scope) -> Scope {
-        let last = self.groups.len().wrapping_sub(1);
-        let group = self.groups.get(last).filter(|_| cx.options.phase.assembles());
+        let innermost = self.groups.len().wrapping_sub(1);
+        let group = self.groups.get(innermost).filter(|_| cx.options.phase.assembles());
         let appends = |group: &&Group| {
-            level_var(cx.kernel, &self.access, group.last) == var && body.writes().contains(&self.access.tensor)
+            level_var(cx.kernel, &self.access, group.tail) == var && body.writes().contains(&self.access.tensor)
         };
         if group.filter(appends).is_none() {
             return scope.clone();
@@ -224,7 +224,7 @@ impl Sink for Append {
             let zero = cx.b.int(0);
             most = cx.b.binary(BinaryOp::Max, most, zero);
         }
-        self.reserve(cx, last, most, scope);
+        self.reserve(cx, innermost, most, scope);
         scope.with(Fact::Reserved)
     }
 
@@ -236,7 +236,7 @@ impl Sink for Append {
         body: &Stmt,
         scope: &Scope,
     ) -> Result<(Checkpoint, Scope), Diagnostic> {
-        let ends = |group: &Group| level_var(cx.kernel, &self.access, group.last) == var;
+        let ends = |group: &Group| level_var(cx.kernel, &self.access, group.tail) == var;
         let place = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
         let Some(place) = place else { return Ok((Checkpoint::default(), scope.clone())) };
         if !scope.is_reserved() {
@@ -263,7 +263,7 @@ impl Sink for Append {
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
         let Some(place) = checkpoint.group else { return Ok(()) };
-        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[place].last), var);
+        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[place].tail), var);
         let condition = match (checkpoint.below, self.groups.get(place + 1)) {
             (Some(before), Some(below)) => {
                 let now = cx.b.var(below.counter);
@@ -306,7 +306,7 @@ impl Sink for Append {
             let parents = self.parents(cx, place, scope);
             let outer: Vec<VarId> = (0..group.head).map(|level| level_var(kernel, access, level)).collect();
             let is_complete = match place.checked_sub(1) {
-                Some(above) => self.groups[above].last + 1 == group.head,
+                Some(above) => self.groups[above].tail + 1 == group.head,
                 None => reaches_all(kernel, &original_loops(kernel, &kernel.stmt), &outer),
             };
             code(cx, access.tensor, scope).levels[group.head].append_finish(&mut cx.b, parents, is_complete);
@@ -318,8 +318,8 @@ impl Sink for Append {
 
 /// The largest number of positions that the innermost group of a result can get, where the operands tell.
 fn most_appended(cx: &mut Lowerer<'_>, append: &Append, scope: &Scope) -> Option<ExprId> {
-    let last = append.groups.last()?.last;
-    let vars: Vec<VarId> = (0..=last).map(|level| level_var(cx.kernel, &append.access, level)).collect();
+    let tail = append.groups.last()?.tail;
+    let vars: Vec<VarId> = (0..=tail).map(|level| level_var(cx.kernel, &append.access, level)).collect();
     most_assigned(cx, append, append.access.tensor, &vars, scope)
 }
 

@@ -58,7 +58,7 @@ pub(super) fn count(cx: &mut Lowerer<'_>, append: &mut Append, scope: &Scope) {
     // Other levels than these do not tell the coordinate of a position in one step.
     cx.found.conditional |= levels.iter().any(|level| !level.kind.is_plain());
     for group in &mut append.groups {
-        let count = count_positions(cx, &append.access, group.last, scope);
+        let count = count_positions(cx, &append.access, group.tail, scope);
         group.given = count.map(|count| cx.b.define("given", count));
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn compare(cx: &mut Lowerer<'_>, append: &Append, place: usize, scope
     let (begin, end) = level(cx, access, group.head, scope)?.bounds(&mut cx.b, Position::One(parent));
     fail_if(cx, CompareOp::Lt, number, begin);
     fail_if(cx, CompareOp::Ge, number, end);
-    for of in group.head..=group.last {
+    for of in group.head..=group.tail {
         let appended = coordinate(cx, level_var(cx.kernel, access, of), scope)?;
         let code = level(cx, access, of, scope)?;
         let given = code.coordinate(&mut cx.b, "given", At { parent, position: number, state: None });

@@ -135,7 +135,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
         let count = cx.b.var(group.counter);
         let parents = append.parents(cx, place, scope);
         let levels = own.arrays.iter().zip(&lists.levels).enumerate();
-        for (level, (arrays, lists)) in levels.skip(group.head).take(group.last + 1 - group.head) {
+        for (level, (arrays, lists)) in levels.skip(group.head).take(group.tail + 1 - group.head) {
             for (&array, &(part, list)) in arrays.iter().zip(lists) {
                 // The first level's segment ends with the whole result.
                 let length = code.levels[level].part_length(&mut cx.b, part, parents, count);
@@ -155,11 +155,11 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
 
 /// Puts all parts one behind the other. `append` is how any chunk appended.
 pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &Lists, scope: &Scope) {
-    // Of the group above: how many positions it has, and its last level.
+    // Of the group above: how many positions it has, and its tail.
     let mut above: Option<(ExprId, usize)> = None;
     for group in &append.groups {
         let total = collect_group(cx, append, *group, above, lists, scope);
-        above = Some((total, group.last));
+        above = Some((total, group.tail));
     }
     let tensor = append.access.tensor;
     if let (Some(values), Some(list)) = (code(cx, tensor, scope).values, lists.values) {
@@ -195,7 +195,7 @@ fn collect_group(
         }
     }
     let mut total = zero;
-    for level in group.head..=group.last {
+    for level in group.head..=group.tail {
         let crd = own.levels[level].array(levels::Part::COORDINATES);
         if let (Some(crd), Some(coordinates)) = (crd, list(level, levels::Part::COORDINATES)) {
             total = cx.b.collect("stored", crd, zero, coordinates, None);
@@ -203,7 +203,7 @@ fn collect_group(
     }
     let words = lists.levels[group.head].iter().find(|(part, _)| part.holds == Holds::Words);
     if let Some(&(part, list)) = words {
-        let parents = extent(cx, &append.access, above.map_or(0, |(_, last)| last + 1), group.head, scope);
+        let parents = extent(cx, &append.access, above.map_or(0, |(_, tail)| tail + 1), group.head, scope);
         let parents = above.map_or(parents, |(count, _)| cx.b.mul(count, parents));
         if let Some(array) = own.levels[group.head].array(part) {
             cx.b.collect("words", array, zero, list, None);

@@ -71,7 +71,7 @@ fn positions_from(
         };
         let position = cx.b.define("place", position);
         positions.push(position);
-        above = Some((position, group.last + 1));
+        above = Some((position, group.tail + 1));
     }
     Ok(positions)
 }
