@@ -201,8 +201,27 @@ struct Found {
     loops: String,
 }
 
-/// Whether an assignment gave its result a value: always, or where a condition holds.
-type Written = Option<ExprId>;
+/// What a statement tells of whether it gave the result a value.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    /// It did.
+    Always,
+    /// It did where a condition holds.
+    If(ExprId),
+    /// It does not tell: it is a loop, and the sink of the result knows what was appended inside, or an assignment to a workspace,
+    /// which gives the result nothing.
+    Untold,
+}
+
+impl Written {
+    /// The condition under which it did, if there is one. Where a statement does not tell and the sink has not counted, it did.
+    fn condition(self) -> Option<ExprId> {
+        match self {
+            Written::If(condition) => Some(condition),
+            Written::Always | Written::Untold => None,
+        }
+    }
+}
 
 /// The type in which coordinates and positions are computed.
 const INDEX: DType = DType::I64;
@@ -214,10 +233,10 @@ type Counter = ImpVar;
 fn statement(cx: &mut Lowerer<'_>, stmt: &Stmt, scope: &Scope) -> Result<Written, Diagnostic> {
     match stmt {
         Stmt::Assign(assign) => compute::assign(cx, assign, scope),
-        Stmt::Forall(var, body) => forall(cx, *var, body, scope).map(|()| None),
+        Stmt::Forall(var, body) => forall(cx, *var, body, scope).map(|()| Written::Untold),
         Stmt::Where { consumer, producer } => producers::lower(cx, consumer, producer, scope),
         Stmt::Sequence(stmts) => {
-            let mut written = None;
+            let mut written = Written::Untold;
             for stmt in stmts {
                 written = statement(cx, stmt, scope)?;
             }

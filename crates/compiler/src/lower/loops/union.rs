@@ -27,7 +27,7 @@ use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Reading, Scope};
-use crate::lower::{Counter, Lowerer, region, statement};
+use crate::lower::{Counter, Lowerer, Written, region, statement};
 
 /// More than any coordinate.
 const NONE: i64 = i64::MAX;
@@ -81,7 +81,7 @@ fn select_present(
     let (checkpoint, inner) = result.before(cx, l.var, &residual, &scope)?;
     statement(cx, &residual, &inner)?;
     // One of them is present.
-    result.after(cx, l.var, checkpoint, None, &scope)
+    result.after(cx, l.var, checkpoint, Written::Always, &scope)
 }
 
 /// One loop for a union of many operands.

@@ -269,7 +269,7 @@ impl Sink for Append {
                 let now = cx.b.var(below.counter);
                 Some(cx.b.compare(CompareOp::Gt, now, before))
             }
-            _ => checkpoint.given.map(|given| cx.b.var(given)).or(written),
+            _ => checkpoint.given.map(|given| cx.b.var(given)).or(written.condition()),
         };
         cx.found.conditional |= checkpoint.below.is_none() && condition.is_some();
         cx.when_some(condition, |cx| self.append(cx, place, scope))
