@@ -227,7 +227,7 @@ impl Written {
 const INDEX: DType = DType::I64;
 
 /// A mutable variable of the IR.
-type Counter = ImpVar;
+type MutableVar = ImpVar;
 
 /// Lowers a statement where `scope` holds; says when the result got a value.
 fn statement(cx: &mut Lowerer<'_>, stmt: &Stmt, scope: &Scope) -> Result<Written, Diagnostic> {

@@ -21,7 +21,7 @@ use lacunar_notation::{TensorId, VarId};
 use super::sinks::carried::Carry;
 use super::sinks::part::Slab;
 use super::sinks::{Append, Sink};
-use super::{Counter, TensorCode};
+use super::{MutableVar, TensorCode};
 use crate::iterate::iterators::AccessKey;
 use crate::levels::Position;
 
@@ -77,7 +77,7 @@ pub(super) enum Fact {
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
     /// A variable that says whether the block of the result that is filled here was given anything.
-    BlockGiven(Counter),
+    BlockGiven(MutableVar),
     /// The part of the result that is assembled here.
     Slab(Slab),
     /// What a chunk carries out, until the loop over its positions has taken it.
@@ -379,7 +379,7 @@ impl Scope {
     }
 
     /// The variable that says whether the block that is filled here was given anything.
-    pub fn block_given(&self) -> Option<Counter> {
+    pub fn block_given(&self) -> Option<MutableVar> {
         self.find(|fact| match fact {
             Fact::BlockGiven(given) => Some(*given),
             _ => None,

@@ -42,7 +42,7 @@ use crate::iterate::lattice::Point;
 use crate::levels::{Cursor, Position, Word};
 use crate::lower::scope::{Fact, Reading};
 use crate::lower::strategy::is_large;
-use crate::lower::{Counter, INDEX, Lowerer, iter, region};
+use crate::lower::{INDEX, Lowerer, MutableVar, iter, region};
 
 /// The type of a word.
 const WORD: DType = Word::TYPE;
@@ -53,7 +53,7 @@ const BITS: i64 = Word::BITS;
 struct Operand {
     k: usize,
     cursor: Cursor,
-    head: Counter,
+    head: MutableVar,
 }
 
 /// The coordinates that an operand has in the window of one word.

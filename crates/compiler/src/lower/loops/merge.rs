@@ -27,7 +27,7 @@ use crate::levels::Position;
 use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::strategy::{MergeKind, MergeLoop};
-use crate::lower::{Counter, INDEX, Lowerer, region};
+use crate::lower::{INDEX, Lowerer, MutableVar, region};
 
 /// The loops of a merge, one after the other.
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[MergeLoop]) -> Result<(), Diagnostic> {
@@ -71,7 +71,7 @@ fn together(
     point: Point,
     kind: MergeKind,
     cursors: &Cursors,
-    counter: Option<Counter>,
+    counter: Option<MutableVar>,
 ) -> Result<(), Diagnostic> {
     let Some(valid) = all_valid(cx, point, cursors)? else { return Ok(()) };
     cx.repeat(valid, |cx| {

@@ -27,7 +27,7 @@ use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Reading, Scope};
-use crate::lower::{Counter, Lowerer, Written, region, statement};
+use crate::lower::{Lowerer, MutableVar, Written, region, statement};
 
 /// More than any coordinate.
 const NONE: i64 = i64::MAX;
@@ -106,7 +106,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(), Diagnostic>
 }
 
 /// A variable for the coordinate that each cursor stands on, of the type of `none`, which it is at the cursor's end.
-pub(super) fn heads(cx: &mut Lowerer<'_>, l: &Loop<'_>, cursors: &Cursors, none: ExprId) -> Vec<(usize, Counter)> {
+pub(super) fn heads(cx: &mut Lowerer<'_>, l: &Loop<'_>, cursors: &Cursors, none: ExprId) -> Vec<(usize, MutableVar)> {
     let mut heads = Vec::new();
     for (k, cursor) in &cursors.0 {
         let name = format!("{}_{}", cx.var_name(l.var), cx.name(l.lattice.iterators[*k].access.tensor));
@@ -121,7 +121,7 @@ pub(super) fn heads(cx: &mut Lowerer<'_>, l: &Loop<'_>, cursors: &Cursors, none:
 fn at_least(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
-    heads: &[(usize, Counter)],
+    heads: &[(usize, MutableVar)],
     cursors: &Cursors,
     coordinate: ExprId,
 ) -> Result<(), Diagnostic> {

@@ -39,7 +39,7 @@ use crate::lower::derive::{coordinate, position};
 use crate::lower::region::recovered::has_outside_places;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::{code, count_positions, descend, extent, level};
-use crate::lower::{Counter, Lowerer, Phase, Written};
+use crate::lower::{Lowerer, MutableVar, Phase, Written};
 
 /// A result that is assembled by appending.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(in crate::lower) struct Append {
 pub(in crate::lower) struct Group {
     pub head: usize,
     pub tail: usize,
-    pub counter: Counter,
+    pub counter: MutableVar,
     /// How many positions the pattern has that is given, where it is compared.
     pub given: Option<ExprId>,
 }
@@ -151,7 +151,7 @@ impl Append {
 
     /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given anything,
     /// if it may not be.
-    fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<Counter> {
+    fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<MutableVar> {
         let (tensor, order) = (self.access.tensor, self.access.vars.len());
         let inner: Vec<VarId> =
             (group.tail + 1..order).map(|level| level_var(cx.kernel, &self.access, level)).collect();

@@ -33,7 +33,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, VarId};
 
 use super::scope::Scope;
-use super::{Counter, Lowerer, Written};
+use super::{Lowerer, MutableVar, Written};
 use crate::iterate::iterators::{AccessKey, result_of};
 
 pub(super) use append::Append;
@@ -69,12 +69,12 @@ pub(super) trait Sink: std::fmt::Debug {
     }
 
     /// The variable that is all there is, of a scalar workspace.
-    fn scalar(&self) -> Option<Counter> {
+    fn scalar(&self) -> Option<MutableVar> {
         None
     }
 
     /// A variable that says whether anything was added, where a pattern depends on it.
-    fn given(&self) -> Option<Counter> {
+    fn given(&self) -> Option<MutableVar> {
         None
     }
 
@@ -161,7 +161,7 @@ pub(super) struct Checkpoint {
     /// The counter of the group below, before the body.
     pub below: Option<ExprId>,
     /// Whether the body gave the block under the position anything, where it may not.
-    pub given: Option<Counter>,
+    pub given: Option<MutableVar>,
 }
 
 /// Takes a value for the place that an assignment names.
