@@ -206,7 +206,7 @@ fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -
         cursor.set(&mut cx.b, next);
         cursor.look(&mut cx.b, operand.head, none);
     });
-    let rest = l.facts[k].repeats.then(|| cursor.follower(&mut cx.b, start));
+    let rest = l.traits[k].repeats.then(|| cursor.follower(&mut cx.b, start));
     OperandWord { k, word: Word { bits: so_far, first: start }, rest }
 }
 

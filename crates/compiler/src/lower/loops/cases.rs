@@ -136,7 +136,7 @@ fn search(
             present.push((k, found));
             continue;
         }
-        let (found, position) = find(cx, iterator, l.facts[k].repeats, coordinate, &conditions, scope)?;
+        let (found, position) = find(cx, iterator, l.traits[k].repeats, coordinate, &conditions, scope)?;
         scope.bind(&iterator.access, iterator.level, position);
         present.push((k, found));
     }

@@ -87,8 +87,8 @@ pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined
         && is_advanced
         && !l.scope.has_whole_blocks()
         && preserves_fill(&cx.kernel.tensors, assign);
-    debug_assert!(combined.here.members().all(|k| l.facts[k].words));
-    (can && can_test(l.facts, &place(cx, l))).then_some(number)
+    debug_assert!(combined.here.members().all(|k| l.traits[k].words));
+    (can && can_test(l.traits, &place(cx, l))).then_some(number)
 }
 
 /// The coordinates of a word whose bits in `here` are set: to the result, in lanes.

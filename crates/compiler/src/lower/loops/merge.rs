@@ -149,11 +149,11 @@ fn step(
             steps.present.push((k, has));
             has
         };
-        let position = if l.facts[k].repeats {
+        let position = if l.traits[k].repeats {
             let end = cursor.segment_end(&mut cx.b, coordinate);
             steps.next.push((k, end));
             Position::Range(at, end)
-        } else if l.facts[k].contiguous {
+        } else if l.traits[k].contiguous {
             let step = cx.b.cast(INDEX, has);
             steps.next.push((k, cx.b.add(at, step)));
             Position::One(at)

@@ -52,9 +52,9 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
     let scope = &region::confine(cx, var, scope)?;
-    let facts = iter::facts(cx, &lattice, scope);
-    let l = Loop { var, body, lattice: &lattice, facts: &facts, scope };
-    let strategy = choose(&lattice, body, &facts, &place(cx, &l));
+    let traits = iter::traits(cx, &lattice, scope);
+    let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
+    let strategy = choose(&lattice, body, &traits, &place(cx, &l));
     let names: Vec<String> =
         lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
     let kind = match cx.loop_kind(var, scope) {

@@ -5,7 +5,7 @@ use lacunar_notation::concrete::Stmt;
 
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
-use crate::lower::iter::Facts;
+use crate::lower::iter::Traits;
 use crate::lower::scope::Scope;
 use crate::lower::strategy::Circumstances;
 use crate::lower::{Lowerer, region, sinks};
@@ -16,7 +16,7 @@ pub(super) struct Loop<'a> {
     pub var: VarId,
     pub body: &'a Stmt,
     pub lattice: &'a Lattice,
-    pub facts: &'a [Facts],
+    pub traits: &'a [Traits],
     pub scope: &'a Scope,
 }
 

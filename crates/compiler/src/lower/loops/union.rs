@@ -135,10 +135,10 @@ fn at_least(
         let has = cx.b.compare(CompareOp::Eq, own, coordinate);
         let has = cx.b.define(&format!("at_{}", cursor.name()), has);
         let at = cursor.position(&mut cx.b);
-        let (position, next) = if l.facts[k].repeats {
+        let (position, next) = if l.traits[k].repeats {
             let end = cursor.segment_end(&mut cx.b, coordinate);
             (Position::Range(at, end), Some(end))
-        } else if l.facts[k].contiguous {
+        } else if l.traits[k].contiguous {
             let one = cx.b.int(1);
             (Position::One(at), Some(cx.b.add(at, one)))
         } else {
