@@ -28,18 +28,18 @@ pub(super) fn check(
     }
     let name = &kernel.tensors[result].name;
     let message = format!("`{name}` is read by the statement: finding its pattern first would lose its old values");
-    Err(Diagnostic::error("E1215", message).label(place(schedule), "in two passes").hint(HINT))
+    Err(Diagnostic::error("E1215", message).label(span_of(schedule), "in two passes").hint(HINT))
 }
 
 /// The refusal of two passes where the first one cannot know the pattern.
 pub fn unknown_pattern(plan: &Plan) -> Diagnostic {
     let name = &plan.kernel.tensors[plan.result].name;
     let message = format!("only when the values of `{name}` are computed is it known which of them are stored");
-    Diagnostic::error("E1215", message).label(place(&plan.schedule), "in two passes").hint(HINT)
+    Diagnostic::error("E1215", message).label(span_of(&plan.schedule), "in two passes").hint(HINT)
 }
 
 /// The command that asks for two passes.
-fn place(schedule: &Schedule) -> Span {
+fn span_of(schedule: &Schedule) -> Span {
     let asks = |kind: &CommandKind| matches!(kind, CommandKind::Assemble { how: Assembly::Insert, .. });
     schedule.commands.iter().rfind(|command| asks(&command.kind)).map_or(Span::NONE, |command| command.span)
 }

@@ -35,7 +35,7 @@ use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 
 use super::cases::{at_coordinate, cases};
-use super::place::Loop;
+use super::here::Loop;
 use super::together::enter;
 use super::union::heads;
 use crate::iterate::lattice::Point;

@@ -13,7 +13,7 @@ use lacunar_imp::{Block, CompareOp, ExprId};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
-use super::place::Loop;
+use super::here::Loop;
 use crate::iterate::iterators::Iterator;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;

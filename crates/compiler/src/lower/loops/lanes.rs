@@ -31,7 +31,7 @@ use lacunar_notation::{AssignOp, TensorId};
 use super::bits::Combined;
 use super::cases::at_coordinate;
 use super::dense;
-use super::place::{Loop, place};
+use super::here::{Loop, circumstances};
 use crate::algebra::preserves_fill;
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Point;
@@ -88,22 +88,22 @@ pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined
         && !l.scope.has_whole_blocks()
         && preserves_fill(&cx.kernel.tensors, assign);
     debug_assert!(combined.here.members().all(|k| l.traits[k].words));
-    (can && can_test(l.traits, &place(cx, l))).then_some(number)
+    (can && can_test(l.traits, &circumstances(cx, l))).then_some(number)
 }
 
 /// The coordinates of a word whose bits in `here` are set: to the result, in lanes.
 pub(super) fn append(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
-    place: usize,
+    of: usize,
     operands: &[(usize, Word)],
     (number, here): (ExprId, ExprId),
 ) -> Result<(), Diagnostic> {
     let Some(appended) = l.scope.appended() else { return Ok(()) };
-    let (access, group) = (&appended.access, appended.groups[place]);
+    let (access, group) = (&appended.access, appended.groups[of]);
     let count = Word::count(&mut cx.b, here);
     if !l.scope.is_reserved() {
-        appended.reserve(cx, place, count, l.scope);
+        appended.reserve(cx, of, count, l.scope);
     }
     let first = cx.b.var(group.counter);
     let first = cx.b.define("slot", first);

@@ -19,7 +19,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
-use super::place::Loop;
+use super::here::Loop;
 use super::together::{all_valid, coordinates, enter};
 use super::{dense, positions, union};
 use crate::iterate::lattice::Point;

@@ -13,7 +13,7 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Three more are parts of them: `place` describes a loop and where it stands, `together` opens iterators that are advanced together,
+//! Three more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced together,
 //! and `lanes` also appends to a result what loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual statement,
@@ -25,10 +25,10 @@ mod bits;
 mod cases;
 mod dense;
 mod gallop;
+mod here;
 mod lanes;
 pub(super) mod listed;
 mod merge;
-mod place;
 mod positions;
 mod runs;
 mod together;
@@ -44,7 +44,7 @@ use super::scope::Scope;
 use super::strategy::{InWords, Strategy, choose};
 use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
-use place::{Loop, place};
+use here::{Loop, circumstances};
 
 /// The loops over an original variable, within what the scope confines it to.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -54,7 +54,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
     let scope = &region::confine(cx, var, scope)?;
     let traits = iter::traits(cx, &lattice, scope);
     let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
-    let strategy = choose(&lattice, body, &traits, &place(cx, &l));
+    let strategy = choose(&lattice, body, &traits, &circumstances(cx, &l));
     let names: Vec<String> =
         lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
     let kind = match cx.loop_kind(var, scope) {

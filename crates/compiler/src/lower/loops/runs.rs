@@ -19,7 +19,7 @@ use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{AssignOp, ReduceOp, VarId};
 
-use super::place::Loop;
+use super::here::Loop;
 use super::positions::at_entry;
 use crate::iterate::iterators::AccessKey;
 use crate::levels::{Neighbors, Run};

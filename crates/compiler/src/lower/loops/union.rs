@@ -21,7 +21,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::at_coordinate;
-use super::place::Loop;
+use super::here::Loop;
 use super::together::enter;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;

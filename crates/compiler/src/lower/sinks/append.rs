@@ -101,9 +101,9 @@ fn groups_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> Vec<Group> {
 
 impl Append {
     /// Makes room for `more` positions of a group, and for their values if it is the innermost.
-    pub fn reserve(&self, cx: &mut Lowerer<'_>, place: usize, more: ExprId, scope: &Scope) {
-        let Some(&group) = self.groups.get(place) else { return };
-        let is_innermost = place + 1 == self.groups.len();
+    pub fn reserve(&self, cx: &mut Lowerer<'_>, number: usize, more: ExprId, scope: &Scope) {
+        let Some(&group) = self.groups.get(number) else { return };
+        let is_innermost = number + 1 == self.groups.len();
         let own = code(cx, self.access.tensor, scope);
         let so_far = cx.b.var(group.counter);
         let count = cx.b.add(so_far, more);
@@ -136,10 +136,10 @@ impl Append {
     }
 
     /// The number of parent positions of a group.
-    pub fn parents(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> ExprId {
-        let above = place.checked_sub(1).map(|above| self.groups[above]);
+    pub fn parents(&self, cx: &mut Lowerer<'_>, number: usize, scope: &Scope) -> ExprId {
+        let above = number.checked_sub(1).map(|above| self.groups[above]);
         let first = above.map_or(0, |above| above.tail + 1);
-        let parents = extent(cx, &self.access, first, self.groups[place].head, scope);
+        let parents = extent(cx, &self.access, first, self.groups[number].head, scope);
         match above {
             Some(above) => {
                 let count = cx.b.var(above.counter);
@@ -164,8 +164,8 @@ impl Append {
                 || has_outside_places(cx.kernel, tensor, &inner, scope))
         {
             let block = self.block(cx, group, scope);
-            let number = cx.b.var(group.counter);
-            clear_block(cx, tensor, values, number, block);
+            let position = cx.b.var(group.counter);
+            clear_block(cx, tensor, values, position, block);
         }
         if is_certain(cx, &covered, tensor, true, scope) || has_shared_loop(cx, body) {
             return None;
@@ -175,22 +175,22 @@ impl Append {
     }
 
     /// Appends the coordinates of a group where the scope is, or compares them with those that are given.
-    fn append(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> Result<(), Diagnostic> {
-        let (access, group) = (&self.access, self.groups[place]);
-        let number = cx.b.var(group.counter);
+    fn append(&self, cx: &mut Lowerer<'_>, number: usize, scope: &Scope) -> Result<(), Diagnostic> {
+        let (access, group) = (&self.access, self.groups[number]);
+        let next = cx.b.var(group.counter);
         if cx.options.phase.assembles() {
             let parent = position(cx, access, group.head.checked_sub(1), scope)?.first();
-            let slot = Slot { parent, position: number, fixed: self.is_fixed(cx, group) };
+            let slot = Slot { parent, position: next, fixed: self.is_fixed(cx, group) };
             for of in group.head..=group.tail {
                 let stored = coordinate(cx, level_var(cx.kernel, access, of), scope)?;
                 level(cx, access, of, scope)?.append_coordinate(&mut cx.b, slot, stored);
             }
         } else if cx.compares() {
-            given::compare(cx, self, place, scope)?;
+            given::compare(cx, self, number, scope)?;
         }
         let one = cx.b.int(1);
-        let next = cx.b.add(number, one);
-        cx.b.assign(group.counter, next);
+        let behind = cx.b.add(next, one);
+        cx.b.assign(group.counter, behind);
         Ok(())
     }
 }
@@ -237,20 +237,20 @@ impl Sink for Append {
         scope: &Scope,
     ) -> Result<(Checkpoint, Scope), Diagnostic> {
         let ends = |group: &Group| level_var(cx.kernel, &self.access, group.tail) == var;
-        let place = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
-        let Some(place) = place else { return Ok((Checkpoint::default(), scope.clone())) };
+        let number = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
+        let Some(number) = number else { return Ok((Checkpoint::default(), scope.clone())) };
         if !scope.is_reserved() {
             let one = cx.b.int(1);
-            self.reserve(cx, place, one, scope);
+            self.reserve(cx, number, one, scope);
         }
-        if let Some(below) = self.groups.get(place + 1) {
+        if let Some(below) = self.groups.get(number + 1) {
             let so_far = cx.b.var(below.counter);
             let so_far = cx.b.define(&format!("{}_before", cx.kernel.vars[var].name), so_far);
-            return Ok((Checkpoint { group: Some(place), below: Some(so_far), given: None }, scope.clone()));
+            return Ok((Checkpoint { group: Some(number), below: Some(so_far), given: None }, scope.clone()));
         }
-        let given = self.begin_block(cx, self.groups[place], body, scope);
+        let given = self.begin_block(cx, self.groups[number], body, scope);
         let scope = given.map_or_else(|| scope.clone(), |given| scope.with(Fact::BlockGiven(given)));
-        Ok((Checkpoint { group: Some(place), below: None, given }, scope))
+        Ok((Checkpoint { group: Some(number), below: None, given }, scope))
     }
 
     /// Appends the coordinate, if a value was written.
@@ -262,9 +262,9 @@ impl Sink for Append {
         written: Written,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let Some(place) = checkpoint.group else { return Ok(()) };
-        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[place].tail), var);
-        let condition = match (checkpoint.below, self.groups.get(place + 1)) {
+        let Some(number) = checkpoint.group else { return Ok(()) };
+        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[number].tail), var);
+        let condition = match (checkpoint.below, self.groups.get(number + 1)) {
             (Some(before), Some(below)) => {
                 let now = cx.b.var(below.counter);
                 Some(cx.b.compare(CompareOp::Gt, now, before))
@@ -272,7 +272,7 @@ impl Sink for Append {
             _ => checkpoint.given.map(|given| cx.b.var(given)).or(written.condition()),
         };
         cx.found.conditional |= checkpoint.below.is_none() && condition.is_some();
-        cx.when_some(condition, |cx| self.append(cx, place, scope))
+        cx.when_some(condition, |cx| self.append(cx, number, scope))
     }
 
     /// The edge of the group that begins with a variable.
@@ -302,10 +302,10 @@ impl Sink for Append {
         if !cx.options.phase.assembles() {
             return;
         }
-        for (place, group) in self.groups.iter().enumerate() {
-            let parents = self.parents(cx, place, scope);
+        for (number, group) in self.groups.iter().enumerate() {
+            let parents = self.parents(cx, number, scope);
             let outer: Vec<VarId> = (0..group.head).map(|level| level_var(kernel, access, level)).collect();
-            let is_complete = match place.checked_sub(1) {
+            let is_complete = match number.checked_sub(1) {
                 Some(above) => self.groups[above].tail + 1 == group.head,
                 None => reaches_all(kernel, &original_loops(kernel, &kernel.stmt), &outer),
             };

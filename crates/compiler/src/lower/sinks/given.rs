@@ -64,10 +64,10 @@ pub(super) fn count(cx: &mut Lowerer<'_>, append: &mut Append, scope: &Scope) {
 }
 
 /// Ends the kernel where the pattern that is given does not have the coordinates that are appended next, in group number
-/// `place`, at the position that they get.
-pub(super) fn compare(cx: &mut Lowerer<'_>, append: &Append, place: usize, scope: &Scope) -> Result<(), Diagnostic> {
-    let (access, group) = (&append.access, append.groups[place]);
-    let above = place.checked_sub(1).map(|above| append.groups[above]);
+/// `number`, at the position that they get.
+pub(super) fn compare(cx: &mut Lowerer<'_>, append: &Append, number: usize, scope: &Scope) -> Result<(), Diagnostic> {
+    let (access, group) = (&append.access, append.groups[number]);
+    let above = number.checked_sub(1).map(|above| append.groups[above]);
     if let Some(Group { counter, given: Some(given), .. }) = above {
         let parent = cx.b.var(counter);
         fail_if(cx, CompareOp::Ge, parent, given);

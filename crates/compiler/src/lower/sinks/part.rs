@@ -6,7 +6,7 @@
 //! for chunk in 0 .. chunks parallel {
 //!   C2_n = 0
 //!   for i in first .. end { ..; C2_pos_part[i - first] = C2_n }      as in a serial kernel, but without a leading zero
-//!   deposit C2_pos_part, C2_crd_part and C_vals_part as number `chunk` of C2_pos_parts, C2_crd_parts and C_vals_parts
+//!   deposit C2_pos_part, C2_crd_part and C_vals_part as number `chunk` of their lists
 //! }
 //! C2_pos = 0, then all of C2_pos_parts, each with the numbers of coordinates before it in C2_crd_parts added
 //! C2_crd, C_vals = all of C2_crd_parts, all of C_vals_parts
@@ -131,9 +131,9 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
     let Some(append) = scope.appended() else { return };
     append.finish(cx, scope);
     let code = code(cx, append.access.tensor, scope);
-    for (place, group) in append.groups.iter().enumerate() {
+    for (number, group) in append.groups.iter().enumerate() {
         let count = cx.b.var(group.counter);
-        let parents = append.parents(cx, place, scope);
+        let parents = append.parents(cx, number, scope);
         let levels = own.arrays.iter().zip(&lists.levels).enumerate();
         for (level, (arrays, lists)) in levels.skip(group.head).take(group.tail + 1 - group.head) {
             for (&array, &(part, list)) in arrays.iter().zip(lists) {
@@ -144,7 +144,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
                 }
             }
         }
-        let is_innermost = place + 1 == append.groups.len();
+        let is_innermost = number + 1 == append.groups.len();
         if let (true, Some(list), Some(array)) = (is_innermost, lists.values, code.values) {
             let block = append.block(cx, *group, scope);
             let len = cx.b.mul(count, block);

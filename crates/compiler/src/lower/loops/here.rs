@@ -1,4 +1,4 @@
-//! A loop over a variable of the statement, and where it stands.
+//! A loop over a variable of the statement, and the circumstances that it is in.
 
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
@@ -32,8 +32,8 @@ impl Loop<'_> {
     }
 }
 
-/// Where a loop stands.
-pub(super) fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
+/// The circumstances of a loop, which decide how it is run.
+pub(super) fn circumstances(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
     let (kernel, leaf) = (cx.kernel, l.scope.leaf(l.var));
     let mut is_uncertain = false;
     l.body.visit_assigns(&mut |assign| {
