@@ -286,7 +286,7 @@ impl<'a> Draft<'a> {
         }
         if self.kernel.assembly == Assembly::Insert {
             let name = &self.kernel.tensors[self.result].name;
-            self.notes.push(format!("`{name}` comes into being in two passes: its pattern, then its values"));
+            self.notes.push(format!("`{name}` comes into being in two phases: its pattern, then its values"));
         }
         verify(&self.kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))
     }

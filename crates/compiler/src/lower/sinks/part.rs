@@ -15,7 +15,7 @@
 //! On entry: the outermost loop is over the variable of the result's first level, or over strips of it, in order, so that
 //! parts follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
 //!
-//! This takes the place of the counting pass of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
+//! This takes the place of the counting phase of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
 //! once, and what it costs is a copy of all parts but the first.
 
 use std::rc::Rc;
