@@ -54,8 +54,8 @@ pub(super) fn position(
     let tensor = &cx.kernel.tensors[access.tensor];
     let var = level_var(cx.kernel, access, number);
     let mut at = coordinate(cx, var, scope)?;
-    if let Some(part) = scope.slab().filter(|part| part.tensor == access.tensor && number == 0) {
-        at = cx.b.sub(at, part.first);
+    if let Some(slab) = scope.slab().filter(|slab| slab.tensor == access.tensor && number == 0) {
+        at = cx.b.sub(at, slab.first);
     }
     let Position::One(parent) = position(cx, access, number.checked_sub(1), scope)? else {
         return Err(Diagnostic::internal(format!("a dense level of `{}` under repeated coordinates", tensor.name)));

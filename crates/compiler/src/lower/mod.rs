@@ -17,7 +17,7 @@
 //! | `interface` | parameters: sizes, and the arrays of every tensor |
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
 //! | `scope` | what is known at a place |
-//! | `units/` | loops that threads share: how many chunks, which part each has |
+//! | `units/` | loops that threads share: how many chunks, which share each has |
 //! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
 //! | `nest` | loops over what a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
@@ -141,11 +141,11 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let scope = units::work::estimate(&mut cx, &Scope::default());
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
     with_list(&mut cx, &scope, |cx, scope| match &kernel.stmt {
-        Stmt::Forall(var, body) if threads::assembles_in_parts(cx, *var) => {
-            threads::assemble_in_parts(cx, *var, body, scope)
+        Stmt::Forall(var, body) if threads::assembles_in_pieces(cx, *var) => {
+            threads::assemble_in_pieces(cx, *var, body, scope)
         }
         Stmt::Forall(var, body) if sinks::given::placed_by(kernel, options.phase) == Some(*var) => {
-            threads::compute_in_parts(cx, *var, body, scope)
+            threads::compute_in_pieces(cx, *var, body, scope)
         }
         stmt => {
             let scope = sinks::begin_result(cx, scope)?;

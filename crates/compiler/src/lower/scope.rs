@@ -19,7 +19,7 @@ use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::{TensorId, VarId};
 
 use super::sinks::carried::Carry;
-use super::sinks::part::Slab;
+use super::sinks::piece::Slab;
 use super::sinks::{Append, Sink};
 use super::{MutableVar, TensorCode};
 use crate::iterate::iterators::AccessKey;
@@ -66,11 +66,11 @@ pub(super) enum Fact {
     MostChunks(ExprId),
     /// Where this thread lists coordinates, once a loop does.
     List(Rc<Cell<Option<ArrayId>>>),
-    /// A tensor has arrays of its own here: a workspace, or the part of a result that a thread assembles.
+    /// A tensor has arrays of its own here: a workspace, or the piece of a result that a thread assembles.
     Code(TensorId, Rc<TensorCode>),
     /// Where what is assigned to a tensor goes.
     Sink(TensorId, Rc<dyn Sink>),
-    /// How the result is written, wherever parts of it go in between.
+    /// How the result is written, wherever values go in between.
     Result(Rc<dyn Sink>),
     /// Room for what the innermost group of the result is given was made before the loops around this place.
     Reserved,
@@ -78,7 +78,7 @@ pub(super) enum Fact {
     Slot(ExprId),
     /// A variable that says whether the block of the result that is filled here was given anything.
     BlockGiven(MutableVar),
-    /// The part of the result that is assembled here.
+    /// The slab of the result that is assembled here.
     Slab(Slab),
     /// What a chunk carries out, until the loop over its positions has taken it.
     Carry(Option<Rc<Carry>>),
@@ -386,7 +386,7 @@ impl Scope {
         })
     }
 
-    /// The part of the result that is assembled here.
+    /// The slab of the result that is assembled here.
     pub fn slab(&self) -> Option<&Slab> {
         self.find(|fact| match fact {
             Fact::Slab(slab) => Some(slab),

@@ -13,7 +13,7 @@ use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 
 use super::{Conversion, Plan};
 
-const HINT: &str = "leave `insert` out: results are appended to at once, by threads in parts";
+const HINT: &str = "leave `insert` out: results are appended to at once, by threads in pieces";
 
 /// Refuses two phases over a statement that reads what the first one replaces.
 pub(super) fn check(

@@ -219,7 +219,7 @@ impl Sink for Append {
             return scope.clone();
         }
         let mut most = most(cx);
-        // A part of the loop may end before it begins, where there is nothing of what it was cut from.
+        // A share of the loop may end before it begins, where there is nothing of what it was cut from.
         if scope.region(var).is_some() || !scope.windows().is_empty() {
             let zero = cx.b.int(0);
             most = cx.b.binary(BinaryOp::Max, most, zero);
@@ -376,7 +376,7 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
 }
 
 /// The number of positions of a level of an operand that belong to what is assembled here: all of them, or those of
-/// the rows of a part. `None` where the part says nothing of them.
+/// the rows of a slab. `None` where the slab says nothing of them.
 fn count_here(
     cx: &mut Lowerer<'_>,
     append: &Append,
@@ -384,7 +384,7 @@ fn count_here(
     level: usize,
     scope: &Scope,
 ) -> Option<ExprId> {
-    let Some(part) = scope.slab() else { return count_positions(cx, access, level, scope) };
+    let Some(slab) = scope.slab() else { return count_positions(cx, access, level, scope) };
     let result = &append.access;
     let has_rows = level_var(cx.kernel, access, 0) == level_var(cx.kernel, result, 0)
         && code(cx, result.tensor, scope).levels.len() > 1;
@@ -392,7 +392,7 @@ fn count_here(
     if !has_rows || level == 0 || !is_dense(access.tensor) || !is_dense(result.tensor) {
         return None;
     }
-    let end = cx.b.add(part.first, part.len);
-    let (begin, end) = descend(cx, access, 1..=level, (part.first, end), scope).ok()?;
+    let end = cx.b.add(slab.first, slab.len);
+    let (begin, end) = descend(cx, access, 1..=level, (slab.first, end), scope).ok()?;
     Some(cx.b.sub(end, begin))
 }

@@ -26,7 +26,7 @@ use crate::lower::scope::Scope;
 use crate::lower::storage::{count_positions, level};
 use crate::lower::{Lowerer, Phase};
 
-/// The leaf whose loop, the outermost of a kernel, threads share so that each has a part of the sparse result.
+/// The leaf whose loop, the outermost of a kernel, threads share so that each has a piece of the sparse result.
 pub(in crate::lower) fn cut_by(kernel: &Kernel) -> Option<VarId> {
     let Stmt::Forall(var, _) = kernel.stmt else { return None };
     let access = result_of(kernel)?;

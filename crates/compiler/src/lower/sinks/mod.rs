@@ -4,7 +4,7 @@
 //! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense
 //! C: csr                     C_vals[C2_n] = ..; C2_crd[C2_n] = k; C2_n += 1;  C2_pos[i + 1] = C2_n       append
 //! C: csr, pattern given      C_vals[C2_n] = ..; fails unless C2_crd[C2_n] is k                            append, given
-//! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 part
+//! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 piece
 //! t, w                       workspaces: a variable, an array, a list                                     workspace
 //! y: dense, threads          to a chunk's copy; to what a chunk carries out; indivisibly                  copies, carried, atomic
 //! ```
@@ -20,7 +20,7 @@ mod checks;
 pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod given;
-pub(super) mod part;
+pub(super) mod piece;
 pub(super) mod placed;
 mod values;
 pub(super) mod workspace;

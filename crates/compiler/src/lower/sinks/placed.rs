@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Where the first level is compressed, the chunk's first position is found by a search for its first coordinate. On entry: as
-//! for results in parts ([`super::part`]), which are how a pattern is found.
+//! for results in pieces ([`super::piece`]), which are how a pattern is found.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Parts of sparse results: what a chunk of the outermost loop appends to arrays of its own, and how these are put one behind the
+//! Pieces of sparse results: what a chunk of the outermost loop appends to arrays of its own, and how these are put one behind the
 //! other.
 //!
 //! ```text
@@ -13,10 +13,10 @@
 //! ```
 //!
 //! On entry: the outermost loop is over the variable of the result's first level, or over strips of it, in order, so that
-//! parts follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
+//! pieces follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
 //!
 //! This takes the place of the counting phase of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
-//! once, and what it costs is a copy of all parts but the first.
+//! once, and what it costs is a copy of all pieces but the first. (In the IR, a list of arrays has the role `Parts`.)
 
 use std::rc::Rc;
 
@@ -44,14 +44,14 @@ pub(in crate::lower) struct Slab {
     pub len: ExprId,
 }
 
-/// The lists that the parts of a result's arrays are deposited in.
+/// The lists that the arrays of all pieces of a result are deposited in.
 pub(in crate::lower) struct Lists {
-    /// By level and array of the level.
+    /// By level, and by its array.
     levels: Vec<Vec<(levels::Part, ArrayId)>>,
     values: Option<ArrayId>,
 }
 
-/// Makes the lists of the parts of a result.
+/// Makes the lists for the pieces of a result.
 pub(in crate::lower) fn declare(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
@@ -82,7 +82,7 @@ pub(in crate::lower) fn declare(
     Ok(Lists { levels, values })
 }
 
-/// A chunk's part of the result while it is assembled.
+/// A chunk's piece of the result while it is assembled.
 pub(in crate::lower) struct Own {
     /// Where the loop of the chunk is lowered.
     pub scope: Scope,
@@ -90,7 +90,7 @@ pub(in crate::lower) struct Own {
     arrays: Vec<Vec<ArrayId>>,
 }
 
-/// Makes the part of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends.
+/// Makes the piece of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends.
 pub(in crate::lower) fn begin(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
@@ -107,7 +107,7 @@ pub(in crate::lower) fn begin(
     let mut own = TensorCode::default();
     let mut all = Vec::new();
     let result = result_of(cx.kernel).filter(|access| access.tensor == tensor);
-    let access = result.ok_or_else(|| Diagnostic::internal("parts of what is no result"))?;
+    let access = result.ok_or_else(|| Diagnostic::internal("pieces of what is no result"))?;
     for level in 0..info.order() {
         let size = cx.size(level_var(cx.kernel, &access, level));
         let mut arrays = Vec::new();
@@ -125,7 +125,7 @@ pub(in crate::lower) fn begin(
     Ok(Own { scope: begin_result(cx, &scope)?, arrays: all })
 }
 
-/// Ends the part of a chunk: its arrays go to the lists.
+/// Ends the piece of a chunk: its arrays go to the lists.
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, lists: &Lists) {
     let scope = &own.scope;
     let Some(append) = scope.appended() else { return };
@@ -153,7 +153,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
     }
 }
 
-/// Puts all parts one behind the other. `append` is how any chunk appended.
+/// Puts all pieces one behind the other. `append` is how any chunk appended.
 pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &Lists, scope: &Scope) {
     // Of the group above: how many positions it has, and its tail.
     let mut above: Option<(ExprId, usize)> = None;
@@ -168,7 +168,7 @@ pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &L
     }
 }
 
-/// The arrays of a group's levels; how many positions it has in all parts together.
+/// The arrays of a group's levels; how many positions it has in all pieces together.
 fn collect_group(
     cx: &mut Lowerer<'_>,
     append: &Append,
