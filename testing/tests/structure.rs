@@ -250,11 +250,11 @@ fn a_cycle_is_seen() {
 #[test]
 fn names_are_followed() {
     let file = parse(
-        "use super::{dense, iter::{open, self}}; fn f() { dense::over(); open(); iter::facts(); super::super::statement(); Kind::of(); }",
+        "use super::{dense, iter::{open, self}}; fn f() { dense::over(); open(); iter::traits(); super::super::statement(); Kind::of(); }",
     );
     let found = called(&vec!["loops".to_string(), "merge".to_string()], &file);
     let found: BTreeSet<String> = found.iter().map(|path| path.join("/")).collect();
-    let wanted = ["loops/dense/over", "loops/iter/open", "loops/iter/facts", "statement"];
+    let wanted = ["loops/dense/over", "loops/iter/open", "loops/iter/traits", "statement"];
     assert_eq!(found, wanted.map(str::to_string).into());
 }
 

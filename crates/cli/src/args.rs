@@ -103,7 +103,7 @@ pub struct ProgramArgs {
     #[arg(value_name = "EXPR|FILE.lac")]
     pub program: String,
 
-    /// Format: level letters with an optional mode order (A:ds:1,0), or a name: dense coo csr csc dcsr dcsc csf sv
+    /// Its help is made by [`formats`].
     #[arg(short = 'f', value_name = "NAME:LEVELS[:ORDER]", help = formats())]
     pub formats: Vec<String>,
 
@@ -144,7 +144,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
 
-    /// What makes the code: llvm, c, interp (the reference interpreter), cuda
+    /// What makes the code: llvm, c, interp (the reference interpreter)
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
 
@@ -266,7 +266,7 @@ pub struct PlotArgs {
 fn formats() -> String {
     let letters = lacunar_formats::Level::alphabet();
     format!(
-        "Format: level letters ({letters}) with an optional mode order (A:ds:1,0), or a name: dense coo csr csc dcsr dcsc csf sv"
+        "Format: a name: dense sv coo csr csc dcsr dcsc csf bcsr(4,4) csb(b) hicoo(b) dia ell sell(8) sell(8,64); or level letters ({letters}) with an optional mode order (A:ds:1,0) or map (A:dsdd:0/4,1/4,0%4,1%4); see docs/formats.md"
     )
 }
 

@@ -199,7 +199,7 @@ fn backend(name: &str) -> Result<Backend, Failure> {
         _ => {
             let diagnostic = Diagnostic::error("E1003", format!("there is no back end `{name}`"))
                 .label(place, "not a back end")
-                .hint("back ends: llvm c interp cuda");
+                .hint("back ends: llvm c interp");
             Err(Failure::text(name, "--backend", diagnostic))
         }
     }

@@ -1,4 +1,4 @@
-//! Step 2: index notation to concrete notation, for a given order of the variables.
+//! Index notation to concrete notation, for a given order of the variables.
 //!
 //! On entry: a statement in reduction notation and a total order of its variables. On exit: loops in that order. A
 //! reduction becomes a workspace with a producer, placed as deep as the order allows: inside all loops that come
@@ -9,6 +9,9 @@
 //! C(i,k) = sum(j, A(i,j) * B(j,k))        i, j, k  forall(i, where(forall(k, C(i,k) = w(k)),
 //!                                                           forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
 //! ```
+//!
+//! As in the papers, `where(consumer, producer)` names the consumer first. `--emit concrete` prints the producer first, as it
+//! runs: `where` producer `do` consumer.
 //!
 //! A workspace that is known to fit the registers is kept there while the sum is formed, and stored once.
 //! Where the result is dense (or has dense innermost levels, and the sum is inside the others) no workspace is needed for a sum that is added to it: its producer adds into the result
@@ -30,6 +33,11 @@ pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, o
     kernel.stmt = writer.result(lhs, op, rhs);
 }
 
+/// The turn of a variable in an order of loops: how many come before it.
+pub(crate) fn turn(order: &[VarId], var: VarId) -> usize {
+    order.iter().position(|other| *other == var).unwrap_or(order.len())
+}
+
 struct Writer<'a> {
     kernel: &'a mut Kernel,
     order: &'a [VarId],
@@ -37,19 +45,19 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn rank(&self, var: VarId) -> usize {
-        self.order.iter().position(|other| *other == var).unwrap_or(self.order.len())
+    fn turn(&self, var: VarId) -> usize {
+        turn(self.order, var)
     }
 
-    /// The rank of the first variable that is summed over in an expression, sums inside sums included: so that loops are
+    /// The turn of the first variable that is summed over in an expression, sums inside sums included: so that loops are
     /// in order along every path of the nest.
     fn first_summed(&self, expr: &Expr) -> usize {
-        expr.reduced_vars().into_iter().map(|var| self.rank(var)).min().unwrap_or(usize::MAX)
+        expr.reduced_vars().into_iter().map(|var| self.turn(var)).min().unwrap_or(usize::MAX)
     }
 
     fn sorted(&self, vars: &[VarId]) -> Vec<VarId> {
         let mut vars = vars.to_vec();
-        vars.sort_by_key(|var| self.rank(*var));
+        vars.sort_by_key(|var| self.turn(*var));
         vars.dedup();
         vars
     }
@@ -64,7 +72,7 @@ impl Writer<'_> {
     }
 
     fn nest_from(&mut self, lhs: &Access, op: AssignOp, mut rhs: Expr, loops: &[VarId], depth: usize) -> Stmt {
-        let limit = loops.get(depth).map_or(usize::MAX, |var| self.rank(*var));
+        let limit = loops.get(depth).map_or(usize::MAX, |var| self.turn(*var));
         let mut producers = Vec::new();
         rhs = self.extract(rhs, limit, &loops[depth..], &mut producers);
         let consumer = match loops.get(depth) {
@@ -79,7 +87,7 @@ impl Writer<'_> {
         Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
     }
 
-    /// Replaces each reduction that has to be done before the loop of rank `limit` by a workspace over those of the
+    /// Replaces each reduction that has to be done before the loop of turn `limit` by a workspace over those of the
     /// loops `inner` that it depends on; the statements that fill them go to `producers`.
     fn extract(&mut self, expr: Expr, limit: usize, inner: &[VarId], producers: &mut Vec<Stmt>) -> Expr {
         let ExprKind::Reduce(ReduceOp::Add, summed, body) = &expr.kind else {
@@ -112,7 +120,7 @@ impl Writer<'_> {
         let ExprKind::Reduce(ReduceOp::Add, _, partial) = &body.kind else { return false };
         let free = partial.free_vars();
         let kept: Vec<VarId> = inner.iter().chain(summed).copied().filter(|var| free.contains(var)).collect();
-        summed.iter().all(|var| self.rank(*var) > limit) && fits_registers(self.kernel, &kept, body.dtype)
+        summed.iter().all(|var| self.turn(*var) > limit) && fits_registers(self.kernel, &kept, body.dtype)
     }
 
     /// A new workspace; its kind is chosen later, by what reads and fills it.
@@ -141,7 +149,7 @@ impl Writer<'_> {
         }
         let outer = self.sorted(&lhs.vars);
         let first = scattered.iter().chain(&kept).map(|term| self.first_summed(term)).min().unwrap_or(0);
-        let shared = outer.iter().take_while(|var| self.rank(**var) < first).count();
+        let shared = outer.iter().take_while(|var| self.turn(**var) < first).count();
         let (shared, inner) = outer.split_at(shared);
         // A sparse result is walked through once: the terms meet inside the loops over what is not in its blocks.
         if !inner.iter().all(|var| is_in_block(self.kernel, lhs, *var)) {
@@ -165,7 +173,7 @@ impl Writer<'_> {
             return false;
         }
         let (free, first) = (term.free_vars(), self.first_summed(term));
-        let inner: Vec<VarId> = lhs.vars.iter().copied().filter(|var| self.rank(*var) > first).collect();
+        let inner: Vec<VarId> = lhs.vars.iter().copied().filter(|var| self.turn(*var) > first).collect();
         if fits_registers(self.kernel, &inner, term.dtype) {
             return false;
         }
@@ -174,8 +182,8 @@ impl Writer<'_> {
         term.dtype == result.dtype
             && result.fill().is_zero()
             && lhs.vars.iter().all(|var| free.contains(var))
-            && lhs.vars.iter().any(|var| self.rank(*var) > first)
-            && lhs.vars.iter().all(|var| self.rank(*var) < first || is_in_block(self.kernel, lhs, *var))
+            && lhs.vars.iter().any(|var| self.turn(*var) > first)
+            && lhs.vars.iter().all(|var| self.turn(*var) < first || is_in_block(self.kernel, lhs, *var))
     }
 }
 

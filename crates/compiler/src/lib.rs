@@ -1,8 +1,9 @@
 //! Notation to imperative IR, pure: no file, no clock, no machine code.
 //!
-//! In reading order: [`reduction`] makes sums explicit, [`plan`] chooses the order of loops, conversions and
-//! workspaces and writes concrete notation, [`iterate`] says what each loop visits, [`levels`] what each format emits, and
-//! [`lower`] puts it together as imperative IR.
+//! In reading order: [`reduction`] makes sums explicit, [`plan`] chooses the order of loops, conversions and workspaces,
+//! [`concretize`] writes concrete notation in that order, [`schedule`] transforms its loops, [`iterate`] says what each loop visits,
+//! [`levels`] what each format emits, and [`lower`] puts it together as imperative IR. Beside them, [`algebra`] says where an
+//! expression differs from its background, and [`functions`] composes functions of IR operations.
 
 pub mod algebra;
 pub mod concretize;

@@ -1,4 +1,4 @@
-//! Step 1: implicit summation made explicit.
+//! Implicit summation made explicit.
 //!
 //! On entry: a checked statement. On exit: the same statement in *reduction notation*: every variable on the right is
 //! bound by the left-hand side or by a [`ExprKind::Reduce`], and no variable is bound twice on one path.

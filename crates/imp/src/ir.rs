@@ -70,13 +70,13 @@
 //! `Collect` can add to each element the number of elements that the parts before it have in another list.
 //!
 //! ```text
-//! alloc C_crd_parts[n];
+//! alloc C2_crd_parts[n];
 //! for c in 0 .. n parallel {
-//!   grow crd[count * 1]; ...
-//!   deposit C_crd_parts[c] = crd[.. count];
+//!   grow C2_crd_part[count * 1]; ...
+//!   deposit C2_crd_parts[c] = C2_crd_part[.. count];
 //! }
-//! let stored: i64 = collect C_crd[0 ..] = C_crd_parts;
-//! let rows: i64 = collect C_pos[1 ..] = C_pos_parts + C_crd_parts;
+//! let stored: i64 = collect C2_crd[0 ..] = C2_crd_parts;
+//! let rows: i64 = collect C2_pos[1 ..] = C2_pos_parts + C2_crd_parts;
 //! ```
 //!
 //! # Example

@@ -85,7 +85,7 @@ pub(crate) enum Code {
     Conversion(Copied, Backend),
 }
 
-/// A compiled statement, or one of the two passes over it.
+/// A compiled statement, or one of its two phases.
 ///
 /// The accessors are for what shows a kernel (the command's drawings) and for what calls its code by other ways than
 /// [`crate::Kernel::run`] (tests of what is shipped).
@@ -154,7 +154,7 @@ impl Step {
     }
 }
 
-/// A compiled program: its statements in order, some of them in two passes.
+/// A compiled program: its statements in order, some of them in two phases.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub program: Program,
@@ -212,20 +212,20 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
-        let passes = passes_of(&plan, options.phase, is_told_by_values(&program, &plan, number));
-        for &pass in passes {
+        let phases = phases_of(&plan, options.phase, is_told_by_values(&program, &plan, number));
+        for &wanted in phases {
             let lowering = lower::Options {
-                name: function_name(&program, statement, number, passes.len() > 1 && pass == Phase::Assemble),
-                phase: pass,
-                // What a first pass finds is right.
-                compared: passes.len() == 1,
+                name: function_name(&program, statement, number, phases.len() > 1 && wanted == Phase::Assemble),
+                phase: wanted,
+                // What a first phase finds is right.
+                compared: phases.len() == 1,
                 strict: options.strict,
                 specialize: options.specialize,
                 grain: options.grain,
             };
             let Lowered { function, interface, phase, loops } =
                 trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
-            if passes.len() > 1 && phase != pass {
+            if phases.len() > 1 && phase != wanted {
                 return Err(scheduling(vec![unknown_pattern(&plan)]));
             }
             trace.print("loops", || loops);
@@ -261,7 +261,7 @@ pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedu
 }
 
 /// The phases that a statement is compiled in, where the user asks for `phase`.
-fn passes_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase] {
+fn phases_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase] {
     match phase {
         // There are no values to be computed behind it.
         Phase::Fused | Phase::Compute if plan.kernel.tensors[plan.result].dtype == DType::Pattern => &[Phase::Fused],
@@ -339,7 +339,7 @@ fn fit_widths(program: &mut Program) {
     }
 }
 
-/// An identifier of C for the kernel of a statement, or for its `first` pass of two.
+/// An identifier of C for the kernel of a statement, or for its `first` phase of two.
 fn function_name(program: &Program, statement: &Assignment, number: usize, first: bool) -> String {
     let tensor = &program.tensors[statement.lhs.tensor].name;
     let verb = if first { "assemble" } else { "compute" };

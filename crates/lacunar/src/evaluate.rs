@@ -41,10 +41,10 @@ pub(crate) fn evaluate(
     }
     let mut made = None;
     for step in steps {
-        let second_pass = made.is_some();
+        let second_phase = made.is_some();
         let outcome = run_step(program, step, phase, slots, &mut made, &mut times);
-        if second_pass && outcome.is_err() {
-            // The first pass left a result without values.
+        if second_phase && outcome.is_err() {
+            // The first phase left a result without values.
             slots[step.result().index()] = Slot::Empty;
         }
         outcome?;
@@ -72,7 +72,7 @@ fn not_given(program: &Program, tensor: TensorId) -> Error {
     Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
 }
 
-/// Runs a statement, or one pass over it. What the first of two passes converts is left in `made` for the second.
+/// Runs a statement, or one phase of it. What the first of two converts is left in `made` for the second.
 fn run_step(
     program: &Program,
     step: &Step,
@@ -82,7 +82,7 @@ fn run_step(
     times: &mut Times,
 ) -> Result<(), Error> {
     let plan = step.plan();
-    let first_pass = phase == Phase::Fused && step.phase() == Phase::Assemble;
+    let first_phase = phase == Phase::Fused && step.phase() == Phase::Assemble;
     let phase = if phase == Phase::Fused { step.phase() } else { phase };
     let is_dense = program.tensors[plan.result].format.is_dense();
     if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
@@ -117,7 +117,7 @@ fn run_step(
         None => return Err(missing_pattern()),
     };
     let inputs = inputs(program, step, slots, &converted)?;
-    let call = Call { step, inputs, sizes: &sizes, before, first_pass };
+    let call = Call { step, inputs, sizes: &sizes, before, first_phase };
     check_widths(program, &call)?;
     let start = Instant::now();
     let result = match step.code() {
@@ -127,7 +127,7 @@ fn run_step(
     times.kernel += start.elapsed();
     let start = Instant::now();
     let result = result?.with_fill(program.tensors[plan.result].fill())?;
-    let result = if first_pass { result } else { finished(program, step, &sizes, result)? };
+    let result = if first_phase { result } else { finished(program, step, &sizes, result)? };
     times.convert += start.elapsed();
     if let Some(pattern) = pattern
         && !is_pattern_of(&pattern, &result)?
@@ -135,7 +135,7 @@ fn run_step(
         return Err(wrong_pattern());
     }
     slots[plan.result.index()] = Slot::Owned(result);
-    *made = first_pass.then_some(converted);
+    *made = first_phase.then_some(converted);
     Ok(())
 }
 

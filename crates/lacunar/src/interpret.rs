@@ -69,7 +69,7 @@ impl Call<'_> {
         };
         let tensor = self.taken(before, &mut take)?;
         match unwritten {
-            Some((array, place)) if !(self.first_pass && array == Binding::Values(self.step.result())) => {
+            Some((array, place)) if !(self.first_phase && array == Binding::Values(self.step.result())) => {
                 let message = format!("element {place} of {array:?} of the result was not written");
                 Err(Error::Internal(format!("the interpreter stopped: {message}")))
             }

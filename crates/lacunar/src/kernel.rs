@@ -89,7 +89,7 @@ impl Kernel {
         &self.compiled.program
     }
 
-    /// Its compiled statements, and of those in two passes both.
+    /// Its compiled statements, and of those in two phases both.
     pub fn steps(&self) -> &[Step] {
         &self.compiled.steps
     }
@@ -98,7 +98,7 @@ impl Kernel {
         &mut self.compiled.steps
     }
 
-    /// Its compiled statements, each once: the last pass over it.
+    /// Its compiled statements, each once: its last phase.
     pub fn statements(&self) -> impl Iterator<Item = &Step> {
         let last = |number: usize, step: &Step| {
             self.steps().get(number + 1).is_none_or(|next| next.statement() != step.statement())

@@ -25,8 +25,8 @@ pub(crate) struct Call<'a> {
     pub sizes: &'a [u64],
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
-    /// It is the first of two passes: nobody reads the result's values before the second has written them all.
-    pub first_pass: bool,
+    /// It is the first of two phases: nobody reads the result's values before the second has written them all.
+    pub first_phase: bool,
 }
 
 /// The pattern of a result that is given.
@@ -148,8 +148,8 @@ impl Call<'_> {
         let values = match take(Binding::Values(result), positions)? {
             Some(values) => values,
             // `Bool`s are looked at when a tensor is made, and not every byte is one.
-            None if self.first_pass && dtype != DType::Bool => {
-                // SAFETY: the second pass writes every value before any is read, or fails, and then the tensor is dropped
+            None if self.first_phase && dtype != DType::Bool => {
+                // SAFETY: the second phase writes every value before any is read, or fails, and then the tensor is dropped
                 // (`evaluate.rs`).
                 unsafe { Buffer::uninitialized(dtype, positions) }.map_err(StorageError::from)?
             }

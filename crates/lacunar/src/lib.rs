@@ -21,7 +21,7 @@
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without.
 //!
-//! Sizes, coordinates and positions count elements; times are in milliseconds.
+//! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
 mod bind;
 mod cache;

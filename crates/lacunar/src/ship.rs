@@ -58,7 +58,7 @@ impl Shape {
 /// A shipped program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shipment {
-    /// The names of the kernels, one for each statement, or for each pass over it.
+    /// The names of the kernels, one for each statement, or for each phase of it.
     pub symbols: Vec<String>,
     /// The names of their versions in machine code by LLVM, each with whether this machine runs it.
     pub versions: Vec<(String, bool)>,
@@ -72,7 +72,7 @@ pub struct Shipment {
 
 impl Kernel {
     /// Makes what other programs can call: for each statement a kernel called `name`, with a number behind it where there are
-    /// several statements; for the first of two passes over a statement `name_assemble`. A name that means something in C or C++ (`int`, `main`) has an underscore behind it. The back end that the kernel was compiled with makes the machine code; source is always C.
+    /// several statements; for the first of two phases of a statement `name_assemble`. A name that means something in C or C++ (`int`, `main`) has an underscore behind it. The back end that the kernel was compiled with makes the machine code; source is always C.
     ///
     /// # Errors
     /// A statement needs conversions, which are the runtime's and not the kernel's; the back end does not make this shape, or

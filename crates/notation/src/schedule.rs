@@ -219,10 +219,10 @@ pub enum BoundKind {
 /// How a sparse result is assembled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Assembly {
-    /// One pass: coordinates and values are appended in order.
+    /// At once: coordinates and values are appended in order.
     #[default]
     Append,
-    /// Two passes: the first finds the coordinates, the second inserts each value at its place.
+    /// Two phases: the first finds the coordinates, the second inserts each value at its place.
     Insert,
 }
 

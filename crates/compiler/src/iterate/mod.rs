@@ -1,4 +1,4 @@
-//! Step 5: which coordinates a loop visits.
+//! Which coordinates a loop visits: concrete notation to iterators and lattices.
 //!
 //! [`iterators`] lists what there is to iterate at one loop; [`lattice`] says how it is merged.
 

@@ -1,4 +1,4 @@
-//! Step 4: the code that level kinds emit, one family of kinds a file.
+//! The code that level kinds emit, one family of kinds a file.
 //!
 //! [`LevelCode`] is the interface of the format abstraction: iterating positions, locating a coordinate, and assembling
 //! a result by appending. The lowering calls nothing else. A family is one file here, with its `mod` line and a line of `make`,
@@ -76,7 +76,7 @@ pub struct Arrays<'a> {
     pub arrays: &'a [ArrayId],
     /// The size of the dimension.
     pub size: ExprId,
-    /// Whether the level is that of a whole tensor; otherwise it is that of a part of a result.
+    /// Whether the level is that of a whole tensor; otherwise it is that of a piece of a result.
     pub whole: bool,
 }
 
@@ -356,7 +356,7 @@ pub trait LevelCode: std::fmt::Debug {
     /// [`LevelCode::append_edge`].
     fn append_finish(&self, _b: &mut Builder, _parents: ExprId, _complete: bool) {}
 
-    /// Part of a result: how long the array of a part is that is put behind those of other parts; `None` if
+    /// Piece of a result: how long the array of a part is that is put behind those of other pieces; `None` if
     /// [`LevelCode::append_finish`] of the whole makes it. There are `parents` parent positions and `positions` positions.
     fn part_length(&self, _b: &mut Builder, part: Part, parents: ExprId, positions: ExprId) -> Option<ExprId> {
         match part.holds {
@@ -385,7 +385,7 @@ pub fn is_searched(level: Level) -> bool {
 
 /// The code of level `level` of a tensor, whose arrays `array` makes, from the part, a name and the type of its elements.
 /// `size` is the size of the dimension it stores. `whole` says that the level is that of a whole tensor; otherwise it is
-/// that of a part of a result, to be put behind other parts, and its positions have no leading zero.
+/// that of a piece of a result, to be put behind other pieces, and its positions have no leading zero.
 pub fn level_code(
     tensor: &Tensor,
     level: usize,

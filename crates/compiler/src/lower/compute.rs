@@ -45,15 +45,15 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
             Presence::Always => add(cx, assign, scope)?,
             Presence::If(condition) => cx.when(condition, |cx| add(cx, assign, scope))?,
         }
-        return Ok(None);
+        return Ok(Written::Untold);
     }
     let written = match presence {
-        Presence::If(condition) => Some(condition),
-        Presence::Always => None,
-        Presence::Never => Some(cx.b.bool(false)),
+        Presence::If(condition) => Written::If(condition),
+        Presence::Always => Written::Always,
+        Presence::Never => Written::If(cx.b.bool(false)),
     };
     if let Some(given) = scope.block_given().filter(|_| scope.appended().is_some_and(|a| a.access.tensor == target)) {
-        let yes = written.unwrap_or_else(|| cx.b.bool(true));
+        let yes = written.condition().unwrap_or_else(|| cx.b.bool(true));
         let so_far = cx.b.var(given);
         let now = cx.b.or(so_far, yes);
         cx.b.assign(given, now);

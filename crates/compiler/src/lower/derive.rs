@@ -54,8 +54,8 @@ pub(super) fn position(
     let tensor = &cx.kernel.tensors[access.tensor];
     let var = level_var(cx.kernel, access, number);
     let mut at = coordinate(cx, var, scope)?;
-    if let Some(part) = scope.slab().filter(|part| part.tensor == access.tensor && number == 0) {
-        at = cx.b.sub(at, part.first);
+    if let Some(slab) = scope.slab().filter(|slab| slab.tensor == access.tensor && number == 0) {
+        at = cx.b.sub(at, slab.first);
     }
     let Position::One(parent) = position(cx, access, number.checked_sub(1), scope)? else {
         return Err(Diagnostic::internal(format!("a dense level of `{}` under repeated coordinates", tensor.name)));
@@ -76,7 +76,7 @@ pub(super) fn position(
 /// The position in a result that is appended to: the counter of the level's group, or the slot of a lane.
 fn appended_position(cx: &mut Lowerer<'_>, access: &AccessKey, level: usize, scope: &Scope) -> Option<ExprId> {
     let appended = scope.appended().filter(|appended| appended.access.tensor == access.tensor)?;
-    let group = appended.groups.iter().position(|group| (group.head..=group.last).contains(&level))?;
+    let group = appended.groups.iter().position(|group| (group.head..=group.tail).contains(&level))?;
     let is_innermost = group + 1 == appended.groups.len();
     let counter = appended.groups[group].counter;
     Some(scope.slot().filter(|_| is_innermost).unwrap_or_else(|| cx.b.var(counter)))

@@ -5,8 +5,8 @@
 //!                                      pA2 = the first of them                                           open
 //! ```
 //!
-//! All that a loop asks of the storage of an operand it asks of these functions and of the [`Cursor`] that they open; facts that hold
-//! wherever the loop stands are in [`Facts`], by which [`super::strategy`] decides.
+//! All that a loop asks of the storage of an operand it asks of these functions and of the [`Cursor`] that they open; what holds
+//! wherever the loop stands is in [`Traits`], by which [`super::strategy`] decides.
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId};
@@ -23,7 +23,7 @@ use crate::levels::{Cursor, Only, Word};
 
 /// What is known of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct Traits {
     /// It has a coordinate at every position, which the position tells.
     pub contiguous: bool,
     /// A coordinate can occur at several positions: it is not the last level, and the level below has one position for each.
@@ -37,7 +37,7 @@ pub(super) struct Facts {
     /// It can be advanced by words of 64 coordinates, and tested for each of them.
     pub words: bool,
     /// Its positions are those of values.
-    pub last: bool,
+    pub innermost: bool,
     /// It is a workspace that has its values at their coordinates.
     pub marked: bool,
     /// It may be absent here.
@@ -45,24 +45,24 @@ pub(super) struct Facts {
 }
 
 /// What is known of the iterators of a loop, by their numbers.
-pub(super) fn facts(cx: &Lowerer<'_>, lattice: &Lattice, scope: &Scope) -> Vec<Facts> {
-    lattice.iterators.iter().map(|iterator| facts_of(cx, iterator, scope)).collect()
+pub(super) fn traits(cx: &Lowerer<'_>, lattice: &Lattice, scope: &Scope) -> Vec<Traits> {
+    lattice.iterators.iter().map(|iterator| traits_of(cx, iterator, scope)).collect()
 }
 
-fn facts_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Facts {
+fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
     let tensor = &cx.kernel.tensors[iterator.access.tensor];
     let levels = tensor.format.levels();
     let properties = levels[iterator.level].properties();
     let below = levels.get(iterator.level + 1);
     let code = find_level(cx, iterator.access.tensor, iterator.level, scope);
-    Facts {
+    Traits {
         contiguous: code.as_ref().is_none_or(|code| code.is_contiguous()),
         repeats: !properties.unique && below.is_some_and(|level| level.properties().branchless),
         shared: properties.shared,
         runs: code.is_some_and(|code| code.has_runs()),
         single: properties.single && !properties.branchless,
         words: advances_by_words(cx.kernel, iterator),
-        last: iterator.level + 1 == tensor.order(),
+        innermost: iterator.level + 1 == tensor.order(),
         marked: tensor.role == Role::Workspace(WorkspaceKind::Marked),
         uncertain: scope.uncertain(&iterator.access).is_some(),
     }
@@ -151,7 +151,7 @@ impl Cursors {
 
 /// How many coordinates so many positions of an iterator have at most.
 pub(super) fn most_coordinates(cx: &Lowerer<'_>, iterator: &Iterator, positions: ExprId, scope: &Scope) -> ExprId {
-    if facts_of(cx, iterator, scope).shared {
+    if traits_of(cx, iterator, scope).shared {
         cx.size(level_var(cx.kernel, &iterator.access, iterator.level))
     } else {
         positions

@@ -1,4 +1,4 @@
-//! Step 6: concrete notation to imperative IR.
+//! Concrete notation to imperative IR.
 //!
 //! On entry: a verified [`Kernel`] whose loops visit every iterated level after the levels above it (the planner's work).
 //! On exit: a function, and its [`Interface`]: what each of its parameters is.
@@ -8,15 +8,17 @@
 //!   ->  for i in 0 .. i_size { for p in A2_pos[i] .. A2_pos[i+1] { j = A2_crd[p]; y[i] += A[p] * x[j] } }
 //! ```
 //!
-//! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and they
-//! call it for the statement inside. In the order in which an expression meets them:
+//! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and is called
+//! back for what is inside: by `nest` and `loops/` for the body of a loop, by `producers` for both sides of a `where`. In the order
+//! in which an expression meets them:
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `interface` | parameters: sizes, and the arrays of every tensor |
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
 //! | `scope` | what is known at a place |
-//! | `units/` | loops that threads share: how many chunks, which part each has |
+//! | `units/` | loops that threads share: how many chunks, which share each has |
+//! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
 //! | `nest` | loops over what a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
 //! | `region` | the part of its values that a loop takes |
@@ -25,6 +27,9 @@
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
 //! | `compute` | values, and whether they are present |
 //! | `sinks/` | what becomes of values: dense results, appended ones, given patterns, workspaces, copies of threads |
+//! | `coverage` | which places of a result are certain to be written |
+//! | `storage` | where things lie in the arrays of a tensor |
+//! | `sizes` | arithmetic with sizes, none of which wraps around |
 //!
 //! A `Lowerer` holds what is true of the whole kernel; a `Scope` what is true at a place of it. Nothing else is carried along.
 //!
@@ -136,11 +141,11 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let scope = units::work::estimate(&mut cx, &Scope::default());
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
     with_list(&mut cx, &scope, |cx, scope| match &kernel.stmt {
-        Stmt::Forall(var, body) if threads::assembles_in_parts(cx, *var) => {
-            threads::assemble_in_parts(cx, *var, body, scope)
+        Stmt::Forall(var, body) if threads::assembles_in_pieces(cx, *var) => {
+            threads::assemble_in_pieces(cx, *var, body, scope)
         }
         Stmt::Forall(var, body) if sinks::given::placed_by(kernel, options.phase) == Some(*var) => {
-            threads::compute_in_parts(cx, *var, body, scope)
+            threads::compute_in_pieces(cx, *var, body, scope)
         }
         stmt => {
             let scope = sinks::begin_result(cx, scope)?;
@@ -196,23 +201,42 @@ struct Found {
     loops: String,
 }
 
-/// Whether an assignment gave its result a value: always, or where a condition holds.
-type Written = Option<ExprId>;
+/// What a statement tells of whether it gave the result a value.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    /// It did.
+    Always,
+    /// It did where a condition holds.
+    If(ExprId),
+    /// It does not tell: it is a loop, and the sink of the result knows what was appended inside, or an assignment to a workspace,
+    /// which gives the result nothing.
+    Untold,
+}
+
+impl Written {
+    /// The condition under which it did, if there is one. Where a statement does not tell and the sink has not counted, it did.
+    fn condition(self) -> Option<ExprId> {
+        match self {
+            Written::If(condition) => Some(condition),
+            Written::Always | Written::Untold => None,
+        }
+    }
+}
 
 /// The type in which coordinates and positions are computed.
 const INDEX: DType = DType::I64;
 
 /// A mutable variable of the IR.
-type Counter = ImpVar;
+type MutableVar = ImpVar;
 
 /// Lowers a statement where `scope` holds; says when the result got a value.
 fn statement(cx: &mut Lowerer<'_>, stmt: &Stmt, scope: &Scope) -> Result<Written, Diagnostic> {
     match stmt {
         Stmt::Assign(assign) => compute::assign(cx, assign, scope),
-        Stmt::Forall(var, body) => forall(cx, *var, body, scope).map(|()| None),
+        Stmt::Forall(var, body) => forall(cx, *var, body, scope).map(|()| Written::Untold),
         Stmt::Where { consumer, producer } => producers::lower(cx, consumer, producer, scope),
         Stmt::Sequence(stmts) => {
-            let mut written = None;
+            let mut written = Written::Untold;
             for stmt in stmts {
                 written = statement(cx, stmt, scope)?;
             }

@@ -293,8 +293,8 @@ fn positions_nest(
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     if let Some(carry) = scope.carry() {
-        return carried::nests(cx, &carry, interval, scope, &mut |cx, part, scope| {
-            positions_nest(cx, coordinate, access, part, body, scope)
+        return carried::nests(cx, &carry, interval, scope, &mut |cx, share, scope| {
+            positions_nest(cx, coordinate, access, share, body, scope)
         });
     }
     let mut scope = scope.clone();

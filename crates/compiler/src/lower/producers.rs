@@ -1,7 +1,7 @@
 //! `where`: a producer fills workspaces, and a consumer reads them.
 //!
 //! ```text
-//! forall(i, forall(k, C(i,k) = w(k)) where forall(j, forall(k, w(k) += A(i,j) * B(j,k))))       w: marked
+//! forall(i, where(forall(k, C(i,k) = w(k)), forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))     w: marked
 //!   w_n = 0;  the producer;  sort the list of w;  the consumer;  clear the marks of w
 //! ```
 //!

@@ -7,8 +7,9 @@
 //!   inside of j      j has a value, loaded from A; level 1 of A stands at p
 //! ```
 //!
-//! A [`Scope`] is one pointer to the newest fact, which points to those before it: adding one copies nothing, what is known outside
-//! stays as it was, and a later fact about the same thing hides an earlier one. A scope says where a place is and how far tensors are
+//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables
+//! around. Adding a fact copies no other, what is known outside stays as it was, and a later fact about the same thing hides an
+//! earlier one. A scope says where a place is and how far tensors are
 //! walked through; it says nothing of the code that is emitted there.
 
 use std::cell::Cell;
@@ -18,9 +19,9 @@ use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::{TensorId, VarId};
 
 use super::sinks::carried::Carry;
-use super::sinks::part::Slab;
+use super::sinks::piece::Slab;
 use super::sinks::{Append, Sink};
-use super::{Counter, TensorCode};
+use super::{MutableVar, TensorCode};
 use crate::iterate::iterators::AccessKey;
 use crate::levels::Position;
 
@@ -65,19 +66,19 @@ pub(super) enum Fact {
     MostChunks(ExprId),
     /// Where this thread lists coordinates, once a loop does.
     List(Rc<Cell<Option<ArrayId>>>),
-    /// A tensor has arrays of its own here: a workspace, or the part of a result that a thread assembles.
+    /// A tensor has arrays of its own here: a workspace, or the piece of a result that a thread assembles.
     Code(TensorId, Rc<TensorCode>),
     /// Where what is assigned to a tensor goes.
     Sink(TensorId, Rc<dyn Sink>),
-    /// How the result is written, wherever parts of it go in between.
+    /// How the result is written, wherever values go in between.
     Result(Rc<dyn Sink>),
     /// Room for what the innermost group of the result is given was made before the loops around this place.
     Reserved,
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
     /// A variable that says whether the block of the result that is filled here was given anything.
-    BlockGiven(Counter),
-    /// The part of the result that is assembled here.
+    BlockGiven(MutableVar),
+    /// The slab of the result that is assembled here.
     Slab(Slab),
     /// What a chunk carries out, until the loop over its positions has taken it.
     Carry(Option<Rc<Carry>>),
@@ -378,14 +379,14 @@ impl Scope {
     }
 
     /// The variable that says whether the block that is filled here was given anything.
-    pub fn block_given(&self) -> Option<Counter> {
+    pub fn block_given(&self) -> Option<MutableVar> {
         self.find(|fact| match fact {
             Fact::BlockGiven(given) => Some(*given),
             _ => None,
         })
     }
 
-    /// The part of the result that is assembled here.
+    /// The slab of the result that is assembled here.
     pub fn slab(&self) -> Option<&Slab> {
         self.find(|fact| match fact {
             Fact::Slab(slab) => Some(slab),

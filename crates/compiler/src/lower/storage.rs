@@ -63,7 +63,7 @@ pub(super) fn extent(cx: &mut Lowerer<'_>, access: &AccessKey, from: usize, to: 
             Some(ViewStep::First(var, _)) => cx.size(*var),
             Some(ViewStep::Next(_)) => continue,
             _ => match scope.slab() {
-                Some(part) if part.tensor == access.tensor && level == 0 => part.len,
+                Some(slab) if slab.tensor == access.tensor && level == 0 => slab.len,
                 _ => cx.size(level_var(cx.kernel, access, level)),
             },
         };

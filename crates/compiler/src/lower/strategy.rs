@@ -18,7 +18,7 @@ use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Merge, Unit};
 
-use super::iter::Facts;
+use super::iter::Traits;
 use crate::iterate::lattice::{Lattice, Point};
 
 /// The most lattice points that get loops and cases of their own, in an innermost loop and in one around others.
@@ -76,7 +76,7 @@ pub(super) enum MergeKind {
     Select,
 }
 
-/// Where the loop stands.
+/// What surrounds a loop, and what is inside of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
     /// How the schedule says that it is run.
@@ -108,9 +108,12 @@ pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
 }
 
 /// Whether lanes can test all operands of a loop: each is tested, and has its values right there.
-pub(super) fn can_test(facts: &[Facts], place: &Circumstances) -> bool {
-    let is_tested = |facts: &Facts| facts.words && facts.last && !facts.uncertain;
-    place.kind == LoopKind::Vector(0) && place.is_innermost && !facts.is_empty() && facts.iter().all(is_tested)
+pub(super) fn can_test(traits: &[Traits], circumstances: &Circumstances) -> bool {
+    let is_tested = |traits: &Traits| traits.words && traits.innermost && !traits.uncertain;
+    circumstances.kind == LoopKind::Vector(0)
+        && circumstances.is_innermost
+        && !traits.is_empty()
+        && traits.iter().all(is_tested)
 }
 
 /// The sets of iterators that are advanced together, the largest first.
@@ -123,63 +126,67 @@ pub(super) fn loops_of(lattice: &Lattice) -> Vec<Point> {
 }
 
 /// Chooses how a loop is run.
-pub(super) fn choose(lattice: &Lattice, body: &Stmt, facts: &[Facts], place: &Circumstances) -> Strategy {
+pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumstances: &Circumstances) -> Strategy {
     let loops = loops_of(lattice);
     let merged = Point::union(&loops);
-    let steps = |k: usize| facts[k].contiguous && !facts[k].repeats;
+    let steps = |k: usize| traits[k].contiguous && !traits[k].repeats;
     match loops.as_slice() {
         [] => Strategy::Nothing,
-        [Point::ALL] if can_test(facts, place) => {
-            let is_single = facts.len() == 1 && lattice.points == [Point::of([0])];
-            if is_single && place.is_whole && place.reduces { Strategy::Listed } else { Strategy::Tested }
+        [Point::ALL] if can_test(traits, circumstances) => {
+            let is_single = traits.len() == 1 && lattice.points == [Point::of([0])];
+            if is_single && circumstances.is_whole && circumstances.reduces {
+                Strategy::Listed
+            } else {
+                Strategy::Tested
+            }
         }
         [Point::ALL] => Strategy::Dense,
-        _ if !loops.contains(&Point::ALL) && merged.members().all(|k| facts[k].words) => Strategy::Words(loops),
+        _ if !loops.contains(&Point::ALL) && merged.members().all(|k| traits[k].words) => Strategy::Words(loops),
         [only] if only.0.count_ones() == 1 => {
             let k = only.0.trailing_zeros() as usize;
-            if facts[k].runs && !facts[k].repeats && !facts[k].uncertain {
+            if traits[k].runs && !traits[k].repeats && !traits[k].uncertain {
                 Strategy::Runs(k)
             } else if !steps(k) {
                 Strategy::Merge(vec![MergeLoop { point: *only, kind: MergeKind::Cases }])
-            } else if facts[k].single {
+            } else if traits[k].single {
                 Strategy::AtMostOne(k)
             } else {
                 Strategy::Positions(k)
             }
         }
-        _ if is_merged_by_bits(lattice, &loops, facts, place) => Strategy::Bits(loops),
+        _ if is_merged_by_bits(lattice, &loops, traits, circumstances) => Strategy::Bits(loops),
         _ if is_large(lattice, body) => Strategy::Union,
-        [only] if place.merge == Merge::Gallop && !lattice.visits_all() && only.members().all(steps) => {
+        [only] if circumstances.merge == Merge::Gallop && !lattice.visits_all() && only.members().all(steps) => {
             Strategy::Gallop(*only)
         }
         _ => {
-            let kind = |point: Point| merge_kind(lattice, point, facts, place);
+            let kind = |point: Point| merge_kind(lattice, point, traits, circumstances);
             Strategy::Merge(loops.iter().map(|&point| MergeLoop { point, kind: kind(point) }).collect())
         }
     }
 }
 
 /// What one loop of a merge is.
-fn merge_kind(lattice: &Lattice, point: Point, facts: &[Facts], place: &Circumstances) -> MergeKind {
-    let steps = |k: usize| facts[k].contiguous && !facts[k].repeats;
+fn merge_kind(lattice: &Lattice, point: Point, traits: &[Traits], circumstances: &Circumstances) -> MergeKind {
+    let steps = |k: usize| traits[k].contiguous && !traits[k].repeats;
     match (lattice.visits_all(), point.0.count_ones()) {
         (true, 0) => MergeKind::RestOfDimension,
         (false, 1) if point.members().all(steps) => MergeKind::RestOfPositions,
-        (false, _) if is_plain_union(lattice, point, facts, place) => MergeKind::Select,
+        (false, _) if is_plain_union(lattice, point, traits, circumstances) => MergeKind::Select,
         _ => MergeKind::Cases,
     }
 }
 
 /// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand. A marked workspace has its values
 /// at their coordinates, not where its cursor stands.
-fn is_plain_union(lattice: &Lattice, point: Point, facts: &[Facts], place: &Circumstances) -> bool {
+fn is_plain_union(lattice: &Lattice, point: Point, traits: &[Traits], circumstances: &Circumstances) -> bool {
     let is_at_hand = |k: usize| {
-        let Facts { last, marked, contiguous, repeats, .. } = facts[k];
-        last && !marked && contiguous && !repeats && lattice.points.contains(&Point(1 << k))
+        let Traits { innermost, marked, contiguous, repeats, .. } = traits[k];
+        innermost && !marked && contiguous && !repeats && lattice.points.contains(&Point(1 << k))
     };
-    place.is_innermost
-        && !place.is_uncertain
-        && (0..facts.len()).all(|k| point.has(k) || !facts[k].uncertain)
+    circumstances.is_innermost
+        && !circumstances.is_uncertain
+        && (0..traits.len()).all(|k| point.has(k) || !traits[k].uncertain)
         && point.0.count_ones() > 1
         && lattice.searched() == Point::ALL
         && point.members().all(is_at_hand)
@@ -187,11 +194,11 @@ fn is_plain_union(lattice: &Lattice, point: Point, facts: &[Facts], place: &Circ
 
 /// Whether the operands of a loop are to be merged by words: the schedule says so, something is merged, and all have a coordinate at
 /// every position, so that counting finds them.
-fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], facts: &[Facts], place: &Circumstances) -> bool {
+fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], traits: &[Traits], circumstances: &Circumstances) -> bool {
     let merged = Point::union(loops).0.count_ones();
     let others = 1 - u32::from(lattice.visits_all());
-    let is_contiguous = |point: &Point| point.members().all(|k| facts[k].contiguous);
-    place.merge == Merge::Bitmap && merged > others && loops.iter().all(is_contiguous)
+    let is_contiguous = |point: &Point| point.members().all(|k| traits[k].contiguous);
+    circumstances.merge == Merge::Bitmap && merged > others && loops.iter().all(is_contiguous)
 }
 
 /// A strategy in words, with the names of iterators.
@@ -241,22 +248,22 @@ mod tests {
     use lacunar_notation::concrete::Assign;
     use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Literal};
 
-    /// A compressed level with one coordinate at each position, which is the tensor's last.
-    const PLAIN: Facts = Facts {
+    /// A compressed level with one coordinate at each position, which is the innermost of its tensor.
+    const PLAIN: Traits = Traits {
         contiguous: true,
         repeats: false,
         shared: false,
         runs: false,
         single: false,
         words: false,
-        last: true,
+        innermost: true,
         marked: false,
         uncertain: false,
     };
-    const BITMAP: Facts = Facts { contiguous: false, words: true, ..PLAIN };
-    const COO: Facts = Facts { repeats: true, last: false, ..PLAIN };
-    const DELTA: Facts = Facts { contiguous: false, ..PLAIN };
-    const OUTER: Facts = Facts { last: false, ..PLAIN };
+    const BITMAP: Traits = Traits { contiguous: false, words: true, ..PLAIN };
+    const COO: Traits = Traits { repeats: true, innermost: false, ..PLAIN };
+    const DELTA: Traits = Traits { contiguous: false, ..PLAIN };
+    const OUTER: Traits = Traits { innermost: false, ..PLAIN };
 
     /// An innermost serial loop over a whole dimension.
     const HERE: Circumstances = Circumstances {
@@ -291,25 +298,25 @@ mod tests {
         Stmt::Assign(Assign { lhs, op: AssignOp::Set, rhs })
     }
 
-    fn chosen(lattice: &Lattice, facts: &[Facts], place: &Circumstances) -> String {
+    fn chosen(lattice: &Lattice, traits: &[Traits], circumstances: &Circumstances) -> String {
         let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).into();
-        InWords(&choose(lattice, &assignment(), facts, place), &names[..facts.len()]).to_string()
+        InWords(&choose(lattice, &assignment(), traits, circumstances), &names[..traits.len()]).to_string()
     }
 
     #[test]
     fn one_iterator() {
         let single = lattice(&[&[0]], &[]);
-        for (facts, place, wanted) in [
+        for (traits, circumstances, wanted) in [
             (PLAIN, HERE, "positions of a"),
             (PLAIN, LANES, "positions of a"),
-            (Facts { single: true, ..PLAIN }, HERE, "at most one position of a"),
+            (Traits { single: true, ..PLAIN }, HERE, "at most one position of a"),
             (COO, HERE, "merge {a}"),
             (DELTA, HERE, "merge {a}"),
             (BITMAP, HERE, "words {a}"),
-            (Facts { runs: true, ..PLAIN }, HERE, "runs of a"),
-            (Facts { runs: true, uncertain: true, ..DELTA }, HERE, "merge {a}"),
+            (Traits { runs: true, ..PLAIN }, HERE, "runs of a"),
+            (Traits { runs: true, uncertain: true, ..DELTA }, HERE, "merge {a}"),
         ] {
-            assert_eq!(chosen(&single, &[facts], &place), wanted);
+            assert_eq!(chosen(&single, &[traits], &circumstances), wanted);
         }
     }
 
@@ -319,16 +326,16 @@ mod tests {
         assert_eq!(chosen(&all, &[], &HERE), "every coordinate");
         assert_eq!(chosen(&lattice(&[], &[]), &[], &HERE), "nothing is done");
         let searched = lattice(&[&[0]], &[0]);
-        for (facts, place, wanted) in [
+        for (traits, circumstances, wanted) in [
             (PLAIN, LANES, "every coordinate"),
             (BITMAP, HERE, "every coordinate"),
             (BITMAP, LANES, "every coordinate, a tested, or a list of what it stores"),
             (BITMAP, Circumstances { is_whole: false, ..LANES }, "every coordinate, a tested"),
             (BITMAP, Circumstances { reduces: false, ..LANES }, "every coordinate, a tested"),
-            (Facts { last: false, ..BITMAP }, LANES, "every coordinate"),
-            (Facts { uncertain: true, ..BITMAP }, LANES, "every coordinate"),
+            (Traits { innermost: false, ..BITMAP }, LANES, "every coordinate"),
+            (Traits { uncertain: true, ..BITMAP }, LANES, "every coordinate"),
         ] {
-            assert_eq!(chosen(&searched, &[facts], &place), wanted);
+            assert_eq!(chosen(&searched, &[traits], &circumstances), wanted);
         }
     }
 
@@ -338,7 +345,7 @@ mod tests {
         let with_dense = lattice(&[&[0, 1], &[0], &[1], &[]], &[]);
         let gallop = Circumstances { merge: Merge::Gallop, ..HERE };
         let bits = Circumstances { merge: Merge::Bitmap, ..HERE };
-        for (lattice, facts, place, wanted) in [
+        for (lattice, traits, circumstances, wanted) in [
             (&product, [PLAIN; 2], HERE, "merge {a, b}"),
             (&product, [PLAIN; 2], gallop, "intersection {a, b} by jumps"),
             (&product, [PLAIN, COO], gallop, "merge {a, b}"),
@@ -357,7 +364,7 @@ mod tests {
             (&sum, [PLAIN; 2], gallop, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
             (&with_dense, [PLAIN; 2], HERE, "merge {a, b}, {a}, {b}, the rest of the dimension"),
         ] {
-            assert_eq!(chosen(lattice, &facts, &place), wanted);
+            assert_eq!(chosen(lattice, &traits, &circumstances), wanted);
         }
     }
 

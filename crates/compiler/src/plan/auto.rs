@@ -1,7 +1,7 @@
 //! The schedule that the planner chooses: which loops threads share, and which run in vector lanes.
 //!
 //! The outermost loop of every nest is shared where that is safe: it tells where the result is written, or what is written
-//! together is small and each chunk can have a copy of its own; a sparse result is assembled in parts by chunks of the
+//! together is small and each chunk can have a copy of its own; a sparse result is assembled in pieces by chunks of the
 //! loop over its first level.
 //!
 //! ```text

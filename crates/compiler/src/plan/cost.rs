@@ -18,9 +18,9 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
-use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order, rank};
+use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use crate::algebra::{Support, preserves_fill, support, without};
-use crate::concretize::{fits_registers, is_in_block};
+use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
 
 /// Size of a dimension that is not known.
@@ -56,7 +56,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
     let (own, values) = match model.first_scattered(rhs, lhs) {
         None => model.nest(rhs, &lhs.vars, lhs, None),
         Some(first) => {
-            let outer: Vec<VarId> = lhs.vars.iter().copied().filter(|var| rank(order, *var) < first).collect();
+            let outer: Vec<VarId> = lhs.vars.iter().copied().filter(|var| turn(order, *var) < first).collect();
             let around = model.nest(rhs, &outer, lhs, None).0;
             let rest = model.without_scattered(rhs, lhs);
             let rest = if rest.is_absent() { (0.0, 0.0) } else { model.nest(&rest, &lhs.vars, lhs, None) };
@@ -167,11 +167,11 @@ impl Model<'_> {
     /// statement; and how often the innermost is entered.
     fn nest(&self, expr: &Expr, vars: &[VarId], lhs: &Access, first: Option<usize>) -> (f64, f64) {
         let mut vars = vars.to_vec();
-        vars.sort_by_key(|var| rank(self.order, *var));
+        vars.sort_by_key(|var| turn(self.order, *var));
         let mut entered = 1.0;
         let mut total = 0.0;
         for (depth, &var) in vars.iter().enumerate() {
-            let shared = first.is_some_and(|first| rank(self.order, var) < first);
+            let shared = first.is_some_and(|first| turn(self.order, var) < first);
             let outer = if shared { self.trip(self.root, var, &vars[..depth]) } else { None };
             let own = self.trip(expr, var, &vars[..depth]);
             let restricted = match (outer, own) {
@@ -209,15 +209,15 @@ impl Model<'_> {
 
     /// Whether a sum is done before a variable of the result gets its value.
     fn is_scattered(&self, sum: &Expr, lhs: &Access) -> bool {
-        let first = sum.reduced_vars().into_iter().map(|var| rank(self.order, var)).min();
-        first.is_some_and(|first| lhs.vars.iter().any(|var| rank(self.order, *var) > first))
+        let first = sum.reduced_vars().into_iter().map(|var| turn(self.order, var)).min();
+        first.is_some_and(|first| lhs.vars.iter().any(|var| turn(self.order, *var) > first))
     }
 
-    /// The rank of the first variable of any sum that is scattered.
+    /// The turn of the first variable of any sum that is scattered.
     fn first_scattered(&self, expr: &Expr, lhs: &Access) -> Option<usize> {
         match &expr.kind {
             ExprKind::Reduce(..) if self.is_scattered(expr, lhs) => {
-                expr.reduced_vars().into_iter().map(|var| rank(self.order, var)).min()
+                expr.reduced_vars().into_iter().map(|var| turn(self.order, var)).min()
             }
             ExprKind::Reduce(..) => None,
             _ => expr.children().into_iter().filter_map(|child| self.first_scattered(child, lhs)).min(),
@@ -245,11 +245,11 @@ impl Model<'_> {
             let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around, outermost));
             return parts.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         };
-        let first = expr.reduced_vars().into_iter().map(|var| rank(self.order, var)).min().unwrap_or(0);
+        let first = expr.reduced_vars().into_iter().map(|var| turn(self.order, var)).min().unwrap_or(0);
         let free = expr.free_vars();
         let scattered: Vec<VarId> =
-            around.iter().copied().filter(|var| rank(self.order, *var) > first && free.contains(var)).collect();
-        let outer = around.iter().copied().filter(|var| rank(self.order, *var) < first);
+            around.iter().copied().filter(|var| turn(self.order, *var) > first && free.contains(var)).collect();
+        let outer = around.iter().copied().filter(|var| turn(self.order, *var) < first);
         let vars: Vec<VarId> = outer.chain(scattered.iter().copied()).chain(summed.iter().copied()).collect();
         let (own, entered) = self.nest(body, &vars, lhs, Some(first));
         // Into a dense result, or a block of one, a sum is added directly.

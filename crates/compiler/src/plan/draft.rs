@@ -173,7 +173,7 @@ impl<'a> Draft<'a> {
             if other.cost < choice.cost || search == Search::Plain {
                 (self.rhs, choice) = (flat, other);
             } else if self.rhs.reduced_vars().len() > 1 {
-                self.notes.push("partial sums are formed before they are multiplied".to_string());
+                self.notes.push("sums inside of sums are formed first".to_string());
             }
         }
         for command in orders {
@@ -286,7 +286,7 @@ impl<'a> Draft<'a> {
         }
         if self.kernel.assembly == Assembly::Insert {
             let name = &self.kernel.tensors[self.result].name;
-            self.notes.push(format!("`{name}` comes into being in two passes: its pattern, then its values"));
+            self.notes.push(format!("`{name}` comes into being in two phases: its pattern, then its values"));
         }
         verify(&self.kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))
     }

@@ -11,7 +11,7 @@
 
 use lacunar_notation::{BinaryFn, Expr, ExprKind, ReduceOp, VarId};
 
-use super::storage::rank;
+use crate::concretize::turn;
 
 /// The expression with sums of products factored for loops in an order, innermost variables first.
 pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
@@ -28,7 +28,7 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
         return Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span };
     }
     let mut factors: Vec<Expr> = factors.into_iter().cloned().collect();
-    vars.sort_by_key(|var| rank(order, *var));
+    vars.sort_by_key(|var| turn(order, *var));
     let mut pending: Vec<VarId> = Vec::new();
     while let Some(var) = vars.pop() {
         pending.push(var);

@@ -93,7 +93,7 @@ pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     check_assembly(kernel, &kernel.stmt, &mut Vec::new(), schedule)?;
     check_fill(kernel, schedule)?;
     check_workspaces(kernel, schedule)?;
-    check_shared(kernel, place(schedule))
+    check_shared(kernel, span_of(schedule))
 }
 
 /// Which coordinates a sparse result has is known from workspaces over variables of the statement, not over parts of them.
@@ -112,7 +112,7 @@ fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     let message =
         format!("a workspace over `{}` does not tell which coordinates a sparse result has", kernel.vars[part].name);
     let hint = "let the workspace be over variables of the statement that are not split, fused or bounded, or store the result densely";
-    Err(Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint))
+    Err(Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint))
 }
 
 /// What is added to a sparse result is added to 0, which its elements have to be where nothing is.
@@ -130,7 +130,7 @@ fn check_fill(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     let hint = format!(
         "leave the summed loops inside of those over the blocks of `{name}`, or declare the fill value 0 for it"
     );
-    Err(Diagnostic::error("E1217", message).label(place(schedule), "after this").hint(hint))
+    Err(Diagnostic::error("E1217", message).label(span_of(schedule), "after this").hint(hint))
 }
 
 /// A list is read from its beginning to its end, and not at the coordinates that the positions of another tensor hold.
@@ -142,7 +142,7 @@ fn check_lists(kernel: &Kernel, assign: &Assign, schedule: &Schedule) -> Result<
             let (name, var) = (&tensor.name, &kernel.vars[*var].name);
             let message = format!("workspace `{name}` is a list, which cannot be read at positions of `{var}`");
             let hint = "keep the loops over the result's variables in order, or leave them over coordinates";
-            return Err(Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint));
+            return Err(Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint));
         }
     }
     Ok(())
@@ -277,19 +277,19 @@ fn unassembled(kernel: &Kernel, lhs: &Access, unknown: Option<VarId>, schedule: 
         None => format!("the loops do not append to `{name}` ({format}) in the order of its levels"),
     };
     let hint = format!("store `{name}` densely, or keep the loops over its variables in order");
-    Diagnostic::error("E1214", message).label(place(schedule), "after this").hint(hint)
+    Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint)
 }
 
 /// The refusal of loops that an operand's storage cannot follow, and that cannot be helped by converting it.
 pub(super) fn contradicted(kernel: &Kernel, tensor: TensorId, schedule: &Schedule) -> Diagnostic {
     let name = &kernel.tensors[tensor].name;
     Diagnostic::error("E1213", format!("the order of the loops contradicts how `{name}` is stored"))
-        .label(place(schedule), "after this")
+        .label(span_of(schedule), "after this")
         .hint(format!("keep the order of the levels of `{name}`, or take the positions of another operand"))
 }
 
 /// The last command that made loops.
-fn place(schedule: &Schedule) -> Span {
+fn span_of(schedule: &Schedule) -> Span {
     let says = |kind: &CommandKind| {
         matches!(
             kind,

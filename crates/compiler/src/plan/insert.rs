@@ -1,8 +1,8 @@
-//! Results in two passes, `assemble(C, insert)`: what a statement must not do for them.
+//! Results in two phases, `assemble(C, insert)`: what a statement must not do for them.
 //!
 //! ```text
 //! C(i,j) = A(i,j) + B(i,j)      the pattern, then the values
-//! C(i,j) += A(i,j)              refused: the first pass would overwrite what the second one adds to
+//! C(i,j) += A(i,j)              refused: the first phase would overwrite what the second one adds to
 //! C(i,k) = A(i,j) * B(j,k)      in order i, k, j: refused, only the sum over j tells whether C has (i,k)
 //! ```
 
@@ -13,9 +13,9 @@ use lacunar_notation::schedule::{Assembly, CommandKind, Schedule};
 
 use super::{Conversion, Plan};
 
-const HINT: &str = "leave `insert` out: results are appended to in one pass, by threads in parts";
+const HINT: &str = "leave `insert` out: results are appended to at once, by threads in pieces";
 
-/// Refuses two passes over a statement that reads what the first one replaces.
+/// Refuses two phases over a statement that reads what the first one replaces.
 pub(super) fn check(
     kernel: &Kernel,
     result: TensorId,
@@ -28,18 +28,18 @@ pub(super) fn check(
     }
     let name = &kernel.tensors[result].name;
     let message = format!("`{name}` is read by the statement: finding its pattern first would lose its old values");
-    Err(Diagnostic::error("E1215", message).label(place(schedule), "in two passes").hint(HINT))
+    Err(Diagnostic::error("E1215", message).label(span_of(schedule), "in two phases").hint(HINT))
 }
 
-/// The refusal of two passes where the first one cannot know the pattern.
+/// The refusal of two phases where the first one cannot know the pattern.
 pub fn unknown_pattern(plan: &Plan) -> Diagnostic {
     let name = &plan.kernel.tensors[plan.result].name;
     let message = format!("only when the values of `{name}` are computed is it known which of them are stored");
-    Diagnostic::error("E1215", message).label(place(&plan.schedule), "in two passes").hint(HINT)
+    Diagnostic::error("E1215", message).label(span_of(&plan.schedule), "in two phases").hint(HINT)
 }
 
-/// The command that asks for two passes.
-fn place(schedule: &Schedule) -> Span {
+/// The command that asks for two phases.
+fn span_of(schedule: &Schedule) -> Span {
     let asks = |kind: &CommandKind| matches!(kind, CommandKind::Assemble { how: Assembly::Insert, .. });
     schedule.commands.iter().rfind(|command| asks(&command.kind)).map_or(Span::NONE, |command| command.span)
 }

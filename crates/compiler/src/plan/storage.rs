@@ -5,14 +5,10 @@ use lacunar_formats::{Format, IndexWidth, Level};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
+use crate::concretize::turn;
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::levels::{is_iterated, is_searched};
-
-/// The number of loops before that of a variable.
-pub(super) fn rank(order: &[VarId], var: VarId) -> usize {
-    order.iter().position(|other| *other == var).unwrap_or(order.len())
-}
 
 /// Whether the loops reach every iterated level of an access after the levels above it.
 pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
@@ -20,20 +16,20 @@ pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]
     if matches!(tensor.role, Role::Workspace(WorkspaceKind::Scalar | WorkspaceKind::Dense)) {
         return true;
     }
-    let ranks: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| rank(order, access.vars[mode])).collect();
+    let turns: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| turn(order, access.vars[mode])).collect();
     tensor
         .format
         .levels()
         .iter()
         .enumerate()
-        .all(|(level, kind)| kind.properties().full || ranks[..level].iter().all(|above| *above <= ranks[level]))
+        .all(|(level, kind)| kind.properties().full || turns[..level].iter().all(|above| *above <= turns[level]))
 }
 
 /// Whether the loops reach all levels of a tensor that is walked through by stored dimensions in their order.
 pub(super) fn is_walked_in_order(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let tensor = &kernel.tensors[access.tensor];
-    let ranks: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| rank(order, access.vars[mode])).collect();
-    !is_walked(kernel, access) || ranks.is_sorted()
+    let turns: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| turn(order, access.vars[mode])).collect();
+    !is_walked(kernel, access) || turns.is_sorted()
 }
 
 /// Whether a tensor is walked through by the stored dimensions of a format with a map.
@@ -128,7 +124,7 @@ pub(super) fn is_near(size: u64, nnz: u64) -> bool {
 fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
     let tensor = &kernel.tensors[access.tensor];
     let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
-    modes.sort_by_key(|&mode| rank(order, access.vars[mode]));
+    modes.sort_by_key(|&mode| turn(order, access.vars[mode]));
     let mut levels = vec![Level::COMPRESSED; modes.len()];
     let small = match (modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz) {
         (Some(size), Some(nnz)) => is_near(size, nnz),
@@ -192,7 +188,7 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
         return Some(with_widths_of(tensor, appendable, format.mode_order().to_vec()));
     }
     let mut modes = format.mode_order().to_vec();
-    modes.sort_by_key(|&mode| rank(order, lhs.vars[mode]));
+    modes.sort_by_key(|&mode| turn(order, lhs.vars[mode]));
     Some(with_widths_of(tensor, vec![Level::COMPRESSED; modes.len()], modes))
 }
 
@@ -200,12 +196,12 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
 /// appended to.
 pub(super) fn appends_in(format: &Format, lhs: &Access, order: &[VarId]) -> bool {
     let last = format.levels().iter().rposition(|level| !level.properties().full);
-    let ranks: Vec<usize> = format.mode_order().iter().map(|&mode| rank(order, lhs.vars[mode])).collect();
+    let turns: Vec<usize> = format.mode_order().iter().map(|&mode| turn(order, lhs.vars[mode])).collect();
     match last {
         Some(last) => {
-            let appended = &ranks[..=last];
+            let appended = &turns[..=last];
             appended.windows(2).all(|pair| pair[0] < pair[1])
-                && ranks[last + 1..].iter().all(|rank| appended.iter().all(|above| above < rank))
+                && turns[last + 1..].iter().all(|turn| appended.iter().all(|above| above < turn))
         }
         None => true,
     }

@@ -196,7 +196,7 @@ fn is_variable(kernel: &Kernel, tensor: TensorId) -> bool {
     kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Scalar)
 }
 
-/// Whether a loop that appends to a sparse result does it in parts that follow each other.
+/// Whether a loop that appends to a sparse result does it in pieces that follow each other.
 fn assembled(
     kernel: &Kernel,
     name: &Name,

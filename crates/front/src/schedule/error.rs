@@ -149,7 +149,7 @@ impl Error {
                     .hint(words::did_you_mean(&word, words.iter().copied(), format!("use one of: {}", words.join(" "))))
             }
             Error::Separately { span } => {
-                Diagnostic::error("E0905", "the pass that counts a result's entries has no schedule of its own")
+                Diagnostic::error("E0905", "the phase that counts a result's entries has no schedule of its own")
                     .label(span, "asks for one")
                     .hint("leave the third argument away")
             }

@@ -280,7 +280,7 @@ fn precompute(arguments: &Arguments<'_>) -> Result<Form, Error> {
 
 fn assemble(arguments: &Arguments<'_>) -> Result<Form, Error> {
     let (tensor, how) = (arguments.name(0, "a result")?, arguments.word(1, "a way to assemble", &ASSEMBLIES)?);
-    // taco's third argument: whether later commands mean the pass that counts.
+    // taco's third argument: whether later commands mean the phase that counts.
     if arguments.has(2) {
         let expected = "`true` or `false`";
         match arguments.expr(2, expected)? {

@@ -206,7 +206,7 @@ fn a_pattern_with_as_many_entries_elsewhere_is_refused() {
 }
 
 #[test]
-fn two_passes_of_a_schedule() {
+fn two_phases_of_a_schedule() {
     let formats = [("A", "csc"), ("B", "csr"), ("C", "csc")];
     let operands: Vec<(&str, DynTensor)> = [("A", "csc", 0), ("B", "csr", 1)]
         .map(|(name, format, salt)| (name, operand(&[8, 8], format, salt).expect(name)))
@@ -228,7 +228,7 @@ fn two_passes_of_a_schedule() {
         assert!(!plan.conversions.is_empty() && plan.convert_result.is_some());
         let text = insert.text("imp").expect("both kernels");
         assert!(text.contains("kernel assemble_C(") && text.contains("kernel compute_C("), "{text}");
-        assert!(insert.explain().iter().any(|note| note.contains("two passes")), "{:?}", insert.explain());
+        assert!(insert.explain().iter().any(|note| note.contains("two phases")), "{:?}", insert.explain());
         assert_eq!(insert.schedule().to_string(), "reorder(i, j, k), assemble(C, insert)");
         let results = [&append, &insert].map(|kernel| only(kernel.run_named(&given).expect("a run")));
         assert_eq!(results[0], results[1]);

@@ -35,14 +35,14 @@ use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 
 use super::cases::{at_coordinate, cases};
-use super::place::Loop;
+use super::here::Loop;
 use super::together::enter;
 use super::union::heads;
 use crate::iterate::lattice::Point;
 use crate::levels::{Cursor, Position, Word};
 use crate::lower::scope::{Fact, Reading};
 use crate::lower::strategy::is_large;
-use crate::lower::{Counter, INDEX, Lowerer, iter, region};
+use crate::lower::{INDEX, Lowerer, MutableVar, iter, region};
 
 /// The type of a word.
 const WORD: DType = Word::TYPE;
@@ -53,7 +53,7 @@ const BITS: i64 = Word::BITS;
 struct Operand {
     k: usize,
     cursor: Cursor,
-    head: Counter,
+    head: MutableVar,
 }
 
 /// The coordinates that an operand has in the window of one word.
@@ -206,7 +206,7 @@ fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -
         cursor.set(&mut cx.b, next);
         cursor.look(&mut cx.b, operand.head, none);
     });
-    let rest = l.facts[k].repeats.then(|| cursor.follower(&mut cx.b, start));
+    let rest = l.traits[k].repeats.then(|| cursor.follower(&mut cx.b, start));
     OperandWord { k, word: Word { bits: so_far, first: start }, rest }
 }
 

@@ -13,7 +13,7 @@ use lacunar_imp::{Block, CompareOp, ExprId};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
-use super::place::Loop;
+use super::here::Loop;
 use crate::iterate::iterators::Iterator;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
@@ -136,7 +136,7 @@ fn search(
             present.push((k, found));
             continue;
         }
-        let (found, position) = find(cx, iterator, l.facts[k].repeats, coordinate, &conditions, scope)?;
+        let (found, position) = find(cx, iterator, l.traits[k].repeats, coordinate, &conditions, scope)?;
         scope.bind(&iterator.access, iterator.level, position);
         present.push((k, found));
     }

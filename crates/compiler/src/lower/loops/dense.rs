@@ -7,7 +7,7 @@
 use lacunar_base::Diagnostic;
 
 use super::cases::cases;
-use super::place::Loop;
+use super::here::Loop;
 use crate::iterate::lattice::Point;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::{Lowerer, region};

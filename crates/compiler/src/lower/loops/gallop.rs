@@ -15,7 +15,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp};
 
 use super::cases::cases;
-use super::place::Loop;
+use super::here::Loop;
 use super::together::{all_valid, coordinates, enter};
 use crate::iterate::lattice::Point;
 use crate::levels::Position;

@@ -15,8 +15,8 @@
 //! C(i,j) = A(i,j) + B(i,j)        all dense, bitmap
 //!   for w in words {
 //!     here = bits of A | bits of B
-//!     for l in 0 .. 64 vector { a = (bit l of A ? A_vals[..] : 0); b = ..; if bit l of here { C_vals[C_n + ones below l] = a + b } }
-//!     word w of C = here;  C_n += ones of here
+//!     for l in 0 .. 64 vector { a = (bit l of A ? A_vals[..] : 0); b = ..; if bit l of here { C_vals[C2_n + ones below l] = a + b } }
+//!     word w of C = here;  C2_n += ones of here
 //!   }
 //! ```
 //!
@@ -31,7 +31,7 @@ use lacunar_notation::{AssignOp, TensorId};
 use super::bits::Combined;
 use super::cases::at_coordinate;
 use super::dense;
-use super::place::{Loop, place};
+use super::here::{Loop, circumstances};
 use crate::algebra::preserves_fill;
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Point;
@@ -77,33 +77,33 @@ fn test(cx: &mut Lowerer<'_>, l: &Loop<'_>, coordinate: ExprId, scope: &Scope) -
 pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined) -> Option<usize> {
     let appended = l.scope.appended()?;
     let number = appended.groups.len().checked_sub(1)?;
-    let Group { head, last, .. } = appended.groups[number];
+    let Group { head, tail, .. } = appended.groups[number];
     let Stmt::Assign(assign @ Assign { lhs, op: AssignOp::Set, .. }) = l.body else { return None };
-    let is_innermost = head == last && last + 1 == appended.access.vars.len();
-    let is_here = lhs.tensor == appended.access.tensor && level_var(cx.kernel, &appended.access, last) == l.var;
+    let is_innermost = head == tail && tail + 1 == appended.access.vars.len();
+    let is_here = lhs.tensor == appended.access.tensor && level_var(cx.kernel, &appended.access, tail) == l.var;
     let is_advanced = l.lattice.iterators.iter().all(|iterator| iterator.mode == Mode::Coiterate);
     let can = is_innermost
         && is_here
         && is_advanced
         && !l.scope.has_whole_blocks()
         && preserves_fill(&cx.kernel.tensors, assign);
-    debug_assert!(combined.here.members().all(|k| l.facts[k].words));
-    (can && can_test(l.facts, &place(cx, l))).then_some(number)
+    debug_assert!(combined.here.members().all(|k| l.traits[k].words));
+    (can && can_test(l.traits, &circumstances(cx, l))).then_some(number)
 }
 
 /// The coordinates of a word whose bits in `here` are set: to the result, in lanes.
 pub(super) fn append(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
-    place: usize,
+    of: usize,
     operands: &[(usize, Word)],
     (number, here): (ExprId, ExprId),
 ) -> Result<(), Diagnostic> {
     let Some(appended) = l.scope.appended() else { return Ok(()) };
-    let (access, group) = (&appended.access, appended.groups[place]);
+    let (access, group) = (&appended.access, appended.groups[of]);
     let count = Word::count(&mut cx.b, here);
     if !l.scope.is_reserved() {
-        appended.reserve(cx, place, count, l.scope);
+        appended.reserve(cx, of, count, l.scope);
     }
     let first = cx.b.var(group.counter);
     let first = cx.b.define("slot", first);

@@ -24,7 +24,7 @@ use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::at_coordinate;
-use super::place::Loop;
+use super::here::Loop;
 use super::{dense, lanes};
 use crate::iterate::lattice::Point;
 use crate::levels::{Position, Word};

@@ -19,7 +19,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
-use super::place::Loop;
+use super::here::Loop;
 use super::together::{all_valid, coordinates, enter};
 use super::{dense, positions, union};
 use crate::iterate::lattice::Point;
@@ -27,7 +27,7 @@ use crate::levels::Position;
 use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::strategy::{MergeKind, MergeLoop};
-use crate::lower::{Counter, INDEX, Lowerer, region};
+use crate::lower::{INDEX, Lowerer, MutableVar, region};
 
 /// The loops of a merge, one after the other.
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[MergeLoop]) -> Result<(), Diagnostic> {
@@ -71,7 +71,7 @@ fn together(
     point: Point,
     kind: MergeKind,
     cursors: &Cursors,
-    counter: Option<Counter>,
+    counter: Option<MutableVar>,
 ) -> Result<(), Diagnostic> {
     let Some(valid) = all_valid(cx, point, cursors)? else { return Ok(()) };
     cx.repeat(valid, |cx| {
@@ -149,11 +149,11 @@ fn step(
             steps.present.push((k, has));
             has
         };
-        let position = if l.facts[k].repeats {
+        let position = if l.traits[k].repeats {
             let end = cursor.segment_end(&mut cx.b, coordinate);
             steps.next.push((k, end));
             Position::Range(at, end)
-        } else if l.facts[k].contiguous {
+        } else if l.traits[k].contiguous {
             let step = cx.b.cast(INDEX, has);
             steps.next.push((k, cx.b.add(at, step)));
             Position::One(at)

@@ -1,17 +1,20 @@
-//! Loops over variables of the statement: `forall(i, body)` by its merge lattice, one file for each strategy.
+//! Loops over variables of the statement: `forall(i, body)` by its merge lattice. A file emits one strategy or two that are much alike:
 //!
 //! | file | strategy |
 //! |---|---|
 //! | `dense` | every coordinate of the region |
-//! | `lanes` | every coordinate, in lanes in which operands are tested; what is appended in lanes |
+//! | `lanes` | every coordinate, in lanes in which operands are tested (`Tested`) |
 //! | `listed` | lists of the coordinates that a tested operand stores |
-//! | `positions` | the positions of one iterator |
+//! | `positions` | the positions of one iterator, or at most one of them |
 //! | `runs` | runs of neighboring coordinates |
 //! | `merge` | several iterators, advanced together |
 //! | `gallop` | an intersection, by jumps |
-//! | `union` | a union without a case for every combination |
+//! | `union` | a union without a case for every combination, and loops of a merge without branches |
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
+//!
+//! Three more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced together,
+//! and `lanes` also appends to a result what loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual statement,
 //! with the coordinate and the positions of the point's iterators known.
@@ -22,10 +25,10 @@ mod bits;
 mod cases;
 mod dense;
 mod gallop;
+mod here;
 mod lanes;
 pub(super) mod listed;
 mod merge;
-mod place;
 mod positions;
 mod runs;
 mod together;
@@ -41,7 +44,7 @@ use super::scope::Scope;
 use super::strategy::{InWords, Strategy, choose};
 use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
-use place::{Loop, place};
+use here::{Loop, circumstances};
 
 /// The loops over an original variable, within what the scope confines it to.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
@@ -49,9 +52,9 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
     let scope = &region::confine(cx, var, scope)?;
-    let facts = iter::facts(cx, &lattice, scope);
-    let l = Loop { var, body, lattice: &lattice, facts: &facts, scope };
-    let strategy = choose(&lattice, body, &facts, &place(cx, &l));
+    let traits = iter::traits(cx, &lattice, scope);
+    let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
+    let strategy = choose(&lattice, body, &traits, &circumstances(cx, &l));
     let names: Vec<String> =
         lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
     let kind = match cx.loop_kind(var, scope) {

@@ -8,7 +8,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
-use super::place::Loop;
+use super::here::Loop;
 use crate::iterate::lattice::Point;
 use crate::levels::{At, Position};
 use crate::lower::scope::{Fact, Interval};

@@ -19,7 +19,7 @@ use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{AssignOp, ReduceOp, VarId};
 
-use super::place::Loop;
+use super::here::Loop;
 use super::positions::at_entry;
 use crate::iterate::iterators::AccessKey;
 use crate::levels::{Neighbors, Run};
@@ -42,7 +42,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), D
     let l = &l.within(&scope);
     let region = scope.region(l.var);
     let is_confined = region.is_some() || scope.window(&iterator.access, iterator.level).is_some();
-    let runs = if l.facts[k].shared { bounds } else { all };
+    let runs = if l.traits[k].shared { bounds } else { all };
     cx.each(LoopKind::Serial, "run", runs, |cx, number| {
         let Run { first, end, position, neighbors } = code.run(&mut cx.b, number).ok_or_else(none)?;
         if neighbors == Neighbors::Shared {

@@ -3,7 +3,7 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::ExprId;
 
-use super::place::Loop;
+use super::here::Loop;
 use crate::iterate::lattice::Point;
 use crate::lower::Lowerer;
 use crate::lower::iter::{Cursors, most_coordinates, most_visited, open_all};

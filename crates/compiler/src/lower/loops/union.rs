@@ -21,13 +21,13 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::at_coordinate;
-use super::place::Loop;
+use super::here::Loop;
 use super::together::enter;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Reading, Scope};
-use crate::lower::{Counter, Lowerer, region, statement};
+use crate::lower::{Lowerer, MutableVar, Written, region, statement};
 
 /// More than any coordinate.
 const NONE: i64 = i64::MAX;
@@ -81,7 +81,7 @@ fn select_present(
     let (checkpoint, inner) = result.before(cx, l.var, &residual, &scope)?;
     statement(cx, &residual, &inner)?;
     // One of them is present.
-    result.after(cx, l.var, checkpoint, None, &scope)
+    result.after(cx, l.var, checkpoint, Written::Always, &scope)
 }
 
 /// One loop for a union of many operands.
@@ -106,7 +106,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(), Diagnostic>
 }
 
 /// A variable for the coordinate that each cursor stands on, of the type of `none`, which it is at the cursor's end.
-pub(super) fn heads(cx: &mut Lowerer<'_>, l: &Loop<'_>, cursors: &Cursors, none: ExprId) -> Vec<(usize, Counter)> {
+pub(super) fn heads(cx: &mut Lowerer<'_>, l: &Loop<'_>, cursors: &Cursors, none: ExprId) -> Vec<(usize, MutableVar)> {
     let mut heads = Vec::new();
     for (k, cursor) in &cursors.0 {
         let name = format!("{}_{}", cx.var_name(l.var), cx.name(l.lattice.iterators[*k].access.tensor));
@@ -121,7 +121,7 @@ pub(super) fn heads(cx: &mut Lowerer<'_>, l: &Loop<'_>, cursors: &Cursors, none:
 fn at_least(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
-    heads: &[(usize, Counter)],
+    heads: &[(usize, MutableVar)],
     cursors: &Cursors,
     coordinate: ExprId,
 ) -> Result<(), Diagnostic> {
@@ -135,10 +135,10 @@ fn at_least(
         let has = cx.b.compare(CompareOp::Eq, own, coordinate);
         let has = cx.b.define(&format!("at_{}", cursor.name()), has);
         let at = cursor.position(&mut cx.b);
-        let (position, next) = if l.facts[k].repeats {
+        let (position, next) = if l.traits[k].repeats {
             let end = cursor.segment_end(&mut cx.b, coordinate);
             (Position::Range(at, end), Some(end))
-        } else if l.facts[k].contiguous {
+        } else if l.traits[k].contiguous {
             let one = cx.b.int(1);
             (Position::One(at), Some(cx.b.add(at, one)))
         } else {

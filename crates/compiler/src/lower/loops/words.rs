@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a(i) = b(i) * c(i), both bitmaps
-//!   for w in first .. last {
+//!   for w in first .. end {
 //!     here = bits of b & bits of c                            a union: |
 //!     while here != 0 { i = 64 w + zeros below the lowest 1; ..; here &= here - 1 }
 //!   }
@@ -16,8 +16,8 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId, LoopKind};
 
 use super::bits::{Combined, OperandWord, bit_by_bit, over_points};
+use super::here::Loop;
 use super::lanes;
-use super::place::Loop;
 use crate::iterate::lattice::Point;
 use crate::levels::Word;
 use crate::lower::iter::{bounds, most_visited, word};
@@ -68,9 +68,9 @@ fn at_word(
         here = inside(cx, here, base, interval);
     }
     let here = cx.b.define("here", here);
-    if let Some(place) = lanes::appended_group(cx, l, combined) {
+    if let Some(group) = lanes::appended_group(cx, l, combined) {
         let operands: Vec<(usize, Word)> = windows.iter().map(|window| (window.k, window.word)).collect();
-        return lanes::append(cx, l, place, &operands, (number, here));
+        return lanes::append(cx, l, group, &operands, (number, here));
     }
     let base = cx.b.cast(Word::TYPE, base);
     bit_by_bit(cx, l, combined, &windows, base, here)

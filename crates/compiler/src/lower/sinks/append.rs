@@ -4,11 +4,11 @@
 //! counter, the position that is appended next:
 //!
 //! ```text
-//! C: csr, around its levels           C_n = 0                        one group, its counter
+//! C: csr, around its levels           C2_n = 0                       one group, its counter
 //! forall i (dense level, located)       for i
 //!   forall k (compressed level)           for k ..
-//!     C(i,k) = ..                           vals[C_n] = ..; crd[C_n] = k; C_n += 1
-//!                                         pos[i + 1] = C_n           the edge
+//!     C(i,k) = ..                           C_vals[C2_n] = ..; C2_crd[C2_n] = k; C2_n += 1
+//!                                         C2_pos[i + 1] = C2_n       the edge
 //! ```
 //!
 //! A coordinate of an outer group is appended only if something was appended below it, so that a result never holds
@@ -39,7 +39,7 @@ use crate::lower::derive::{coordinate, position};
 use crate::lower::region::recovered::has_outside_places;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::{code, count_positions, descend, extent, level};
-use crate::lower::{Counter, Lowerer, Phase, Written};
+use crate::lower::{Lowerer, MutableVar, Phase, Written};
 
 /// A result that is assembled by appending.
 #[derive(Clone, Debug)]
@@ -50,12 +50,12 @@ pub(in crate::lower) struct Append {
     pub stored: Option<ExprId>,
 }
 
-/// Levels of a result that share positions: `head` is compressed, those up to `last` are singletons.
+/// Levels of a result that share positions: `head` is compressed, those up to `tail` are singletons.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Group {
     pub head: usize,
-    pub last: usize,
-    pub counter: Counter,
+    pub tail: usize,
+    pub counter: MutableVar,
     /// How many positions the pattern has that is given, where it is compared.
     pub given: Option<ExprId>,
 }
@@ -88,11 +88,11 @@ fn groups_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> Vec<Group> {
             continue;
         }
         match groups.last_mut() {
-            Some(group) if kind.properties().branchless && group.last + 1 == level => group.last = level,
+            Some(group) if kind.properties().branchless && group.tail + 1 == level => group.tail = level,
             _ => {
                 let zero = cx.b.int(0);
                 let counter = cx.b.declare(&format!("{}{}_n", cx.kernel.tensors[tensor].name, level + 1), zero);
-                groups.push(Group { head: level, last: level, counter, given: None });
+                groups.push(Group { head: level, tail: level, counter, given: None });
             }
         }
     }
@@ -101,14 +101,14 @@ fn groups_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> Vec<Group> {
 
 impl Append {
     /// Makes room for `more` positions of a group, and for their values if it is the innermost.
-    pub fn reserve(&self, cx: &mut Lowerer<'_>, place: usize, more: ExprId, scope: &Scope) {
-        let Some(&group) = self.groups.get(place) else { return };
-        let is_innermost = place + 1 == self.groups.len();
+    pub fn reserve(&self, cx: &mut Lowerer<'_>, number: usize, more: ExprId, scope: &Scope) {
+        let Some(&group) = self.groups.get(number) else { return };
+        let is_innermost = number + 1 == self.groups.len();
         let own = code(cx, self.access.tensor, scope);
         let so_far = cx.b.var(group.counter);
         let count = cx.b.add(so_far, more);
         if cx.options.phase.assembles() {
-            for level in group.head..=group.last {
+            for level in group.head..=group.tail {
                 own.levels[level].append_reserve(&mut cx.b, count);
             }
         }
@@ -126,7 +126,7 @@ impl Append {
 
     /// How many values lie under a position of a group.
     pub fn block(&self, cx: &mut Lowerer<'_>, group: Group, scope: &Scope) -> ExprId {
-        extent(cx, &self.access, group.last + 1, self.access.vars.len(), scope)
+        extent(cx, &self.access, group.tail + 1, self.access.vars.len(), scope)
     }
 
     /// Whether the parent positions of a group are known in advance.
@@ -136,10 +136,10 @@ impl Append {
     }
 
     /// The number of parent positions of a group.
-    pub fn parents(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> ExprId {
-        let above = place.checked_sub(1).map(|above| self.groups[above]);
-        let first = above.map_or(0, |above| above.last + 1);
-        let parents = extent(cx, &self.access, first, self.groups[place].head, scope);
+    pub fn parents(&self, cx: &mut Lowerer<'_>, number: usize, scope: &Scope) -> ExprId {
+        let above = number.checked_sub(1).map(|above| self.groups[above]);
+        let first = above.map_or(0, |above| above.tail + 1);
+        let parents = extent(cx, &self.access, first, self.groups[number].head, scope);
         match above {
             Some(above) => {
                 let count = cx.b.var(above.counter);
@@ -151,10 +151,10 @@ impl Append {
 
     /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given anything,
     /// if it may not be.
-    fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<Counter> {
+    fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<MutableVar> {
         let (tensor, order) = (self.access.tensor, self.access.vars.len());
         let inner: Vec<VarId> =
-            (group.last + 1..order).map(|level| level_var(cx.kernel, &self.access, level)).collect();
+            (group.tail + 1..order).map(|level| level_var(cx.kernel, &self.access, level)).collect();
         if inner.is_empty() {
             return None;
         }
@@ -164,8 +164,8 @@ impl Append {
                 || has_outside_places(cx.kernel, tensor, &inner, scope))
         {
             let block = self.block(cx, group, scope);
-            let number = cx.b.var(group.counter);
-            clear_block(cx, tensor, values, number, block);
+            let position = cx.b.var(group.counter);
+            clear_block(cx, tensor, values, position, block);
         }
         if is_certain(cx, &covered, tensor, true, scope) || has_shared_loop(cx, body) {
             return None;
@@ -175,22 +175,22 @@ impl Append {
     }
 
     /// Appends the coordinates of a group where the scope is, or compares them with those that are given.
-    fn append(&self, cx: &mut Lowerer<'_>, place: usize, scope: &Scope) -> Result<(), Diagnostic> {
-        let (access, group) = (&self.access, self.groups[place]);
-        let number = cx.b.var(group.counter);
+    fn append(&self, cx: &mut Lowerer<'_>, number: usize, scope: &Scope) -> Result<(), Diagnostic> {
+        let (access, group) = (&self.access, self.groups[number]);
+        let next = cx.b.var(group.counter);
         if cx.options.phase.assembles() {
             let parent = position(cx, access, group.head.checked_sub(1), scope)?.first();
-            let slot = Slot { parent, position: number, fixed: self.is_fixed(cx, group) };
-            for of in group.head..=group.last {
+            let slot = Slot { parent, position: next, fixed: self.is_fixed(cx, group) };
+            for of in group.head..=group.tail {
                 let stored = coordinate(cx, level_var(cx.kernel, access, of), scope)?;
                 level(cx, access, of, scope)?.append_coordinate(&mut cx.b, slot, stored);
             }
         } else if cx.compares() {
-            given::compare(cx, self, place, scope)?;
+            given::compare(cx, self, number, scope)?;
         }
         let one = cx.b.int(1);
-        let next = cx.b.add(number, one);
-        cx.b.assign(group.counter, next);
+        let behind = cx.b.add(next, one);
+        cx.b.assign(group.counter, behind);
         Ok(())
     }
 }
@@ -210,21 +210,21 @@ impl Sink for Append {
 
     /// Where the loops append to the innermost group, makes room for all that they can append, so that they need not ask.
     fn enter(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, most: super::Most<'_>, scope: &Scope) -> Scope {
-        let last = self.groups.len().wrapping_sub(1);
-        let group = self.groups.get(last).filter(|_| cx.options.phase.assembles());
+        let innermost = self.groups.len().wrapping_sub(1);
+        let group = self.groups.get(innermost).filter(|_| cx.options.phase.assembles());
         let appends = |group: &&Group| {
-            level_var(cx.kernel, &self.access, group.last) == var && body.writes().contains(&self.access.tensor)
+            level_var(cx.kernel, &self.access, group.tail) == var && body.writes().contains(&self.access.tensor)
         };
         if group.filter(appends).is_none() {
             return scope.clone();
         }
         let mut most = most(cx);
-        // A part of the loop may end before it begins, where there is nothing of what it was cut from.
+        // A share of the loop may end before it begins, where there is nothing of what it was cut from.
         if scope.region(var).is_some() || !scope.windows().is_empty() {
             let zero = cx.b.int(0);
             most = cx.b.binary(BinaryOp::Max, most, zero);
         }
-        self.reserve(cx, last, most, scope);
+        self.reserve(cx, innermost, most, scope);
         scope.with(Fact::Reserved)
     }
 
@@ -236,21 +236,21 @@ impl Sink for Append {
         body: &Stmt,
         scope: &Scope,
     ) -> Result<(Checkpoint, Scope), Diagnostic> {
-        let ends = |group: &Group| level_var(cx.kernel, &self.access, group.last) == var;
-        let place = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
-        let Some(place) = place else { return Ok((Checkpoint::default(), scope.clone())) };
+        let ends = |group: &Group| level_var(cx.kernel, &self.access, group.tail) == var;
+        let number = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
+        let Some(number) = number else { return Ok((Checkpoint::default(), scope.clone())) };
         if !scope.is_reserved() {
             let one = cx.b.int(1);
-            self.reserve(cx, place, one, scope);
+            self.reserve(cx, number, one, scope);
         }
-        if let Some(below) = self.groups.get(place + 1) {
+        if let Some(below) = self.groups.get(number + 1) {
             let so_far = cx.b.var(below.counter);
             let so_far = cx.b.define(&format!("{}_before", cx.kernel.vars[var].name), so_far);
-            return Ok((Checkpoint { group: Some(place), below: Some(so_far), given: None }, scope.clone()));
+            return Ok((Checkpoint { group: Some(number), below: Some(so_far), given: None }, scope.clone()));
         }
-        let given = self.begin_block(cx, self.groups[place], body, scope);
+        let given = self.begin_block(cx, self.groups[number], body, scope);
         let scope = given.map_or_else(|| scope.clone(), |given| scope.with(Fact::BlockGiven(given)));
-        Ok((Checkpoint { group: Some(place), below: None, given }, scope))
+        Ok((Checkpoint { group: Some(number), below: None, given }, scope))
     }
 
     /// Appends the coordinate, if a value was written.
@@ -262,17 +262,17 @@ impl Sink for Append {
         written: Written,
         scope: &Scope,
     ) -> Result<(), Diagnostic> {
-        let Some(place) = checkpoint.group else { return Ok(()) };
-        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[place].last), var);
-        let condition = match (checkpoint.below, self.groups.get(place + 1)) {
+        let Some(number) = checkpoint.group else { return Ok(()) };
+        debug_assert_eq!(level_var(cx.kernel, &self.access, self.groups[number].tail), var);
+        let condition = match (checkpoint.below, self.groups.get(number + 1)) {
             (Some(before), Some(below)) => {
                 let now = cx.b.var(below.counter);
                 Some(cx.b.compare(CompareOp::Gt, now, before))
             }
-            _ => checkpoint.given.map(|given| cx.b.var(given)).or(written),
+            _ => checkpoint.given.map(|given| cx.b.var(given)).or(written.condition()),
         };
         cx.found.conditional |= checkpoint.below.is_none() && condition.is_some();
-        cx.when_some(condition, |cx| self.append(cx, place, scope))
+        cx.when_some(condition, |cx| self.append(cx, number, scope))
     }
 
     /// The edge of the group that begins with a variable.
@@ -302,11 +302,11 @@ impl Sink for Append {
         if !cx.options.phase.assembles() {
             return;
         }
-        for (place, group) in self.groups.iter().enumerate() {
-            let parents = self.parents(cx, place, scope);
+        for (number, group) in self.groups.iter().enumerate() {
+            let parents = self.parents(cx, number, scope);
             let outer: Vec<VarId> = (0..group.head).map(|level| level_var(kernel, access, level)).collect();
-            let is_complete = match place.checked_sub(1) {
-                Some(above) => self.groups[above].last + 1 == group.head,
+            let is_complete = match number.checked_sub(1) {
+                Some(above) => self.groups[above].tail + 1 == group.head,
                 None => reaches_all(kernel, &original_loops(kernel, &kernel.stmt), &outer),
             };
             code(cx, access.tensor, scope).levels[group.head].append_finish(&mut cx.b, parents, is_complete);
@@ -318,8 +318,8 @@ impl Sink for Append {
 
 /// The largest number of positions that the innermost group of a result can get, where the operands tell.
 fn most_appended(cx: &mut Lowerer<'_>, append: &Append, scope: &Scope) -> Option<ExprId> {
-    let last = append.groups.last()?.last;
-    let vars: Vec<VarId> = (0..=last).map(|level| level_var(cx.kernel, &append.access, level)).collect();
+    let tail = append.groups.last()?.tail;
+    let vars: Vec<VarId> = (0..=tail).map(|level| level_var(cx.kernel, &append.access, level)).collect();
     most_assigned(cx, append, append.access.tensor, &vars, scope)
 }
 
@@ -376,7 +376,7 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
 }
 
 /// The number of positions of a level of an operand that belong to what is assembled here: all of them, or those of
-/// the rows of a part. `None` where the part says nothing of them.
+/// the rows of a slab. `None` where the slab says nothing of them.
 fn count_here(
     cx: &mut Lowerer<'_>,
     append: &Append,
@@ -384,7 +384,7 @@ fn count_here(
     level: usize,
     scope: &Scope,
 ) -> Option<ExprId> {
-    let Some(part) = scope.slab() else { return count_positions(cx, access, level, scope) };
+    let Some(slab) = scope.slab() else { return count_positions(cx, access, level, scope) };
     let result = &append.access;
     let has_rows = level_var(cx.kernel, access, 0) == level_var(cx.kernel, result, 0)
         && code(cx, result.tensor, scope).levels.len() > 1;
@@ -392,7 +392,7 @@ fn count_here(
     if !has_rows || level == 0 || !is_dense(access.tensor) || !is_dense(result.tensor) {
         return None;
     }
-    let end = cx.b.add(part.first, part.len);
-    let (begin, end) = descend(cx, access, 1..=level, (part.first, end), scope).ok()?;
+    let end = cx.b.add(slab.first, slab.len);
+    let (begin, end) = descend(cx, access, 1..=level, (slab.first, end), scope).ok()?;
     Some(cx.b.sub(end, begin))
 }

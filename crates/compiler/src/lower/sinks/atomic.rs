@@ -17,7 +17,7 @@ use super::{Addition, Sink};
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::values;
-use crate::lower::{Counter, Lowerer};
+use crate::lower::{Lowerer, MutableVar};
 
 /// The values of a tensor that several threads add to.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Sink for Atomic {
         true
     }
 
-    fn given(&self) -> Option<Counter> {
+    fn given(&self) -> Option<MutableVar> {
         self.of.given()
     }
 }

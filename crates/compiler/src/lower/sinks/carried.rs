@@ -111,16 +111,16 @@ pub(in crate::lower) fn declare(
     Room { tensor, depth, array, places }
 }
 
-/// At the beginning of a chunk with a part of the positions: finds the segment that it cuts.
+/// At the beginning of a chunk with its share of the positions: finds the segment that it cuts.
 pub(in crate::lower) fn begin(
     cx: &mut Lowerer<'_>,
     room: Room,
     chunk: ExprId,
     var: VarId,
-    part: Interval,
+    share: Interval,
     scope: &mut Scope,
 ) -> Result<(), Diagnostic> {
-    let cut = cut(cx, var, part, room.depth, scope)?;
+    let cut = cut(cx, var, share, room.depth, scope)?;
     scope.know(Fact::Carry(Some(Rc::new(Carry { room, chunk, cut }))));
     Ok(())
 }
@@ -129,15 +129,15 @@ pub(in crate::lower) fn begin(
 fn cut(
     cx: &mut Lowerer<'_>,
     var: VarId,
-    part: Interval,
+    share: Interval,
     depth: usize,
     scope: &mut Scope,
 ) -> Result<ExprId, Diagnostic> {
-    let Some(access) = driver(cx.kernel, var) else { return Ok(part.0) };
+    let Some(access) = driver(cx.kernel, var) else { return Ok(share.0) };
     let key = AccessKey::from(access);
     let originals = cx.kernel.provenance.originals(var);
     let levels = pos_levels(cx.kernel, &key, &originals);
-    let low = first_below(cx, var, part.0, scope)?;
+    let low = first_below(cx, var, share.0, scope)?;
     let low = cx.b.define("begins", low);
     let one = cx.b.int(1);
     let behind = cx.b.add(low, one);

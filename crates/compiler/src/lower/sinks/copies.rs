@@ -26,7 +26,7 @@ use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::product;
 use crate::lower::storage::{extent, is_inside_dimension, values};
-use crate::lower::{Counter, Lowerer};
+use crate::lower::{Lowerer, MutableVar};
 
 /// Copies of what a loop that threads share adds to.
 pub(in crate::lower) struct Copies {
@@ -47,7 +47,7 @@ struct Copy {
     array: ArrayId,
     /// From an element's place in the tensor to that in the array of all copies.
     offset: ExprId,
-    given: Option<Counter>,
+    given: Option<MutableVar>,
 }
 
 /// How a tensor is assigned to.
@@ -205,7 +205,7 @@ impl Sink for Copy {
         true
     }
 
-    fn given(&self) -> Option<Counter> {
+    fn given(&self) -> Option<MutableVar> {
         self.given
     }
 }

@@ -5,7 +5,8 @@
 //! patterns are the same if no coordinate differs.
 //!
 //! ```text
-//! C(i,k): csr, pos and crd given      fail unless pos[i] <= C_n < pos[i + 1] and crd[C_n] is k;  vals[C_n] = ..; C_n += 1
+//! C(i,k): csr, pos and crd given      fail unless C2_pos[i] <= C2_n < C2_pos[i + 1] and C2_crd[C2_n] is k
+//!                                     C_vals[C2_n] = ..; C2_n += 1
 //! ```
 
 use lacunar_base::Diagnostic;
@@ -25,7 +26,7 @@ use crate::lower::scope::Scope;
 use crate::lower::storage::{count_positions, level};
 use crate::lower::{Lowerer, Phase};
 
-/// The leaf whose loop, the outermost of a kernel, threads share so that each has a part of the sparse result.
+/// The leaf whose loop, the outermost of a kernel, threads share so that each has a piece of the sparse result.
 pub(in crate::lower) fn cut_by(kernel: &Kernel) -> Option<VarId> {
     let Stmt::Forall(var, _) = kernel.stmt else { return None };
     let access = result_of(kernel)?;
@@ -57,16 +58,16 @@ pub(super) fn count(cx: &mut Lowerer<'_>, append: &mut Append, scope: &Scope) {
     // Other levels than these do not tell the coordinate of a position in one step.
     cx.found.conditional |= levels.iter().any(|level| !level.kind.is_plain());
     for group in &mut append.groups {
-        let count = count_positions(cx, &append.access, group.last, scope);
+        let count = count_positions(cx, &append.access, group.tail, scope);
         group.given = count.map(|count| cx.b.define("given", count));
     }
 }
 
 /// Ends the kernel where the pattern that is given does not have the coordinates that are appended next, in group number
-/// `place`, at the position that they get.
-pub(super) fn compare(cx: &mut Lowerer<'_>, append: &Append, place: usize, scope: &Scope) -> Result<(), Diagnostic> {
-    let (access, group) = (&append.access, append.groups[place]);
-    let above = place.checked_sub(1).map(|above| append.groups[above]);
+/// `number`, at the position that they get.
+pub(super) fn compare(cx: &mut Lowerer<'_>, append: &Append, number: usize, scope: &Scope) -> Result<(), Diagnostic> {
+    let (access, group) = (&append.access, append.groups[number]);
+    let above = number.checked_sub(1).map(|above| append.groups[above]);
     if let Some(Group { counter, given: Some(given), .. }) = above {
         let parent = cx.b.var(counter);
         fail_if(cx, CompareOp::Ge, parent, given);
@@ -76,7 +77,7 @@ pub(super) fn compare(cx: &mut Lowerer<'_>, append: &Append, place: usize, scope
     let (begin, end) = level(cx, access, group.head, scope)?.bounds(&mut cx.b, Position::One(parent));
     fail_if(cx, CompareOp::Lt, number, begin);
     fail_if(cx, CompareOp::Ge, number, end);
-    for of in group.head..=group.last {
+    for of in group.head..=group.tail {
         let appended = coordinate(cx, level_var(cx.kernel, access, of), scope)?;
         let code = level(cx, access, of, scope)?;
         let given = code.coordinate(&mut cx.b, "given", At { parent, position: number, state: None });

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense
-//! C: csr                     C_vals[C_n] = ..; C_crd[C_n] = k; C_n += 1;  pos[i + 1] = C_n                append
-//! C: csr, pattern given      C_vals[C_n] = ..; fails unless C_crd[C_n] is k                               append, given
-//! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 part
+//! C: csr                     C_vals[C2_n] = ..; C2_crd[C2_n] = k; C2_n += 1;  C2_pos[i + 1] = C2_n       append
+//! C: csr, pattern given      C_vals[C2_n] = ..; fails unless C2_crd[C2_n] is k                            append, given
+//! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 piece
 //! t, w                       workspaces: a variable, an array, a list                                     workspace
 //! y: dense, threads          to a chunk's copy; to what a chunk carries out; indivisibly                  copies, carried, atomic
 //! ```
@@ -20,7 +20,7 @@ mod checks;
 pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod given;
-pub(super) mod part;
+pub(super) mod piece;
 pub(super) mod placed;
 mod values;
 pub(super) mod workspace;
@@ -33,7 +33,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, VarId};
 
 use super::scope::Scope;
-use super::{Counter, Lowerer, Written};
+use super::{Lowerer, MutableVar, Written};
 use crate::iterate::iterators::{AccessKey, result_of};
 
 pub(super) use append::Append;
@@ -69,12 +69,12 @@ pub(super) trait Sink: std::fmt::Debug {
     }
 
     /// The variable that is all there is, of a scalar workspace.
-    fn scalar(&self) -> Option<Counter> {
+    fn scalar(&self) -> Option<MutableVar> {
         None
     }
 
     /// A variable that says whether anything was added, where a pattern depends on it.
-    fn given(&self) -> Option<Counter> {
+    fn given(&self) -> Option<MutableVar> {
         None
     }
 
@@ -161,7 +161,7 @@ pub(super) struct Checkpoint {
     /// The counter of the group below, before the body.
     pub below: Option<ExprId>,
     /// Whether the body gave the block under the position anything, where it may not.
-    pub given: Option<Counter>,
+    pub given: Option<MutableVar>,
 }
 
 /// Takes a value for the place that an assignment names.

@@ -1,16 +1,16 @@
 //! The place of a chunk in a pattern that is given: the positions of the coordinates that it has.
 //!
 //! ```text
-//! C(i,k): csr, pos and crd given         a chunk has the rows first .. last
+//! C(i,k): csr, pos and crd given         a chunk has the rows first .. end
 //! for chunk in 0 .. chunks parallel {
-//!   C_n = pos[first]; until = pos[last]
-//!   for i in first .. last { ..; vals[C_n] = ..; C_n += 1 }
-//!   fail unless C_n is until                never beyond it on the way, so that chunks keep apart
+//!   C2_n = C2_pos[first]; until = C2_pos[end]
+//!   for i in first .. end { ..; C_vals[C2_n] = ..; C2_n += 1 }
+//!   fail unless C2_n is until               never beyond it on the way, so that chunks keep apart
 //! }
 //! ```
 //!
 //! Where the first level is compressed, the chunk's first position is found by a search for its first coordinate. On entry: as
-//! for results in parts ([`super::part`]), which are how a pattern is found.
+//! for results in pieces ([`super::piece`]), which are how a pattern is found.
 
 use std::rc::Rc;
 
@@ -71,7 +71,7 @@ fn positions_from(
         };
         let position = cx.b.define("place", position);
         positions.push(position);
-        above = Some((position, group.last + 1));
+        above = Some((position, group.tail + 1));
     }
     Ok(positions)
 }

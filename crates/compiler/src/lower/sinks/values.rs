@@ -9,7 +9,7 @@ use super::Addition;
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Interval, Scope};
 use crate::lower::storage::values;
-use crate::lower::{Counter, Lowerer};
+use crate::lower::{Lowerer, MutableVar};
 
 /// Takes a value for an element of a result's own values.
 pub(super) fn add_to(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
@@ -24,7 +24,7 @@ pub(super) fn add_to(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -
 }
 
 /// Says that something was given.
-pub(super) fn set_given(cx: &mut Lowerer<'_>, given: Option<Counter>) {
+pub(super) fn set_given(cx: &mut Lowerer<'_>, given: Option<MutableVar>) {
     if let Some(given) = given {
         let yes = cx.b.bool(true);
         cx.b.assign(given, yes);

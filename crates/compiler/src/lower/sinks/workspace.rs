@@ -3,10 +3,10 @@
 //! ```text
 //! scalar   t            a variable, and whether it was given anything
 //! dense    w[0 .. n]    set to zero before each use
-//! marked   w[0 .. n], marks[0 .. n], list[0 .. count]
+//! marked   w[0 .. n], w_marks[0 .. n], w_list[0 .. w_n]
 //!                       a coordinate is put on the list when its mark is set; the list is sorted before it is read and
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
-//! sorted   key_1[..], .., key_r[..], w[..], count
+//! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
 //!
@@ -29,15 +29,15 @@ use crate::lower::derive::{coordinate, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::product;
 use crate::lower::storage::{code, values};
-use crate::lower::{Counter, INDEX, Lowerer, TensorCode};
+use crate::lower::{INDEX, Lowerer, MutableVar, TensorCode};
 
 /// The arrays and variables of a workspace.
 #[derive(Clone, Debug)]
 pub(in crate::lower) enum Workspace {
-    Scalar { value: Counter, given: Option<Counter> },
-    Dense { len: ExprId, given: Option<Counter> },
-    Marked { marks: ArrayId, list: ArrayId, count: Counter, size: ExprId },
-    Sorted { keys: Vec<ArrayId>, count: Counter },
+    Scalar { value: MutableVar, given: Option<MutableVar> },
+    Dense { len: ExprId, given: Option<MutableVar> },
+    Marked { marks: ArrayId, list: ArrayId, count: MutableVar, size: ExprId },
+    Sorted { keys: Vec<ArrayId>, count: MutableVar },
 }
 
 /// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once
@@ -141,7 +141,7 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
 }
 
 /// A variable that says whether a workspace was given anything, where that is not certain and the pattern of a result depends on it.
-fn declare_given(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain: bool, scope: &Scope) -> Option<Counter> {
+fn declare_given(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain: bool, scope: &Scope) -> Option<MutableVar> {
     if is_certain || scope.appended().is_none() {
         return None;
     }
@@ -234,14 +234,14 @@ impl Sink for Workspace {
         matches!(self, Workspace::Dense { .. })
     }
 
-    fn scalar(&self) -> Option<Counter> {
+    fn scalar(&self) -> Option<MutableVar> {
         match self {
             Workspace::Scalar { value, .. } => Some(*value),
             _ => None,
         }
     }
 
-    fn given(&self) -> Option<Counter> {
+    fn given(&self) -> Option<MutableVar> {
         match self {
             Workspace::Scalar { given, .. } | Workspace::Dense { given, .. } => *given,
             _ => None,

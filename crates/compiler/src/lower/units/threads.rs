@@ -9,7 +9,7 @@
 //! ```
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. A sparse result that the outermost loop assembles is made in parts ([`part`]), and values for a pattern that is given
+//! additions. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given
 //! find their place in it ([`placed`]).
 //!
 //! How many chunks there are does not depend on the number of threads where a kernel is `strict`: then sums are formed in the
@@ -34,7 +34,7 @@ use crate::lower::nest::leaf_loop;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
 use crate::lower::sinks::copies::Copies;
-use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, part, placed, workspace};
+use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, piece, placed, workspace};
 use crate::lower::storage::{ancestor, code, count_positions, level};
 use crate::lower::{Lowerer, Phase};
 
@@ -58,9 +58,9 @@ pub(in crate::lower) fn must_be_serial(kernel: &Kernel, phase: Phase) -> bool {
     if kernel.tensors[access.tensor].format.is_dense() {
         return false;
     }
-    let in_parts = phase.assembles().then(|| given::cut_by(kernel)).flatten().or(given::placed_by(kernel, phase));
+    let in_pieces = phase.assembles().then(|| given::cut_by(kernel)).flatten().or(given::placed_by(kernel, phase));
     match &kernel.stmt {
-        Stmt::Forall(var, _) if in_parts == Some(*var) => false,
+        Stmt::Forall(var, _) if in_pieces == Some(*var) => false,
         stmt => writes_in_shared_loop(kernel, stmt, access.tensor),
     }
 }
@@ -117,8 +117,8 @@ pub(in crate::lower) fn parallel_loop(
     if is_atomic {
         added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
     }
-    in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, part, scope| {
-        chunk(cx, var, (number, part), body, &sums, scope)
+    in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, share, scope| {
+        chunk(cx, var, (number, share), body, &sums, scope)
     })?;
     for of in &sums.copies {
         copies::add_up(cx, of, chunks, &scope)?;
@@ -133,7 +133,7 @@ pub(in crate::lower) fn parallel_loop(
 fn chunk(
     cx: &mut Lowerer<'_>,
     var: VarId,
-    (number, part): (ExprId, Interval),
+    (number, share): (ExprId, Interval),
     body: &Stmt,
     sums: &ChunkSums,
     scope: &Scope,
@@ -143,61 +143,61 @@ fn chunk(
         copies::begin(cx, of, number, &mut scope);
     }
     if let Some(room) = sums.carried {
-        carried::begin(cx, room, number, var, part, &mut scope)?;
+        carried::begin(cx, room, number, var, share, &mut scope)?;
     }
-    leaf_loop(cx, var, part, body, &scope)?;
+    leaf_loop(cx, var, share, body, &scope)?;
     for of in &sums.copies {
         copies::end(cx, of, number, &scope);
     }
     Ok(())
 }
 
-/// Whether the loop over a leaf, the outermost of the kernel, assembles the result in parts.
-pub(in crate::lower) fn assembles_in_parts(cx: &Lowerer<'_>, var: VarId) -> bool {
+/// Whether the loop over a leaf, the outermost of the kernel, assembles the result in pieces.
+pub(in crate::lower) fn assembles_in_pieces(cx: &Lowerer<'_>, var: VarId) -> bool {
     cx.race(var).is_some() && cx.options.phase.assembles() && given::cut_by(cx.kernel) == Some(var)
 }
 
-/// The kernel: its outermost loop in chunks, and the result put together from their parts.
-pub(in crate::lower) fn assemble_in_parts(
+/// The kernel: its outermost loop in chunks, and the result put together from their pieces.
+pub(in crate::lower) fn assemble_in_pieces(
     cx: &mut Lowerer<'_>,
     var: VarId,
     body: &Stmt,
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
-    cx.say(scope, &format!("{}: threads, each a part of the result", cx.var_name(var)));
+    cx.say(scope, &format!("{}: threads, each a piece of the result", cx.var_name(var)));
     let Some(access) = result_of(cx.kernel) else { return Ok(()) };
     let tensor = access.tensor;
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
-    // Where work goes with what is stored, a part for each thread is enough, and the first need not be copied.
+    // Where work goes with what is stored, a piece for each thread is enough, and the first need not be copied.
     let is_listed = |tensor: &TensorId| cx.kernel.tensors[*tensor].role != Role::Workspace(WorkspaceKind::Scalar);
     let is_even = !filled_inside(body).iter().any(is_listed);
     let chunks = chunks(cx, var, interval, body, is_even, &scope);
-    let lists = part::declare(cx, tensor, chunks, &scope)?;
+    let lists = piece::declare(cx, tensor, chunks, &scope)?;
     let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
         let mut scope = workspace::declare(cx, Some(var), scope);
         let first = first_below(cx, var, interval.0, &mut scope)?;
         let end = first_below(cx, var, interval.1, &mut scope)?;
-        let own = part::begin(cx, tensor, (first, end), &lists, &scope)?;
+        let own = piece::begin(cx, tensor, (first, end), &lists, &scope)?;
         leaf_loop(cx, var, interval, body, &own.scope)?;
-        part::end(cx, number, &own, &lists);
+        piece::end(cx, number, &own, &lists);
         Ok(own.scope.appended().map(|append| append.groups.clone()))
     })?;
     if let Some(groups) = appended {
-        part::collect(cx, &Append { access, groups, stored: None }, &lists, &scope);
+        piece::collect(cx, &Append { access, groups, stored: None }, &lists, &scope);
     }
     Ok(())
 }
 
-/// The kernel: its outermost loop in chunks, each of which fills the values of its part of a pattern that is given.
-pub(in crate::lower) fn compute_in_parts(
+/// The kernel: its outermost loop in chunks, each of which fills the values of its piece of a pattern that is given.
+pub(in crate::lower) fn compute_in_pieces(
     cx: &mut Lowerer<'_>,
     var: VarId,
     body: &Stmt,
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
-    cx.say(scope, &format!("{}: threads, each a part of the pattern", cx.var_name(var)));
+    cx.say(scope, &format!("{}: threads, each a piece of the pattern", cx.var_name(var)));
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
@@ -213,7 +213,7 @@ pub(in crate::lower) fn compute_in_parts(
     })
 }
 
-/// `for c in 0 .. chunks parallel`, with the part of the interval that chunk `c` has: equally many stored values where
+/// `for c in 0 .. chunks parallel`, with the share of the interval that chunk `c` has: equally many stored values where
 /// the loop is over the first level of a tensor, else equally many values of the variable.
 fn in_chunks<T>(
     cx: &mut Lowerer<'_>,
@@ -253,8 +253,8 @@ fn in_chunks<T>(
             }
         };
         let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
-        let part = (cx.b.define("first", begin), cx.b.define("last", end));
-        with_list(cx, &inside, |cx, scope| build(cx, chunk, part, scope))
+        let share = (cx.b.define("first", begin), cx.b.define("end", end));
+        with_list(cx, &inside, |cx, scope| build(cx, chunk, share, scope))
     })
 }
 
@@ -304,8 +304,8 @@ fn first_of(
     let is_before = cx.b.compare(CompareOp::Lt, chunk, chunks);
     let is_inside = cx.b.and(is_after, is_before);
     cx.when(is_inside, |cx| {
-        let share = cx.b.mul(chunk, stored);
-        let mut position = cx.b.binary(BinaryOp::Div, share, chunks);
+        let before = cx.b.mul(chunk, stored);
+        let mut position = cx.b.binary(BinaryOp::Div, before, chunks);
         for number in (1..=deepest).rev() {
             position = ancestor(cx, key, number, position, scope)?;
         }

@@ -1,22 +1,22 @@
-//! Parts of sparse results: what a chunk of the outermost loop appends to arrays of its own, and how these are put one behind the
+//! Pieces of sparse results: what a chunk of the outermost loop appends to arrays of its own, and how these are put one behind the
 //! other.
 //!
 //! ```text
-//! C(i,k): csr                            a chunk has the rows first .. last and counts positions from 0
+//! C(i,k): csr                            a chunk has the rows first .. end and counts positions from 0
 //! for chunk in 0 .. chunks parallel {
-//!   C_n = 0
-//!   for i in first .. last { ..; pos[i - first] = C_n }      as in a serial kernel, but without a leading zero
-//!   deposit pos, crd and vals as part number `chunk`
+//!   C2_n = 0
+//!   for i in first .. end { ..; C2_pos_part[i - first] = C2_n }      as in a serial kernel, but without a leading zero
+//!   deposit C2_pos_part, C2_crd_part and C_vals_part as number `chunk` of their lists
 //! }
-//! C_pos = 0, then all pos, each with the numbers of coordinates in the parts before it added
-//! C_crd, C_vals = all crd, all vals
+//! C2_pos = 0, then all of C2_pos_parts, each with the numbers of coordinates before it in C2_crd_parts added
+//! C2_crd, C_vals = all of C2_crd_parts, all of C_vals_parts
 //! ```
 //!
 //! On entry: the outermost loop is over the variable of the result's first level, or over strips of it, in order, so that
-//! parts follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
+//! pieces follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
 //!
-//! This takes the place of the counting pass of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
-//! once, and what it costs is a copy of all parts but the first.
+//! This takes the place of the counting phase of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
+//! once, and what it costs is a copy of all pieces but the first. (In the IR, a list of arrays has the role `Parts`.)
 
 use std::rc::Rc;
 
@@ -44,14 +44,14 @@ pub(in crate::lower) struct Slab {
     pub len: ExprId,
 }
 
-/// The lists that the parts of a result's arrays are deposited in.
+/// The lists that the arrays of all pieces of a result are deposited in.
 pub(in crate::lower) struct Lists {
-    /// By level and array of the level.
+    /// By level, and by its array.
     levels: Vec<Vec<(levels::Part, ArrayId)>>,
     values: Option<ArrayId>,
 }
 
-/// Makes the lists of the parts of a result.
+/// Makes the lists for the pieces of a result.
 pub(in crate::lower) fn declare(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
@@ -82,7 +82,7 @@ pub(in crate::lower) fn declare(
     Ok(Lists { levels, values })
 }
 
-/// A chunk's part of the result while it is assembled.
+/// A chunk's piece of the result while it is assembled.
 pub(in crate::lower) struct Own {
     /// Where the loop of the chunk is lowered.
     pub scope: Scope,
@@ -90,7 +90,7 @@ pub(in crate::lower) struct Own {
     arrays: Vec<Vec<ArrayId>>,
 }
 
-/// Makes the part of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends.
+/// Makes the piece of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends.
 pub(in crate::lower) fn begin(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
@@ -107,7 +107,7 @@ pub(in crate::lower) fn begin(
     let mut own = TensorCode::default();
     let mut all = Vec::new();
     let result = result_of(cx.kernel).filter(|access| access.tensor == tensor);
-    let access = result.ok_or_else(|| Diagnostic::internal("parts of what is no result"))?;
+    let access = result.ok_or_else(|| Diagnostic::internal("pieces of what is no result"))?;
     for level in 0..info.order() {
         let size = cx.size(level_var(cx.kernel, &access, level));
         let mut arrays = Vec::new();
@@ -125,17 +125,17 @@ pub(in crate::lower) fn begin(
     Ok(Own { scope: begin_result(cx, &scope)?, arrays: all })
 }
 
-/// Ends the part of a chunk: its arrays go to the lists.
+/// Ends the piece of a chunk: its arrays go to the lists.
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, lists: &Lists) {
     let scope = &own.scope;
     let Some(append) = scope.appended() else { return };
     append.finish(cx, scope);
     let code = code(cx, append.access.tensor, scope);
-    for (place, group) in append.groups.iter().enumerate() {
+    for (number, group) in append.groups.iter().enumerate() {
         let count = cx.b.var(group.counter);
-        let parents = append.parents(cx, place, scope);
+        let parents = append.parents(cx, number, scope);
         let levels = own.arrays.iter().zip(&lists.levels).enumerate();
-        for (level, (arrays, lists)) in levels.skip(group.head).take(group.last + 1 - group.head) {
+        for (level, (arrays, lists)) in levels.skip(group.head).take(group.tail + 1 - group.head) {
             for (&array, &(part, list)) in arrays.iter().zip(lists) {
                 // The first level's segment ends with the whole result.
                 let length = code.levels[level].part_length(&mut cx.b, part, parents, count);
@@ -144,7 +144,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
                 }
             }
         }
-        let is_innermost = place + 1 == append.groups.len();
+        let is_innermost = number + 1 == append.groups.len();
         if let (true, Some(list), Some(array)) = (is_innermost, lists.values, code.values) {
             let block = append.block(cx, *group, scope);
             let len = cx.b.mul(count, block);
@@ -153,13 +153,13 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
     }
 }
 
-/// Puts all parts one behind the other. `append` is how any chunk appended.
+/// Puts all pieces one behind the other. `append` is how any chunk appended.
 pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &Lists, scope: &Scope) {
-    // Of the group above: how many positions it has, and its last level.
+    // Of the group above: how many positions it has, and its tail.
     let mut above: Option<(ExprId, usize)> = None;
     for group in &append.groups {
         let total = collect_group(cx, append, *group, above, lists, scope);
-        above = Some((total, group.last));
+        above = Some((total, group.tail));
     }
     let tensor = append.access.tensor;
     if let (Some(values), Some(list)) = (code(cx, tensor, scope).values, lists.values) {
@@ -168,7 +168,7 @@ pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &L
     }
 }
 
-/// The arrays of a group's levels; how many positions it has in all parts together.
+/// The arrays of a group's levels; how many positions it has in all pieces together.
 fn collect_group(
     cx: &mut Lowerer<'_>,
     append: &Append,
@@ -195,7 +195,7 @@ fn collect_group(
         }
     }
     let mut total = zero;
-    for level in group.head..=group.last {
+    for level in group.head..=group.tail {
         let crd = own.levels[level].array(levels::Part::COORDINATES);
         if let (Some(crd), Some(coordinates)) = (crd, list(level, levels::Part::COORDINATES)) {
             total = cx.b.collect("stored", crd, zero, coordinates, None);
@@ -203,7 +203,7 @@ fn collect_group(
     }
     let words = lists.levels[group.head].iter().find(|(part, _)| part.holds == Holds::Words);
     if let Some(&(part, list)) = words {
-        let parents = extent(cx, &append.access, above.map_or(0, |(_, last)| last + 1), group.head, scope);
+        let parents = extent(cx, &append.access, above.map_or(0, |(_, tail)| tail + 1), group.head, scope);
         let parents = above.map_or(parents, |(count, _)| cx.b.mul(count, parents));
         if let Some(array) = own.levels[group.head].array(part) {
             cx.b.collect("words", array, zero, list, None);

@@ -1,11 +1,11 @@
-//! A loop over a variable of the statement, and where it stands.
+//! A loop over a variable of the statement, and the circumstances that it is in.
 
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
-use crate::lower::iter::Facts;
+use crate::lower::iter::Traits;
 use crate::lower::scope::Scope;
 use crate::lower::strategy::Circumstances;
 use crate::lower::{Lowerer, region, sinks};
@@ -16,7 +16,7 @@ pub(super) struct Loop<'a> {
     pub var: VarId,
     pub body: &'a Stmt,
     pub lattice: &'a Lattice,
-    pub facts: &'a [Facts],
+    pub traits: &'a [Traits],
     pub scope: &'a Scope,
 }
 
@@ -32,8 +32,8 @@ impl Loop<'_> {
     }
 }
 
-/// Where a loop stands.
-pub(super) fn place(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
+/// The circumstances of a loop, which decide how it is run.
+pub(super) fn circumstances(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
     let (kernel, leaf) = (cx.kernel, l.scope.leaf(l.var));
     let mut is_uncertain = false;
     l.body.visit_assigns(&mut |assign| {
