@@ -253,7 +253,7 @@ fn in_chunks<T>(
             }
         };
         let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
-        let share = (cx.b.define("first", begin), cx.b.define("end", end));
+        let share = (cx.b.define("chunk_begin", begin), cx.b.define("chunk_end", end));
         with_list(cx, &inside, |cx, scope| build(cx, chunk, share, scope))
     })
 }
