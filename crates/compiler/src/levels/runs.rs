@@ -146,3 +146,42 @@ impl LevelCode for Runs {
         b.load_index("stored", self.start, runs)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
+mod tests {
+    use lacunar_imp::{ArrayData, ArrayRole, Const, Memory, interpret, verify};
+
+    use super::*;
+
+    /// The coordinates 0 1 3 4 8, in runs, at positions 0 to 4.
+    const COORDINATES: [i64; 5] = [0, 1, 3, 4, 8];
+
+    #[test]
+    fn a_search_finds_the_first_position_of_a_range_that_reaches_a_coordinate() {
+        let mut b = Builder::new("seek");
+        let arrays = ["run", "crd", "start"].map(|name| b.array_param(name, DType::U32, ArrayRole::Input));
+        let out = b.array_param("out", DType::I64, ArrayRole::Output);
+        let [begin, end, coordinate] = ["begin", "end", "coordinate"].map(|name| b.scalar_param(name));
+        let level = Runs { run: arrays[0], crd: arrays[1], start: arrays[2] };
+        let zero = b.int(0);
+        let found = level.seek(&mut b, zero, begin, end, coordinate);
+        b.store(out, zero, found);
+        let function = verify(b.finish()).unwrap();
+        let array = |dtype: DType, numbers: &[i64]| {
+            let numbers: Vec<Const> = numbers.iter().map(|number| Const::int(dtype, *number)).collect();
+            ArrayData::from_values(dtype, &numbers).unwrap()
+        };
+        let level = [&[0, 3][..], &[0, 3, 8], &[0, 2, 4, 5]].map(|numbers| array(DType::U32, numbers));
+        for (begin, end) in (0..=5).flat_map(|begin| (begin..=5).map(move |end| (begin, end))) {
+            for coordinate in 0..=9 {
+                let arrays = level.iter().cloned().chain([array(DType::I64, &[0])]).collect();
+                let mut memory = Memory { arrays, scalars: vec![begin, end, coordinate] };
+                assert_eq!(interpret(&function, &mut memory).unwrap(), None);
+                let reaches = |position: &i64| COORDINATES[*position as usize] >= coordinate;
+                let expected = (begin..end).find(reaches).unwrap_or(end);
+                assert_eq!(memory.arrays[3], array(DType::I64, &[expected]), "{coordinate} in {begin} .. {end}");
+            }
+        }
+    }
+}
