@@ -103,7 +103,7 @@ pub struct ProgramArgs {
     #[arg(value_name = "EXPR|FILE.lac")]
     pub program: String,
 
-    /// Its help is made by [`formats`].
+    /// Its help is made by `formats()`.
     #[arg(short = 'f', value_name = "NAME:LEVELS[:ORDER]", help = formats())]
     pub formats: Vec<String>,
 

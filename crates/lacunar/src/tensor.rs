@@ -13,7 +13,7 @@
 use std::marker::PhantomData;
 use std::path::Path;
 
-use lacunar_formats::{Format, FormatSpec};
+use lacunar_formats::{Format, FormatSpec, Kind};
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::io::{self, Data, Integers, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
@@ -88,25 +88,34 @@ impl<T: Element> Tensor<T> {
     /// Packs a coordinate list, whose values are converted to `T`.
     ///
     /// # Errors
-    /// The list contradicts itself, the format does not fit, or memory is refused.
+    /// The list contradicts itself, its values are complex and `T` is not, the format does not fit, or memory is refused.
     pub fn from_coo(coo: Coo, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
         let format = resolve(format, coo.dims.len())?;
-        let packed = DynTensor::from_coo(coo, &format)?;
-        Ok(Tensor::of(if packed.dtype() == T::DTYPE { packed } else { packed.cast(T::DTYPE)? }))
+        Tensor::converted(DynTensor::from_coo(coo, &format)?)
+    }
+
+    /// A tensor of any type, with values of `T`.
+    fn converted(tensor: DynTensor) -> Result<Tensor<T>, Error> {
+        let (found, wanted) = (tensor.dtype(), T::DTYPE);
+        if found.kind() == Kind::Complex && wanted.kind() != Kind::Complex {
+            let message = format!("the values are complex ({found}), and {wanted} would drop their imaginary parts");
+            return Err(Error::Argument(message));
+        }
+        Ok(Tensor::of(if found == wanted { tensor } else { tensor.cast(wanted)? }))
     }
 
     /// Reads a file (`.mtx`, `.tns`, `.rb`, ..., also compressed) and packs it; values are converted to `T`.
     ///
     /// # Errors
-    /// The file can't be read or is malformed (with its line), the format does not fit, or memory is refused.
+    /// The file can't be read or is malformed (with its line), its values are complex and `T` is not, the format does not fit, or
+    /// memory is refused.
     pub fn read(path: impl AsRef<Path>, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
         let options = ReadOptions { integers: Integers::of(T::DTYPE), ..ReadOptions::default() };
         match io::read(path.as_ref(), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, format),
             Data::Dense(dense) => {
                 let format = resolve(format, dense.dims.len())?;
-                let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?;
-                Ok(Tensor::of(if tensor.dtype() == T::DTYPE { tensor } else { tensor.cast(T::DTYPE)? }))
+                Tensor::converted(DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?)
             }
         }
     }

@@ -74,10 +74,24 @@ impl Coordinates {
         }
     }
 
-    /// Appends a coordinate. The caller has checked that it is below the size given to [`Coordinates::for_size`].
+    /// Appends a coordinate; all become wider where it needs that.
+    ///
+    /// ```
+    /// use lacunar_runtime::Coordinates;
+    /// let mut coordinates = Coordinates::for_size(10);
+    /// coordinates.push(3);
+    /// coordinates.push(1 << 40);
+    /// assert_eq!(coordinates, Coordinates::U64(vec![3, 1 << 40]));
+    /// ```
     pub fn push(&mut self, coordinate: u64) {
         match self {
-            Coordinates::U32(v) => v.push(coordinate as u32),
+            Coordinates::U32(v) => match u32::try_from(coordinate) {
+                Ok(coordinate) => v.push(coordinate),
+                Err(_) => {
+                    let wide = v.iter().map(|&coordinate| u64::from(coordinate)).chain([coordinate]);
+                    *self = Coordinates::U64(wide.collect());
+                }
+            },
             Coordinates::U64(v) => v.push(coordinate),
         }
     }

@@ -150,3 +150,16 @@ fn tensors_that_contradict_themselves() -> Result<(), Error> {
     assert_eq!(Tensor::scalar(1.5f32).as_dyn().dtype(), DType::F32);
     Ok(())
 }
+
+#[test]
+fn imaginary_parts_are_not_dropped() -> Result<(), Error> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("c.mtx");
+    let text = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2.0 3.0\n";
+    std::fs::write(&path, text).expect("a file");
+    let text = message(Tensor::<f64>::read(&path, Format::csr()));
+    assert!(text.contains("complex (c128)") && text.contains("f64"), "{text}");
+    let whole = Tensor::<num_complex::Complex<f64>>::read(&path, Format::csr())?;
+    assert_eq!(whole.values(), [num_complex::Complex::new(2.0, 3.0)]);
+    Ok(())
+}
