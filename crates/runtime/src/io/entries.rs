@@ -74,34 +74,29 @@ impl Field for RealField {
     }
 }
 
-/// 64-bit integers.
-pub(super) struct IntegerField;
+macro_rules! integer_fields {
+    ($($(#[$doc:meta])* $field:ident: $ty:ty, $read:ident, $expected:literal;)*) => { $(
+        $(#[$doc])*
+        pub(super) struct $field;
 
-impl Field for IntegerField {
-    type Value = i64;
-    const EXPECTED: &'static str = "an integer from -2^63 to 2^63-1";
-    #[inline]
-    fn read(&self, cursor: &mut Cursor) -> Option<i64> {
-        cursor.integer()
-    }
-    fn mirror(&self, value: i64, symmetry: Symmetry) -> Option<i64> {
-        if symmetry == Symmetry::SkewSymmetric { value.checked_neg() } else { Some(value) }
-    }
+        impl Field for $field {
+            type Value = $ty;
+            const EXPECTED: &'static str = $expected;
+            #[inline]
+            fn read(&self, cursor: &mut Cursor) -> Option<$ty> {
+                cursor.$read()
+            }
+            fn mirror(&self, value: $ty, symmetry: Symmetry) -> Option<$ty> {
+                if symmetry == Symmetry::SkewSymmetric { value.checked_neg() } else { Some(value) }
+            }
+        }
+    )* };
 }
-
-/// 64-bit integers from 0.
-pub(super) struct UnsignedField;
-
-impl Field for UnsignedField {
-    type Value = u64;
-    const EXPECTED: &'static str = "an integer from 0 to 2^64-1";
-    #[inline]
-    fn read(&self, cursor: &mut Cursor) -> Option<u64> {
-        cursor.unsigned()
-    }
-    fn mirror(&self, value: u64, symmetry: Symmetry) -> Option<u64> {
-        if symmetry == Symmetry::SkewSymmetric { value.checked_neg() } else { Some(value) }
-    }
+integer_fields! {
+    /// 64-bit integers.
+    IntegerField: i64, integer, "an integer from -2^63 to 2^63-1";
+    /// 64-bit integers from 0.
+    UnsignedField: u64, unsigned, "an integer from 0 to 2^64-1";
 }
 
 /// Pairs of 64-bit reals.
