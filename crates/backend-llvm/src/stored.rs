@@ -23,13 +23,13 @@ use lacunar_imp::{Function, Verified};
 
 use crate::{CompileOptions, JitKernel, LlvmError, compile, host_cpu};
 
-/// What files begin with; counts up when the layout changes.
+/// Every file begins with this text. Its number counts up when the layout changes.
 const MAGIC: &[u8; 16] = b"lacunar code 01\n";
 /// Where the key begins.
 const HEAD: usize = MAGIC.len() + 3 * size_of::<u64>();
-/// How many bytes a folder holds at most.
+/// The largest number of bytes that a folder holds.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// How many bytes a file has at most.
+/// The largest number of bytes of a file.
 const LONGEST: u64 = 32 << 20;
 /// A file that is used is marked so if that was not done for so long.
 const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
@@ -59,7 +59,7 @@ pub fn compile_stored(
         return Ok(kernel);
     }
     let kernel = compile(function, options)?;
-    // What cannot be kept is made again.
+    // A later process compiles code again that cannot be kept.
     let _ = keep(&path, &key, kernel.object());
     Ok(kernel)
 }
@@ -160,7 +160,7 @@ fn make_room(folder: &Path, bytes: u64, limit: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file belongs to the user of the process, and nobody else can write to it.
+/// Returns whether a file belongs to the user of the process, and nobody else can write to it.
 #[cfg(unix)]
 fn is_own(info: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
 //! Vector loops, written out: several neighboring iterations at once, each value of the body a vector with a lane for
 //! each.
 //!
-//! What a loop may contain is in `vector/known.rs`; other loops are left to LLVM's vectorizer. Values that are the same
+//! `vector/known.rs` says what a loop may contain; LLVM's vectorizer takes other loops. Values that are the same
 //! in all lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and
 //! stored as one vector; any other is gathered and scattered. A branch becomes a mask.
 //!

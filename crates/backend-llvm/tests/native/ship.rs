@@ -13,7 +13,7 @@ use lacunar_imp::{
 };
 use lacunar_runtime::pool;
 
-/// How many functions are compiled, each in all versions.
+/// The number of functions. Each is compiled in all versions.
 const FUNCTIONS: u64 = 75;
 /// Doubles can have been computed from singles, in another order than the interpreter's.
 const TOLERANCE: f64 = 1e-5;

@@ -24,6 +24,7 @@ fn product(size: u64, options: &Options) -> Vec<f64> {
 #[test]
 fn twenty_sizes_take_one_compilation() {
     if Backend::default() != Backend::Llvm {
+        eprintln!("SKIPPED: only code by LLVM is kept in a folder");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

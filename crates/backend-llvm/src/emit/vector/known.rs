@@ -36,7 +36,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What is known of a loop, if it is of the kind that is written out.
+    /// Describes a loop; `None` if it has to be left to LLVM.
     pub(super) fn of(function: &Function, counter: VarId, body: &Block) -> Option<Known> {
         let reductions = loops::reductions(function, body)?;
         let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
