@@ -15,7 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lacunar_backend_llvm::{CompileOptions, JitKernel, compile};
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayData, ArrayRole, BinaryOp, CompareOp, Const, Function, Memory, Param, Verified, arith};
+use lacunar_imp::{
+    ArrayData, ArrayRole, BinaryOp, CompareOp, Const, Function, Memory, Param, Status, Verified, arith, generate,
+    interpret, verify,
+};
 use lacunar_runtime::{Header, abi, pool};
 use num_complex::Complex;
 
@@ -331,4 +334,28 @@ pub fn run_with(runtime: Runtime, kernel: &JitKernel, function: &Function, memor
 pub fn compile_and_run(function: &Verified<Function>, memory: &mut Memory) -> i32 {
     let kernel = compile(function, &CompileOptions::default()).unwrap();
     run(&kernel, function, memory)
+}
+
+/// A function of the generator, with what the interpreter makes of it.
+pub struct Random {
+    pub function: Verified<Function>,
+    pub text: String,
+    /// What the function is given.
+    pub memory: Memory,
+    /// What it leaves.
+    pub expected: Memory,
+    /// The status with which it ends, if not with success.
+    pub outcome: Option<Status>,
+}
+
+impl Random {
+    /// That of a seed.
+    pub fn new(seed: u64) -> Random {
+        let (function, memory) = generate::function(seed);
+        let text = function.to_string();
+        let function = verify(function).unwrap();
+        let mut expected = memory.clone();
+        let outcome = interpret(&function, &mut expected).unwrap();
+        Random { function, text, memory, expected, outcome }
+    }
 }

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Runtime, run_with, set_pattern};
+use crate::common::{Random, Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{CompileOptions, Cpu, Optimization, compile};
-use lacunar_imp::{Memory, Status, generate, interpret, verify};
+use lacunar_imp::{Memory, Status, generate};
 use lacunar_runtime::pool;
 
 /// The number of functions. Each is compiled without optimization, and in one of three other ways.
@@ -29,11 +29,7 @@ fn random_functions_agree_with_the_interpreter() {
     set_pattern(0);
     let (mut finished, mut failed) = (0, 0);
     for seed in 0..FUNCTIONS {
-        let (function, memory) = generate::function(seed);
-        let text = function.to_string();
-        let function = verify(function).unwrap();
-        let mut expected = memory.clone();
-        let outcome = interpret(&function, &mut expected).unwrap();
+        let Random { function, text, memory, expected, outcome } = Random::new(seed);
         let optimized = |optimization| CompileOptions { optimization, ..CompileOptions::default() };
         let plain = Cpu::Named(Cpu::BASELINES[0].to_string());
         let other = match seed % 3 {

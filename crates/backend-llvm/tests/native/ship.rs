@@ -5,12 +5,10 @@
 
 use std::ffi::CString;
 
-use crate::common::{Runtime, run_with, set_pattern};
+use crate::common::{Random, Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{Cpu, Form, JitKernel, Shipped, ship, version_symbol};
 use lacunar_formats::DType;
-use lacunar_imp::{
-    ArrayData, ArrayRole, Builder, Function, LoopKind, Memory, Param, Status, VarId, generate, interpret, verify,
-};
+use lacunar_imp::{ArrayData, ArrayRole, Builder, Function, LoopKind, Memory, Param, Status, VarId, generate, verify};
 use lacunar_runtime::pool;
 
 /// The number of functions. Each is compiled in all versions.
@@ -47,11 +45,7 @@ fn random_functions_agree_with_the_interpreter_in_every_version() {
     set_pattern(0);
     let (mut finished, mut failed) = (0, 0);
     for seed in 0..FUNCTIONS {
-        let (function, memory) = generate::function(seed);
-        let text = function.to_string();
-        let function = verify(function).unwrap();
-        let mut expected = memory.clone();
-        let outcome = interpret(&function, &mut expected).unwrap();
+        let Random { function, text, memory, expected, outcome } = Random::new(seed);
         // With a number of threads that the function knows nothing of, and with as many as there are processors.
         let threads = some_scalar(&function).filter(|_| seed % 2 == 0);
         let shipped = Shipped { function: &function, symbol: "shipped", threads };

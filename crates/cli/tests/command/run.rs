@@ -198,3 +198,15 @@ fn fill_values_are_those_of_what_a_file_does_not_list() {
         .succeed("compile 'C(i,j) = P(i,j) + Q(i,j)' -f P:csr -f Q:csr -f C:csr --fill P:1 --fill Q:2 --emit notation");
     assert!(text.contains("C: f64 csr result fill 3") && text.contains("P: f64 csr input fill 1"), "{text}");
 }
+
+#[test]
+fn a_full_result_is_warned_of_and_an_agreement_is_told() {
+    let folder = Folder::new();
+    let line = |expr: &str| format!("run '{expr}' -f A:csr -f C:csr -g 'A:sparse(0.3)' -d A:9,9 --check");
+    let full = folder.run(&line("C(i,j) = A(i,j) + 1"));
+    assert!(full.err.contains("warning: `C` (csr) gets every element: `1.0` is 1"), "{}", full.err);
+    assert!(full.out.contains("agrees with the dense oracle: 81 values"), "{}", full.out);
+    let sparse = folder.run(&line("C(i,j) = max(A(i,j), 0)"));
+    assert_eq!((sparse.err.as_str(), sparse.code), ("", 0), "{}", sparse.out);
+    assert!(sparse.out.contains("agrees with the dense oracle"), "{}", sparse.out);
+}
