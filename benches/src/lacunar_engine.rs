@@ -1,4 +1,5 @@
-//! Kernels of Lacunar as engines: through LLVM, `lacunar`; through the C compiler, `lacunar-c`.
+//! Kernels of Lacunar as engines: through LLVM, `lacunar`; planned from formats alone, `lacunar-formats`; through the C compiler,
+//! `lacunar-c`.
 
 use std::time::Instant;
 
@@ -20,17 +21,34 @@ pub struct LacunarEngine<'a> {
 impl<'a> LacunarEngine<'a> {
     /// Compiles the kernel of a case, to be run on so many threads.
     pub fn new(case: &'a Case<'a>, backend: Backend, threads: usize) -> Result<LacunarEngine<'a>> {
+        let name = if backend == Backend::C { "lacunar-c" } else { "lacunar" };
+        let given = |options: Options, name: &str, tensor: &DynTensor| options.tensor(name, tensor);
+        LacunarEngine::planned(name, case, Options::new().backend(backend).threads(threads), given)
+    }
+
+    /// Compiles the kernel of a case from the formats of its operands, whose sizes and numbers of values are not known.
+    pub fn of_formats(case: &'a Case<'a>, threads: usize) -> Result<LacunarEngine<'a>> {
+        let given = |options: Options, name: &str, tensor: &DynTensor| {
+            options.format(name, tensor.format().clone()).dtype(name, tensor.dtype())
+        };
+        LacunarEngine::planned("lacunar-formats", case, Options::new().threads(threads), given)
+    }
+
+    fn planned(
+        name: &'static str,
+        case: &'a Case<'a>,
+        options: Options,
+        given: impl Fn(Options, &str, &DynTensor) -> Options,
+    ) -> Result<LacunarEngine<'a>> {
         let result = case.definition.result();
-        let mut options =
-            Options::new().tuned(false).backend(backend).threads(threads).format(result, case.result_format.clone());
+        let mut options = options.tuned(false).format(result, case.result_format.clone());
         for (name, tensor) in &case.inputs {
-            options = options.tensor(name, tensor);
+            options = given(options, name, tensor);
         }
         let kernel =
             Kernel::compile(&case.definition.expression, &options).map_err(|error| anyhow!(error.render(false)))?;
         let dense = case.result_format.is_dense();
         let dense = dense.then(|| Tensor::zeros(&case.result_dims, case.result_format.clone())).transpose()?;
-        let name = if backend == Backend::C { "lacunar-c" } else { "lacunar" };
         Ok(LacunarEngine { name, kernel, inputs: &case.inputs, dense })
     }
 

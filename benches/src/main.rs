@@ -87,6 +87,9 @@ struct Arguments {
     /// Measure our kernels through the C compiler as well (with one number of threads)
     #[arg(long)]
     with_c: bool,
+    /// Measure our kernels as planned from formats alone as well, without sizes
+    #[arg(long)]
+    formats_only: bool,
 }
 
 /// How peers are found.
@@ -205,6 +208,9 @@ fn measure_one(
         let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
         if cfg!(feature = "llvm") {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::Llvm, threads)?));
+        }
+        if arguments.formats_only {
+            engines.push(Box::new(LacunarEngine::of_formats(&case, threads)?));
         }
         if arguments.with_c() {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::C, threads)?));

@@ -13,7 +13,7 @@
 //! As in the papers, `where(consumer, producer)` names the consumer first. `--emit concrete` prints the producer first, as it
 //! runs: `where` producer `do` consumer.
 //!
-//! A workspace that is known to fit the registers is kept there while the sum is formed, and stored once.
+//! A workspace over blocks that fit the registers is kept there while the sum is formed, and stored once.
 //! Where the result is dense (or has dense innermost levels, and the sum is inside the others) no workspace is needed for a sum that is added to it: its producer adds into the result
 //! (the second line with a dense `C` is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split
 //! into its additive terms for that.
@@ -27,9 +27,10 @@ use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
 
-/// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to.
-pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, order: &[VarId]) {
-    let mut writer = Writer { kernel, order, count: 0 };
+/// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to. `in_registers` says that sums are
+/// formed in workspaces that fit the registers, where they could be added to the result: over blocks, whose sizes a format tells.
+pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, order: &[VarId], in_registers: bool) {
+    let mut writer = Writer { kernel, order, in_registers, count: 0 };
     kernel.stmt = writer.result(lhs, op, rhs);
 }
 
@@ -41,6 +42,7 @@ pub(crate) fn turn(order: &[VarId], var: VarId) -> usize {
 struct Writer<'a> {
     kernel: &'a mut Kernel,
     order: &'a [VarId],
+    in_registers: bool,
     count: usize,
 }
 
@@ -120,7 +122,11 @@ impl Writer<'_> {
         let ExprKind::Reduce(ReduceOp::Add, _, partial) = &body.kind else { return false };
         let free = partial.free_vars();
         let kept: Vec<VarId> = inner.iter().chain(summed).copied().filter(|var| free.contains(var)).collect();
-        summed.iter().all(|var| self.turn(*var) > limit) && fits_registers(self.kernel, &kept, body.dtype)
+        summed.iter().all(|var| self.turn(*var) > limit) && self.fits_registers(&kept, body.dtype)
+    }
+
+    fn fits_registers(&self, vars: &[VarId], dtype: DType) -> bool {
+        self.in_registers && fits_registers(self.kernel, vars, dtype)
     }
 
     /// A new workspace; its kind is chosen later, by what reads and fills it.
@@ -174,7 +180,7 @@ impl Writer<'_> {
         }
         let (free, first) = (term.free_vars(), self.first_summed(term));
         let inner: Vec<VarId> = lhs.vars.iter().copied().filter(|var| self.turn(*var) > first).collect();
-        if fits_registers(self.kernel, &inner, term.dtype) {
+        if self.fits_registers(&inner, term.dtype) {
             return false;
         }
         let result = &self.kernel.tensors[lhs.tensor];

@@ -26,7 +26,7 @@ use crate::ir::{
     Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param,
     Status, Stmt, UnaryOp, Var, VarId, WordOp,
 };
-use crate::loops::may_be_vector;
+use crate::loops::{may_be_vector, take_flags};
 use crate::verify::is_c_keyword;
 
 impl Function {
@@ -310,12 +310,20 @@ impl Builder {
         self.var(var)
     }
 
-    /// Closes the loop that was opened last. A vector loop whose body turned out not to be one for vectors becomes serial.
+    /// Closes the loop that was opened last. Flags that a vector loop sets are set before it, if it runs at all. One whose body
+    /// turned out not to be one for vectors even so becomes serial.
     pub fn end_for(&mut self) {
-        let body = self.end_block();
+        let mut body = self.end_block();
         if let Some(OpenLoop { var, begin, end, mut kind }) = self.loops.pop() {
             if matches!(kind, LoopKind::Vector(_)) && !may_be_vector(&self.function, &body) {
-                kind = LoopKind::Serial;
+                let flags = take_flags(&self.function, &mut body);
+                if !flags.is_empty() {
+                    let cond = self.compare(CompareOp::Lt, begin, end);
+                    self.push(Stmt::If { cond, then: flags, otherwise: Block::new() });
+                }
+                if !may_be_vector(&self.function, &body) {
+                    kind = LoopKind::Serial;
+                }
             }
             self.push(Stmt::For { var, begin, end, kind, body });
         }

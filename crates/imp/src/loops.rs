@@ -106,6 +106,33 @@ pub(crate) fn may_be_in_vector(stmt: &Stmt) -> bool {
     }
 }
 
+/// Takes out of a body the flags that each of its iterations sets: assignments of constants, not in branches or loops, to
+/// variables from outside that the body uses nowhere else. They can be set once, where the loop runs at all.
+pub(crate) fn take_flags(function: &Function, body: &mut Vec<Stmt>) -> Vec<Stmt> {
+    let mut ends_early = false;
+    body.iter().for_each(|stmt| visit(stmt, &mut |inner| ends_early |= matches!(inner, Stmt::Break)));
+    if ends_early {
+        return Vec::new();
+    }
+    let outside: Vec<(VarId, ExprId)> = assigned_from_outside(body).collect();
+    let is_flag = |stmt: &Stmt| match *stmt {
+        Stmt::Assign { var, value } => {
+            let uses = outside.iter().filter(|(own, _)| *own == var).count();
+            let mut is_read = false;
+            body.iter().for_each(|stmt| {
+                visit(stmt, &mut |inner| {
+                    is_read |= exprs(inner).into_iter().any(|expr| reads(function, expr, &|own| own == var));
+                });
+            });
+            uses == 1 && !is_read && matches!(function.exprs[value], Expr::Const(_))
+        }
+        _ => false,
+    };
+    let flags: Vec<bool> = body.iter().map(is_flag).collect();
+    let mut flags = flags.into_iter();
+    body.extract_if(.., |_| flags.next().unwrap_or(false)).collect()
+}
+
 /// Assignments in a body to variables that it does not declare.
 fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, ExprId)> {
     let (mut declared, mut assigned) = (rustc_hash::FxHashSet::default(), Vec::new());

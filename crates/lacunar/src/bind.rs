@@ -3,7 +3,10 @@
 //! On entry: the tensors of the program, by handle. On exit: a size for every variable of the statement, such that every
 //! tensor has the dimensions that the kernel will walk through; formats and types are those it was compiled for.
 
+use lacunar_compiler::lower::Binding;
 use lacunar_formats::{Format, diagonals};
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::provenance::Relation;
 use lacunar_notation::stored::StoredSize;
 use lacunar_notation::{Access, AssignOp, Program, Role, Tensor as Declared, TensorId, VarId};
 use lacunar_runtime::Tensor;
@@ -75,7 +78,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     let mut meet = |access: &Access, tensor: TensorId| {
         let Some(found) = slots.get(tensor.index()).and_then(Slot::get) else { return };
         for (number, (&var, &size)) in access.vars.iter().zip(found.dims()).enumerate() {
-            let here = Dimension { tensor, number, size };
+            let (here, var) = (Dimension { tensor, number, size }, renamed_from(kernel, var));
             let there = *seen[var.index()].get_or_insert(here);
             if there.size != size && fault.is_none() {
                 fault = Some((var, here, there));
@@ -119,9 +122,11 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
             info.name, found.number, program.tensors[found.tensor].name, found.size
         )));
     }
-    let declared = kernel.vars.iter().map(|(_, info)| info.size);
-    let mut sizes: Vec<u64> =
-        seen.iter().zip(declared).map(|(seen, declared)| seen.map(|at| at.size).or(declared).unwrap_or(0)).collect();
+    let known = |var: VarId| {
+        let var = renamed_from(kernel, var);
+        seen[var.index()].map(|at| at.size).or(kernel.vars[var].size)
+    };
+    let mut sizes: Vec<u64> = kernel.vars.handles().map(|var| known(var).unwrap_or(0)).collect();
     for &(var, size) in &kernel.stored.sizes {
         let of = |var: VarId| sizes[var.index()];
         sizes[var.index()] = match size {
@@ -135,7 +140,26 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
             }
         };
     }
-    Ok(sizes)
+    // A kernel is never run with a size that nobody knows.
+    let is_stored = |var: VarId| kernel.stored.sizes.iter().any(|(stored, _)| *stored == var);
+    let unknown = step.parameters().find_map(|(_, binding)| match binding {
+        Binding::Size(var) => (known(var).is_none() && !is_stored(var)).then_some(var),
+        _ => None,
+    });
+    match unknown {
+        Some(var) => {
+            Err(Error::Argument(format!("nothing tells the size of index variable `{}`", kernel.vars[var].name)))
+        }
+        None => Ok(sizes),
+    }
+}
+
+/// The variable that one was renamed from, or itself: both have the same values.
+fn renamed_from(kernel: &Kernel, mut var: VarId) -> VarId {
+    while let Some(Relation::Rename { parent, .. }) = kernel.provenance.origin(var) {
+        var = *parent;
+    }
+    var
 }
 
 /// The sizes of the dimensions of a kernel's result: the stored ones, where the kernel walks through these.

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use lacunar::{Backend, DynTensor, Error, Kernel, Optimization, Options, Phase, Search};
-use lacunar_notation::Tensor;
+use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, Phase, Search, Step};
+use lacunar_compiler::plan::Conversion;
+use lacunar_front::Declarations;
+use lacunar_notation::{Role, Tensor};
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
 use lacunar_testing::day::{chosen, today};
@@ -102,21 +104,47 @@ impl BackEnd {
         })
     }
 
-    /// A program as far as the imperative IR.
+    /// A program as far as the imperative IR. Where sizes are parameters, it is planned without them too, if it can be.
     fn compile(&self, instance: &Instance, phase: Phase) -> Result<Kernel, Error> {
+        let declarations = &instance.declarations;
+        // Sizes as constants, and as parameters: each on some engine, and both on the interpreter.
+        let specialize = match self.backend {
+            Backend::Interpreter => data::seed(&[&instance.source]).is_multiple_of(2),
+            backend => backend == Backend::Llvm,
+        };
+        let with = self.compile_with(instance, phase, declarations.clone(), specialize)?;
+        // A random schedule is one for the plan that it was accepted for.
+        let is_random = !instance.setup.schedule.is_empty() && !instance.id.contains("schedule=");
+        if specialize || is_random || instance.setup.refused.is_some() {
+            return Ok(with);
+        }
+        let Declarations { formats, dtypes, fills, inputs, given, .. } = declarations.clone();
+        let bare = Declarations { formats, dtypes, fills, inputs, given, ..Declarations::default() };
+        match self.compile_with(instance, phase, bare, specialize) {
+            // Nothing else may tell a size that the program or its schedule needs.
+            Err(Error::Program { .. } | Error::Schedule { .. }) => Ok(with),
+            // Conversions leave out zeros that only fill up storage, so that both would have to convert the same.
+            Ok(without) if stored(&without) != stored(&with) => Ok(with),
+            made => made,
+        }
+    }
+
+    fn compile_with(
+        &self,
+        instance: &Instance,
+        phase: Phase,
+        declarations: Declarations,
+        specialize: bool,
+    ) -> Result<Kernel, Error> {
         let setup = &instance.setup;
         let options = Options {
-            declarations: instance.declarations.clone(),
+            declarations,
             backend: Backend::Interpreter,
             search: if setup.plain { Search::Plain } else { Search::Cost },
             schedule: setup.schedule_text().into(),
             phase,
             strict: setup.strict,
-            // Sizes as constants, and as parameters: each on some engine, and both on the interpreter.
-            specialize: match self.backend {
-                Backend::Interpreter => data::seed(&[&instance.source]).is_multiple_of(2),
-                backend => backend == Backend::Llvm,
-            },
+            specialize,
             // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
             grain: 1,
             // What was tuned on this machine is another program's matter.
@@ -190,6 +218,17 @@ impl BackEnd {
         }
         Ok(runs)
     }
+}
+
+/// How a kernel stores what it reads and writes: formats, and what is converted.
+fn stored(kernel: &Kernel) -> Vec<(Vec<Format>, Vec<Conversion>, Option<Format>)> {
+    let of = |step: &Step| {
+        let stored = step.kernel().tensors.iter().filter(|(_, tensor)| !matches!(tensor.role, Role::Workspace(_)));
+        let formats = stored.map(|(_, tensor)| tensor.format.clone());
+        let plan = step.plan();
+        (formats.collect(), plan.conversions.clone(), plan.convert_result.clone())
+    };
+    kernel.steps().iter().map(of).collect()
 }
 
 impl Engine for BackEnd {

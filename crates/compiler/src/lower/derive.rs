@@ -238,7 +238,7 @@ fn range_of_part(
         };
         let length = cx.b.sub(length, before);
         Ok((zero, ceil_div(&mut cx.b, length, size)))
-    } else if is_bound(cx, outer, &scope.bound()) && !divides(&cx.b, size, length) {
+    } else if is_bound(cx, outer, &scope.bound()) && !divides(&cx.b, size, length) && !scope.is_whole_strip(var) {
         let number = coordinate(cx, outer, scope)?;
         let begin = cx.b.mul(number, size);
         let rest = cx.b.sub(length, begin);

@@ -9,6 +9,13 @@
 //!                             for i in 32 i0 .. min(32 i0 + 32, n)               i1 finishes i
 //! ```
 //!
+//! Where a constant length is worth it (lanes, small arrays), the strips are whole ones and a last one, each with code of its own:
+//!
+//! ```text
+//! for i0 in 0 .. n / 32 { for i1 in 0 .. 32 { .. 32 i0 + i1 .. } }
+//! if n % 32 > 0 { for i in 32 (n / 32) .. n { .. } }
+//! ```
+//!
 //! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates,
 //! so that merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest
 //! of two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above,
@@ -33,18 +40,21 @@
 //! guards and while loops with tracked variables.
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, CompareOp, ExprId};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
-use lacunar_notation::{Access, VarId};
+use lacunar_notation::{Access, Role, VarId, WorkspaceKind};
 
 use super::derive::{coordinate, first, is_bound, range, strip, width};
-use super::scope::{Fact, Interval, Pending, Scope};
-use super::sinks::{carried, leave};
+use super::scope::{Fact, InStrip, Interval, Pending, Scope};
+use super::sinks::{carried, leave, workspace};
+use super::sizes::{constant, divides};
 use super::storage::ancestors;
-use super::{Lowerer, loops, region, statement};
+use super::{Lowerer, SPECIALIZED_SIZE, loops, region, statement, strategy};
 use crate::iterate::iterators::AccessKey;
+use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::pos_levels;
+use crate::schedule::nest::each_loop;
 
 /// What the loop over a leaf amounts to.
 enum Leaf {
@@ -89,6 +99,9 @@ pub(super) fn leaf_loop(
         }
         return finish(cx, var, interval, body, &inner);
     }
+    if let (Leaf::Counter, Some(split)) = (&what, whole_strips(cx, var, body, scope)) {
+        return strips(cx, &split, interval, body, scope);
+    }
     let mut scope = scope.clone();
     let pairs = match what {
         Leaf::Pairs { inner, .. } => Some(width(cx, inner, &mut scope.clone())?),
@@ -103,13 +116,78 @@ pub(super) fn leaf_loop(
             (Leaf::Pairs { fused, outer, inner }, Some(size)) => {
                 pair(cx, fused, (outer, inner), size, body, &mut scope)
             }
-            _ => {
-                if let Some(result) = scope.result() {
-                    result.enter_strip(cx, var, value, &scope)?;
-                }
-                statement(cx, body, &scope).map(|_| ())
-            }
+            _ => counted(cx, var, value, body, &scope),
         }
+    })
+}
+
+/// One value of a counter.
+fn counted(cx: &mut Lowerer<'_>, var: VarId, value: ExprId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
+    if let Some(result) = scope.result() {
+        result.enter_strip(cx, var, value, scope)?;
+    }
+    statement(cx, body, scope).map(|_| ())
+}
+
+/// A variable in strips, the whole ones of which are worth code of their own.
+struct WholeStrips {
+    parent: VarId,
+    number: VarId,
+    place: VarId,
+    size: u64,
+}
+
+/// The strips that a counter counts, if loops of a constant length are worth more inside of them: dense ones that run in lanes, are
+/// unrolled, or walk over an array of the strip's size. Inside of a last strip there are no such copies again.
+fn whole_strips(cx: &Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Option<WholeStrips> {
+    let Some(&Relation::Split { parent, outer, inner, size }) = cx.kernel.provenance.origin(var) else { return None };
+    let is_short = var == outer && (2..=SPECIALIZED_SIZE).contains(&size);
+    if !is_short || scope.is_last_strip() || is_bound(cx, inner, &scope.bound()) {
+        return None;
+    }
+    let &[original] = cx.kernel.provenance.originals(inner).as_slice() else { return None };
+    let (mut is_dense, mut is_worth) = (true, strategy::loop_kind(cx.kernel, inner) != LoopKind::Serial);
+    each_loop(body, inner, &mut |body, _| {
+        is_dense &= Lattice::build(cx.kernel, body, original).is_ok_and(|lattice| lattice.iterators.is_empty());
+    });
+    body.visit_assigns(&mut |assign| {
+        let is_array = cx.kernel.tensors[assign.lhs.tensor].role == Role::Workspace(WorkspaceKind::Dense);
+        is_worth |= is_array && assign.lhs.vars.contains(&inner);
+    });
+    (is_dense && is_worth).then_some(WholeStrips { parent, number: outer, place: inner, size })
+}
+
+/// The loop over the numbers of strips: over whole ones, whose loops have a constant length, and then what is left.
+fn strips(
+    cx: &mut Lowerer<'_>,
+    of: &WholeStrips,
+    (low, high): Interval,
+    body: &Stmt,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    let mut scope = scope.clone();
+    let (first, last) = range(cx, of.parent, &mut scope)?;
+    let length = cx.b.sub(last, first);
+    let size = constant(&mut cx.b, of.size);
+    let name = cx.var_name(of.number);
+    let kind = cx.loop_kind(of.number, &scope);
+    cx.say(&scope, &format!("{name}: counter of whole strips"));
+    let whole = cx.b.binary(BinaryOp::Div, length, size);
+    let whole = cx.b.binary(BinaryOp::Min, whole, high);
+    let whole = cx.b.binary(BinaryOp::Max, whole, low);
+    let whole = cx.b.define("whole", whole);
+    let inside = scope.with(Fact::WholeStrip(of.place));
+    cx.each(kind, name, (low, whole), |cx, value| {
+        counted(cx, of.number, value, body, &inside.with(Fact::Value(of.number, value)))
+    })?;
+    if divides(&cx.b, size, length) {
+        return Ok(());
+    }
+    cx.say(&scope, &format!("{name}: last strip"));
+    let is_left = cx.b.compare(CompareOp::Lt, whole, high);
+    cx.when(is_left, |cx| {
+        let scope = workspace::declare_apart(cx, body, &scope.with(Fact::LastStrip));
+        counted(cx, of.number, whole, body, &scope.with(Fact::Value(of.number, whole)))
     })
 }
 
@@ -221,6 +299,9 @@ fn finish(
             let number = coordinate(cx, *outer, &scope)?;
             let begin = cx.b.mul(number, size);
             let begin = cx.b.add(first, begin);
+            if scope.is_whole_strip(var) {
+                scope.know(Fact::InStrip(*parent, InStrip { place: var, begin, len: high }));
+            }
             let (low, high) = (cx.b.add(begin, low), cx.b.add(begin, high));
             finish(cx, *parent, (low, high), body, &scope)
         }

@@ -54,6 +54,12 @@ pub(super) enum Fact {
     Leaf(VarId, VarId),
     /// The first loop over an original variable is around this place.
     Started(VarId),
+    /// The strip that this place inside of strips counts is a whole one.
+    WholeStrip(VarId),
+    /// The strip around is the last one, and may be shorter than the others.
+    LastStrip,
+    /// The values of a variable are those of a whole strip.
+    InStrip(VarId, InStrip),
     /// The block of a recovered variable is known to lie inside of the dimension.
     WholeBlock(VarId),
     /// This is the last block of some recovered variable, of which a part may lie outside.
@@ -82,6 +88,17 @@ pub(super) enum Fact {
     Slab(Slab),
     /// What a chunk carries out, until the loop over its positions has taken it.
     Carry(Option<Rc<Carry>>),
+}
+
+/// A whole strip of a variable's values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InStrip {
+    /// The place inside of the strip.
+    pub place: VarId,
+    /// The first value.
+    pub begin: ExprId,
+    /// How many values there are: a constant.
+    pub len: ExprId,
 }
 
 /// An access that is present where a condition holds.
@@ -269,6 +286,24 @@ impl Scope {
             _ => None,
         })
         .unwrap_or(var)
+    }
+
+    /// Whether the strip that this place inside of strips counts is a whole one.
+    pub fn is_whole_strip(&self, place: VarId) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::WholeStrip(own) if *own == place))
+    }
+
+    /// Whether a strip around is the last one.
+    pub fn is_last_strip(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::LastStrip))
+    }
+
+    /// The whole strip that the values of a variable are.
+    pub fn in_strip(&self, var: VarId) -> Option<InStrip> {
+        self.find(|fact| match fact {
+            Fact::InStrip(own, strip) if *own == var => Some(*strip),
+            _ => None,
+        })
     }
 
     /// Whether the first loop over an original variable is around.

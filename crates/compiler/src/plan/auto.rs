@@ -1,8 +1,8 @@
 //! The schedule that the planner chooses: which loops threads share, and which run in vector lanes.
 //!
-//! The outermost loop of every nest is shared where that is safe: it tells where the result is written, or what is written
-//! together is small and each chunk can have a copy of its own; a sparse result is assembled in pieces by chunks of the
-//! loop over its first level.
+//! The outermost loop of every nest is shared where that is safe: it tells where the result is written, or each chunk can have a
+//! copy of what is written together (the kernel makes no more chunks than its work is worth copies, when it is run); a sparse
+//! result is assembled in pieces by chunks of the loop over its first level.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      parallelize(i, cpu, none)
@@ -25,9 +25,6 @@ use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words, is_single};
 use crate::iterate::races::written_together;
 use crate::schedule::apply;
-
-/// The most elements that each chunk of a shared loop gets a copy of.
-const MOST_COPIED: u64 = 1 << 20;
 
 /// Adds what the planner chooses to a kernel; the commands that say it.
 pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Command> {
@@ -202,7 +199,7 @@ fn share(kernel: &Kernel, stmt: &Stmt, sparse_result: bool, chosen: &mut Vec<(Va
                 }
             } else if together.is_empty() {
                 chosen.push((*var, Race::None));
-            } else if together.iter().all(|tensor| is_small(kernel, *tensor)) {
+            } else if together.iter().all(|tensor| can_be_copied(kernel, *tensor)) {
                 chosen.push((*var, Race::Temporary));
             }
         }
@@ -221,7 +218,7 @@ fn race_everywhere(kernel: &Kernel, stmt: &Stmt, var: VarId) -> Option<Race> {
         }
         Stmt::Forall(own, body) if *own == var => {
             let together = written_together(kernel, var, body);
-            match together.iter().all(|tensor| is_small(kernel, *tensor)) {
+            match together.iter().all(|tensor| can_be_copied(kernel, *tensor)) {
                 _ if together.is_empty() => Some(Race::None),
                 true => Some(Race::Temporary),
                 false => None,
@@ -247,10 +244,7 @@ fn first_level(kernel: &Kernel, body: &Stmt) -> Option<VarId> {
     found
 }
 
-/// Whether every chunk can have a copy of a tensor.
-fn is_small(kernel: &Kernel, tensor: TensorId) -> bool {
-    let info = &kernel.tensors[tensor];
-    let listed = matches!(info.role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted));
-    let elements = info.dims.iter().try_fold(1u64, |product, size| product.checked_mul((*size)?));
-    !listed && elements.is_some_and(|elements| elements <= MOST_COPIED)
+/// Whether every chunk can have a copy of a tensor: what is put on a list has one list.
+fn can_be_copied(kernel: &Kernel, tensor: TensorId) -> bool {
+    !matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
 }

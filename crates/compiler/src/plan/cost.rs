@@ -90,12 +90,16 @@ impl Model<'_> {
     /// The number of stored values of a tensor, known or guessed.
     fn values(&self, tensor: TensorId) -> f64 {
         let info = &self.kernel.tensors[tensor];
-        let dims = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
-        match info.nnz {
-            Some(nnz) => nnz as f64,
-            None if info.format.is_dense() => dims.product(),
-            None => dims.clone().fold(1.0, f64::max) * UNKNOWN_SEGMENT,
+        if let Some(nnz) = info.nnz {
+            return nnz as f64;
         }
+        // Under each coordinate of the last sparse level, dense ones store all there is.
+        let levels = info.format.levels();
+        let full = levels.iter().rev().take_while(|level| level.properties().full).count();
+        let size = |&mode: &usize| info.dims[mode].map_or(UNKNOWN_SIZE, |size| size as f64);
+        let (outer, inner) = info.format.mode_order().split_at(levels.len() - full);
+        let coordinates = outer.iter().map(size).reduce(f64::max).map_or(1.0, |most| most * UNKNOWN_SEGMENT);
+        coordinates * inner.iter().map(size).product::<f64>()
     }
 
     /// The format in which an access is iterated.

@@ -49,7 +49,10 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     let convert_result = draft.assemble_result(&order);
     match is_flat {
         true => finish::finish(&mut draft.kernel, &schedule)?,
-        false => concretize(&mut draft.kernel, &draft.lhs, draft.op, &draft.rhs, &order),
+        false => {
+            let in_registers = source.rewritten.is_some();
+            concretize(&mut draft.kernel, &draft.lhs, draft.op, &draft.rhs, &order, in_registers);
+        }
     }
     workspaces::choose(&mut draft.kernel, &mut draft.notes);
     if !is_flat {

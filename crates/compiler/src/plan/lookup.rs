@@ -31,7 +31,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
     let (&innermost, outer) = order.split_last()?;
     let &changing = outer.last()?;
     if lhs.vars.contains(&innermost)
-        || kernel.vars[innermost].size.is_none_or(|size| size > super::workspaces::MARKED_LIMIT)
+        || kernel.vars[innermost].size.is_some_and(|size| size > super::workspaces::MARKED_LIMIT)
     {
         return None;
     }

@@ -24,6 +24,7 @@ mod insert;
 mod lookup;
 mod maps;
 mod order;
+mod rows;
 mod skew;
 mod storage;
 mod tile;
@@ -144,7 +145,18 @@ impl<'a> Source<'a> {
             plan.notes.push(why.to_string());
             return Ok(plan);
         }
-        draft(self, request)
+        let plan = draft(self, request)?;
+        if let (Search::Cost, None, None) = (request.search, request.schedule, self.rewritten)
+            && let Some((kernel, lhs, rhs)) = flat(self)
+            && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request.strict)
+            && let Ok(mut in_rows) = draft(self, &Request { schedule: Some(&schedule), ..*request })
+        {
+            let more: Vec<String> = in_rows.notes.into_iter().filter(|note| !plan.notes.contains(note)).collect();
+            let why = "rows, or strips of them, are summed up in registers".to_string();
+            in_rows.notes = plan.notes.into_iter().chain(more).chain([why]).collect();
+            return Ok(in_rows);
+        }
+        Ok(plan)
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
     let fits = tiled == *last
         && outer != tiled
         && kernel.tensors[lhs.tensor].format.is_dense()
-        && kernel.vars[tiled].size.is_some_and(|whole| whole / LEAST_TILES >= size);
+        && kernel.vars[tiled].size.is_none_or(|whole| whole / LEAST_TILES >= size);
     let accesses: Vec<AccessKey> = body.accesses().into_iter().map(AccessKey::from).collect();
     let walked = accesses.iter().all(|key| {
         let levels = 0..key.vars.len();

@@ -19,7 +19,7 @@ mod coord;
 mod forward;
 mod fuse;
 mod mergeby;
-mod nest;
+pub(crate) mod nest;
 mod parallelize;
 mod part;
 mod pos;

@@ -43,7 +43,7 @@ pub(super) fn replace_loops(stmt: Stmt, var: VarId, make: &mut impl FnMut(Stmt) 
 }
 
 /// Calls `look` on each loop over `var`: with its body, and the variables of the loops around it.
-pub(super) fn each_loop<'s>(stmt: &'s Stmt, var: VarId, look: &mut impl FnMut(&'s Stmt, &[VarId])) {
+pub(crate) fn each_loop<'s>(stmt: &'s Stmt, var: VarId, look: &mut impl FnMut(&'s Stmt, &[VarId])) {
     fn walk<'s>(stmt: &'s Stmt, var: VarId, around: &mut Vec<VarId>, look: &mut impl FnMut(&'s Stmt, &[VarId])) {
         match stmt {
             Stmt::Assign(_) => {}

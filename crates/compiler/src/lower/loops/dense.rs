@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! y(i) = x(i) + 1, all dense      for i in 0 .. n { y_vals[i] = x_vals[i] + 1 }
+//!   in whole strips of 8          for i1 in 0 .. 8 { y_vals[8 i0 + i1] = x_vals[8 i0 + i1] + 1 }
 //! ```
 
 use lacunar_base::Diagnostic;
@@ -9,7 +10,7 @@ use lacunar_base::Diagnostic;
 use super::cases::cases;
 use super::here::Loop;
 use crate::iterate::lattice::Point;
-use crate::lower::scope::{Fact, Interval, Scope};
+use crate::lower::scope::{Fact, InStrip, Interval, Scope};
 use crate::lower::{Lowerer, region};
 
 /// The loop over all coordinates of the region.
@@ -27,7 +28,22 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
     let kind = cx.loop_kind(l.var, l.scope);
-    cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
-        cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, i)))
+    let Some(strip) = whole_strip(cx, l, interval) else {
+        return cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
+            cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, i)))
+        });
+    };
+    let zero = cx.b.int(0);
+    cx.each(kind, cx.var_name(strip.place), (zero, strip.len), |cx, place| {
+        let i = cx.b.add(strip.begin, place);
+        let scope = l.scope.with(Fact::Value(l.var, i)).with(Fact::Value(strip.place, place));
+        cases(cx, l, Point::ALL, &[], &scope)
     })
+}
+
+/// The whole strip that an interval is, if it is one: its loop counts from 0, by constants.
+fn whole_strip(cx: &mut Lowerer<'_>, l: &Loop<'_>, (begin, end): Interval) -> Option<InStrip> {
+    let strip = l.scope.in_strip(l.var)?;
+    let last = cx.b.add(strip.begin, strip.len);
+    (begin == strip.begin && end == last).then_some(strip)
 }

@@ -28,14 +28,28 @@ use crate::lower::sizes::product;
 use crate::lower::storage::{extent, is_inside_dimension, values};
 use crate::lower::{Lowerer, MutableVar};
 
+/// The part of a tensor that a loop adds to.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct Extent {
+    tensor: TensorId,
+    /// The element that it begins with.
+    first: ExprId,
+    /// Its number of elements.
+    pub len: ExprId,
+}
+
+impl Extent {
+    /// Whether it is a variable, which has no place in memory.
+    pub fn is_variable(&self, cx: &Lowerer<'_>, scope: &Scope) -> bool {
+        cx.kernel.tensors[self.tensor].role == Role::Workspace(WorkspaceKind::Scalar)
+            || scope.sink(self.tensor).is_some_and(|sink| sink.scalar().is_some())
+    }
+}
+
 /// Copies of what a loop that threads share adds to.
 pub(in crate::lower) struct Copies {
-    tensor: TensorId,
+    of: Extent,
     array: ArrayId,
-    /// The element that a copy begins with.
-    first: ExprId,
-    /// Elements of one copy.
-    len: ExprId,
     /// Whether a chunk gave anything, where the pattern of a result depends on it.
     given: Option<ArrayId>,
 }
@@ -78,13 +92,8 @@ fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
     if (0..=depth).any(|level| is_inside_dimension(cx, &key, level)) { 0 } else { depth }
 }
 
-/// Declares copies of what the chunks add to of a tensor: of all of it, or of what lies under the coordinates that it has here.
-pub(in crate::lower) fn declare(
-    cx: &mut Lowerer<'_>,
-    tensor: TensorId,
-    chunks: ExprId,
-    scope: &Scope,
-) -> Result<Copies, Diagnostic> {
+/// What chunks add to of a tensor: all of it, or what lies under the coordinates that it has here.
+pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Result<Extent, Diagnostic> {
     let info = &cx.kernel.tensors[tensor];
     if let Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted) = info.role {
         let fault = format!("threads cannot share the list that is workspace `{}`", info.name);
@@ -97,7 +106,13 @@ pub(in crate::lower) fn declare(
         _ => cx.b.int(0),
     };
     let first = cx.b.mul(number, len);
-    let total = product(&mut cx.b, chunks, len);
+    Ok(Extent { tensor, first, len })
+}
+
+/// Declares copies of what the chunks add to.
+pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: ExprId, scope: &Scope) -> Copies {
+    let info = &cx.kernel.tensors[extent.tensor];
+    let total = product(&mut cx.b, chunks, extent.len);
     let array = cx.b.local_array(&format!("{}_copies", info.name), info.dtype);
     cx.b.alloc(array, total, false);
     let given = scope.appended().is_some().then(|| {
@@ -105,13 +120,13 @@ pub(in crate::lower) fn declare(
         cx.b.alloc(given, chunks, false);
         given
     });
-    Ok(Copies { tensor, array, first, len, given })
+    Copies { of: *extent, array, given }
 }
 
 /// At the beginning of a chunk: its copy is empty, and takes the place of the tensor.
 pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &mut Scope) {
-    let info = &cx.kernel.tensors[copies.tensor];
-    let Some(of) = scope.sink(copies.tensor) else { return };
+    let info = &cx.kernel.tensors[copies.of.tensor];
+    let Some(of) = scope.sink(copies.of.tensor) else { return };
     let zero = cx.b.constant(Const::zero(info.dtype));
     let given = copies.given.map(|_| {
         let no = cx.b.bool(false);
@@ -119,22 +134,22 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: Expr
     });
     if of.scalar().is_some() {
         let value = cx.b.declare(&info.name, zero);
-        scope.know(Fact::Sink(copies.tensor, Rc::new(Workspace::Scalar { value, given })));
+        scope.know(Fact::Sink(copies.of.tensor, Rc::new(Workspace::Scalar { value, given })));
         return;
     }
-    let begin = cx.b.mul(chunk, copies.len);
-    let end = cx.b.add(begin, copies.len);
+    let begin = cx.b.mul(chunk, copies.of.len);
+    let end = cx.b.add(begin, copies.of.len);
     cx.fill(copies.array, (begin, end), zero);
-    let offset = cx.b.sub(begin, copies.first);
-    scope.know(Fact::Sink(copies.tensor, Rc::new(Copy { of, array: copies.array, offset, given })));
+    let offset = cx.b.sub(begin, copies.of.first);
+    scope.know(Fact::Sink(copies.of.tensor, Rc::new(Copy { of, array: copies.array, offset, given })));
 }
 
 /// At the end of a chunk, in whose scope its copy is: what variables hold goes to the arrays.
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &Scope) {
-    if cx.kernel.tensors[copies.tensor].role == Role::Result {
+    if cx.kernel.tensors[copies.of.tensor].role == Role::Result {
         return;
     }
-    let Some(own) = scope.sink(copies.tensor) else { return };
+    let Some(own) = scope.sink(copies.of.tensor) else { return };
     if let Some(value) = own.scalar() {
         let value = cx.b.var(value);
         cx.b.store(copies.array, chunk, value);
@@ -153,8 +168,8 @@ pub(in crate::lower) fn add_up(
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let zero = cx.b.int(0);
-    let Copies { array, first, len, .. } = *copies;
-    let of = scope.sink(copies.tensor);
+    let Copies { of: Extent { first, len, .. }, array, .. } = *copies;
+    let of = scope.sink(copies.of.tensor);
     if let Some(value) = of.as_ref().and_then(|of| of.scalar()) {
         cx.b.for_loop("c", zero, chunks, |b, c| {
             let part = b.load("part", array, c);
@@ -163,7 +178,7 @@ pub(in crate::lower) fn add_up(
             b.assign(value, sum);
         });
     } else {
-        let values = values(cx, copies.tensor, scope)?;
+        let values = values(cx, copies.of.tensor, scope)?;
         cx.b.for_loop("c", zero, chunks, |b, c| {
             let begin = b.mul(c, len);
             b.for_loop("p", zero, len, |b, p| {

@@ -29,7 +29,7 @@ use crate::lower::derive::{coordinate, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::product;
 use crate::lower::storage::{code, values};
-use crate::lower::{INDEX, Lowerer, MutableVar, TensorCode};
+use crate::lower::{INDEX, Lowerer, MutableVar, SPECIALIZED_SIZE, TensorCode};
 
 /// The arrays and variables of a workspace.
 #[derive(Clone, Debug)]
@@ -63,6 +63,23 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
         let (sink, code) = made;
         scope.know(Fact::Code(tensor, Rc::new(code)));
         scope.know(Fact::Sink(tensor, Rc::new(sink)));
+    }
+    scope
+}
+
+/// Gives small dense workspaces that are filled and read inside a statement arrays of their own there, so that those elsewhere can
+/// be registers.
+pub(in crate::lower) fn declare_apart(cx: &mut Lowerer<'_>, body: &Stmt, scope: &Scope) -> Scope {
+    let mut scope = scope.clone();
+    for tensor in filled_inside(body) {
+        let sink = scope.sink(tensor);
+        let Some(&Workspace::Dense { len, .. }) = sink.as_ref().and_then(|sink| sink.as_workspace()) else { continue };
+        if cx.b.as_const(len).is_some_and(|len| len.bits <= SPECIALIZED_SIZE) {
+            let info = &cx.kernel.tensors[tensor];
+            let values = cx.b.local_array(&info.name, info.dtype);
+            cx.b.alloc(values, len, false);
+            scope.know(Fact::Code(tensor, Rc::new(TensorCode { levels: Vec::new(), values: Some(values) })));
+        }
     }
     scope
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given
+//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given
 //! find their place in it ([`placed`]).
 //!
 //! How many chunks there are does not depend on the number of threads where a kernel is `strict`: then sums are formed in the
@@ -33,10 +33,11 @@ use crate::lower::loops::listed::with_list;
 use crate::lower::nest::leaf_loop;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
-use crate::lower::sinks::copies::Copies;
+use crate::lower::sinks::copies::{Copies, Extent};
 use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, piece, placed, workspace};
+use crate::lower::sizes::{ceil_div, product};
 use crate::lower::storage::{ancestor, code, count_positions, level};
-use crate::lower::{Lowerer, Phase};
+use crate::lower::{GRAIN, Lowerer, Phase};
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
@@ -77,6 +78,9 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
     }
 }
 
+/// Scalar iterations' worth of making one element of a copy and adding it up.
+const WORK_OF_COPY: i64 = 2;
+
 /// How the chunks of a loop get along.
 struct ChunkSums {
     copies: Vec<Copies>,
@@ -91,7 +95,7 @@ pub(in crate::lower) fn parallel_loop(
     body: &Stmt,
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
-    cx.say(scope, &format!("{}: threads", cx.var_name(var)));
+    let outside = scope;
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
@@ -107,26 +111,65 @@ pub(in crate::lower) fn parallel_loop(
         _ if carries.is_some() => &[],
         _ => &added,
     };
-    let chunks = chunks(cx, var, interval, body, !copied.is_empty(), &scope);
-    let all = copied.iter().map(|tensor| copies::declare(cx, *tensor, chunks, &scope));
-    let sums = ChunkSums {
-        copies: all.collect::<Result<Vec<_>, _>>()?,
-        carried: carries.map(|(tensor, depth)| carried::declare(cx, tensor, depth, chunks, &scope)),
+    let mut chunks = chunks(cx, var, interval, body, !copied.is_empty(), &scope);
+    let all = copied.iter().map(|tensor| copies::extent_of(cx, *tensor, &scope));
+    let extents = all.collect::<Result<Vec<Extent>, _>>()?;
+    let arrays: Vec<&Extent> = extents.iter().filter(|extent| !extent.is_variable(cx, &scope)).collect();
+    if !arrays.is_empty() {
+        for extent in &arrays {
+            chunks = worth_copying(cx, chunks, extent, &scope);
+        }
+        chunks = cx.b.define("copied_chunks", chunks);
+    }
+    let shared = |cx: &mut Lowerer<'_>| {
+        let copies = extents.iter().map(|extent| copies::declare(cx, extent, chunks, &scope)).collect();
+        let carried = carries.map(|(tensor, depth)| carried::declare(cx, tensor, depth, chunks, &scope));
+        let sums = ChunkSums { copies, carried };
+        let mut inside = scope.clone();
+        if is_atomic {
+            added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
+        }
+        in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, share, scope| {
+            chunk(cx, var, (number, share), body, &sums, scope)
+        })?;
+        for of in &sums.copies {
+            copies::add_up(cx, of, chunks, &scope)?;
+        }
+        match sums.carried {
+            Some(room) => carried::add_up(cx, room, chunks, &scope),
+            None => Ok(()),
+        }
     };
-    let mut inside = scope.clone();
-    if is_atomic {
-        added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
+    if arrays.is_empty() {
+        cx.say(outside, &format!("{}: threads", cx.var_name(var)));
+        return shared(cx);
     }
-    in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, share, scope| {
-        chunk(cx, var, (number, share), body, &sums, scope)
-    })?;
-    for of in &sums.copies {
-        copies::add_up(cx, of, chunks, &scope)?;
-    }
-    match sums.carried {
-        Some(room) => carried::add_up(cx, room, chunks, &scope),
-        None => Ok(()),
-    }
+    cx.say(outside, &format!("{}: one chunk, where copies are not worth their work", cx.var_name(var)));
+    let one = cx.b.int(1);
+    let is_alone = cx.b.compare(CompareOp::Le, chunks, one);
+    let (alone, outcome) = cx.block(|cx| {
+        with_list(cx, &scope.with(Fact::Shared), |cx, scope| {
+            let scope = workspace::declare(cx, Some(var), scope);
+            leaf_loop(cx, var, interval, body, &scope)
+        })
+    });
+    outcome?;
+    cx.say(outside, &format!("{}: threads, each chunk with copies of its own", cx.var_name(var)));
+    let (together, outcome) = cx.block(shared);
+    outcome?;
+    cx.branch(is_alone, alone, together);
+    Ok(())
+}
+
+/// So many of the chunks that each has more work than its copy of a tensor makes.
+fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, extent: &Extent, scope: &Scope) -> ExprId {
+    let Some(most) = scope.most_chunks() else { return chunks };
+    let (work, grain, one) = (cx.b.int(WORK_OF_COPY), cx.b.int(GRAIN as i64), cx.b.int(1));
+    let own = product(&mut cx.b, extent.len, work);
+    let grains = ceil_div(&mut cx.b, own, grain);
+    let grains = cx.b.binary(BinaryOp::Max, grains, one);
+    let worth = cx.b.binary(BinaryOp::Div, most, grains);
+    cx.b.binary(BinaryOp::Min, chunks, worth)
 }
 
 /// What one chunk does.

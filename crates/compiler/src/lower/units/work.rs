@@ -24,11 +24,8 @@ pub(in crate::lower) fn estimate(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
     }
     let mut assigns: Vec<&Assign> = Vec::new();
     cx.kernel.stmt.visit_assigns(&mut |assign| assigns.push(assign));
-    let mut work = cx.b.constant(Const::real(DType::F64, 0.0));
-    for assign in assigns {
-        let own = work_of(cx, assign, scope);
-        work = cx.b.add(work, own);
-    }
+    let works: Vec<ExprId> = assigns.into_iter().map(|assign| work_of(cx, assign, scope)).collect();
+    let Some(work) = works.into_iter().reduce(|sum, own| cx.b.add(sum, own)) else { return scope.clone() };
     let grain = cx.b.constant(Const::real(DType::F64, cx.options.grain.max(1) as f64));
     let worth = cx.b.binary(BinaryOp::Div, work, grain);
     let worth = cx.b.cast(DType::I64, worth);
@@ -38,11 +35,14 @@ pub(in crate::lower) fn estimate(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
 /// The combinations of coordinates that an assignment is met at, if stored ones are spread evenly; at least the stored
 /// values of each operand.
 fn work_of(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> ExprId {
-    let mut vars: Vec<VarId> = assign.lhs.vars.clone();
     let accesses: Vec<AccessKey> = assign.rhs.accesses().into_iter().map(AccessKey::from).collect();
-    for var in accesses.iter().flat_map(|access| &access.vars) {
-        if !vars.contains(var) {
-            vars.push(*var);
+    let mut vars: Vec<VarId> = Vec::new();
+    for &var in assign.lhs.vars.iter().chain(accesses.iter().flat_map(|access| &access.vars)) {
+        // A place inside of strips, by which a workspace is indexed, is one of the values that the strips are cut from.
+        for original in cx.kernel.provenance.originals(var) {
+            if !vars.contains(&original) {
+                vars.push(original);
+            }
         }
     }
     let one = cx.b.constant(Const::real(DType::F64, 1.0));

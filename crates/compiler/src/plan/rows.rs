@@ -1,0 +1,188 @@
+//! Sums over dense rows: what is summed up in a row is summed up in registers; in a long row, for one strip of a constant length after
+//! the other.
+//!
+//! ```text
+//! C(i,k) = A(i,j) * B(j,k)      A: csr, k: of at most 128 values
+//!   reorder(i, j, k), precompute(A(i,j) * B(j,k), k, k, dense), parallelize(i, cpu, none), parallelize(k, vector, ignore)
+//! C(i,k) = A(i,j) * B(j,k)      A: csr, k: of unknown size, or of more values than registers hold
+//!   reorder(i, j, k), split(k, k0, k1, 32), reorder(i, k0, j, k1), precompute(A(i,j) * B(j,k), k1, k1, dense),
+//!   parallelize(i, cpu, none), parallelize(k1, vector, ignore)
+//! C(i,j) = A(i,j) * D(i,k) * E(j,k)      the sum over k itself
+//!   reorder(i, j, k), split(k, k0, k1, 32), parallelize(i, cpu, none), parallelize(k1, vector, ignore)
+//! ```
+//!
+//! Without strips, every addition goes through memory, or a loop of a length that nobody knows stands innermost. Demands: the last
+//! variable is innermost and dense wherever it is read or written. Inner sums whose factors are fewer get strips of their own.
+//!
+//! Paper: Senanayake et al. 2020, §5 (`split`, `precompute`), and Figure 7, where users write such tiles.
+
+use lacunar_base::Span;
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, ReduceOp, VarId, WorkspaceKind};
+
+use super::Search;
+use super::given::order_command;
+use super::order::choose;
+use super::skew::fresh;
+use crate::concretize::{REGISTER_BYTES, fits_registers};
+use crate::iterate::iterators::{AccessKey, level_var};
+
+/// The bytes of a strip: a quarter of the registers, so that several strips fit.
+const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
+
+/// A statement, its loops in order, and what the planner chose for them.
+struct Rows<'a> {
+    kernel: &'a Kernel,
+    lhs: &'a Access,
+    summed: &'a [VarId],
+    body: &'a Expr,
+    order: Vec<VarId>,
+    chosen: &'a Schedule,
+    strict: bool,
+}
+
+/// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops that
+/// `chosen` says; a `strict` schedule takes no product out of a sum.
+pub(super) fn schedule(
+    kernel: &Kernel,
+    lhs: &Access,
+    flat: &Expr,
+    chosen: &Schedule,
+    strict: bool,
+) -> Option<Schedule> {
+    let ExprKind::Reduce(ReduceOp::Add, summed, body) = &flat.kind else { return None };
+    let order = choose(kernel, lhs, flat, Search::Cost).order;
+    let rows = Rows { kernel, lhs, summed, body, order, chosen, strict };
+    if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {
+        return None;
+    }
+    let kinds = rows.short().or_else(|| rows.long())?;
+    let first = order_command(kernel, &rows.order).into_iter();
+    let others = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE });
+    Some(Schedule { commands: first.chain(others).collect() })
+}
+
+impl Rows<'_> {
+    /// Rows that fit the registers as they are: the variables behind the last sum.
+    fn short(&self) -> Option<Vec<CommandKind>> {
+        let last = self.order.iter().rposition(|var| self.summed.contains(var))?;
+        let row = &self.order[last + 1..];
+        let is_short = fits_registers(self.kernel, row, self.body.dtype) && row.iter().all(|var| self.is_dense(*var));
+        if !is_short || !self.is_row(*row.last()?) || self.order.iter().position(|var| self.summed.contains(var))? == 0
+        {
+            return None;
+        }
+        let names: Vec<Name> = row.iter().map(|var| self.name(*var)).collect();
+        let mut kinds = self.precomputed(&names);
+        kinds.extend(self.shared(|_| true));
+        Some(kinds)
+    }
+
+    /// Rows of unknown or great length, in strips.
+    fn long(&self) -> Option<Vec<CommandKind>> {
+        let (&row, outer) = self.order.split_last()?;
+        let dtype = self.body.dtype.arithmetic().size() as u64;
+        let is_long = self.kernel.vars[row].size.is_none_or(|size| size > REGISTER_BYTES / dtype);
+        if !is_long || outer.is_empty() || !self.is_row(row) {
+            return None;
+        }
+        let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
+        let (strip, place) = (part(0), part(1));
+        let size = STRIP_BYTES / dtype;
+        let mut kinds =
+            vec![CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size }];
+        match outer.iter().position(|var| self.summed.contains(var)) {
+            _ if self.summed.contains(&row) => {}
+            // Which coordinates a sparse result has is not told by a workspace over strips: rows are added to where they are.
+            Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => {}
+            // What is added to the result outside of any loop over its variables would be added to by all threads.
+            None | Some(0) => return None,
+            Some(first) => {
+                let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
+                let around = [&names(&outer[..first])[..], &[strip], &names(&outer[first..]), &[place.clone()]];
+                kinds.push(CommandKind::Reorder(around.concat()));
+                kinds.extend(self.precomputed(std::slice::from_ref(&place)));
+            }
+        }
+        kinds.extend(self.shared(|unit| unit == Unit::CpuThread));
+        kinds.push(CommandKind::Parallelize { var: place, unit: Unit::CpuVector, race: Race::Ignore });
+        Some(kinds)
+    }
+
+    fn name(&self, var: VarId) -> Name {
+        Name { text: self.kernel.vars[var].name.clone(), span: Span::NONE }
+    }
+
+    /// The commands by which loops are shared that were chosen, of some units.
+    fn shared(&self, is_wanted: impl Fn(Unit) -> bool) -> impl Iterator<Item = CommandKind> {
+        let kinds = self.chosen.commands.iter().map(|command| &command.kind);
+        kinds.filter(move |kind| matches!(kind, CommandKind::Parallelize { unit, .. } if is_wanted(*unit))).cloned()
+    }
+
+    /// The sums over a row in a workspace, and inner sums of fewer factors in workspaces of their own.
+    fn precomputed(&self, row: &[Name]) -> Vec<CommandKind> {
+        let precompute = |expr: Expr| CommandKind::Precompute {
+            expr,
+            vars: row.to_vec(),
+            into: row.to_vec(),
+            kind: Some(WorkspaceKind::Dense),
+        };
+        let mut kinds = vec![precompute(self.body.clone())];
+        let factors = factors(self.body);
+        let outer: Vec<VarId> = self.order.split_last().map_or(&[][..], |(_, outer)| outer).to_vec();
+        let summed = |at: &usize| self.summed.contains(&outer[*at]);
+        let inner_sums = (0..outer.len()).filter(summed).skip(1).filter(|_| !self.strict);
+        let mut before = factors.len();
+        for inner in inner_sums {
+            let depends = |factor: &&&Expr| factor.free_vars().iter().any(|var| outer[inner..].contains(var));
+            let own: Vec<&Expr> = factors.iter().filter(depends).copied().collect();
+            let is_row = own.iter().any(|factor| factor.free_vars().iter().any(|var| self.order.last() == Some(var)));
+            if own.len() < before && is_row {
+                before = own.len();
+                kinds.extend(product(&own).map(precompute));
+            }
+        }
+        kinds
+    }
+
+    /// All accesses, that to the result last.
+    fn accesses(&self) -> impl Iterator<Item = AccessKey> {
+        self.body.accesses().into_iter().chain([self.lhs]).map(AccessKey::from)
+    }
+
+    /// Whether a variable is stored in dense levels wherever it is.
+    fn is_dense(&self, var: VarId) -> bool {
+        self.levels_of(var, |_, is_full| is_full)
+    }
+
+    /// Whether a variable walks through neighboring elements wherever it is.
+    fn is_row(&self, var: VarId) -> bool {
+        self.levels_of(var, |is_last, is_full| is_last && is_full)
+    }
+
+    /// Whether something holds of all levels over a variable: of whether they are the last of a tensor, and dense.
+    fn levels_of(&self, var: VarId, holds: impl Fn(bool, bool) -> bool) -> bool {
+        self.accesses().all(|key| {
+            let levels = self.kernel.tensors[key.tensor].format.levels();
+            let own = (0..key.vars.len()).filter(|level| level_var(self.kernel, &key, *level) == var);
+            own.into_iter().all(|level| holds(level + 1 == key.vars.len(), levels[level].properties().full))
+        })
+    }
+}
+
+/// What an expression is the product of.
+fn factors(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Binary(BinaryFn::Mul, left, right) => [factors(left), factors(right)].concat(),
+        _ => vec![expr],
+    }
+}
+
+fn product(factors: &[&Expr]) -> Option<Expr> {
+    let multiplied = |left: Expr, right: Expr| {
+        let dtype = left.dtype;
+        Expr::binary(BinaryFn::Mul, left, right, dtype)
+    };
+    factors.iter().map(|factor| (*factor).clone()).reduce(multiplied)
+}
