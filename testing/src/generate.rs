@@ -258,6 +258,9 @@ impl Generator<'_> {
             rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
         }
         let adds = self.rng.percent(15);
+        if !adds && self.rng.percent(6) {
+            rhs = Tree::Unary(UnaryFn::Prune, Box::new(rhs));
+        }
         let given = adds && self.rng.percent(50);
         let dtype = if given || self.rng.percent(15) { Some(self.dtype()) } else { None };
         let name = format!("R{}", self.sketch.statements.len());

@@ -135,6 +135,44 @@ pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     })
 }
 
+/// What an assignment stores where it differs from the fill value only: what is pruned, and what a comparison says. `None` where the
+/// operands alone tell which coordinates the result has.
+pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a Expr> {
+    let target = &tensors[assign.lhs.tensor];
+    if target.role != Role::Result || target.format.is_dense() || assign.op != AssignOp::Set {
+        return None;
+    }
+    // A pattern has no values: those that it is made of are looked at.
+    let value = match &assign.rhs.kind {
+        ExprKind::Cast(of) if assign.rhs.dtype == DType::Pattern => of,
+        _ => &assign.rhs,
+    };
+    let is_mask = target.dtype == DType::Bool && compares(value) && target.fill().is_zero();
+    (is_pruned(value) || is_mask).then_some(value)
+}
+
+/// Whether an expression is pruned, and then perhaps converted.
+fn is_pruned(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Unary(UnaryFn::Prune, _) => true,
+        ExprKind::Cast(a) => is_pruned(a),
+        _ => false,
+    }
+}
+
+/// Whether an expression is a truth that is computed of other values.
+fn compares(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Access(_) => false,
+        ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => compares(a),
+        ExprKind::Binary(
+            BinaryFn::Eq | BinaryFn::Ne | BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge,
+            ..,
+        ) => true,
+        ExprKind::Binary(_, a, b) => compares(a) || compares(b),
+    }
+}
+
 /// Whether an expression has nothing that can be absent.
 fn is_written(expr: &Expr) -> bool {
     match &expr.kind {

@@ -97,6 +97,8 @@ pub fn unary<A: Arithmetic>(at: &mut A, function: UnaryFn, a: A::Value) -> A::Va
         }
         // The real part of a real number is the number; its imaginary part is zero.
         UnaryFn::Real | UnaryFn::Conj if !ty.is_complex() => return a,
+        // What it leaves out is the matter of the assignment.
+        UnaryFn::Prune => return a,
         UnaryFn::Imag if !ty.is_complex() => return at.constant(Const::zero(ty)),
         UnaryFn::Abs if matches!(ty.kind(), Kind::Unsigned | Kind::Bool) => return a,
         UnaryFn::Sign if ty == DType::Bool => return a,

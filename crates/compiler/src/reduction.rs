@@ -6,7 +6,7 @@
 //! The rule is per additive term. A variable `v` that does not occur on the left is summed over the smallest
 //! subexpression that contains all its uses: the search starts at the whole right-hand side and goes
 //! - into *each* operand of `+` and `-` that uses `v` (every term gets its own sum),
-//! - through negation, and through a conversion to a type that values are only stored in: a sum is rounded once,
+//! - through negation, `prune`, and through a conversion to a type that values are only stored in: a sum is rounded once,
 //! - into the one factor of a product, or the numerator of a quotient, that alone uses `v`,
 //!
 //! and stops at anything else: a product of which both sides use `v`, a function call, an explicit sum.
@@ -38,7 +38,7 @@ fn uses(expr: &Expr, var: VarId) -> bool {
 /// The expression summed over those of `vars` that it uses, each as far inside as it goes.
 fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
     let goes_inside = |var: VarId| match &expr.kind {
-        ExprKind::Unary(UnaryFn::Neg, _) => true,
+        ExprKind::Unary(UnaryFn::Neg | UnaryFn::Prune, _) => true,
         ExprKind::Cast(_) => expr.dtype.is_storage(),
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => true,
         ExprKind::Binary(BinaryFn::Mul, a, b) => uses(a, var) != uses(b, var),

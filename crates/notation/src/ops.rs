@@ -82,6 +82,8 @@ pub enum UnaryFn {
     Square,
     /// `x * x * x`.
     Cube,
+    /// The operand; a sparse result stores nothing where it is the result's fill value.
+    Prune,
 }
 
 /// Functions of two arguments.
@@ -171,6 +173,7 @@ const NAMES: &[(&str, Function)] = {
         ("sign", Unary(U::Sign)),
         ("square", Unary(U::Square)),
         ("cube", Unary(U::Cube)),
+        ("prune", Unary(U::Prune)),
         ("add", Binary(B::Add)),
         ("sub", Binary(B::Sub)),
         ("mul", Binary(B::Mul)),
@@ -234,7 +237,7 @@ impl UnaryFn {
             UnaryFn::Neg => (operand != DType::Bool).then_some((operand, operand)),
             UnaryFn::Not => Some((DType::Bool, DType::Bool)),
             UnaryFn::Abs | UnaryFn::Real | UnaryFn::Imag => Some((operand, operand.part())),
-            UnaryFn::Conj | UnaryFn::Square | UnaryFn::Cube => Some((operand, operand)),
+            UnaryFn::Conj | UnaryFn::Square | UnaryFn::Cube | UnaryFn::Prune => Some((operand, operand)),
             // The sign of a truth value is itself.
             UnaryFn::Sign => (!operand.is_complex()).then_some((operand, operand)),
             UnaryFn::Floor | UnaryFn::Ceil => match operand.kind() {

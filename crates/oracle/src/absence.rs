@@ -59,6 +59,11 @@ pub fn unary(a: Value, function: impl FnOnce(Scalar) -> Scalar) -> Value {
     }
 }
 
+/// A value that is left out where it is 0.
+pub fn pruned(a: Value) -> Value {
+    if a.scalar().is_zero() { Value::Absent(a.scalar()) } else { a }
+}
+
 /// A value converted to a type; a pattern has what is not absent.
 pub fn cast(a: Value, dtype: DType) -> Value {
     match a {

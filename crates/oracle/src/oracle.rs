@@ -26,10 +26,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::Format;
 use lacunar_front::Declarations;
-use lacunar_notation::{BinaryFn, TensorId, VarId};
+use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
 
-use crate::absence::{Value, binary, cast, unary};
+use crate::absence::{Value, binary, cast, pruned, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::read::{Known, Reading, Statement, collect, read};
@@ -467,6 +467,7 @@ impl Run<'_> {
             Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
             Node::Element(tensor, vars) => self.element(*tensor, vars),
             Node::Cast(a) => cast(self.value(a), term.dtype),
+            Node::Unary(UnaryFn::Prune, a) => pruned(self.value(a)),
             Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
             Node::Binary(function, a, b) => {
                 let (left, right) = (self.value(a), self.value(b));

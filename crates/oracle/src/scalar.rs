@@ -310,7 +310,7 @@ fn integer_function(function: BinaryFn, a: i128, b: i128, dtype: DType) -> Scala
 fn real_function(function: UnaryFn, x: f64) -> f64 {
     match function {
         UnaryFn::Neg => -x,
-        UnaryFn::Not | UnaryFn::Real | UnaryFn::Conj => x,
+        UnaryFn::Not | UnaryFn::Real | UnaryFn::Conj | UnaryFn::Prune => x,
         UnaryFn::Abs => x.abs(),
         UnaryFn::Imag => 0.0,
         UnaryFn::Sqrt => x.sqrt(),

@@ -104,7 +104,7 @@ fn place(whole: Term, var: VarId) -> Term {
     let inside = |part: Box<Term>| Box::new(place(*part, var));
     let node = match node {
         Node::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => Node::Binary(function, inside(a), inside(b)),
-        Node::Unary(UnaryFn::Neg, a) => Node::Unary(UnaryFn::Neg, inside(a)),
+        Node::Unary(function @ (UnaryFn::Neg | UnaryFn::Prune), a) => Node::Unary(function, inside(a)),
         Node::Cast(a) if computed_in(dtype) != dtype => Node::Cast(inside(a)),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Mul, inside(a), b),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&a, var) => Node::Binary(BinaryFn::Mul, a, inside(b)),

@@ -86,6 +86,7 @@ pub fn of_unary(function: UnaryFn, operand: DType) -> (DType, DType) {
         UnaryFn::Not => (DType::Bool, DType::Bool),
         UnaryFn::Abs | UnaryFn::Real | UnaryFn::Imag if complex => (operand, operand.part()),
         UnaryFn::Neg
+        | UnaryFn::Prune
         | UnaryFn::Abs
         | UnaryFn::Real
         | UnaryFn::Imag

@@ -9,8 +9,8 @@
 //! gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
-use lacunar_imp::ExprId;
+use lacunar_formats::{DType, Scalar};
+use lacunar_imp::{CompareOp, ExprId};
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId};
 
@@ -19,7 +19,7 @@ use super::scope::{Reading, Scope, Uncertain};
 use super::sinks::Addition;
 use super::storage::{code, values};
 use super::{Lowerer, Written, sinks};
-use crate::algebra::{Support, background, preserves_fill, support};
+use crate::algebra::{Support, background, preserves_fill, selected, support};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
 
@@ -47,6 +47,13 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
         }
         return Ok(Written::Untold);
     }
+    let presence = match selected(&cx.kernel.tensors, assign) {
+        Some(value) => {
+            let condition = differs(cx, value, target, scope)?;
+            all_present(cx, presence, Presence::If(condition))
+        }
+        None => presence,
+    };
     let written = match presence {
         Presence::If(condition) => Written::If(condition),
         Presence::Always => Written::Always,
@@ -62,6 +69,15 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
         add(cx, assign, scope)?;
     }
     Ok(written)
+}
+
+/// Whether a value differs from the fill value of a target.
+fn differs(cx: &mut Lowerer<'_>, value: &Expr, target: TensorId, scope: &Scope) -> Result<ExprId, Diagnostic> {
+    let of = expr(cx, value, scope)?;
+    let tensor = &cx.kernel.tensors[target];
+    let fill = if tensor.dtype == DType::Pattern { Scalar::zero(cx.b.type_of(of)) } else { tensor.fill() };
+    let fill = cx.b.constant(fill);
+    Ok(cx.b.compare(CompareOp::Ne, of, fill))
 }
 
 /// Gives a target the value of an assignment.

@@ -4,9 +4,8 @@
 //! B(j,i) = A(i,j)      A: csr, B: csr      A is converted to csc, whose arrays are those of B
 //! ```
 //!
-//! Demands: one operand of the result's type and fill value and with the same variables, none of them twice; a sparse result; and an
-//! operand that stores nothing but its entries (a dense level inside of a sparse one stores zeros beside them, which a
-//! conversion leaves out), or has a map (whose zeros only fill up its storage).
+//! Demands: one operand of the result's type and fill value and with the same variables, none of them twice, and a sparse result. As in
+//! any conversion, what cannot be told from what fills up storage (the zeros of dense levels and of blocks) is left out.
 //! Paper: Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
 
 use lacunar_formats::Format;
@@ -31,8 +30,7 @@ pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied
         && lhs.tensor != rhs.tensor
         && result.dtype == source.dtype
         && result.fill() == source.fill()
-        && !result.format.is_dense()
-        && (source.format.map().is_some() || stores_entries_only(&source.format));
+        && !result.format.is_dense();
     let place = |var| rhs.vars.iter().position(|other| *other == var);
     let modes: Vec<usize> = lhs.vars.iter().map(|var| place(*var)).collect::<Option<_>>()?;
     let mut seen = modes.clone();
@@ -42,10 +40,4 @@ pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied
     }
     let format = result.format.clone().with_dimensions(&modes).ok()?;
     Some(Copied { source: rhs.tensor, format, modes })
-}
-
-/// Whether the levels of a format are dense ones around sparse ones.
-fn stores_entries_only(format: &Format) -> bool {
-    let full: Vec<bool> = format.levels().iter().map(|level| level.properties().full).collect();
-    full.last() == Some(&false) && full.is_sorted_by(|outer, inner| *outer || !*inner)
 }

@@ -23,7 +23,7 @@ use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
     Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, given, insert, order, storage, workspaces,
 };
-use crate::algebra::{background, fills, preserves_fill};
+use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
@@ -134,7 +134,12 @@ impl<'a> Draft<'a> {
     fn warn_if_full(&mut self) {
         let result = &self.kernel.tensors[self.result];
         let assign = Assign { lhs: self.lhs.clone(), op: self.op, rhs: self.rhs.clone() };
-        if result.format.is_dense() || self.op != AssignOp::Set || preserves_fill(&self.kernel.tensors, &assign) {
+        let is_selected = selected(&self.kernel.tensors, &assign).is_some();
+        if result.format.is_dense()
+            || self.op != AssignOp::Set
+            || is_selected
+            || preserves_fill(&self.kernel.tensors, &assign)
+        {
             return;
         }
         let due = fills(&self.kernel.tensors, &self.rhs, result.fill());

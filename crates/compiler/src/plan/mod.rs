@@ -111,7 +111,7 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
     if let (Search::Cost, None, Some(copied)) = (request.search, request.schedule, copy::copied(program, statement)) {
         let (result, source) = (&program.tensors[plan.result].name, &program.tensors[copied.source].name);
         plan.notes = vec![format!("`{result}` is `{source}`, stored otherwise: it is converted, and no kernel is run")];
-        (plan.copied, plan.schedule) = (Some(copied), Schedule::default());
+        (plan.copied, plan.schedule, plan.warnings) = (Some(copied), Schedule::default(), Vec::new());
     }
     Ok(plan)
 }

@@ -35,6 +35,7 @@ pub(crate) enum Error {
     NotInProgram { name: String, what: &'static str, hint: String },
     BoundTwice { name: String, span: Span, first: Span },
     SumVariables { span: Span },
+    Pruned { span: Span },
 
     // Sizes.
     Sizes { variable: String, first: SizeUse, second: SizeUse },
@@ -190,6 +191,11 @@ impl Error {
                 Diagnostic::error("E0210", "`sum` needs one or more index variables and then an expression")
                     .label(span, "variables come first, the expression last")
                     .hint("write `sum(k, A(i,k) * x(k))`")
+            }
+            Error::Pruned { span } => {
+                Diagnostic::error("E0211", "`prune` says what a result stores, so that it stands outermost")
+                    .label(span, "inside of another expression, or added to what is there")
+                    .hint("write `C(i,j) = prune(..)`; a part is pruned into a tensor of its own first")
             }
             Error::Sizes { variable, first, second } => {
                 let message = format!("`{variable}` runs over {} and over {} coordinates", first.size, second.size);

@@ -7,6 +7,7 @@ mod fill;
 mod interop;
 mod kinds;
 mod phases;
+mod prune;
 mod reuse;
 mod schedules;
 mod sizes;

@@ -32,7 +32,7 @@ use super::bits::Combined;
 use super::cases::at_coordinate;
 use super::dense;
 use super::here::{Loop, circumstances};
-use crate::algebra::preserves_fill;
+use crate::algebra::{preserves_fill, selected};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Point;
 use crate::levels::{Position, Slot, Word};
@@ -86,7 +86,8 @@ pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined
         && is_here
         && is_advanced
         && !l.scope.has_whole_blocks()
-        && preserves_fill(&cx.kernel.tensors, assign);
+        && preserves_fill(&cx.kernel.tensors, assign)
+        && selected(&cx.kernel.tensors, assign).is_none();
     debug_assert!(combined.here.members().all(|k| l.traits[k].words));
     (can && can_test(l.traits, &circumstances(cx, l))).then_some(number)
 }

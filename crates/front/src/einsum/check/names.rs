@@ -7,7 +7,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, Function, Program, Role, Tensor, TensorId, VarId};
+use lacunar_notation::{AssignOp, Function, Program, Role, Tensor, TensorId, UnaryFn, VarId};
 
 use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
@@ -121,6 +121,8 @@ struct Resolver<'a> {
     assigned: IndexMap<String, Span>,
     /// Variables that are bound where the resolver stands: those on the left, and of the sums around.
     bound: Vec<(String, Span)>,
+    /// The whole right-hand side of the statement, where that is all that is assigned.
+    outermost: Option<Span>,
     errors: Vec<Error>,
 }
 
@@ -133,6 +135,7 @@ impl<'a> Resolver<'a> {
             undeclared: IndexSet::new(),
             assigned: IndexMap::new(),
             bound: Vec::new(),
+            outermost: None,
             errors: Vec::new(),
         }
     }
@@ -152,6 +155,7 @@ impl<'a> Resolver<'a> {
         let known = self.names.tensors.contains_key(&name.text);
         self.access(name, indices, *lhs_span);
         let first = self.names.accesses.len();
+        self.outermost = (statement.op == AssignOp::Set).then_some(statement.rhs.span);
         self.expr(&statement.rhs);
         // Only now, so that mistakes inside the right-hand side come first.
         if !self.reads(first, statement) {
@@ -225,6 +229,9 @@ impl<'a> Resolver<'a> {
                 Meaning::Access => self.access(name, args, expr.span),
                 Meaning::Sum => self.sum(args, expr.span),
                 Meaning::Function(function) => {
+                    if function == Function::Unary(UnaryFn::Prune) && self.outermost != Some(expr.span) {
+                        self.errors.push(Error::Pruned { span: expr.span });
+                    }
                     self.arguments(name, args.len(), function);
                     args.iter().for_each(|arg| self.expr(arg));
                 }

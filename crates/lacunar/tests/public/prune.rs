@@ -1,0 +1,60 @@
+//! Which entries are stored: zeros stay what they are, until they are pruned.
+
+use lacunar::{DType, Format, FormatSpec, Kernel, Options, Tensor};
+
+fn spec(text: &str) -> FormatSpec {
+    text.parse().unwrap()
+}
+
+/// A zero that is stored, a negative one, and two other values.
+fn matrix(format: &str) -> Tensor<f64> {
+    let entries: [(&[u64], f64); 4] = [(&[0, 0], 1.0), (&[0, 1], 0.0), (&[1, 0], -0.0), (&[1, 2], 3.0)];
+    Tensor::from_entries(&[2, 3], &entries, spec(format)).unwrap()
+}
+
+/// How many values the result of a program over `A` has.
+fn stored(source: &str, a: &Tensor<f64>, dtype: DType, format: &str) -> u64 {
+    let options = Options::new().tensor("A", a.as_dyn()).format("C", spec(format)).dtype("C", dtype);
+    let run = Kernel::compile(source, &options).unwrap().run_named(&[("A", a.as_dyn())]).unwrap();
+    run.results[0].1.nnz()
+}
+
+#[test]
+fn stored_zeros_are_entries() {
+    for format in ["csr", "csc", "dcsr", "coo", "dh", "dl", "db"] {
+        for target in ["csr", "csc", "dcsr", "coo"] {
+            let a = matrix(format);
+            assert_eq!(a.convert(spec(target)).unwrap().as_dyn().nnz(), 4, "{format} to {target}");
+            assert_eq!(stored("C(i,j) = A(i,j)", &a, DType::F64, target), 4, "{format} to {target}");
+            assert_eq!(stored("C(i,j) = 2 * A(i,j)", &a, DType::F64, target), 4, "{format} to {target}");
+            assert_eq!(stored("C(i,j) = prune(A(i,j))", &a, DType::F64, target), 2, "{format} to {target}");
+        }
+    }
+}
+
+#[test]
+fn zeros_of_places_that_are_always_there_are_none() {
+    // A zero cannot be told from what fills up storage there; -0.0 can.
+    for format in ["dense", "bcsr(2,2)", "dia"] {
+        let a = matrix(format);
+        assert_eq!(a.convert(Format::csr()).unwrap().as_dyn().nnz(), 3, "{format}");
+        assert_eq!(stored("C(i,j) = A(i,j)", &a, DType::F64, "csr"), 3, "{format}");
+        assert_eq!(stored("C(i,j) = prune(A(i,j))", &a, DType::F64, "csr"), 2, "{format}");
+    }
+}
+
+#[test]
+fn pruned_results_of_sums() {
+    let a = matrix("csr");
+    assert_eq!(stored("C(i,k) = A(i,j) * A(k,j)", &a, DType::F64, "csr"), 4);
+    assert_eq!(stored("C(i,k) = prune(A(i,j) * A(k,j))", &a, DType::F64, "csr"), 2);
+    assert_eq!(stored("C(i,j) = prune(A(i,j) - A(i,j))", &a, DType::F64, "csr"), 0);
+}
+
+#[test]
+fn masks_store_what_is_true() {
+    let a = matrix("csr");
+    assert_eq!(stored("C(i,j) = gt(A(i,j), 2)", &a, DType::Bool, "csr"), 1);
+    assert_eq!(stored("C(i,j) = gt(A(i,j), 2)", &a, DType::Bool, "db"), 1);
+    assert_eq!(stored("C(i,j) = gt(A(i,j), 5)", &a, DType::Bool, "coo"), 0);
+}
