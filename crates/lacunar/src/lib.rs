@@ -53,10 +53,16 @@ pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
 pub use lacunar_formats::{DType, Format, FormatSpec, IndexWidth, Level, Scalar};
 pub use lacunar_macros::einsum;
+pub use lacunar_runtime::buffer::Indices;
 pub use lacunar_runtime::io;
-pub use lacunar_runtime::{Coo, Element, Route, StorageError, Tensor as DynTensor};
+pub use lacunar_runtime::storage::LevelStorage;
+pub use lacunar_runtime::tensor::ValuesMut;
+pub use lacunar_runtime::{
+    AllocError, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
+    Tensor as DynTensor, Values, Walk,
+};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
-pub use tensor::Tensor;
+pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};

@@ -10,5 +10,6 @@ mod phases;
 mod reuse;
 mod schedules;
 mod sizes;
+mod tensor;
 mod tune;
 mod widths;
