@@ -56,6 +56,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What the user can do.
     pub hint: Option<String>,
+    /// The same for users of the command, in words of the command line, where these differ.
+    pub command_hint: Option<String>,
 }
 
 impl Diagnostic {
@@ -68,6 +70,7 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             hint: None,
+            command_hint: None,
         }
     }
 
@@ -106,12 +109,30 @@ impl Diagnostic {
         self
     }
 
-    /// The error as text: message, the source with the places underlined, notes and the hint.
+    /// Says what the user of the library can do, and what the user of the command.
+    pub fn hints(self, library: impl Into<String>, command: impl Into<String>) -> Diagnostic {
+        Diagnostic { command_hint: Some(command.into()), ..self.hint(library) }
+    }
+
+    /// The same error without words of the command line: its hint is that for users of the library.
+    ///
+    /// ```
+    /// use lacunar_base::Diagnostic;
+    /// let error = Diagnostic::error("E0303", "sizes are missing").hints("declare its sizes", "declare `-d A:5,10`");
+    /// assert!(error.render("", "expression", false).contains("`-d A:5,10`"));
+    /// assert!(error.for_library().render("", "expression", false).contains("hint: declare its sizes"));
+    /// ```
+    pub fn for_library(&self) -> Diagnostic {
+        Diagnostic { command_hint: None, ..self.clone() }
+    }
+
+    /// The error as text: message, the source with the places underlined, notes and the hint, in words of the command line where it has some
+    /// ([`Diagnostic::for_library`]).
     ///
     /// `source` is the text that the spans are ranges of, `name` what to call it; `color` adds terminal colors.
     pub fn render(&self, source: &str, name: &str, color: bool) -> String {
         let mut notes = self.notes.clone();
-        notes.extend(self.hint.iter().map(|hint| format!("hint: {hint}")));
+        notes.extend(self.command_hint.as_ref().or(self.hint.as_ref()).map(|hint| format!("hint: {hint}")));
         let clamp = |offset: usize| {
             let mut offset = offset.min(source.len());
             while !source.is_char_boundary(offset) {
@@ -155,7 +176,7 @@ impl Diagnostic {
     }
 }
 
-/// The message with its code and hint, without the source.
+/// The message with its code and the hint for users of the library, without the source.
 impl std::fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "error[{}]: {}", self.code, self.message)?;

@@ -25,8 +25,10 @@
 
 mod bind;
 mod cache;
+mod call;
 pub mod compile;
-mod einsum;
+#[doc(hidden)]
+pub mod einsum;
 mod error;
 mod evaluate;
 mod generate;
@@ -35,6 +37,7 @@ mod interop;
 mod interpret;
 mod kernel;
 mod launch;
+mod operand;
 mod options;
 mod promises;
 mod schedule;
@@ -43,11 +46,10 @@ mod store;
 mod tensor;
 mod tune;
 
+pub use call::Run;
 pub use compile::{Backend, Stage, Step};
-#[doc(hidden)]
-pub use einsum::{declare, einsum as evaluate_einsum};
 pub use error::Error;
-pub use kernel::{Kernel, Run};
+pub use kernel::Kernel;
 pub use lacunar_base::{Category, Diagnostic};
 pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
@@ -61,6 +63,7 @@ pub use lacunar_runtime::{
     AllocError, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
     Tensor as DynTensor, Values, Walk,
 };
+pub use operand::{Destination, FromResult, Operand, TensorView};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};

@@ -256,7 +256,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// Takes the tensor, leaving one of order 0 with a zero.
-    pub(crate) fn take(&mut self) -> DynTensor {
+    pub(crate) fn take_dyn(&mut self) -> DynTensor {
         std::mem::replace(&mut self.inner, DynTensor::scalar(T::default()))
     }
 }

@@ -84,8 +84,6 @@ fn tensors_that_are_missing_or_unknown() -> Result<(), Error> {
     assert_eq!(message(kernel.run_named(&given)), "the program has no tensor `z`");
     let mut single = Tensor::<f32>::zeros(&[2], Format::dense(1))?;
     assert_eq!(message(kernel.run(&mut single, &[a.as_dyn(), x.as_dyn()])), "`y` is of type f64, not f32");
-    let text = message(einsum!("y(i) = A(i,j) * x(j)", A = &a));
-    assert!(text.contains('x'), "{text}");
     Ok(())
 }
 
