@@ -51,13 +51,13 @@ pub struct Diagnostic {
     /// One sentence, lower case, without a full stop.
     pub message: String,
     /// Places in the source.
-    pub labels: Vec<Label>,
+    pub labels: Box<[Label]>,
     /// Further facts.
-    pub notes: Vec<String>,
+    pub notes: Box<[String]>,
     /// What the user can do.
     pub hint: Option<String>,
     /// The same for users of the command, in words of the command line, where these differ.
-    pub command_hint: Option<String>,
+    pub command_hint: Option<Box<str>>,
 }
 
 impl Diagnostic {
@@ -67,8 +67,8 @@ impl Diagnostic {
             code,
             category: Category::User,
             message: message.into(),
-            labels: Vec::new(),
-            notes: Vec::new(),
+            labels: Box::default(),
+            notes: Box::default(),
             hint: None,
             command_hint: None,
         }
@@ -87,19 +87,19 @@ impl Diagnostic {
 
     /// Adds the place of the error.
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, message: message.into(), primary: true });
+        self.labels = with(self.labels, Label { span, message: message.into(), primary: true });
         self
     }
 
     /// Adds a place that explains the error.
     pub fn secondary(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, message: message.into(), primary: false });
+        self.labels = with(self.labels, Label { span, message: message.into(), primary: false });
         self
     }
 
     /// Adds a fact.
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
-        self.notes.push(note.into());
+        self.notes = with(self.notes, note.into());
         self
     }
 
@@ -111,7 +111,7 @@ impl Diagnostic {
 
     /// Says what the user of the library can do, and what the user of the command.
     pub fn hints(self, library: impl Into<String>, command: impl Into<String>) -> Diagnostic {
-        Diagnostic { command_hint: Some(command.into()), ..self.hint(library) }
+        Diagnostic { command_hint: Some(command.into().into_boxed_str()), ..self.hint(library) }
     }
 
     /// The same error without words of the command line: its hint is that for users of the library.
@@ -131,8 +131,8 @@ impl Diagnostic {
     ///
     /// `source` is the text that the spans are ranges of, `name` what to call it; `color` adds terminal colors.
     pub fn render(&self, source: &str, name: &str, color: bool) -> String {
-        let mut notes = self.notes.clone();
-        notes.extend(self.command_hint.as_ref().or(self.hint.as_ref()).map(|hint| format!("hint: {hint}")));
+        let mut notes = self.notes.to_vec();
+        notes.extend(self.command_hint.as_deref().or(self.hint.as_deref()).map(|hint| format!("hint: {hint}")));
         let clamp = |offset: usize| {
             let mut offset = offset.min(source.len());
             while !source.is_char_boundary(offset) {
@@ -174,6 +174,13 @@ impl Diagnostic {
             Err(_) => format!("error[{}]: {}\n", self.code, self.message),
         }
     }
+}
+
+/// A list with another element. Diagnostics are small, as they are returned by every function that reads something.
+fn with<T>(list: Box<[T]>, element: T) -> Box<[T]> {
+    let mut list = list.into_vec();
+    list.push(element);
+    list.into_boxed_slice()
 }
 
 /// The message with its code and the hint for users of the library, without the source.
