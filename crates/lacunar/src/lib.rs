@@ -7,10 +7,9 @@
 //! # fn main() -> Result<(), lacunar::Error> {
 //! // 2 0 1
 //! // 0 0 3
-//! let a = Tensor::from_entries(&[2, 3], &[(&[0, 0], 2.0), (&[0, 2], 1.0), (&[1, 2], 3.0)], Format::csr())?;
-//! let x = Tensor::from_slice(&[3], &[1.0, 10.0, 100.0])?;
-//! let y = einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?;
-//! assert_eq!(y.to_dense::<f64>()?, [102.0, 300.0]);
+//! let a = Tensor::from_triplets([2, 3], &[0, 0, 1], &[0, 2, 2], &[2.0, 1.0, 3.0], Format::csr())?;
+//! let y = einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &[1.0, 10.0, 100.0] -> Vec<f64>)?;
+//! assert_eq!(y, [102.0, 300.0]);
 //! # Ok(())
 //! # }
 //! ```
@@ -19,7 +18,14 @@
 //! - [`Kernel`] compiles once, to be run many times.
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
-//! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without.
+//! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
+//! - [`Operand`] is what expressions are given, [`FromResult`] what their results become.
+//!
+//! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
+//!
+//! Threads: kernels, packing and conversion use as many as [`with_threads`] says around a call, as [`Options::threads`] says for a kernel, or
+//! as the environment variable `LACUNAR_THREADS` says, the first of these that is given; else one for each processor. They wait in a pool
+//! of the library's between two uses.
 //!
 //! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
@@ -50,13 +56,20 @@ pub use call::Run;
 pub use compile::{Backend, Stage, Step};
 pub use error::Error;
 pub use kernel::Kernel;
-pub use lacunar_base::{Category, Diagnostic};
+pub use lacunar_base::{Category, Diagnostic, Label, Span, Trace};
 pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
-pub use lacunar_formats::{DType, Format, FormatSpec, IndexWidth, Level, Scalar};
+pub use lacunar_formats::{
+    DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Scalar, Term,
+};
+pub use lacunar_front::Declarations;
 pub use lacunar_macros::einsum;
+pub use lacunar_notation::Program;
+pub use lacunar_runtime::abi::KernelStatus;
 pub use lacunar_runtime::buffer::Indices;
 pub use lacunar_runtime::io;
+pub use lacunar_runtime::io::IoError;
+pub use lacunar_runtime::pool::{threads, with_threads};
 pub use lacunar_runtime::storage::LevelStorage;
 pub use lacunar_runtime::tensor::ValuesMut;
 pub use lacunar_runtime::{
@@ -69,3 +82,12 @@ pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, Work
 pub use ship::{Shape, Shipment};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};
+
+/// The crates that this one is made of, for those who look inside of kernels: a [`Program`] and its plan are of `notation` and `compiler`,
+/// a kernel's function of `imp`, level kinds of `formats`, memory of `runtime`.
+pub mod inside {
+    pub use {
+        lacunar_base as base, lacunar_compiler as compiler, lacunar_formats as formats, lacunar_front as front,
+        lacunar_imp as imp, lacunar_notation as notation, lacunar_runtime as runtime,
+    };
+}

@@ -74,6 +74,25 @@ impl<'a> LentArray<'a> {
     }
 }
 
+/// The numbers of an index array, if they are of type `I`; 64-bit ones are `usize` where that has 64 bits.
+///
+/// ```
+/// use lacunar_runtime::{Buffer, lent::integers};
+/// let array = Buffer::from_vec(vec![1u64, 2]);
+/// assert_eq!(integers::<usize>(&array), Some(&[1, 2][..]));
+/// assert_eq!(integers::<u32>(&array), None);
+/// ```
+pub fn integers<I: Copy + 'static>(array: &Buffer) -> Option<&[I]> {
+    fn same<I: 'static, T: Element>(array: &Buffer) -> Option<&[I]> {
+        let word = size_of::<I>() == size_of::<T>() && TypeId::of::<I>() == TypeId::of::<usize>();
+        let slice = array.as_slice::<T>().filter(|_| TypeId::of::<I>() == TypeId::of::<T>() || word)?;
+        // SAFETY: it is the same type, or both are unsigned integers of one size.
+        Some(unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<I>(), slice.len()) })
+    }
+    let wide = same::<I, u32>(array).or_else(|| same::<I, u64>(array));
+    wide.or_else(|| same::<I, u16>(array)).or_else(|| same::<I, u8>(array))
+}
+
 /// A tensor whose arrays may be somebody else's during `'a`. It is used as the [`Tensor`] that it dereferences to.
 #[derive(Debug)]
 pub struct Lent<'a> {

@@ -26,7 +26,7 @@ mod kernel_fill;
 mod kernel_parts;
 mod kernel_sort;
 mod keys;
-mod lent;
+pub mod lent;
 pub mod load;
 mod moved;
 mod native;

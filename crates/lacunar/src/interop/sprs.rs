@@ -42,17 +42,16 @@ impl<T: Element> Tensor<T> {
         compressed::matrix(dims, format, pos, compressed::indices(crd, SpIndex::index_unchecked), values)
     }
 
-    /// A matrix in csr or csc as one of `sprs`, without a copy: with `I = u32`, or `u64` where the format says so.
+    /// A matrix in csr or csc as one of `sprs`, without a copy: with `I = u32`, or where the format says so `u64` or `usize`.
     ///
     /// # Errors
     /// The tensor is stored otherwise, or has indices of another type.
-    pub fn as_sprs<I: SpIndex + Element>(&self) -> Result<CsMatViewI<'_, T, I>, Error> {
+    pub fn as_sprs<I: SpIndex + 'static>(&self) -> Result<CsMatViewI<'_, T, I>, Error> {
         let tensor = self.as_dyn();
         let no_view = || compressed::no_view::<I>(tensor, "csr and csc");
         let by_rows = is_by_rows(tensor.format()).ok_or_else(no_view)?;
         let dims = compressed::dims(tensor)?;
-        let (pos, crd) = compressed::arrays(tensor).ok_or_else(no_view)?;
-        let (Some(pos), Some(crd)) = (pos.as_slice::<I>(), crd.as_slice::<I>()) else { return Err(no_view()) };
+        let (pos, crd, _) = self.csr_parts::<I>().ok_or_else(no_view)?;
         let make = if by_rows { CsMatViewI::try_new } else { CsMatViewI::try_new_csc };
         make((dims[0], dims[1]), pos, crd, self.values()).map_err(|(.., error)| Error::Argument(error.to_string()))
     }

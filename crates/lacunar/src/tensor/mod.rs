@@ -12,11 +12,12 @@
 //! ```
 //!
 //! `build` makes tensors of entries, `entries` finds them again, `view` gives parts and other orders of dimensions, `reduce` sums and
-//! norms, `native` plain Rust values.
+//! norms, `native` plain Rust values, `parts` their arrays.
 
 mod build;
 mod entries;
 mod native;
+mod parts;
 mod reduce;
 mod view;
 
@@ -88,7 +89,7 @@ impl<T: Element> Tensor<T> {
     /// The file can't be read or is malformed (with its line), its values are complex and `T` is not, the format does not fit, or
     /// memory is refused.
     pub fn read(path: impl AsRef<Path>, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
-        let options = ReadOptions { integers: Integers::of(T::DTYPE), ..ReadOptions::default() };
+        let options = ReadOptions { integers: Integers::of(T::DTYPE), progress: false, ..ReadOptions::default() };
         match io::read(path.as_ref(), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, format),
             Data::Dense(dense) => {
@@ -103,7 +104,8 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The file can't be written, or its format can't hold the tensor.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &WriteOptions::default())?;
+        let options = WriteOptions { progress: false, ..WriteOptions::default() };
+        io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &options)?;
         Ok(())
     }
 

@@ -161,3 +161,17 @@ fn imaginary_parts_are_not_dropped() -> Result<(), Error> {
     assert_eq!(whole.values(), [num_complex::Complex::new(2.0, 3.0)]);
     Ok(())
 }
+
+#[test]
+fn errors_speak_of_the_library_and_show_the_program() {
+    let error = Kernel::compile("y(i) = 1", &Options::new()).expect_err("a size");
+    let shown = format!("{error:?}");
+    assert!(shown.contains("1 │ y(i) = 1") && shown.contains("E0302"), "{shown}");
+    assert!(shown.contains("declare its size with `Options::size`") && !shown.contains("-d "), "{shown}");
+    assert_eq!(shown.trim(), error.report(false).trim());
+    assert!(!error.to_string().contains("`-d"), "{error}");
+    // The command says how its users do it.
+    assert!(error.render(false).contains("`-d i:100`"));
+    let plain = Tensor::<f64>::read("missing.mtx", Format::csr()).expect_err("no file");
+    assert!(format!("{plain:?}").contains("missing.mtx"), "{plain:?}");
+}

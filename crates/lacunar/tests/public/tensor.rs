@@ -134,12 +134,30 @@ fn numbers_vectors_and_arrays() -> Result<(), Error> {
 }
 
 #[test]
-fn arrays_go_out_and_come_in() -> Result<(), Error> {
-    let a = sample("csr");
-    let rows = &a.as_dyn().levels()[1];
-    let (pos, crd) = (rows.pos().unwrap().as_slice::<u32>(), rows.crd().unwrap().as_slice::<u32>());
-    let (pos, crd) = (pos.unwrap().to_vec(), crd.unwrap().to_vec());
-    assert_eq!((pos.as_slice(), crd.as_slice()), (&[0, 2, 2, 3, 4][..], &[0, 4, 3, 1][..]));
-    let _: IndexWidth = a.format().coordinates(1);
+fn compressed_rows_from_arrays_and_back() -> Result<(), Error> {
+    fn round_trip<I: lacunar::Element + Copy>(of: impl Fn(u8) -> I, width: IndexWidth) -> Result<Tensor<f64>, Error> {
+        let (pos, crd) = ([0, 2, 2, 3].map(&of).to_vec(), [0, 2, 1].map(&of).to_vec());
+        let memory = crd.as_ptr().cast::<u8>();
+        let a = Tensor::from_csr([3, 3], pos, crd, vec![5.0, 6.0, 7.0])?;
+        assert_eq!(a.to_dense()?, [5.0, 0.0, 6.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0]);
+        assert_eq!(a.format().coordinates(1), width);
+        assert_eq!(a.as_dyn().levels()[1].crd().map(lacunar::Buffer::as_ptr), Some(memory));
+        Ok(a)
+    }
+    let narrow = round_trip(u32::from, IndexWidth::W32)?;
+    assert_eq!(narrow.csr_parts::<u32>().map(|(pos, _, _)| pos.to_vec()), Some(vec![0, 2, 2, 3]));
+    assert!(narrow.csr_parts::<u64>().is_none() && narrow.csr_parts::<usize>().is_none());
+    round_trip(i32::from, IndexWidth::W32)?;
+    round_trip(i64::from, IndexWidth::W64)?;
+    let wide = round_trip(u64::from, IndexWidth::W64)?;
+    assert_eq!(wide.csr_parts::<usize>().map(|(_, crd, _)| crd.to_vec()), Some(vec![0, 2, 1]));
+    assert_eq!(wide.as_sprs::<usize>()?.nnz(), 3);
+    assert!(wide.convert(Format::coo(2))?.csr_parts::<u32>().is_none());
+    assert!(Tensor::from_csr([1, 3], vec![0u32, 2], vec![2u32, 1], vec![1.0, 2.0]).is_err());
     Ok(())
+}
+
+#[test]
+fn threads_are_those_that_the_caller_says() {
+    lacunar::with_threads(3, || assert_eq!(lacunar::threads(), 3));
 }
