@@ -3,6 +3,7 @@
 use std::fmt;
 
 use lacunar_base::{Category, Diagnostic};
+use lacunar_formats::FormatError;
 use lacunar_runtime::StorageError;
 use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
@@ -98,6 +99,13 @@ impl Error {
             Error::Schedule { source_text, diagnostics } => all(source_text, "schedule", diagnostics),
             other => format!("error: {other}\n"),
         }
+    }
+}
+
+/// A format that cannot be, as an argument.
+impl From<FormatError> for Error {
+    fn from(error: FormatError) -> Error {
+        Error::Argument(error.to_string())
     }
 }
 

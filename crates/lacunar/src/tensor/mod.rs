@@ -277,5 +277,5 @@ impl<T: Element> AsRef<DynTensor> for Tensor<T> {
 }
 
 fn resolve(format: impl Into<FormatSpec>, order: usize) -> Result<Format, Error> {
-    format.into().resolve(order).map_err(|error| Error::Argument(error.to_string()))
+    Ok(format.into().resolve(order)?)
 }

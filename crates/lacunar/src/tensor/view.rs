@@ -149,7 +149,7 @@ impl<T: Element> Tensor<T> {
     /// use lacunar::{Format, Tensor};
     /// # fn main() -> Result<(), lacunar::Error> {
     /// let a = Tensor::from_triplets([2, 2], &[0, 1], &[1, 1], &[4.0, 9.0], Format::csr())?;
-    /// assert_eq!(a.map(|value| value.sqrt() as i32)?.to_dense()?, [0, 2, 0, 3]);
+    /// assert_eq!(a.map(|value: f64| value.sqrt() as i32)?.to_dense()?, [0, 2, 0, 3]);
     /// assert_eq!(a.map(|value| value - 1.0)?.fill(), -1.0);
     /// # Ok(())
     /// # }

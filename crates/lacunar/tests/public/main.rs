@@ -6,6 +6,7 @@ mod errors;
 mod fill;
 mod interop;
 mod kinds;
+mod language;
 mod operands;
 mod phases;
 mod reuse;
