@@ -91,3 +91,10 @@ pub mod inside {
         lacunar_imp as imp, lacunar_notation as notation, lacunar_runtime as runtime,
     };
 }
+
+/// The pages of `docs` whose pieces of Rust are run as documentation tests.
+#[cfg(doctest)]
+mod docs {
+    #[doc = include_str!("../../../docs/rust.md")]
+    struct Rust;
+}
