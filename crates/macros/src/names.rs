@@ -59,6 +59,11 @@ pub fn check(source: &str, arguments: &[Name]) -> Result<Checked, Mistake> {
     };
     let at = |name: &Name, what: String| Mistake { message: format!("{what}\n\n  {source}\n"), span: Some(name.span) };
     let known = tensors(source, None).map_err(in_program)?;
+    let (ast, _) = lacunar_front::parse(source);
+    let adds = |name: &Name| {
+        let first = ast.statements.iter().find(|statement| statement.name.text == name.text);
+        first.is_some_and(|statement| statement.op != AssignOp::Set)
+    };
     let role = |name: &Name| known.iter().find(|(tensor, _)| *tensor == name.text).map(|(_, role)| *role);
     for (place, name) in arguments.iter().enumerate() {
         let is_format = |name: &Name| name.kind == Kind::Format;
@@ -72,6 +77,11 @@ pub fn check(source: &str, arguments: &[Name]) -> Result<Checked, Mistake> {
                     format!("there is no tensor `{}` in the expression, which has {}", name.text, all.join(", "));
                 return Err(at(name, what));
             }
+            Some(Role::Result) if name.kind == Kind::Operand && !adds(name) => {
+                let what =
+                    format!("`{0}` is a result of the expression; `{0} = &mut ...` puts it into a tensor", name.text);
+                return Err(at(name, what));
+            }
             Some(Role::Result) => {}
             Some(_) if name.kind == Kind::Target => {
                 let what =
@@ -81,17 +91,13 @@ pub fn check(source: &str, arguments: &[Name]) -> Result<Checked, Mistake> {
             Some(_) => {}
         }
     }
-    let (ast, _) = lacunar_front::parse(source);
-    let adds = |name: &Name| {
-        let first = ast.statements.iter().find(|statement| statement.name.text == name.text);
-        name.kind == Kind::Target && first.is_some_and(|statement| statement.op != AssignOp::Set)
-    };
-    let given = arguments.iter().filter(|name| name.kind == Kind::Operand || adds(name));
+    let given = arguments.iter().filter(|name| name.kind == Kind::Operand || name.kind == Kind::Target && adds(name));
     let given: Vec<&str> = given.map(|name| name.text.as_str()).collect();
     tensors(source, Some(&given)).map_err(in_program)?;
     let last = ast.statements.last().map(|statement| statement.name.text.as_str());
     let puts_last = arguments.iter().any(|name| name.kind == Kind::Target && Some(name.text.as_str()) == last);
-    Ok(Checked { adds: arguments.iter().map(adds).collect(), puts_last })
+    let adds = arguments.iter().map(|name| name.kind == Kind::Target && adds(name)).collect();
+    Ok(Checked { adds, puts_last })
 }
 
 #[cfg(test)]
@@ -131,7 +137,7 @@ mod tests {
             (vec![("A", Operand)], "hint: give it a value under its name"),
             (with("z", Operand), "there is no tensor `z` in the expression, which has `y`, `A`, `x`"),
             (with("x", Operand), "`x` is given twice"),
-            (with("y", Operand), "`y` is an input and cannot be assigned to"),
+            (with("y", Operand), "`y` is a result of the expression; `y = &mut ...` puts it into a tensor"),
             (vec![("A", Operand), ("x", Target)], "but the expression only reads it"),
         ] {
             let found = checked(PRODUCT, &arguments).expect_err(message);

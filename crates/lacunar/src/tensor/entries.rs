@@ -75,7 +75,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// The element at coordinates, one a dimension: what is stored there, or else the fill value. `None` outside of the tensor, also where
-    /// coordinates are too many or too few.
+    /// coordinates are too many or too few. Of a pattern, all of whose values are one, [`Tensor::get_stored`] tells what is stored.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
