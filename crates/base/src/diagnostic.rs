@@ -51,11 +51,13 @@ pub struct Diagnostic {
     /// One sentence, lower case, without a full stop.
     pub message: String,
     /// Places in the source.
-    pub labels: Vec<Label>,
+    pub labels: Box<[Label]>,
     /// Further facts.
-    pub notes: Vec<String>,
+    pub notes: Box<[String]>,
     /// What the user can do.
     pub hint: Option<String>,
+    /// The same for users of the command, in words of the command line, where these differ.
+    pub command_hint: Option<Box<str>>,
 }
 
 impl Diagnostic {
@@ -65,9 +67,10 @@ impl Diagnostic {
             code,
             category: Category::User,
             message: message.into(),
-            labels: Vec::new(),
-            notes: Vec::new(),
+            labels: Box::default(),
+            notes: Box::default(),
             hint: None,
+            command_hint: None,
         }
     }
 
@@ -84,19 +87,19 @@ impl Diagnostic {
 
     /// Adds the place of the error.
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, message: message.into(), primary: true });
+        self.labels = with(self.labels, Label { span, message: message.into(), primary: true });
         self
     }
 
     /// Adds a place that explains the error.
     pub fn secondary(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, message: message.into(), primary: false });
+        self.labels = with(self.labels, Label { span, message: message.into(), primary: false });
         self
     }
 
     /// Adds a fact.
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
-        self.notes.push(note.into());
+        self.notes = with(self.notes, note.into());
         self
     }
 
@@ -106,12 +109,30 @@ impl Diagnostic {
         self
     }
 
-    /// The error as text: message, the source with the places underlined, notes and the hint.
+    /// Says what the user of the library can do, and what the user of the command.
+    pub fn hints(self, library: impl Into<String>, command: impl Into<String>) -> Diagnostic {
+        Diagnostic { command_hint: Some(command.into().into_boxed_str()), ..self.hint(library) }
+    }
+
+    /// The same error without words of the command line: its hint is that for users of the library.
+    ///
+    /// ```
+    /// use lacunar_base::Diagnostic;
+    /// let error = Diagnostic::error("E0303", "sizes are missing").hints("declare its sizes", "declare `-d A:5,10`");
+    /// assert!(error.render("", "expression", false).contains("`-d A:5,10`"));
+    /// assert!(error.for_library().render("", "expression", false).contains("hint: declare its sizes"));
+    /// ```
+    pub fn for_library(&self) -> Diagnostic {
+        Diagnostic { command_hint: None, ..self.clone() }
+    }
+
+    /// The error as text: message, the source with the places underlined, notes and the hint, in words of the command line where it has some
+    /// ([`Diagnostic::for_library`]).
     ///
     /// `source` is the text that the spans are ranges of, `name` what to call it; `color` adds terminal colors.
     pub fn render(&self, source: &str, name: &str, color: bool) -> String {
-        let mut notes = self.notes.clone();
-        notes.extend(self.hint.iter().map(|hint| format!("hint: {hint}")));
+        let mut notes = self.notes.to_vec();
+        notes.extend(self.command_hint.as_deref().or(self.hint.as_deref()).map(|hint| format!("hint: {hint}")));
         let clamp = |offset: usize| {
             let mut offset = offset.min(source.len());
             while !source.is_char_boundary(offset) {
@@ -155,7 +176,14 @@ impl Diagnostic {
     }
 }
 
-/// The message with its code and hint, without the source.
+/// A list with another element. Diagnostics are small, as they are returned by every function that reads something.
+fn with<T>(list: Box<[T]>, element: T) -> Box<[T]> {
+    let mut list = list.into_vec();
+    list.push(element);
+    list.into_boxed_slice()
+}
+
+/// The message with its code and the hint for users of the library, without the source.
 impl std::fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "error[{}]: {}", self.code, self.message)?;

@@ -9,11 +9,10 @@ fn main() -> Result<(), Error> {
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/stiffness.mtx");
     let path = std::env::args().nth(1).unwrap_or_else(|| shipped.to_string());
     let a = Tensor::<f64>::read(&path, Format::csr())?;
-    let (rows, columns) = (a.as_dyn().dims()[0], a.as_dyn().dims()[1]);
-    println!("{rows} x {columns}, {} entries", a.values().len());
-    let x = Tensor::from_slice(&[columns], &vec![1.0; columns as usize])?;
-    let y: Tensor<f64> = einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?.try_into()?;
-    let largest = y.values().iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    let (rows, columns) = (a.dims()[0], a.dims()[1]);
+    println!("{rows} x {columns}, {} entries", a.nnz());
+    let y = einsum!("y(i) = A(i,j) * x(j)", A = &a, x = vec![1.0; columns as usize] -> Vec<f64>)?;
+    let largest = y.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     println!("largest row sum: {largest:.1e}");
     Ok(())
 }

@@ -8,7 +8,7 @@ use lacunar::{Error, Format, Tensor, einsum};
 fn main() -> Result<(), Error> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/karate.mtx");
     let a = Tensor::<i64>::read(path, Format::csr())?;
-    let count: Tensor<i64> = einsum!("t = A(i,j) * A(j,k) * A(i,k)", A = &a)?.try_into()?;
-    println!("{} triangles", count.values()[0] / 6);
+    let count = einsum!("t = A(i,j) * A(j,k) * A(i,k)", A = &a -> i64)?;
+    println!("{} triangles", count / 6);
     Ok(())
 }

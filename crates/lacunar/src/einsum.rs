@@ -1,30 +1,83 @@
 //! What [`einsum!`](crate::einsum!) expands to.
+//!
+//! Names are checked when a program is compiled. It does not compile where a tensor is missing, unknown or given twice:
+//!
+//! ```
+//! # let x = [1.0, 2.0];
+//! let s = lacunar::einsum!("s = x(i) * x(i)", x = &x -> f64)?;
+//! # Ok::<(), lacunar::Error>(())
+//! ```
+//! ```compile_fail
+//! let s = lacunar::einsum!("s = x(i) * x(i)" -> f64);
+//! ```
+//! ```compile_fail
+//! # let x = [1.0, 2.0];
+//! let s = lacunar::einsum!("s = x(i) * x(i)", x = &x, y = &x -> f64);
+//! ```
+//! ```compile_fail
+//! # let x = [1.0, 2.0];
+//! let s = lacunar::einsum!("s = x(i) * x(i)", x = &x, x = &x -> f64);
+//! ```
 
 use lacunar_formats::Format;
 use lacunar_runtime::Tensor as DynTensor;
 
 use crate::cache;
 use crate::error::Error;
+use crate::operand::{Destination, Operand, views};
 
-/// A tensor of any kind as the argument of an expression.
-pub fn declare(tensor: &impl AsRef<DynTensor>) -> &DynTensor {
-    tensor.as_ref()
+/// A program and what it is run on.
+pub struct Call<'a> {
+    /// Its text.
+    pub source: &'a str,
+    /// How its loops are run.
+    pub schedule: &'a str,
+    /// Operands by name.
+    pub given: &'a [(&'a str, &'a dyn Operand)],
+    /// Formats of results by name.
+    pub formats: &'a [(&'a str, Format)],
 }
 
-/// Evaluates a program, with its loops as the schedule says, on tensors given by name; `formats` are those of results. Gives the result of the last statement.
+/// A result that is put into a tensor.
+pub struct Target<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether the program adds to the values that are there.
+    pub adds: bool,
+    /// The tensor.
+    pub tensor: &'a mut dyn Destination,
+}
+
+/// Evaluates a program on operands given by name. Gives the result of the last statement, unless that is put into a tensor.
 ///
 /// # Errors
-/// Mistakes in the program with their places, tensors that do not fit, memory that is refused.
-pub fn einsum(
-    source: &str,
-    schedule: &str,
-    given: &[(&str, &DynTensor)],
-    formats: &[(&str, Format)],
-) -> Result<DynTensor, Error> {
-    let kernel = cache::kernel(source, given, formats, schedule)?;
+/// Mistakes in the program with their places, operands that do not fit, memory that is refused.
+pub fn evaluate<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<Option<DynTensor>, Error> {
+    let views = views(call.given)?;
+    let given: Vec<(&str, &DynTensor)> = views.iter().map(|(name, view)| (*name, &**view)).collect();
+    let mut formats = call.formats.to_vec();
+    let kernel = {
+        let mut known = given.clone();
+        for Target { name, adds, tensor } in &*into {
+            match adds {
+                true => known.push((name, tensor.tensor())),
+                false => formats.push((name, tensor.tensor().format().clone())),
+            }
+        }
+        cache::kernel(call.source, &known, &formats, call.schedule)?
+    };
+    let into: Vec<(&str, &mut dyn Destination)> =
+        into.iter_mut().map(|target| (target.name, &mut *target.tensor)).collect();
+    let run = kernel.run_into(&given, into)?;
     let last = kernel.program().statements.last().map(|statement| statement.lhs.tensor);
-    let name = last.map(|tensor| kernel.program().tensors[tensor].name.clone()).unwrap_or_default();
-    let run = kernel.run_named(given)?;
-    let found = run.results.into_iter().find(|(result, _)| *result == name).map(|(_, tensor)| tensor);
-    found.ok_or_else(|| Error::Argument("the program has no statement".to_string()))
+    let name = last.map(|tensor| kernel.program().tensors[tensor].name.as_str()).unwrap_or_default();
+    Ok(run.results.into_iter().find(|(result, _)| *result == name).map(|(_, tensor)| tensor))
+}
+
+/// The result of [`evaluate`], where none is put into a tensor.
+///
+/// # Errors
+/// Those of `evaluate`.
+pub fn result<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<DynTensor, Error> {
+    evaluate(call, into)?.ok_or_else(|| Error::Argument("the program has no statement".to_string()))
 }

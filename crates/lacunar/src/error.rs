@@ -1,13 +1,25 @@
 //! Everything that can go wrong, with who has to act on it.
 
+use std::fmt;
+
 use lacunar_base::{Category, Diagnostic};
+use lacunar_formats::FormatError;
 use lacunar_runtime::StorageError;
 use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
 use thiserror::Error as ThisError;
 
 /// Why something could not be compiled or run.
-#[derive(Debug, ThisError)]
+///
+/// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an error prints
+/// something to read; [`Display`](fmt::Display) says it on a line for each mistake.
+///
+/// ```
+/// use lacunar::{Kernel, Options};
+/// let error = Kernel::compile("y(i) = A(i,j) * x(k", &Options::new()).unwrap_err();
+/// assert!(format!("{error:?}").contains("1 │ y(i) = A(i,j) * x(k"));
+/// ```
+#[derive(ThisError)]
 #[non_exhaustive]
 pub enum Error {
     /// Mistakes in a program, with their places.
@@ -68,15 +80,38 @@ impl Error {
         }
     }
 
-    /// The error as text, with the program's text underlined where it has places.
+    /// The error as text, with the program's text underlined where it has places. Hints speak of this library.
+    pub fn report(&self, color: bool) -> String {
+        self.rendered(&|text, name, diagnostic| diagnostic.for_library().render(text, name, color))
+    }
+
+    /// The same as the command `lacunar` prints it: hints name its flags.
     pub fn render(&self, color: bool) -> String {
-        let rendered = |text: &str, name: &str, diagnostics: &[Diagnostic]| {
-            diagnostics.iter().map(|diagnostic| diagnostic.render(text, name, color)).collect()
+        self.rendered(&|text, name, diagnostic| diagnostic.render(text, name, color))
+    }
+
+    fn rendered(&self, render: &dyn Fn(&str, &str, &Diagnostic) -> String) -> String {
+        let all = |text: &str, name: &str, diagnostics: &[Diagnostic]| {
+            diagnostics.iter().map(|diagnostic| render(text, name, diagnostic)).collect()
         };
         match self {
-            Error::Program { source_text, diagnostics } => rendered(source_text, "expression", diagnostics),
-            Error::Schedule { source_text, diagnostics } => rendered(source_text, "schedule", diagnostics),
+            Error::Program { source_text, diagnostics } => all(source_text, "expression", diagnostics),
+            Error::Schedule { source_text, diagnostics } => all(source_text, "schedule", diagnostics),
             other => format!("error: {other}\n"),
         }
+    }
+}
+
+/// A format that cannot be, as an argument.
+impl From<FormatError> for Error {
+    fn from(error: FormatError) -> Error {
+        Error::Argument(error.to_string())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Behind the word `Error: ` that the standard library writes.
+        write!(f, "\n{}", self.report(false).trim_end())
     }
 }

@@ -7,20 +7,18 @@
 //! let a = Tensor::from_entries(&[2, 2], &[(&[0, 1], 2.0), (&[1, 0], 3.0)], Format::csr())?;
 //! let x = Tensor::from_slice(&[2], &[1.0, 10.0])?;
 //! let mut y = Tensor::<f64>::zeros(&[2], Format::dense(1))?;
-//! kernel.run(&mut y, &[a.as_dyn(), x.as_dyn()])?;
+//! kernel.run(&mut y, &[&a, &x])?;
 //! assert_eq!(y.to_dense()?, [20.0, 3.0]);
 //! # Ok(())
 //! # }
 //! ```
-
-use std::time::Duration;
 
 use lacunar_base::Trace;
 use lacunar_compiler::lower::Phase;
 use lacunar_imp::{parse, verify};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
-use lacunar_runtime::{Element, Tensor as DynTensor, pool};
+use lacunar_runtime::pool;
 
 use crate::bind::Slot;
 use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
@@ -28,7 +26,6 @@ use crate::error::Error;
 use crate::evaluate::{Times, evaluate};
 use crate::options::{Optimization, Options};
 use crate::schedule::{Schedule, Unit};
-use crate::tensor::Tensor;
 
 /// A compiled program.
 #[derive(Debug)]
@@ -36,17 +33,6 @@ pub struct Kernel {
     compiled: Compiled,
     phase: Phase,
     threads: Option<usize>,
-}
-
-/// What a run gave.
-#[derive(Debug)]
-pub struct Run {
-    /// Every result by name, in order of the program.
-    pub results: Vec<(String, DynTensor)>,
-    /// Time of conversions that the plan demands.
-    pub convert: Duration,
-    /// Time of the kernels, with their results allocated and assembled.
-    pub kernel: Duration,
 }
 
 impl Kernel {
@@ -166,68 +152,17 @@ impl Kernel {
         self.declared(Role::Result).map(|(_, tensor)| tensor.name.as_str())
     }
 
-    fn declared(&self, role: Role) -> impl Iterator<Item = (TensorId, &Declared)> {
+    /// The tensors of a role, in order of their first occurrence.
+    pub(crate) fn declared(&self, role: Role) -> impl Iterator<Item = (TensorId, &Declared)> {
         self.program().tensors.iter().filter(move |(_, tensor)| tensor.role == role)
     }
 
-    fn evaluate(&self, slots: &mut [Slot<'_>]) -> Result<Times, Error> {
+    /// Runs the program on its tensors by handle.
+    pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>]) -> Result<Times, Error> {
         let mut run = || evaluate(self.program(), self.steps(), self.phase, slots);
         match self.threads {
             Some(threads) => pool::with_threads(threads, run),
             None => run(),
         }
-    }
-
-    /// Runs the program on tensors given by name, results with values to add to included.
-    ///
-    /// # Errors
-    /// A tensor is missing, unknown or does not fit; memory is refused; a size overflows.
-    pub fn run_named(&self, given: &[(&str, &DynTensor)]) -> Result<Run, Error> {
-        let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
-        for (name, tensor) in given {
-            let found = self.program().tensors.iter().find(|(_, declared)| declared.name == *name);
-            let (id, _) = found.ok_or_else(|| Error::Argument(format!("the program has no tensor `{name}`")))?;
-            slots[id.index()] = Slot::Borrowed(tensor);
-        }
-        let times = self.evaluate(&mut slots)?;
-        let mut results = Vec::new();
-        for (id, declared) in self.declared(Role::Result) {
-            if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
-                results.push((declared.name.clone(), tensor));
-            }
-        }
-        Ok(Run { results, convert: times.convert, kernel: times.kernel })
-    }
-
-    /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]. `result` is replaced; the memory of
-    /// a dense one is used again. After an error it holds zeros or nothing.
-    ///
-    /// # Errors
-    /// As [`Kernel::run_named`].
-    pub fn run<T: Element>(&self, result: &mut Tensor<T>, inputs: &[&DynTensor]) -> Result<(), Error> {
-        let mut results = self.declared(Role::Result);
-        let (Some((id, declared)), None) = (results.next(), results.next()) else {
-            return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
-        };
-        if declared.dtype != T::DTYPE {
-            let (found, expected) = (T::DTYPE, declared.dtype);
-            return Err(Error::Argument(format!("`{}` is of type {expected}, not {found}", declared.name)));
-        }
-        let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
-        let expected = self.declared(Role::Input).count();
-        if expected != inputs.len() {
-            let names: Vec<&str> = self.inputs().collect();
-            let found = inputs.len();
-            return Err(Error::Argument(format!("{expected} inputs are needed ({}), not {found}", names.join(", "))));
-        }
-        for ((id, _), tensor) in self.declared(Role::Input).zip(inputs) {
-            slots[id.index()] = Slot::Borrowed(tensor);
-        }
-        slots[id.index()] = Slot::Owned(result.take());
-        let outcome = self.evaluate(&mut slots);
-        if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
-            *result = Tensor::try_from(tensor)?;
-        }
-        outcome.map(|_| ())
     }
 }

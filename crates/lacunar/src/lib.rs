@@ -7,10 +7,9 @@
 //! # fn main() -> Result<(), lacunar::Error> {
 //! // 2 0 1
 //! // 0 0 3
-//! let a = Tensor::from_entries(&[2, 3], &[(&[0, 0], 2.0), (&[0, 2], 1.0), (&[1, 2], 3.0)], Format::csr())?;
-//! let x = Tensor::from_slice(&[3], &[1.0, 10.0, 100.0])?;
-//! let y = einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?;
-//! assert_eq!(y.to_dense::<f64>()?, [102.0, 300.0]);
+//! let a = Tensor::from_triplets([2, 3], &[0, 0, 1], &[0, 2, 2], &[2.0, 1.0, 3.0], Format::csr())?;
+//! let y = einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &[1.0, 10.0, 100.0] -> Vec<f64>)?;
+//! assert_eq!(y, [102.0, 300.0]);
 //! # Ok(())
 //! # }
 //! ```
@@ -19,14 +18,23 @@
 //! - [`Kernel`] compiles once, to be run many times.
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
-//! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without.
+//! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
+//! - [`Operand`] is what expressions are given, [`FromResult`] what their results become.
+//!
+//! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
+//!
+//! Threads: kernels, packing and conversion use as many as [`with_threads`] says around a call, as [`Options::threads`] says for a kernel, or
+//! as the environment variable `LACUNAR_THREADS` says, the first of these that is given; else one for each processor. They wait in a pool
+//! of the library's between two uses.
 //!
 //! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
 mod bind;
 mod cache;
+mod call;
 pub mod compile;
-mod einsum;
+#[doc(hidden)]
+pub mod einsum;
 mod error;
 mod evaluate;
 mod generate;
@@ -35,6 +43,7 @@ mod interop;
 mod interpret;
 mod kernel;
 mod launch;
+mod operand;
 mod options;
 mod promises;
 mod schedule;
@@ -43,20 +52,49 @@ mod store;
 mod tensor;
 mod tune;
 
+pub use call::Run;
 pub use compile::{Backend, Stage, Step};
-#[doc(hidden)]
-pub use einsum::{declare, einsum as evaluate_einsum};
 pub use error::Error;
-pub use kernel::{Kernel, Run};
-pub use lacunar_base::{Category, Diagnostic};
+pub use kernel::Kernel;
+pub use lacunar_base::{Category, Diagnostic, Label, Span, Trace};
 pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
-pub use lacunar_formats::{DType, Format, FormatSpec, IndexWidth, Level, Scalar};
+pub use lacunar_formats::{
+    DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Scalar, Term,
+};
+pub use lacunar_front::Declarations;
 pub use lacunar_macros::einsum;
+pub use lacunar_notation::Program;
+pub use lacunar_runtime::abi::KernelStatus;
+pub use lacunar_runtime::buffer::Indices;
 pub use lacunar_runtime::io;
-pub use lacunar_runtime::{Coo, Element, Route, StorageError, Tensor as DynTensor};
+pub use lacunar_runtime::io::IoError;
+pub use lacunar_runtime::pool::{threads, with_threads};
+pub use lacunar_runtime::storage::LevelStorage;
+pub use lacunar_runtime::tensor::ValuesMut;
+pub use lacunar_runtime::{
+    AllocError, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
+    Tensor as DynTensor, Values, Walk,
+};
+pub use operand::{Destination, FromResult, Operand, TensorView};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
-pub use tensor::Tensor;
+pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};
+
+/// The crates that this one is made of, for those who look inside of kernels: a [`Program`] and its plan are of `notation` and `compiler`,
+/// a kernel's function of `imp`, level kinds of `formats`, memory of `runtime`.
+pub mod inside {
+    pub use {
+        lacunar_base as base, lacunar_compiler as compiler, lacunar_formats as formats, lacunar_front as front,
+        lacunar_imp as imp, lacunar_notation as notation, lacunar_runtime as runtime,
+    };
+}
+
+/// The pages of `docs` whose pieces of Rust are run as documentation tests.
+#[cfg(doctest)]
+mod docs {
+    #[doc = include_str!("../../../docs/rust.md")]
+    struct Rust;
+}

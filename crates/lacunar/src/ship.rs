@@ -128,7 +128,10 @@ impl Kernel {
             (None, None) => return Ok(()),
         };
         let diagnostic = Diagnostic::error("E1018", format!("{what}, which needs Lacunar's runtime"))
-            .hint("declare that format, and convert outside; or choose another order of loops with `-s`")
+            .hints(
+                "declare that format, and convert outside; or choose another order of loops by a schedule",
+                "declare that format, and convert outside; or choose another order of loops with `-s`",
+            )
             .category(Category::User);
         Err(Error::program("", vec![diagnostic]))
     }

@@ -1,16 +1,23 @@
-//! The macro `einsum!`: an expression checked for its grammar when the program is compiled, and evaluated when it runs.
+//! The macro `einsum!`: an expression checked for its grammar and its names when the program is compiled, and evaluated when it runs.
 //!
 //! ```text
 //! einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)
+//! einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x -> Vec<f64>)
+//! einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x, y = &mut y)
 //! einsum!("C(i,k) = A(i,j) * B(j,k)", A = &a, B = &b, C: Format::csr())
 //! einsum!("y(i) = A(i,j) * x(j)", "split(i, i0, i1, 64), parallelize(i0, cpu)", A = &a, x = &x)
 //! ```
 
+mod names;
+
 use proc_macro::TokenStream;
+use proc_macro2::{Spacing, TokenStream as Tokens, TokenTree};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, LitStr, Token, parse_macro_input};
+use syn::{Expr, Ident, LitStr, Token, Type};
+
+use names::{Checked, Kind, Name, check};
 
 /// The arguments: a program, a schedule, tensors, and formats of results.
 struct Einsum {
@@ -19,10 +26,10 @@ struct Einsum {
     arguments: Punctuated<Argument, Token![,]>,
 }
 
-/// `name = tensor` or `name: format`.
+/// `name = operand`, `name = &mut tensor` or `name: format`.
 struct Argument {
     name: Ident,
-    is_format: bool,
+    kind: Kind,
     value: Expr,
 }
 
@@ -55,36 +62,99 @@ impl Parse for Argument {
         } else {
             input.parse::<Token![=]>()?;
         }
-        Ok(Argument { name, is_format, value: input.parse()? })
+        let value: Expr = input.parse()?;
+        let kind = match &value {
+            _ if is_format => Kind::Format,
+            Expr::Reference(reference) if reference.mutability.is_some() => Kind::Target,
+            _ => Kind::Operand,
+        };
+        Ok(Argument { name, kind, value })
     }
 }
 
 /// Evaluates a program of index notation on tensors: `einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?`.
 ///
-/// Each tensor that is read is given as `name = tensor`; the format of a result may be given as `name: format`. A second
-/// text is a schedule. Gives the result of the last statement, as `Result<DynTensor, Error>`. A program or a schedule that
-/// does not parse is a compile error with the same message that the command prints.
+/// Each tensor that is read is given as `name = operand`: a tensor, a number, a slice, whatever is an `Operand`. The format of a result
+/// may be given as `name: format`. A second text is a schedule.
+///
+/// It gives the result of the last statement, as `Result<DynTensor, Error>`; with `-> Type` behind the arguments, a `Result<Type, Error>`
+/// of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a tensor instead, `y = &mut y`, whose
+/// format it has then, and whose memory is used again where it is dense; if that is the result of the last statement, the macro gives
+/// `Result<(), Error>`. A statement with `+=` adds to the values that are there.
+///
+/// A program or a schedule that does not parse, and names that are missing, unknown or given twice are compile errors that show the
+/// program.
 #[proc_macro]
 pub fn einsum(input: TokenStream) -> TokenStream {
-    let Einsum { source, schedule, arguments } = parse_macro_input!(input as Einsum);
+    expanded(input.into()).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn expanded(input: Tokens) -> syn::Result<Tokens> {
+    let (arguments, wanted) = without_type(input);
+    let Einsum { source, schedule, arguments } = syn::parse2(arguments)?;
+    let wanted: Option<Type> = wanted.map(syn::parse2).transpose()?;
+    let name = |argument: &Argument| {
+        let Argument { name, kind, .. } = argument;
+        Name { text: name.to_string(), span: name.span(), kind: *kind }
+    };
+    let names: Vec<Name> = arguments.iter().map(name).collect();
+    let Checked { adds, puts_last } = check(&source.value(), &names)
+        .map_err(|mistake| syn::Error::new(mistake.span.unwrap_or(source.span()), mistake.message))?;
     let schedule = schedule.unwrap_or_else(|| LitStr::new("", source.span()));
-    for (literal, name, diagnostics) in [
-        (&source, "expression", lacunar_front::parse(&source.value()).1),
-        (&schedule, "schedule", lacunar_front::schedule::parse(&schedule.value()).1),
-    ] {
-        if !diagnostics.is_empty() {
-            let text = literal.value();
-            let message: String = diagnostics.iter().map(|error| error.render(&text, name, false)).collect();
-            return syn::Error::new(literal.span(), message).to_compile_error().into();
-        }
+    let errors = lacunar_front::schedule::parse(&schedule.value()).1;
+    if !errors.is_empty() {
+        let text = schedule.value();
+        let rendered = errors.iter().map(|error| error.for_library().render(&text, "schedule", false));
+        return Err(syn::Error::new(schedule.span(), rendered.collect::<String>()));
     }
-    let given = arguments.iter().filter(|argument| !argument.is_format).map(|argument| {
-        let (name, value) = (argument.name.to_string(), &argument.value);
-        quote! { (#name, ::lacunar::declare(#value)) }
+    if let (true, Some(wanted)) = (puts_last, &wanted) {
+        let message = "the result is put into a tensor (`&mut`), and so is not given as a type";
+        return Err(syn::Error::new_spanned(wanted, message));
+    }
+    let of = |kind: Kind| arguments.iter().zip(&adds).filter(move |(argument, _)| argument.kind == kind);
+    let given = of(Kind::Operand).map(|(Argument { name, value, .. }, _)| {
+        let name = name.to_string();
+        quote! { (#name, &(#value) as &dyn ::lacunar::Operand) }
     });
-    let formats = arguments.iter().filter(|argument| argument.is_format).map(|argument| {
-        let (name, value) = (argument.name.to_string(), &argument.value);
+    let targets = of(Kind::Target).map(|(Argument { name, value, .. }, adds)| {
+        let name = name.to_string();
+        quote! { ::lacunar::einsum::Target { name: #name, adds: #adds, tensor: #value } }
+    });
+    let formats = of(Kind::Format).map(|(Argument { name, value, .. }, _)| {
+        let name = name.to_string();
         quote! { (#name, #value) }
     });
-    quote! { ::lacunar::evaluate_einsum(#source, #schedule, &[#(#given),*], &[#(#formats),*]) }.into()
+    let call = quote! {
+        &::lacunar::einsum::Call {
+            source: #source,
+            schedule: #schedule,
+            given: &[#(#given),*],
+            formats: &[#(#formats),*],
+        },
+        &mut [#(#targets),*],
+    };
+    Ok(match wanted {
+        _ if puts_last => quote! { ::lacunar::einsum::evaluate(#call).map(|_| ()) },
+        Some(wanted) => {
+            quote! { ::lacunar::einsum::result(#call).and_then(<#wanted as ::lacunar::FromResult>::from_result) }
+        }
+        None => quote! { ::lacunar::einsum::result(#call) },
+    })
+}
+
+/// The arguments, and what stands behind the last arrow that is inside of no parentheses.
+fn without_type(input: Tokens) -> (Tokens, Option<Tokens>) {
+    let tokens: Vec<TokenTree> = input.into_iter().collect();
+    let is = |place: usize, character: char| match tokens.get(place) {
+        Some(TokenTree::Punct(punct)) => (punct.as_char() == character).then(|| punct.spacing()),
+        _ => None,
+    };
+    let arrow = |place: &usize| is(*place, '-') == Some(Spacing::Joint) && is(*place + 1, '>').is_some();
+    match (0..tokens.len()).rev().find(arrow) {
+        Some(place) => {
+            let wanted = tokens[place + 2..].iter().cloned().collect();
+            (tokens[..place].iter().cloned().collect(), Some(wanted))
+        }
+        None => (tokens.into_iter().collect(), None),
+    }
 }

@@ -46,6 +46,8 @@ enum Owner {
     Exclusive(#[expect(dead_code, reason = "kept only to be dropped")] Box<dyn Any + Send + Sync>),
     /// Somebody else, for reading only.
     Shared(Arc<dyn Any + Send + Sync>),
+    /// Somebody else, for reading only and as long as this buffer is there: a second one has to be a copy.
+    Lent,
 }
 
 // SAFETY: elements are plain data, and the owners are `Send + Sync`.
@@ -133,6 +135,15 @@ impl Buffer {
         Buffer { data, len, dtype, owner: Owner::Shared(owner) }
     }
 
+    /// Uses the memory of a slice, without a copy, for reading. Nothing made of the buffer shares that memory.
+    ///
+    /// # Safety
+    /// The buffer is dropped before the slice's lifetime ends.
+    pub(crate) unsafe fn lend<T: Element>(slice: &[T]) -> Buffer {
+        let (data, len) = (NonNull::from(slice).cast(), slice.len());
+        Buffer { data, len, dtype: T::DTYPE, owner: Owner::Lent }
+    }
+
     /// Takes over a block of [`crate::alloc`] that holds `len` elements.
     ///
     /// # Safety
@@ -185,7 +196,7 @@ impl Buffer {
 
     /// Whether the memory is somebody else's, for reading only.
     pub fn is_borrowed(&self) -> bool {
-        matches!(self.owner, Owner::Shared(_))
+        matches!(self.owner, Owner::Shared(_) | Owner::Lent)
     }
 
     /// The start of the elements.

@@ -29,6 +29,39 @@ pub enum Number {
     Complex(f64, f64),
 }
 
+impl Number {
+    /// The sum of two numbers of one kind: that of integers wraps. The sum of two numbers of different kinds is the first.
+    pub fn plus(self, other: Number) -> Number {
+        match (self, other) {
+            (Number::Unsigned(a), Number::Unsigned(b)) => Number::Unsigned(a.wrapping_add(b)),
+            (Number::Signed(a), Number::Signed(b)) => Number::Signed(a.wrapping_add(b)),
+            (Number::Real(a), Number::Real(b)) => Number::Real(a + b),
+            (Number::Complex(a, b), Number::Complex(c, d)) => Number::Complex(a + c, b + d),
+            _ => self,
+        }
+    }
+
+    /// So many times the number.
+    pub fn times(self, count: u64) -> Number {
+        match self {
+            Number::Unsigned(a) => Number::Unsigned(a.wrapping_mul(count)),
+            Number::Signed(a) => Number::Signed(a.wrapping_mul(count as i64)),
+            Number::Real(a) => Number::Real(a * count as f64),
+            Number::Complex(a, b) => Number::Complex(a * count as f64, b * count as f64),
+        }
+    }
+
+    /// Its absolute value.
+    pub fn magnitude(self) -> f64 {
+        match self {
+            Number::Unsigned(a) => a as f64,
+            Number::Signed(a) => (a as f64).abs(),
+            Number::Real(a) => a.abs(),
+            Number::Complex(a, b) => a.hypot(b),
+        }
+    }
+}
+
 /// The numbers that values of one kind are.
 pub trait Wide: Copy + Default + Send + Sync {
     /// The number by kind.

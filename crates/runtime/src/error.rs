@@ -160,6 +160,18 @@ pub enum StorageError {
         /// The array.
         what: String,
     },
+    /// A tensor that was to be a number.
+    #[error("a number is a tensor of order 0, but this one is of order {order}")]
+    NoScalar {
+        /// The order of the tensor.
+        order: usize,
+    },
+    /// A tensor that was to be a vector.
+    #[error("a vector is a tensor of order 1, but this one is of order {order}")]
+    NoVector {
+        /// The order of the tensor.
+        order: usize,
+    },
     /// A leg of a conversion does not follow from the one before: a fault of this crate.
     #[error("internal error: a leg of the conversion does not follow from the one before")]
     Astray,

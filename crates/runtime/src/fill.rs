@@ -28,6 +28,7 @@ use crate::cast;
 use crate::coo::Coo;
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
+use crate::fits::check_type;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -57,6 +58,22 @@ impl Tensor {
     pub fn with_fill(self, fill: Scalar) -> Result<Tensor, StorageError> {
         let fill = fill_of(fill, self.dtype())?;
         Ok(self.filled(fill))
+    }
+
+    /// The same places with other values, as many as there are, and a fill value of their type. In formats that fill up storage, what is
+    /// equal to the fill value bit by bit is no entry.
+    ///
+    /// # Errors
+    /// The values are too few or too many, or of a type that the format cannot store; the fill value is of another type; memory is
+    /// refused.
+    pub fn revalued(&self, values: Buffer, fill: Scalar) -> Result<Tensor, StorageError> {
+        let (found, expected) = (values.len() as u64, self.nnz());
+        if found != expected {
+            return Err(StorageError::Length { what: "the array of values".into(), found, expected });
+        }
+        check_type(values.dtype(), self.format())?;
+        let fill = fill_of(fill, values.dtype())?;
+        Ok(self.with_values(values, fill)?)
     }
 
     /// The same places with other values.

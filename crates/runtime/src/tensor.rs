@@ -21,6 +21,8 @@
 //! assert_eq!(csr.values().as_slice::<f64>(), Some(&[6.0, 12.0][..]));
 //! ```
 
+use std::alloc::{Layout, handle_alloc_error};
+
 use lacunar_formats::{DType, Format, Scalar};
 
 use crate::buffer::Buffer;
@@ -127,7 +129,8 @@ impl Tensor {
         (self.dims, self.format, self.levels, self.values)
     }
 
-    /// A second tensor of the same content: borrowed arrays are shared, owned ones copied.
+    /// A second tensor of the same content: borrowed arrays are shared, owned ones copied, and so are those that are lent
+    /// ([`crate::Lent`]). [`Clone`] does the same.
     ///
     /// # Errors
     /// The system refused the memory.
@@ -148,6 +151,16 @@ impl Tensor {
     /// ```
     pub fn stored_dims(&self) -> Result<Vec<u64>, StorageError> {
         remap::stored_dims(&self.format, &self.dims, &self.levels)
+    }
+}
+
+/// As [`Tensor::try_clone`]. Where memory is refused, the process ends as it does for a `Vec` ([`std::alloc::handle_alloc_error`]).
+impl Clone for Tensor {
+    fn clone(&self) -> Tensor {
+        self.try_clone().unwrap_or_else(|AllocError { bytes }| {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(isize::MAX as usize);
+            handle_alloc_error(Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>()))
+        })
     }
 }
 

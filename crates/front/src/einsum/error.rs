@@ -13,58 +13,208 @@ use crate::words;
 #[derive(Clone, Debug)]
 pub(crate) enum Error {
     // Syntax.
-    Character { span: Span, found: char },
-    Expected { span: Span, expected: &'static str, found: String },
-    Unclosed { open: Span, span: Span, closing: &'static str, found: String },
-    Number { span: Span, number: String, suffix: String },
-    NumberTooLarge { span: Span },
-    TooDeep { span: Span },
+    Character {
+        span: Span,
+        found: char,
+    },
+    Expected {
+        span: Span,
+        expected: &'static str,
+        found: String,
+    },
+    Unclosed {
+        open: Span,
+        span: Span,
+        closing: &'static str,
+        found: String,
+    },
+    Number {
+        span: Span,
+        number: String,
+        suffix: String,
+    },
+    NumberTooLarge {
+        span: Span,
+    },
+    TooDeep {
+        span: Span,
+    },
     NoStatement,
-    TooLong { length: usize },
-    Trailing { span: Span, found: String },
-    Operator { span: Span, sign: &'static str },
+    TooLong {
+        length: usize,
+    },
+    Trailing {
+        span: Span,
+        found: String,
+    },
+    Operator {
+        span: Span,
+        sign: &'static str,
+    },
 
     // Names and accesses.
-    TensorAndVariable { name: String, tensor: Span, variable: Span },
-    IndexCount { name: String, span: Span, count: usize, first: Span, first_count: usize },
-    Undeclared { name: String, span: Span, hint: String },
-    UnknownFunction { name: String, span: Span, hint: String },
-    Arguments { name: String, span: Span, expected: usize, found: usize },
-    Reserved { name: String, span: Span, what: &'static str },
-    NotAnIndex { span: Span },
-    NotInProgram { name: String, what: &'static str, hint: String },
-    BoundTwice { name: String, span: Span, first: Span },
-    SumVariables { span: Span },
-    Pruned { span: Span },
+    TensorAndVariable {
+        name: String,
+        tensor: Span,
+        variable: Span,
+    },
+    IndexCount {
+        name: String,
+        span: Span,
+        count: usize,
+        first: Span,
+        first_count: usize,
+    },
+    /// `hint`: what else there is to do than giving it a value.
+    Undeclared {
+        name: String,
+        span: Span,
+        hint: Option<String>,
+    },
+    UnknownFunction {
+        name: String,
+        span: Span,
+        hint: String,
+    },
+    Arguments {
+        name: String,
+        span: Span,
+        expected: usize,
+        found: usize,
+    },
+    Reserved {
+        name: String,
+        span: Span,
+        what: &'static str,
+    },
+    NotAnIndex {
+        span: Span,
+    },
+    NotInProgram {
+        name: String,
+        what: &'static str,
+        hint: String,
+    },
+    BoundTwice {
+        name: String,
+        span: Span,
+        first: Span,
+    },
+    SumVariables {
+        span: Span,
+    },
+    Pruned {
+        span: Span,
+    },
 
     // Sizes.
-    Sizes { variable: String, first: SizeUse, second: SizeUse },
-    UnknownSize { variable: String, span: Span, summed: bool },
-    DimensionCount { name: String, span: Span, declared: usize, order: usize },
-    OneSize { name: String, span: Span, declared: usize },
+    Sizes {
+        variable: String,
+        first: SizeUse,
+        second: SizeUse,
+    },
+    UnknownSize {
+        variable: String,
+        span: Span,
+        summed: bool,
+    },
+    DimensionCount {
+        name: String,
+        span: Span,
+        declared: usize,
+        order: usize,
+    },
+    OneSize {
+        name: String,
+        span: Span,
+        declared: usize,
+    },
 
     // Formats.
-    FormatOrder { name: String, span: Span, message: String, order: usize },
-    ScalarPattern { name: String, span: Span },
-    PaddedPattern { name: String, span: Span, format: String },
+    FormatOrder {
+        name: String,
+        span: Span,
+        message: String,
+        order: usize,
+    },
+    ScalarPattern {
+        name: String,
+        span: Span,
+    },
+    PaddedPattern {
+        name: String,
+        span: Span,
+        format: String,
+    },
 
     // Types.
-    Assignable { name: String, span: Span, from: DType, to: DType },
-    NotDefined { span: Span, function: String, dtype: DType },
-    OutOfRange { span: Span, value: String, dtype: DType },
-    UnknownType { span: Span, word: String },
-    Constant { span: Span },
-    ComplexCast { span: Span, from: DType, to: DType },
-    Fill { name: String, span: Span, value: String, dtype: DType },
+    Assignable {
+        name: String,
+        span: Span,
+        from: DType,
+        to: DType,
+    },
+    NotDefined {
+        span: Span,
+        function: String,
+        dtype: DType,
+    },
+    OutOfRange {
+        span: Span,
+        value: String,
+        dtype: DType,
+    },
+    UnknownType {
+        span: Span,
+        word: String,
+    },
+    Constant {
+        span: Span,
+    },
+    ComplexCast {
+        span: Span,
+        from: DType,
+        to: DType,
+    },
+    Fill {
+        name: String,
+        span: Span,
+        value: String,
+        dtype: DType,
+    },
 
     // Statements.
-    ReductionOperator { span: Span, op: String },
-    AssignedInput { name: String, span: Span, read: Option<Span> },
-    AssignedTwice { name: String, span: Span, first: Span },
-    Repeated { variable: String, span: Span, first: Span },
-    ReadsItself { name: String, span: Span, target: Span },
-    NotATarget { span: Span },
-    NoAssignment { span: Span, continued: bool },
+    ReductionOperator {
+        span: Span,
+        op: String,
+    },
+    AssignedInput {
+        name: String,
+        span: Span,
+        read: Option<Span>,
+    },
+    AssignedTwice {
+        name: String,
+        span: Span,
+        first: Span,
+    },
+    Repeated {
+        variable: String,
+        span: Span,
+        first: Span,
+    },
+    ReadsItself {
+        name: String,
+        span: Span,
+        target: Span,
+    },
+    NotATarget {
+        span: Span,
+    },
+    NoAssignment {
+        span: Span,
+        continued: bool,
+    },
 }
 
 /// Where a size comes from.
@@ -151,9 +301,13 @@ impl Error {
                     .hint("a tensor has one index for each of its dimensions, everywhere")
             }
             Error::Undeclared { name, span, hint } => {
-                Diagnostic::error("E0203", format!("`{name}` has no value: it is neither given nor assigned before"))
-                    .label(span, "read here")
-                    .hint(hint)
+                let message = format!("`{name}` has no value: it is neither given nor assigned before");
+                Diagnostic::error("E0203", message).label(span, "read here").hints(
+                    hint.clone().unwrap_or_else(|| "give it a value under its name".to_string()),
+                    hint.unwrap_or_else(|| {
+                        format!("give it a value, for example `-i {name}:FILE` or `-g {name}:rand`")
+                    }),
+                )
             }
             Error::UnknownFunction { name, span, hint } => {
                 Diagnostic::error("E0204", format!("there is no function `{name}`"))
@@ -202,31 +356,43 @@ impl Error {
                 Diagnostic::error("E0301", message)
                     .label(second.span, format!("{} has size {}", second.whose, second.size))
                     .secondary(first.span, format!("{} has size {}", first.whose, first.size))
-                    .hint("dimensions that one index variable runs over have one size: check the operands and `-d`")
+                    .hints(
+                        "dimensions that one index variable runs over have one size: check the operands and what is declared",
+                        "dimensions that one index variable runs over have one size: check the operands and `-d`",
+                    )
             }
             Error::UnknownSize { variable, span, summed } => {
                 let place = if summed { "in what is summed" } else { "on the right" };
                 Diagnostic::error("E0302", format!("nothing tells the size of `{variable}`"))
                     .label(span, format!("`{variable}` does not occur {place}"))
-                    .hint(format!("use it {place}, or declare its size, for example `-d {variable}:100`"))
+                    .hints(
+                        format!("use it {place}, or declare its size with `Options::size`"),
+                        format!("use it {place}, or declare its size, for example `-d {variable}:100`"),
+                    )
             }
             Error::DimensionCount { name, span, declared, order } => {
                 let sizes = words::count(declared, "size is", "sizes are");
                 let indices = words::count(order, "index", "indices");
                 Diagnostic::error("E0303", format!("{sizes} declared for `{name}`, which has {indices}"))
                     .label(span, indices)
-                    .hint(match order {
-                        0 => "a scalar has no sizes: remove the declaration".to_string(),
-                        _ => format!(
-                            "declare one for each dimension, for example `-d {name}:{}`",
-                            vec!["5"; order.min(8)].join(",")
-                        ),
-                    })
+                    .hints(
+                        match order {
+                            0 => "a scalar has no sizes: remove the declaration",
+                            _ => "declare one for each dimension",
+                        },
+                        match order {
+                            0 => "a scalar has no sizes: remove the declaration".to_string(),
+                            _ => format!(
+                                "declare one for each dimension, for example `-d {name}:{}`",
+                                vec!["5"; order.min(8)].join(",")
+                            ),
+                        },
+                    )
             }
             Error::OneSize { name, span, declared } => {
                 Diagnostic::error("E0303", format!("{declared} sizes are declared for the index variable `{name}`"))
                     .label(span, "an index variable has one size")
-                    .hint(format!("declare one, for example `-d {name}:5`"))
+                    .hints("declare one", format!("declare one, for example `-d {name}:5`"))
             }
 
             Error::FormatOrder { name, span, message, order } => Diagnostic::error("E0401", message)
@@ -237,28 +403,34 @@ impl Error {
             Error::ScalarPattern { name, span } => {
                 Diagnostic::error("E0407", format!("`{name}` is a scalar and cannot be a pattern"))
                     .label(span, "it is one value, and a pattern has none")
-                    .hint(format!("declare `-t {name}:bool`"))
+                    .hints(format!("declare that `{name}` is of type bool"), format!("declare `-t {name}:bool`"))
             }
             Error::PaddedPattern { name, span, format } => {
                 Diagnostic::error("E0407", format!("`{name}` is a pattern and cannot be stored as {format}"))
                     .label(span, "some of its places only fill up, and without values nothing tells which")
-                    .hint(format!(
-                        "choose a format that stores entries only, such as `-f {name}:csf`, or declare \
-                         `-t {name}:bool`"
-                    ))
+                    .hints(
+                        "choose a format that stores entries only, such as csf, or declare the type bool",
+                        format!(
+                            "choose a format that stores entries only, such as `-f {name}:csf`, or declare \
+                             `-t {name}:bool`"
+                        ),
+                    )
             }
             Error::Assignable { name, span, from, to } => {
-                let hint = if from.is_complex() {
-                    format!("take a part, for example `real(...)`, or declare `-t {name}:{from}`")
+                let other = if from.is_complex() {
+                    "take a part, for example `real(...)`".to_string()
                 } else {
-                    format!("convert it with `{to}(...)`, or declare `-t {name}:{from}`")
+                    format!("convert it with `{to}(...)`")
                 };
                 Diagnostic::error(
                     "E0501",
                     format!("a value of type {from} cannot be assigned to `{name}` of type {to}"),
                 )
                 .label(span, format!("of type {from}"))
-                .hint(hint)
+                .hints(
+                    format!("{other}, or declare that `{name}` is of type {from}"),
+                    format!("{other}, or declare `-t {name}:{from}`"),
+                )
             }
             Error::NotDefined { span, function, dtype } => {
                 Diagnostic::error("E0502", format!("{function} is not defined on {dtype}"))
@@ -282,9 +454,10 @@ impl Error {
             Error::Fill { name, span, value, dtype } => {
                 Diagnostic::error("E0507", format!("the fill value {value} of `{name}` is no value of type {dtype}"))
                     .label(span, format!("of type {dtype}"))
-                    .hint(format!(
-                        "declare another type, for example `-t {name}:f64`, or a fill value that {dtype} has"
-                    ))
+                    .hints(
+                        format!("declare another type, for example f64, or a fill value that {dtype} has"),
+                        format!("declare another type, for example `-t {name}:f64`, or a fill value that {dtype} has"),
+                    )
             }
             Error::ReductionOperator { span, op } => {
                 Diagnostic::error("E0601", format!("assignment with `{op}` is not available yet"))

@@ -24,8 +24,8 @@ mod lexer;
 mod parser;
 
 pub use ast::{Ast, BinaryOp, Expr, ExprKind, Name, Number, Statement};
-pub use check::check;
 pub(crate) use check::{Meaning, expression, meaning};
+pub use check::{check, tensors};
 pub use declarations::Declarations;
 pub(crate) use error::Error;
 pub(crate) use lexer::TokenKind;

@@ -34,14 +34,20 @@ mod compressed {
         values: Vec<T>,
     ) -> Result<Tensor<T>, Error> {
         let outer = dims[format.mode_order()[0]] as u64;
-        let format = format.with_widths(width(&pos), width(&crd));
+        let format = format.with_widths(width_of(&pos), width_of(&crd));
         let levels = vec![LevelStorage::dense(outer), LevelStorage::compressed(pos, crd)];
         let dims = dims.iter().map(|&size| size as u64).collect();
         Tensor::try_from(DynTensor::from_parts(dims, &format, levels, Buffer::from_vec(values))?)
     }
 
-    fn width(array: &Buffer) -> IndexWidth {
+    fn width_of(array: &Buffer) -> IndexWidth {
         IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W32)
+    }
+
+    /// How wide an index array of ours is that is made of numbers of a type ([`indices`]).
+    #[cfg(feature = "sprs")]
+    pub fn width<I>() -> IndexWidth {
+        if size_of::<I>() == size_of::<u64>() { IndexWidth::W64 } else { IndexWidth::W32 }
     }
 
     /// An index array of ours. Its memory is the vector's, where numbers have the same size.

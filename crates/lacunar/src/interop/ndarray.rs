@@ -4,18 +4,21 @@
 //! use lacunar::{Tensor, einsum};
 //! use ndarray::array;
 //! # fn main() -> Result<(), lacunar::Error> {
-//! let a = Tensor::from_ndarray(array![[1.0, 2.0], [3.0, 4.0]])?;
-//! let t: Tensor<f64> = einsum!("B(j,i) = A(i,j)", A = &a)?.try_into()?;
-//! assert_eq!(t.as_ndarray(), Some(array![[1.0, 3.0], [2.0, 4.0]].view().into_dyn()));
+//! let a = array![[1.0, 2.0], [3.0, 4.0]];
+//! let t = einsum!("B(j,i) = A(i,j)", A = &a -> ndarray::Array2<f64>)?;
+//! assert_eq!(t, array![[1.0, 3.0], [2.0, 4.0]]);
+//! let tensor = Tensor::from_ndarray(a)?;
+//! assert_eq!(tensor.as_ndarray(), Some(array![[1.0, 2.0], [3.0, 4.0]].view().into_dyn()));
 //! # Ok(())
 //! # }
 //! ```
 
 use lacunar_formats::Format;
-use lacunar_runtime::{Buffer, Element, Tensor as DynTensor};
-use ndarray::{Array, ArrayD, ArrayViewD, Dimension, IxDyn};
+use lacunar_runtime::{Buffer, Element, Lent, Tensor as DynTensor};
+use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 
 use crate::error::Error;
+use crate::operand::{FromResult, Operand, TensorView};
 use crate::tensor::Tensor;
 
 impl<T: Element> Tensor<T> {
@@ -65,4 +68,37 @@ impl<T: Element> Tensor<T> {
 
 fn shape(tensor: &DynTensor) -> Option<Vec<usize>> {
     tensor.dims().iter().map(|&size| usize::try_from(size).ok()).collect()
+}
+
+/// An array of `ndarray`, or a view of one. It is used as it is, where its axes follow each other in memory without gaps, in any order of axes;
+/// otherwise its elements are copied.
+impl<S: Data, D: Dimension> Operand for ArrayBase<S, D>
+where
+    S::Elem: Element,
+{
+    fn as_tensor(&self) -> Result<TensorView<'_>, Error> {
+        let dims: Vec<u64> = self.shape().iter().map(|&size| size as u64).collect();
+        // From the axis with the longest steps to that with the shortest; those of one element may be anywhere.
+        let mut axes: Vec<usize> = (0..self.ndim()).collect();
+        axes.sort_by_key(|&axis| std::cmp::Reverse((self.strides()[axis], self.shape()[axis] > 1)));
+        let by_memory = self.view().into_dyn().permuted_axes(IxDyn(&axes)).to_slice();
+        let format = Format::dense(dims.len()).with_mode_order(axes).ok();
+        Ok(match by_memory.zip(format) {
+            Some((elements, format)) => Lent::dense(dims, &format, elements)?.into(),
+            None => {
+                let copy = Buffer::from_vec(self.iter().copied().collect());
+                Lent::from(DynTensor::from_dense(dims.clone(), copy, &Format::dense(dims.len()))?).into()
+            }
+        })
+    }
+}
+
+/// An array of the order of the result, in row-major order.
+impl<T: Element, D: Dimension> FromResult for Array<T, D> {
+    fn from_result(result: DynTensor) -> Result<Array<T, D>, Error> {
+        let order = result.order();
+        let array = Tensor::<T>::try_from(result)?.to_ndarray()?;
+        let wrong = |_| Error::Argument(format!("the result is of order {order}, which the array is not"));
+        array.into_dimensionality().map_err(wrong)
+    }
 }

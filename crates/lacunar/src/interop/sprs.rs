@@ -11,12 +11,16 @@
 //! # }
 //! ```
 
-use lacunar_formats::Format;
-use lacunar_runtime::Element;
-use sprs::{CsMatI, CsMatViewI, SpIndex};
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use lacunar_formats::{Format, LevelKind};
+use lacunar_runtime::{Element, Lent, LentArray, Tensor as DynTensor};
+use sprs::{CsMatBase, CsMatI, CsMatViewI, SpIndex};
 
 use super::compressed;
 use crate::error::Error;
+use crate::operand::{FromResult, Operand, TensorView};
 use crate::tensor::Tensor;
 
 impl<T: Element> Tensor<T> {
@@ -30,25 +34,24 @@ impl<T: Element> Tensor<T> {
         let dims = [matrix.rows(), matrix.cols()];
         // A part cut out of another matrix counts positions from where it began.
         let cut = match matrix.proper_indptr() {
-            std::borrow::Cow::Owned(pos) => Some(pos),
-            std::borrow::Cow::Borrowed(_) => None,
+            Cow::Owned(pos) => Some(pos),
+            Cow::Borrowed(_) => None,
         };
         let (pos, crd, values) = matrix.into_raw_storage();
         let pos = compressed::indices(cut.unwrap_or(pos), SpIndex::index_unchecked);
         compressed::matrix(dims, format, pos, compressed::indices(crd, SpIndex::index_unchecked), values)
     }
 
-    /// A matrix in csr or csc as one of `sprs`, without a copy: with `I = u32`, or `u64` where the format says so.
+    /// A matrix in csr or csc as one of `sprs`, without a copy: with `I = u32`, or where the format says so `u64` or `usize`.
     ///
     /// # Errors
     /// The tensor is stored otherwise, or has indices of another type.
-    pub fn as_sprs<I: SpIndex + Element>(&self) -> Result<CsMatViewI<'_, T, I>, Error> {
+    pub fn as_sprs<I: SpIndex + 'static>(&self) -> Result<CsMatViewI<'_, T, I>, Error> {
         let tensor = self.as_dyn();
         let no_view = || compressed::no_view::<I>(tensor, "csr and csc");
         let by_rows = is_by_rows(tensor.format()).ok_or_else(no_view)?;
         let dims = compressed::dims(tensor)?;
-        let (pos, crd) = compressed::arrays(tensor).ok_or_else(no_view)?;
-        let (Some(pos), Some(crd)) = (pos.as_slice::<I>(), crd.as_slice::<I>()) else { return Err(no_view()) };
+        let (pos, crd, _) = self.csr_parts::<I>().ok_or_else(no_view)?;
         let make = if by_rows { CsMatViewI::try_new } else { CsMatViewI::try_new_csc };
         make((dims[0], dims[1]), pos, crd, self.values()).map_err(|(.., error)| Error::Argument(error.to_string()))
     }
@@ -71,6 +74,45 @@ impl<T: Element> Tensor<T> {
         let make = if by_rows { CsMatI::try_new } else { CsMatI::try_new_csc };
         let values = self.values().to_vec();
         make((dims[0], dims[1]), pos, crd, values).map_err(|(.., error)| Error::Argument(error.to_string()))
+    }
+}
+
+/// A matrix of `sprs`, or a view of one. Its arrays are used as they are, where indices take 4 or 8 bytes (so `usize`, too); positions that
+/// do not begin at 0, of a part of another matrix, are copied.
+impl<T, I, P, IS, CS, VS> Operand for CsMatBase<T, I, IS, CS, VS, P>
+where
+    T: Element,
+    I: SpIndex + 'static,
+    P: SpIndex + 'static,
+    IS: Deref<Target = [P]>,
+    CS: Deref<Target = [I]>,
+    VS: Deref<Target = [T]>,
+{
+    fn as_tensor(&self) -> Result<TensorView<'_>, Error> {
+        let format = if self.is_csr() { Format::csr() } else { Format::csc() };
+        let dims = vec![self.rows() as u64, self.cols() as u64];
+        let pos = match self.proper_indptr() {
+            Cow::Borrowed(pos) => lent(pos),
+            Cow::Owned(pos) => LentArray::owned(compressed::indices(pos, SpIndex::index_unchecked)),
+        };
+        let crd = lent(self.indices());
+        let format = format.with_widths(compressed::width::<P>(), compressed::width::<I>());
+        let (outer, inner) = (dims[format.mode_order()[0]], dims[format.mode_order()[1]]);
+        let levels = vec![(LevelKind::DENSE, outer, Vec::new()), (LevelKind::COMPRESSED, inner, vec![pos, crd])];
+        Ok(Lent::from_parts(dims, &format, levels, LentArray::of(self.data()))?.into())
+    }
+}
+
+/// Indices as they are, where they take as many bytes as ours; a copy of others.
+fn lent<I: SpIndex + 'static>(indices: &[I]) -> LentArray<'_> {
+    let ours = LentArray::indices(indices).filter(|_| size_of::<I>() >= size_of::<u32>());
+    ours.unwrap_or_else(|| LentArray::owned(compressed::indices(indices.to_vec(), SpIndex::index_unchecked)))
+}
+
+/// A matrix by rows, or by columns where the result is stored so.
+impl<T: Element, I: SpIndex> FromResult for CsMatI<T, I> {
+    fn from_result(result: DynTensor) -> Result<CsMatI<T, I>, Error> {
+        Tensor::<T>::try_from(result)?.to_sprs()
     }
 }
 

@@ -109,7 +109,7 @@ fn assemble_then_compute_is_fused() {
             assert_eq!(fused, first, "values of {context}");
             // Again, with new values in the memory of the old ones.
             let mut again = Tensor::<f64>::try_from(first).expect(&context);
-            again.values_mut().fill(f64::NAN);
+            again.values_mut().expect(&context).fill(f64::NAN);
             let inputs: Vec<&DynTensor> = given.iter().map(|(_, tensor)| *tensor).collect();
             compute.run(&mut again, &inputs).expect(&context);
             assert_eq!(&fused, again.as_dyn(), "second run of {context}");

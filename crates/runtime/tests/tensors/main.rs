@@ -12,3 +12,4 @@ mod storage_mapped;
 mod storage_outside;
 mod storage_roundtrip;
 mod storage_spread;
+mod storage_walk;

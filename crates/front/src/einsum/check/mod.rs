@@ -16,7 +16,7 @@ mod types;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Format;
-use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Tensor};
+use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor};
 
 use super::ast;
 use super::declarations::Declarations;
@@ -61,6 +61,31 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     types::fill(&mut program, declarations, &mut errors);
     formats::choose(&mut program, declarations, &mut errors);
     if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
+}
+
+/// The tensors of a program, in the order in which they occur first, each with its role. Those that are `given` have values;
+/// without them nothing is said of that. Nothing is asked of sizes, types and formats.
+///
+/// # Errors
+/// All mistakes in what names mean, or those that keep the program from being read.
+///
+/// ```
+/// use lacunar_front::einsum::tensors;
+/// use lacunar_notation::Role;
+/// let found = tensors("y(i) = A(i,j) * x(j)", None).unwrap();
+/// assert_eq!(found[0], ("y".to_string(), Role::Result));
+/// assert_eq!(found[2], ("x".to_string(), Role::Input));
+/// assert!(tensors("y(i) = A(i,j) * x(j)", Some(&["A"])).is_err());
+/// ```
+pub fn tensors(source: &str, given: Option<&[&str]>) -> Result<Vec<(String, Role)>, Vec<Diagnostic>> {
+    let (ast, errors) = parse(source);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let inputs = given.map(|given| given.iter().map(|name| (*name).to_string()).collect());
+    let declarations = Declarations { inputs, ..Declarations::new() };
+    let names = names::resolve(&ast, &declarations).map_err(diagnostics)?;
+    Ok(names.tensors.into_iter().map(|(name, entry)| (name, entry.role)).collect())
 }
 
 /// Checks an expression of which all tensors and variables are those of a checked program.

@@ -182,11 +182,10 @@ impl<'a> Resolver<'a> {
                     continue;
                 }
                 let hint = if self.targets.contains(name.as_str()) {
-                    "move the statement that assigns it before this one".to_string()
+                    Some("move the statement that assigns it before this one".to_string())
                 } else {
                     let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
-                    let otherwise = format!("give it a value, for example `-i {name}:FILE` or `-g {name}:rand`");
-                    words::did_you_mean(name, with_values, otherwise)
+                    words::nearest(name, with_values).map(|found| format!("did you mean `{found}`?"))
                 };
                 self.errors.push(Error::Undeclared { name: name.clone(), span, hint });
             }

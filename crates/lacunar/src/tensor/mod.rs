@@ -4,24 +4,42 @@
 //! use lacunar::{Format, Tensor};
 //! # fn main() -> Result<(), lacunar::Error> {
 //! let a = Tensor::from_entries(&[2, 3], &[(&[1, 2], 5.0), (&[0, 1], 4.0)], Format::csr())?;
-//! assert_eq!(a.as_dyn().nnz(), 2);
+//! assert_eq!((a.dims(), a.order(), a.nnz(), a.get(&[1, 2])), (&[2, 3][..], 2, 2, Some(5.0)));
+//! assert_eq!(a.to_string(), "[[0, 4, 0], [0, 0, 5]]");
 //! assert_eq!(a.convert(&Format::csc())?.to_dense()?, [0.0, 4.0, 0.0, 0.0, 0.0, 5.0]);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `build` makes tensors of entries, `entries` finds them again, `view` gives parts and other orders of dimensions, `reduce` sums and
+//! norms, `native` plain Rust values, `parts` their arrays.
 
+mod build;
+mod entries;
+mod native;
+mod parts;
+mod reduce;
+mod view;
+
+use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
 use lacunar_formats::{Format, FormatSpec, Kind};
-use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::io::{self, Data, Integers, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
 use crate::error::Error;
 
+pub use build::Builder;
+pub use entries::Entries;
+pub use view::Ranges;
+
 /// A tensor of elements of type `T`, of any order and format.
-#[derive(Debug, PartialEq)]
+///
+/// [`Clone`] copies all arrays; where memory for them is refused, the process ends, as it does for a `Vec`. [`Tensor::try_clone`] gives
+/// an error then. Two tensors are equal if they store the same in the same way: their formats and all arrays are compared.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tensor<T: Element> {
     inner: DynTensor,
     element: PhantomData<T>,
@@ -55,45 +73,6 @@ impl<T: Element> Tensor<T> {
         Tensor::of(DynTensor::scalar(value))
     }
 
-    /// Packs entries, each a coordinate (from 0, one number a dimension) and a value; equal coordinates are added up.
-    ///
-    /// # Errors
-    /// A coordinate outside of the sizes, a format that does not fit, or memory is refused.
-    pub fn from_entries(
-        dims: &[u64],
-        entries: &[(&[u64], T)],
-        format: impl Into<FormatSpec>,
-    ) -> Result<Tensor<T>, Error> {
-        let format = resolve(format, dims.len())?;
-        let mut coords: Vec<Coordinates> = dims.iter().map(|&size| Coordinates::for_size(size)).collect();
-        for (place, (coordinate, _)) in entries.iter().enumerate() {
-            if coordinate.len() != dims.len() {
-                let (found, order) = (coordinate.len(), dims.len());
-                return Err(Error::Argument(format!(
-                    "entry {place} has {found} coordinates, but the order is {order}"
-                )));
-            }
-            for ((dimension, array), (&c, &size)) in coords.iter_mut().enumerate().zip(coordinate.iter().zip(dims)) {
-                if c >= size {
-                    let entry = place as u64;
-                    return Err(StorageError::OutOfRange { dimension, entry, coordinate: c, size }.into());
-                }
-                array.push(c);
-            }
-        }
-        let values = T::wrap(entries.iter().map(|(_, value)| *value).collect());
-        Tensor::from_coo(Coo { dims: dims.to_vec(), coords, values }, format)
-    }
-
-    /// Packs a coordinate list, whose values are converted to `T`.
-    ///
-    /// # Errors
-    /// The list contradicts itself, its values are complex and `T` is not, the format does not fit, or memory is refused.
-    pub fn from_coo(coo: Coo, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
-        let format = resolve(format, coo.dims.len())?;
-        Tensor::converted(DynTensor::from_coo(coo, &format)?)
-    }
-
     /// A tensor of any type, with values of `T`.
     fn converted(tensor: DynTensor) -> Result<Tensor<T>, Error> {
         let (found, wanted) = (tensor.dtype(), T::DTYPE);
@@ -110,7 +89,7 @@ impl<T: Element> Tensor<T> {
     /// The file can't be read or is malformed (with its line), its values are complex and `T` is not, the format does not fit, or
     /// memory is refused.
     pub fn read(path: impl AsRef<Path>, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
-        let options = ReadOptions { integers: Integers::of(T::DTYPE), ..ReadOptions::default() };
+        let options = ReadOptions { integers: Integers::of(T::DTYPE), progress: false, ..ReadOptions::default() };
         match io::read(path.as_ref(), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, format),
             Data::Dense(dense) => {
@@ -125,7 +104,8 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The file can't be written, or its format can't hold the tensor.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &WriteOptions::default())?;
+        let options = WriteOptions { progress: false, ..WriteOptions::default() };
+        io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &options)?;
         Ok(())
     }
 
@@ -152,9 +132,58 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::of(self.inner.with_fill(scalar_of(fill))?))
     }
 
+    /// The size of each dimension.
+    pub fn dims(&self) -> &[u64] {
+        self.inner.dims()
+    }
+
+    /// The number of dimensions.
+    pub fn order(&self) -> usize {
+        self.inner.order()
+    }
+
+    /// How the tensor is stored.
+    pub fn format(&self) -> &Format {
+        self.inner.format()
+    }
+
+    /// How many values are stored, those included that only fill up storage: the length of [`Tensor::values`].
+    pub fn stored(&self) -> u64 {
+        self.inner.nnz()
+    }
+
+    /// How many entries are stored: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every element of a dense
+    /// tensor; what only fills up blocks, diagonals and slots does not. It takes a moment for plain formats such as `csr`, and a pass over
+    /// the values for others.
+    ///
+    /// ```
+    /// use lacunar::{Format, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let a = Tensor::from_triplets([4, 4], &[0, 3], &[1, 0], &[2.0, 3.0], Format::bcsr(2, 2)?)?;
+    /// assert_eq!((a.nnz(), a.stored()), (2, 8));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn nnz(&self) -> u64 {
+        self.inner.count_entries()
+    }
+
     /// The tensor without its element type in its type.
     pub fn as_dyn(&self) -> &DynTensor {
         &self.inner
+    }
+
+    /// The tensor itself without its element type in its type.
+    pub fn into_dyn(self) -> DynTensor {
+        self.inner
+    }
+
+    /// A second tensor of the same content, as [`Clone`] makes it.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn try_clone(&self) -> Result<Tensor<T>, Error> {
+        Ok(Tensor::of(self.inner.try_clone().map_err(StorageError::from)?))
     }
 
     /// The same tensor in another format.
@@ -193,34 +222,31 @@ impl<T: Element> Tensor<T> {
         Ok(self.inner.route(&resolve(format, self.inner.order())?)?)
     }
 
-    /// The stored values, in the order of storage.
+    /// The stored values, in the order of storage, one for each of [`Tensor::stored`]. Some may only fill up storage:
+    /// [`Tensor::entries`] leaves those out.
     pub fn values(&self) -> &[T] {
         self.inner.values().as_slice::<T>().unwrap_or_default()
     }
 
-    /// The stored values, for writing.
-    pub fn values_mut(&mut self) -> &mut [T] {
-        self.inner.values_mut().into_slice::<T>().unwrap_or_default()
-    }
-
-    /// Stores a value at coordinates, and gives that which was stored there, if there was one. Below dense levels, a loose (`dl`) or
-    /// hashed level (`dh`) takes it where it is, in a few steps; other formats are made anew where nothing is stored there yet.
+    /// The stored values, for writing. Values in borrowed memory are copied into memory of the tensor's own first.
+    ///
+    /// ```
+    /// use lacunar::{Format, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let mut a = Tensor::from_triplets([2, 2], &[0, 1], &[1, 0], &[2.0, 3.0], Format::csr())?;
+    /// a.values_mut()?.iter_mut().for_each(|value| *value *= 10.0);
+    /// assert_eq!(a.values(), [20.0, 30.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// Coordinates are too many or too few, or outside; the format cannot hold the entry; memory is refused.
-    ///
-    /// ```
-    /// use lacunar::Tensor;
-    /// let mut counts = Tensor::<f64>::zeros(&[1000, 1000], "dh".parse::<lacunar::FormatSpec>()?)?;
-    /// for (i, j) in [(3, 5), (999, 0), (3, 5)] {
-    ///     let before = counts.insert(&[i, j], 1.0)?.unwrap_or(0.0);
-    ///     counts.insert(&[i, j], before + 1.0)?;
-    /// }
-    /// assert_eq!(counts.insert(&[3, 5], 0.0)?, Some(2.0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn insert(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, Error> {
-        Ok(self.inner.insert(coordinates, value)?)
+    /// Memory for the copy is refused.
+    pub fn values_mut(&mut self) -> Result<&mut [T], Error> {
+        if self.inner.values().is_borrowed() {
+            self.inner.values_mut().make_owned().map_err(StorageError::from)?;
+        }
+        Ok(self.inner.values_mut().into_slice::<T>().unwrap_or_default())
     }
 
     /// All elements in row-major order, the fill value where nothing is stored.
@@ -232,20 +258,15 @@ impl<T: Element> Tensor<T> {
     }
 
     /// Takes the tensor, leaving one of order 0 with a zero.
-    pub(crate) fn take(&mut self) -> DynTensor {
+    pub(crate) fn take_dyn(&mut self) -> DynTensor {
         std::mem::replace(&mut self.inner, DynTensor::scalar(T::default()))
     }
 }
 
-impl<T: Element> TryFrom<DynTensor> for Tensor<T> {
-    type Error = Error;
-
-    fn try_from(inner: DynTensor) -> Result<Tensor<T>, Error> {
-        if inner.dtype() == T::DTYPE {
-            Ok(Tensor::of(inner))
-        } else {
-            Err(Error::Argument(format!("the elements are of type {}, not {}", inner.dtype(), T::DTYPE)))
-        }
+/// As [`DynTensor`]: all elements of a small tensor, and the first entries of a larger one.
+impl<T: Element> fmt::Display for Tensor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
     }
 }
 
@@ -256,5 +277,5 @@ impl<T: Element> AsRef<DynTensor> for Tensor<T> {
 }
 
 fn resolve(format: impl Into<FormatSpec>, order: usize) -> Result<Format, Error> {
-    format.into().resolve(order).map_err(|error| Error::Argument(error.to_string()))
+    Ok(format.into().resolve(order)?)
 }

@@ -1,0 +1,143 @@
+//! Running a compiled program: on tensors by name or in their order, into new memory or such as is there.
+
+use std::time::Duration;
+
+use lacunar_notation::{Role, TensorId};
+use lacunar_runtime::{Element, Tensor as DynTensor};
+
+use crate::bind::Slot;
+use crate::error::Error;
+use crate::evaluate::Times;
+use crate::kernel::Kernel;
+use crate::operand::{Destination, FromResult, Operand, TensorView, views};
+use crate::tensor::Tensor;
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Run {
+    /// Every result by name, in order of the program.
+    pub results: Vec<(String, DynTensor)>,
+    /// Time of conversions that the plan demands.
+    pub convert: Duration,
+    /// Time of the kernels, with their results allocated and assembled.
+    pub kernel: Duration,
+}
+
+/// A result that goes into a tensor.
+struct Taken<'d> {
+    id: TensorId,
+    destination: &'d mut dyn Destination,
+}
+
+impl Kernel {
+    /// Runs the program on tensors given by name, results with values to add to included.
+    ///
+    /// # Errors
+    /// A tensor is missing, unknown or does not fit; memory is refused; a size overflows.
+    pub fn run_named(&self, given: &[(&str, &DynTensor)]) -> Result<Run, Error> {
+        self.run_into(given, Vec::new())
+    }
+
+    /// Runs the program on operands given by name, and gives the result of its last statement.
+    ///
+    /// ```
+    /// use lacunar::{Format, Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &Options::new().format("A", Format::csr()))?;
+    /// let a = Tensor::from_triplets([2, 2], &[0, 1], &[1, 0], &[2.0, 3.0], Format::csr())?;
+    /// let y: Vec<f64> = kernel.call(&[("A", &a), ("x", &[1.0, 10.0])])?;
+    /// assert_eq!(y, [20.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Kernel::run_named`]; the result cannot become an `R`.
+    pub fn call<R: FromResult>(&self, given: &[(&str, &dyn Operand)]) -> Result<R, Error> {
+        let views = views(given)?;
+        let given: Vec<(&str, &DynTensor)> = views.iter().map(|(name, view)| (*name, &**view)).collect();
+        let mut run = self.run_named(&given)?;
+        let last = self.program().statements.last().map(|statement| &self.program().tensors[statement.lhs.tensor].name);
+        let place = run.results.iter().position(|(name, _)| Some(name) == last);
+        let place = place.ok_or_else(|| Error::Argument("the program has no statement".to_string()))?;
+        R::from_result(run.results.swap_remove(place).1)
+    }
+
+    /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]: `&[&a, &x]` where all are of one Rust type, else
+    /// `&[&a as &dyn Operand, &x]`. `result` is replaced; the memory of a dense one is used again. After an error it holds zeros or nothing.
+    ///
+    /// # Errors
+    /// As [`Kernel::run_named`].
+    pub fn run<T: Element, O: Operand>(&self, result: &mut Tensor<T>, inputs: &[O]) -> Result<(), Error> {
+        let mut results = self.declared(Role::Result);
+        let (Some((id, _)), None) = (results.next(), results.next()) else {
+            return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
+        };
+        let expected = self.declared(Role::Input).count();
+        if expected != inputs.len() {
+            let names: Vec<&str> = self.inputs().collect();
+            let found = inputs.len();
+            return Err(Error::Argument(format!("{expected} inputs are needed ({}), not {found}", names.join(", "))));
+        }
+        let views = inputs.iter().map(Operand::as_tensor).collect::<Result<Vec<TensorView>, Error>>()?;
+        let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
+        for ((id, _), view) in self.declared(Role::Input).zip(&views) {
+            slots[id.index()] = Slot::Borrowed(view);
+        }
+        self.check_type(id, T::DTYPE)?;
+        self.run_slots(&mut slots, vec![Taken { id, destination: result }]).map(|_| ())
+    }
+
+    /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again where it is dense. The others
+    /// are given back.
+    pub(crate) fn run_into(
+        &self,
+        given: &[(&str, &DynTensor)],
+        into: Vec<(&str, &mut dyn Destination)>,
+    ) -> Result<Run, Error> {
+        let find = |name: &str| {
+            let found = self.program().tensors.iter().find(|(_, declared)| declared.name == name);
+            found.map(|(id, _)| id).ok_or_else(|| Error::Argument(format!("the program has no tensor `{name}`")))
+        };
+        let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
+        for (name, tensor) in given {
+            slots[find(name)?.index()] = Slot::Borrowed(tensor);
+        }
+        let mut taken = Vec::new();
+        for (name, destination) in into {
+            let id = find(name)?;
+            self.check_type(id, destination.tensor().dtype())?;
+            taken.push(Taken { id, destination });
+        }
+        let times = self.run_slots(&mut slots, taken)?;
+        let mut results = Vec::new();
+        for (id, declared) in self.declared(Role::Result) {
+            if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
+                results.push((declared.name.clone(), tensor));
+            }
+        }
+        Ok(Run { results, convert: times.convert, kernel: times.kernel })
+    }
+
+    /// Checks that a tensor with elements of a type can take a result.
+    fn check_type(&self, result: TensorId, found: lacunar_formats::DType) -> Result<(), Error> {
+        let declared = &self.program().tensors[result];
+        let (name, expected) = (&declared.name, declared.dtype);
+        let refuse = || Err(Error::Argument(format!("`{name}` is of type {expected}, not {found}")));
+        if expected == found { Ok(()) } else { refuse() }
+    }
+
+    /// Runs the program with the tensors of some results in their places, and puts what is there behind them, also after an error.
+    fn run_slots(&self, slots: &mut [Slot<'_>], mut taken: Vec<Taken<'_>>) -> Result<Times, Error> {
+        for Taken { id, destination } in &mut taken {
+            slots[id.index()] = Slot::Owned(destination.take());
+        }
+        let outcome = self.evaluate(slots);
+        for Taken { id, destination } in taken {
+            if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
+                destination.put(tensor)?;
+            }
+        }
+        outcome
+    }
+}
