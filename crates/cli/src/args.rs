@@ -56,7 +56,8 @@ const TUNE_EXAMPLES: &str = "\
 Each candidate is one line: the median time of a run, its ratio to that of the planner's choice, how often it was run, what
 it does otherwise, and the flags of `run` that choose it. The fastest is stored in the folder that LACUNAR_CACHE names (or
 else in the user's folder for caches), for this program, processor and number of threads, and for data of this order of
-magnitude. From then on `run`, and the library, take it.
+magnitude. From then on `run`, and the library, take it. Each -s is one more candidate; one that cannot be run is told, and
+the others are measured.
 
 Examples:
   lacunar tune 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand
@@ -131,9 +132,9 @@ pub struct ProgramArgs {
     #[arg(short = 'o', value_name = "NAME:FILE|FILE")]
     pub outputs: Vec<String>,
 
-    /// Schedule: commands such as split(i,i0,i1,32), parallelize(i0,cpu) (several flags add up); or auto (the planner's
-    /// choice), or none (the plain loop nest)
-    #[arg(short = 's', value_name = "SCHEDULE")]
+    /// Schedule: commands such as split(i,i0,i1,32), parallelize(i0,cpu) (several flags add up; for `tune`, each is a
+    /// candidate); or auto (the planner's choice), or none (the plain loop nest); or @FILE, which holds one of these
+    #[arg(short = 's', value_name = "SCHEDULE|@FILE")]
     pub schedules: Vec<String>,
 
     /// Structure of a tensor (not available yet)
@@ -189,7 +190,7 @@ pub struct ProgramArgs {
     pub json: bool,
 }
 
-/// What `tune` takes: what `run` takes, where `--time` is the number of rounds; a schedule that is given is one more candidate.
+/// What `tune` takes: what `run` takes, where `--time` is the number of rounds; each schedule that is given is one more candidate.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
     /// What is tuned, and on which data.

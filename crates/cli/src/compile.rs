@@ -26,7 +26,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let Prepared { request, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
-    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(error))?;
+    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
     for (file, shape) in &files {
         for written in ship(&kernel, Path::new(file), *shape)? {
             eprintln!("wrote {written}");

@@ -1,6 +1,7 @@
 //! What went wrong, for whom: the one error type of the command, and its exit codes.
 
 use std::fmt;
+use std::io::IsTerminal;
 
 use lacunar::{Category, Diagnostic, Error, StorageError};
 use lacunar_runtime::io::IoError;
@@ -15,6 +16,11 @@ pub const FILE: u8 = 3;
 pub const MEMORY: u8 = 4;
 /// A fault of Lacunar.
 pub const INTERNAL: u8 = 70;
+
+/// Whether messages have colors: someone watches, and did not say otherwise.
+pub fn is_colored() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
 
 /// Why the command did not do what it was asked to.
 #[derive(Debug)]

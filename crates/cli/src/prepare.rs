@@ -44,6 +44,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         request.read_outputs(args)?;
     }
     let ast = program.parse()?;
+    inputs::choose_pattern_formats(&ast, &mut request);
     let mut declarations = request.declarations.clone();
     if values == Values::All {
         declarations.inputs = Some(request.givens.keys().cloned().collect());

@@ -23,7 +23,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         request.stages.clone()
     };
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
-    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(error))?;
+    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
     let given: Vec<(&str, &DynTensor)> = inputs.iter().map(|input| (input.name.as_str(), &input.tensor)).collect();
     let Measured { last, times, converts } = measure(&kernel, &given, args.time)?;
 

@@ -59,4 +59,4 @@ pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
 pub use tensor::Tensor;
-pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};
+pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};

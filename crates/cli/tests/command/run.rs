@@ -56,6 +56,34 @@ fn schedules_are_shown_as_they_are_given() {
 }
 
 #[test]
+fn schedules_are_read_from_files() {
+    let folder = Folder::new();
+    folder.write("s.txt", "split(i, i0, i1, 2)  # rows in pairs\n\nreorder(i0, i1, j)  # as before");
+    let spmv = "run 'y(i) = A(i,j) * x(j)' -i A:a.mtx -i x:x.mtx";
+    let text = folder.succeed(&format!("{spmv} --explain -s @s.txt -s 'unroll(j,2)'"));
+    assert!(text.contains("schedule split(i, i0, i1, 2), reorder(i0, i1, j), unroll(j, 2)"), "{text}");
+    folder.write("none.txt", "none\n");
+    assert!(folder.succeed(&format!("{spmv} --explain -s @none.txt")).contains("schedule none"));
+    folder.write("bad.txt", "unroll(j,2)\nunroll(q,2)\n");
+    folder.fail(&format!("{spmv} -s @bad.txt"), 2, "bad.txt:2:8");
+    folder.fail(&format!("{spmv} -s @missing.txt"), 3, "E1007");
+}
+
+#[test]
+fn patterns_get_a_format_that_can_hold_them() {
+    let folder = Folder::new();
+    let triangles = folder.succeed("run 't = A(i,j)' -i A:a.mtx -t A:pattern -t t:i64 -o t:-");
+    assert_eq!(triangles, "5\n");
+    let run = |flags: &str| folder.succeed(&format!("run {flags} -t t:i64 -o t:-"));
+    assert_eq!(run("'t = B(i,j,k)' -i B:t.tns -t B:pattern"), "2\n");
+    assert_eq!(run("'t = x(i)' -i x:x.mtx -t x:pattern"), "4\n");
+    assert_eq!(run("'t = A(i,j)' -g 'A:uniform(2)' -d A:3,4 -t A:pattern"), "6\n");
+    let json: Value = serde_json::from_str(&folder.succeed("run 't = A(i,j)' -i A:a.mtx -t A:pattern --json")).unwrap();
+    assert_eq!(json["formats"]["A"], "csr");
+    folder.fail("run 't = A(i,j)' -i A:a.mtx -t A:pattern -f A:dense", 2, "E0407");
+}
+
+#[test]
 fn provenance_is_drawn() {
     let folder = Folder::new();
     folder.succeed("compile 'y(i) = x(i)' -s 'unroll(i,4)' --emit provenance --emit-to stages");
