@@ -17,6 +17,7 @@ use crate::output::data_of;
 /// # Errors
 /// A file can't be read or written, the format does not fit.
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    io::check_output(&args.output, None)?;
     let data = read(&args.input)?;
     let data = match &args.format {
         None => data,

@@ -58,7 +58,6 @@ impl Failure {
         let category = match self {
             Failure::Usage(error) => return u8::try_from(error.exit_code()).unwrap_or(USER),
             Failure::Difference(_) => return DIFFERENCE,
-            Failure::Library(Error::Io(IoError::TooLarge { .. })) => Category::Memory,
             Failure::Library(error) => error.category(),
             Failure::Text { diagnostics, .. } => diagnostics.first().map_or(Category::Internal, |first| first.category),
         };
@@ -97,9 +96,30 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What is wrong with a file, with its code and what to do.
+pub fn of_file(error: &IoError) -> Diagnostic {
+    let (code, category, hint) = match error {
+        IoError::Open { .. } => ("E1101", Category::File, Some("name a file that is there and may be read")),
+        IoError::Read { .. } => ("E1101", Category::File, None),
+        IoError::Malformed { .. } => ("E1102", Category::File, None),
+        IoError::UnknownFormat { .. } => ("E1103", Category::File, None),
+        IoError::Unwritable { .. } => ("E1104", Category::File, None),
+        IoError::TooLarge { .. } => ("E1105", Category::Memory, None),
+        IoError::Write { .. } => ("E1014", Category::File, Some("choose a place that exists and may be written to")),
+    };
+    let diagnostic = Diagnostic::error(code, error.to_string()).category(category);
+    match hint {
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::Library(error)
+        match error {
+            Error::Io(error) => error.into(),
+            other => Failure::Library(other),
+        }
     }
 }
 
@@ -111,7 +131,7 @@ impl From<StorageError> for Failure {
 
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Failure {
-        Failure::Library(error.into())
+        Failure::plain(of_file(&error))
     }
 }
 

@@ -8,6 +8,7 @@ use lacunar_runtime::io::{self, Data};
 use crate::args::PlotArgs;
 use crate::convert;
 use crate::failure::Failure;
+use crate::output;
 use crate::plot::{PlotOptions, SCALE, Slices, Stored, spy};
 
 /// Draws a file. Of an array, the places that are not zero are drawn.
@@ -26,6 +27,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
             return Err(Failure::text(&name, "-o", diagnostic));
         }
     };
+    output::check_file(&args.output.display().to_string(), &args.output)?;
     let coo = match convert::read(&args.file)? {
         Data::Coordinate(coo) => coo,
         Data::Dense(dense) => {

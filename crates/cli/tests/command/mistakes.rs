@@ -95,6 +95,8 @@ fn sizes_that_do_not_fit_end_in_4() {
     ] {
         folder.fail(line, 4, "error");
     }
+    let output = folder.run("run 'y(i) = x(i)' -g x:rand -d i:18446744073709551615");
+    assert!(output.err.contains("out of memory: more bytes than") && !output.err.contains("551615"), "{output:?}");
     // The same matrix without a dense dimension.
     assert_eq!(folder.succeed("run 'y = A(i,j)' -i A:wide.mtx -f A:dcsr -o y:-"), "1.0\n");
 }

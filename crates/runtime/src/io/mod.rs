@@ -38,8 +38,8 @@ mod write;
 use std::path::Path;
 
 pub use error::IoError;
-pub use output::{place_of, replace};
-pub use write::{DataRef, WriteField, WriteOptions, write};
+pub use output::{check_place, place_of, replace};
+pub use write::{DataRef, WriteField, WriteOptions, check_output, write};
 
 use lacunar_formats::{DType, Kind};
 

@@ -94,10 +94,10 @@ enum Target {
 impl Target {
     fn open(path: &Path) -> io::Result<Target> {
         let place = place_of(path);
-        if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
+        if is_device(&place)? {
             return Ok(Target::Direct(File::options().write(true).open(&place)?));
         }
-        Ok(Target::Beside(ScratchFile::for_file(&place)?))
+        Ok(Target::Beside(beside(&place)?))
     }
 
     fn writer(&mut self) -> &mut (dyn Write + Send) {
@@ -113,6 +113,44 @@ impl Target {
             Target::Direct(mut file) => file.flush(),
         }
     }
+}
+
+/// Whether there is a device or a pipe; a folder is an error.
+fn is_device(place: &Path) -> io::Result<bool> {
+    match fs::metadata(place) {
+        Ok(metadata) if metadata.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+        Ok(metadata) => Ok(!metadata.is_file()),
+        Err(_) => Ok(false),
+    }
+}
+
+/// A file that will take this place.
+fn beside(place: &Path) -> io::Result<ScratchFile> {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let (shown, exists) = (folder.display(), folder.exists());
+        let message = if exists { format!("{shown} is no folder") } else { format!("there is no folder {shown}") };
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
+    // The name of the temporary file says nothing to whoever named the other one.
+    ScratchFile::for_file(place).map_err(|error| io::Error::from(error.kind()))
+}
+
+/// Asks whether a file can be written there: its folder is there and can be written, and no folder has its name.
+///
+/// ```
+/// use lacunar_runtime::io::check_place;
+/// let folder = tempfile::tempdir()?;
+/// assert!(check_place(&folder.path().join("y.tns")).is_ok());
+/// assert!(check_place(&folder.path().join("none/y.tns")).is_err() && check_place(folder.path()).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Why it can't.
+pub fn check_place(path: &Path) -> io::Result<()> {
+    let place = place_of(path);
+    if is_device(&place)? { Ok(()) } else { beside(&place).map(drop) }
 }
 
 /// The most links that lead from one to the next, as of most systems.

@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::error::IoError;
-use super::output::write_pieces;
+use super::output::{check_place, write_pieces};
 use super::{Data, Dense, FieldKind, FileFormat, split_name};
 use crate::coo::{Coo, Coordinates};
 use crate::values::Values;
@@ -93,7 +93,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     let (header, columns) = match format {
         Some(FileFormat::MatrixMarket) => matrix_market(data, options.field),
         Some(FileFormat::Frostt) => frostt(data),
-        Some(FileFormat::HarwellBoeing) => Err("this format is only read; write .mtx instead".to_owned()),
+        Some(FileFormat::HarwellBoeing) => Err(only_read()),
         None => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
     .map_err(unwritable)?;
@@ -110,6 +110,38 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
         }
         Ok(text)
     })
+}
+
+/// Asks, before there is a tensor, whether one of this order (if it is known) can be written to a file: the name tells a format
+/// that is written and has such tensors, and the file can be put there.
+///
+/// ```
+/// use lacunar_runtime::io::check_output;
+/// let folder = tempfile::tempdir()?;
+/// assert!(check_output(&folder.path().join("t.tns"), Some(3)).is_ok());
+/// assert!(check_output(&folder.path().join("t.mtx"), Some(3)).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Why it can't.
+pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
+    let unwritable = |reason: String| IoError::Unwritable { file: path.to_path_buf(), reason };
+    match (split_name(path).0, order) {
+        (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+        (Some(FileFormat::HarwellBoeing), _) => return Err(unwritable(only_read())),
+        (Some(FileFormat::MatrixMarket), Some(order)) if order > 2 => return Err(unwritable(matrices_only(order))),
+        (Some(FileFormat::MatrixMarket | FileFormat::Frostt), _) => {}
+    }
+    check_place(path).map_err(|source| IoError::Write { file: path.to_path_buf(), source })
+}
+
+fn only_read() -> String {
+    "this format is only read; write .mtx instead".to_owned()
+}
+
+fn matrices_only(order: usize) -> String {
+    format!("Matrix Market has no tensors of order {order}; write .tns instead")
 }
 
 /// What a line of an entry shows.
@@ -134,7 +166,7 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
         [] => (1, 1),
         &[rows] => (rows, 1),
         &[rows, columns] => (rows, columns),
-        _ => return Err(format!("Matrix Market has no tensors of order {}; write .tns instead", dims.len())),
+        _ => return Err(matrices_only(dims.len())),
     };
     let field = match (field, data, field_of(values)) {
         (WriteField::Pattern, DataRef::Dense(_), _) => return Err("an array cannot be a pattern".to_owned()),
