@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Diagnostic, DynTensor, Format, FormatSpec};
+use lacunar::{Diagnostic, DynTensor, Format};
+use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
 
@@ -41,20 +42,13 @@ pub fn read(path: &Path) -> Result<Data, Failure> {
     Ok(io::read(path, &options)?)
 }
 
-/// Reads the value of `-f`.
-fn format(text: &str) -> Result<FormatSpec, Failure> {
-    // The reader of `A:csr` knows all the words for what is wrong.
-    let named = format!("A:{text}");
-    let (_, spec) = lacunar_front::options::format(&named).map_err(|error| Failure::text(&named, "-f", error))?;
-    Ok(spec)
-}
-
 /// The tensor as the value of `-f` says, and how it got there.
 ///
 /// # Errors
 /// The text names no format that the tensor can have, or memory is refused.
 pub fn stored(data: Data, text: &str) -> Result<(DynTensor, Route), Failure> {
-    let format: Format = format(text)?.resolve(dims_of(&data).len()).map_err(|error| {
+    let spec = options::bare_format(text).map_err(|error| Failure::text(text, "-f", error))?;
+    let format: Format = spec.resolve(dims_of(&data).len()).map_err(|error| {
         let diagnostic = Diagnostic::error("E0401", error.to_string());
         let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
         Failure::text(text, "-f", diagnostic.hint(hint))
