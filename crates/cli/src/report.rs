@@ -69,6 +69,7 @@ struct JsonTensor<'a> {
     name: &'a str,
     dims: &'a [u64],
     nnz: u64,
+    stored: u64,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<String>,
@@ -79,6 +80,7 @@ struct JsonResult<'a> {
     name: &'a str,
     dims: &'a [u64],
     nnz: u64,
+    stored: u64,
     sum: Sum,
     norm: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +97,8 @@ impl Outcome<'_> {
         let inputs = self.inputs.iter().map(|input| JsonTensor {
             name: &input.name,
             dims: input.tensor.dims(),
-            nnz: input.tensor.nnz(),
+            nnz: input.tensor.entries(),
+            stored: input.tensor.nnz(),
             bytes: input.tensor.bytes(),
             fill: fill_text(&input.tensor),
         });
@@ -104,7 +107,8 @@ impl Outcome<'_> {
             None => None,
             Some((name, tensor)) => {
                 let (sum, norm) = sum_and_norm(tensor)?;
-                Some(JsonResult { name, dims: tensor.dims(), nnz: tensor.nnz(), sum, norm, fill: fill_text(tensor) })
+                let (nnz, stored, fill) = (tensor.entries(), tensor.nnz(), fill_text(tensor));
+                Some(JsonResult { name, dims: tensor.dims(), nnz, stored, sum, norm, fill })
             }
         };
         let object = Json {
@@ -305,12 +309,14 @@ fn fill_text(tensor: &DynTensor) -> Option<String> {
 
 fn described(name: &str, tensor: &DynTensor) -> Vec<String> {
     let fill = fill_text(tensor).map_or(String::new(), |fill| format!(", else {fill}"));
+    let (entries, stored) = (tensor.entries(), tensor.nnz());
+    let stored = if stored == entries { String::new() } else { format!(", {stored} stored") };
     vec![
         name.to_string(),
         tensor.dtype().to_string(),
         tensor.format().to_string(),
         sizes_text(tensor.dims()),
-        format!("nnz {}{fill}", tensor.nnz()),
+        format!("nnz {entries}{stored}{fill}"),
         bytes_text(tensor.bytes()),
     ]
 }

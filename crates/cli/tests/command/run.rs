@@ -158,6 +158,20 @@ fn json_has_its_keys_and_nothing_else_is_printed() {
 }
 
 #[test]
+fn entries_are_counted_without_what_fills_up_storage() {
+    let folder = Folder::new();
+    for (format, stored) in [("csr", ""), ("bcsr(2,2)", ", 16 stored"), ("dia", ", 9 stored"), ("dense", ", 12 stored")]
+    {
+        let text = folder.succeed(&format!("{SPMV} -f 'A:{format}'"));
+        assert!(text.contains(&format!("  3x4  nnz 5{stored}  ")), "{text}");
+        let json: Value = serde_json::from_str(&folder.succeed(&format!("{SPMV} -f 'A:{format}' --json"))).unwrap();
+        let a = &json["inputs"][0];
+        assert!(a["nnz"] == 5 && (a["stored"] == 5) == stored.is_empty(), "{json}");
+        assert!(format == "dense" || json["flops"] == 10.0, "{json}");
+    }
+}
+
+#[test]
 fn people_see_times_results_and_entries() {
     let folder = Folder::new();
     let text = folder.succeed(&format!("{SPMV} --time 3 --check --explain --emit concrete"));
