@@ -8,7 +8,7 @@ use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
 
-use crate::args::ConvertArgs;
+use crate::args::{ConvertArgs, FileArgs};
 use crate::failure::Failure;
 use crate::inputs::dims_of;
 use crate::output::data_of;
@@ -19,7 +19,7 @@ use crate::output::data_of;
 /// A file can't be read or written, the format does not fit.
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     io::check_output(&args.output, None)?;
-    let data = read(&args.input)?;
+    let data = read(&args.input, args.files)?;
     let data = match &args.format {
         None => data,
         Some(format) => {
@@ -37,9 +37,13 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It can't be read or is malformed.
-pub fn read(path: &Path) -> Result<Data, Failure> {
-    let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
-    Ok(io::read(path, &options)?)
+pub fn read(path: &Path, files: FileArgs) -> Result<Data, Failure> {
+    Ok(io::read(path, &read_options(files))?)
+}
+
+/// How files are read that are not inputs of a program.
+pub fn read_options(files: FileArgs) -> ReadOptions {
+    ReadOptions { progress: std::io::stderr().is_terminal(), base: files.base(), ..ReadOptions::default() }
 }
 
 /// The tensor as the value of `-f` says, and how it got there.

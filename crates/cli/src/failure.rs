@@ -108,7 +108,7 @@ pub fn of_file(error: &IoError) -> Diagnostic {
         IoError::Write { .. } => ("E1014", Category::File, Some("choose a place that exists and may be written to")),
     };
     let diagnostic = Diagnostic::error(code, error.to_string()).category(category);
-    match hint {
+    match error.hint().or(hint) {
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }

@@ -5,14 +5,13 @@
 //! density 52%, diagonal 5 of 5, bandwidth 1 below, 1 above, pattern symmetric
 //! ```
 
-use std::io::IsTerminal;
-
 use lacunar::{Coo, DynTensor, Format, IndexWidth};
 use lacunar_runtime::Buffer;
-use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, ReadOptions, Symmetry};
+use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
 use serde::Serialize;
 
 use crate::args::InfoArgs;
+use crate::convert::read_options;
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
 use crate::lists::Lists;
@@ -91,8 +90,7 @@ struct Memory {
 /// # Errors
 /// It can't be read or is malformed, memory is refused.
 pub fn info(args: &InfoArgs) -> Result<(), Failure> {
-    let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
-    let (data, metadata) = io::read_described(&args.file, &options)?;
+    let (data, metadata) = io::read_described(&args.file, &read_options(args.files))?;
     let info = describe(args.file.display().to_string(), data, metadata, args.measure)?;
     let text = match args.json {
         true => {
@@ -288,6 +286,7 @@ fn format_name(format: FileFormat) -> &'static str {
     match format {
         FileFormat::MatrixMarket => "Matrix Market",
         FileFormat::Frostt => "FROSTT",
+        FileFormat::EdgeList => "edge list",
         FileFormat::HarwellBoeing => "Harwell-Boeing",
     }
 }

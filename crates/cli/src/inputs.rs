@@ -162,6 +162,7 @@ impl Wanted<'_> {
         let options = ReadOptions {
             dims: declared.clone().filter(|dims| dims.len() == self.order),
             progress,
+            base: self.request.base,
             pattern: match self.request.declarations.dtypes.get(self.name) {
                 Some(DType::Pattern) => PatternValues::Places,
                 _ => PatternValues::Ones,

@@ -28,7 +28,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         }
     };
     output::check_file(&args.output.display().to_string(), &args.output)?;
-    let coo = match convert::read(&args.file)? {
+    let coo = match convert::read(&args.file, args.files)? {
         Data::Coordinate(coo) => coo,
         Data::Dense(dense) => {
             let format = Format::coo(dense.dims.len());

@@ -5,6 +5,7 @@ use lacunar::{Backend, Diagnostic, Proposal, Search, Stage};
 use lacunar_base::Span;
 use lacunar_front::options::{self, Scalar, Source};
 use lacunar_front::{Declarations, einsum::Ast};
+use lacunar_runtime::io::IndexBase;
 use lacunar_runtime::random::Generator;
 
 use crate::args::ProgramArgs;
@@ -57,6 +58,8 @@ pub struct Request {
     pub declarations: Declarations,
     /// Every input, in order of the flags.
     pub givens: IndexMap<String, Given>,
+    /// Where the indices of files start that do not tell.
+    pub base: IndexBase,
     /// Results and their files.
     pub outputs: Vec<(String, String)>,
     /// Stages to print, in order of the pipeline.
@@ -82,6 +85,7 @@ impl Request {
         let mut request = Request {
             declarations: Declarations::new(),
             givens: IndexMap::new(),
+            base: args.files.base(),
             outputs: Vec::new(),
             stages: Vec::new(),
             search,

@@ -48,6 +48,8 @@ pub enum IoError {
         expected: String,
         /// What stands there: a quoted, shortened excerpt, or words such as `the end of the file`.
         found: String,
+        /// What may help.
+        hint: Option<&'static str>,
     },
     /// Neither the name nor the content tells the format.
     #[error("{}: the file's format is not known; names end in {}, each also with .gz or .zst", file.display(), super::KNOWN_EXTENSIONS)]
@@ -74,6 +76,22 @@ pub enum IoError {
 }
 
 impl IoError {
+    /// What may help, if anything is known to.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            IoError::Malformed { hint, .. } => *hint,
+            _ => None,
+        }
+    }
+
+    /// The same with what may help.
+    pub(super) fn with_hint(mut self, known: Option<&'static str>) -> IoError {
+        if let IoError::Malformed { hint, .. } = &mut self {
+            *hint = known;
+        }
+        self
+    }
+
     /// The memory for the entries of `file` is not there.
     pub(super) fn out_of_memory(file: &Path, source: &TryReserveError) -> IoError {
         IoError::TooLarge { file: file.to_path_buf(), what: format!("no memory for its entries ({source})") }

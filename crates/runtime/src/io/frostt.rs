@@ -40,7 +40,7 @@ struct Header {
 /// Whether a text starts like a tensor file: with a line of numbers only, of which all but the last are indices.
 pub(super) fn sniff(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text);
-    if !cursor.find_content(b'#') {
+    if !cursor.find_content(b"#") {
         return false;
     }
     let line = text.split(|&byte| byte == b'\n').nth(cursor.lines() as usize).unwrap_or_default();
@@ -69,7 +69,8 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         dims_known: dims.is_some(),
         dims: dims.clone().unwrap_or_else(|| vec![LARGEST_SIZE; header.order]),
         base,
-        comment: b'#',
+        base_is_open: true,
+        comments: b"#",
         symmetry: Symmetry::General,
         triangle: None,
         many_per_line: false,
@@ -106,7 +107,7 @@ fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError
     let mark = loop {
         let mark = text.mark()?;
         match text.next_line()? {
-            Some(line) if !Cursor::new(line).find_content(b'#') => {}
+            Some(line) if !Cursor::new(line).find_content(b"#") => {}
             Some(_) => {
                 text.unread_line(mark);
                 break mark;
@@ -169,7 +170,7 @@ fn read_numbers(text: &mut Text, count: usize, name: &str, largest: u64) -> Resu
     loop {
         let Some(line) = text.next_line()? else { return Err(text.ends(format!("{name} 1"))) };
         let mut cursor = Cursor::new(line);
-        if count > 0 && !cursor.find_content(b'#') {
+        if count > 0 && !cursor.find_content(b"#") {
             continue;
         }
         let mut numbers = Vec::with_capacity(count);

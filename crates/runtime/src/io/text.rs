@@ -41,6 +41,8 @@ pub(super) struct Text {
     block: Vec<u8>,
     at: usize,
     line: u64,
+    /// Commas in blocks are blanks.
+    commas: bool,
     rest: Option<Receiver<io::Result<Vec<u8>>>>,
 }
 
@@ -76,7 +78,7 @@ impl Text {
         };
         let expansion = if compression == Compression::None { 1 } else { BELIEVED_EXPANSION };
         let believed_bytes = file_bytes.saturating_mul(expansion).max(block.len() as u64);
-        Ok(Text { file: path.to_path_buf(), compression, believed_bytes, block, at: 0, line: 0, rest })
+        Ok(Text { file: path.to_path_buf(), compression, believed_bytes, block, at: 0, line: 0, commas: false, rest })
     }
 
     /// The file read.
@@ -138,7 +140,15 @@ impl Text {
             return Ok(None);
         }
         let start = std::mem::replace(&mut self.at, self.block.len());
+        if self.commas {
+            blank_commas(&mut self.block[start..]);
+        }
         Ok(Some(&self.block[start..]))
+    }
+
+    /// From here on, blocks have blanks in the place of commas that separate fields; one before which a field is missing stays.
+    pub(super) fn blank_commas(&mut self) {
+        self.commas = true;
     }
 
     /// Adds to the number of lines consumed.
@@ -148,7 +158,8 @@ impl Text {
 
     /// An error at `line`.
     pub(super) fn malformed(&self, line: u64, expected: impl Into<String>, found: impl Into<String>) -> IoError {
-        IoError::Malformed { file: self.file.clone(), line, expected: expected.into(), found: found.into() }
+        let (file, expected, found) = (self.file.clone(), expected.into(), found.into());
+        IoError::Malformed { file, line, expected, found, hint: None }
     }
 
     /// An error at the end of the file.
@@ -171,6 +182,22 @@ impl Text {
                 self.rest = None;
                 Ok(false)
             }
+        }
+    }
+}
+
+/// Puts blanks in the place of commas behind a field.
+fn blank_commas(block: &mut [u8]) {
+    let mut behind_field = false;
+    for byte in block {
+        match *byte {
+            b',' if behind_field => {
+                *byte = b' ';
+                behind_field = false;
+            }
+            b'\n' => behind_field = false,
+            b' ' | b'\t' | b'\r' => {}
+            _ => behind_field = true,
         }
     }
 }

@@ -93,7 +93,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     let (header, columns) = match format {
         Some(FileFormat::MatrixMarket) => matrix_market(data, options.field),
         Some(FileFormat::Frostt) => frostt(data),
-        Some(FileFormat::HarwellBoeing) => Err(only_read()),
+        Some(FileFormat::HarwellBoeing | FileFormat::EdgeList) => Err(only_read()),
         None => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
     .map_err(unwritable)?;
@@ -129,7 +129,7 @@ pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
     let unwritable = |reason: String| IoError::Unwritable { file: path.to_path_buf(), reason };
     match (split_name(path).0, order) {
         (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
-        (Some(FileFormat::HarwellBoeing), _) => return Err(unwritable(only_read())),
+        (Some(FileFormat::HarwellBoeing | FileFormat::EdgeList), _) => return Err(unwritable(only_read())),
         (Some(FileFormat::MatrixMarket), Some(order)) if order > 2 => return Err(unwritable(matrices_only(order))),
         (Some(FileFormat::MatrixMarket | FileFormat::Frostt), _) => {}
     }
