@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Diagnostic, DynTensor, Format};
+use lacunar::{Coo, Diagnostic, DynTensor, Format};
 use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
@@ -44,6 +44,22 @@ pub fn read(path: &Path, files: FileArgs) -> Result<Data, Failure> {
 /// How files are read that are not inputs of a program.
 pub fn read_options(files: FileArgs) -> ReadOptions {
     ReadOptions { progress: std::io::stderr().is_terminal(), base: files.base(), ..ReadOptions::default() }
+}
+
+/// The entries of a file; of an array, the values that are not zero.
+///
+/// # Errors
+/// Memory is refused.
+pub fn list_of(data: Data) -> Result<Coo, Failure> {
+    match data {
+        Data::Coordinate(coo) => Ok(coo),
+        Data::Dense(dense) => {
+            let order = dense.dims.len();
+            let array = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &Format::dense(order))?;
+            // The element of a scalar is there, whatever it is.
+            Ok(if order == 0 { array.to_coo()? } else { array.convert(&Format::coo(order))?.to_coo()? })
+        }
+    }
 }
 
 /// The tensor as the value of `-f` says, and how it got there.

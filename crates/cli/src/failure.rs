@@ -101,7 +101,7 @@ pub fn of_file(error: &IoError) -> Diagnostic {
     let (code, category, hint) = match error {
         IoError::Open { .. } => ("E1101", Category::File, Some("name a file that is there and may be read")),
         IoError::Read { .. } => ("E1101", Category::File, None),
-        IoError::Malformed { .. } => ("E1102", Category::File, None),
+        IoError::Malformed { .. } | IoError::Invalid { .. } => ("E1102", Category::File, None),
         IoError::UnknownFormat { .. } => ("E1103", Category::File, None),
         IoError::Unwritable { .. } => ("E1104", Category::File, None),
         IoError::TooLarge { .. } => ("E1105", Category::Memory, None),

@@ -6,12 +6,11 @@
 //! ```
 
 use lacunar::{Coo, DynTensor, Format, IndexWidth};
-use lacunar_runtime::Buffer;
 use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
 use serde::Serialize;
 
 use crate::args::InfoArgs;
-use crate::convert::read_options;
+use crate::convert::{list_of, read_options};
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
 use crate::lists::Lists;
@@ -104,13 +103,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Failure> {
 
 fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Result<Info, Failure> {
     let dims = dims_of(&data).to_vec();
-    let coo = match data {
-        Data::Coordinate(coo) => coo,
-        Data::Dense(dense) => {
-            let format = Format::dense(dims.len());
-            DynTensor::from_dense(dims.clone(), Buffer::from_values(dense.values), &format)?.to_coo()?
-        }
-    };
+    let coo = list_of(data)?;
     let dtype = coo.values.dtype();
     let rows_first = fibers_last(&coo, dims.len().saturating_sub(1))?;
     let nnz = rows_first.nnz();
@@ -287,6 +280,8 @@ fn format_name(format: FileFormat) -> &'static str {
         FileFormat::MatrixMarket => "Matrix Market",
         FileFormat::Frostt => "FROSTT",
         FileFormat::EdgeList => "edge list",
+        FileFormat::Npy => "NumPy",
+        FileFormat::Npz => "NumPy archive",
         FileFormat::HarwellBoeing => "Harwell-Boeing",
     }
 }

@@ -87,6 +87,27 @@ fn edge_lists_are_read_from_either_base() {
 }
 
 #[test]
+fn arrays_of_numpy_are_files_like_others() {
+    let folder = Folder::new();
+    folder.succeed("convert a.mtx a.npz");
+    folder.succeed("convert a.npz b.mtx");
+    assert_eq!(folder.read("b.mtx").lines().nth(1), folder.read("a.mtx").lines().nth(1));
+    folder.fail("convert a.mtx a.npy", 3, "E1104");
+    folder.succeed("convert a.mtx a.npy -f dense");
+    let spmv = "run 'y(i) = A(i,j) * x(j)' -i x:x.mtx";
+    for file in ["a.npy", "a.npz"] {
+        let info: Value = serde_json::from_str(&folder.succeed(&format!("info {file} --json"))).unwrap();
+        // Zeros of an array are no entries.
+        assert_eq!((&info["nnz"], &info["dims"]), (&5.into(), &serde_json::json!([3, 4])), "{file}");
+        assert_eq!(folder.succeed(&format!("{spmv} -i A:{file} -o y:-")), "1 201.0\n2 3000.0\n3 504.0\n");
+    }
+    folder.succeed(&format!("{spmv} -i A:a.mtx -o y:y.npy"));
+    assert_eq!(folder.succeed("run 's = y(i)' -i y:y.npy -o s:-"), "3705.0\n");
+    folder.write("no.npy", "\u{1}NUMPY");
+    folder.fail("info no.npy", 3, "error[E1102]: no.npy: array: expected an array of NumPy");
+}
+
+#[test]
 fn one_file_tells_a_compilation_of_sizes() {
     let folder = Folder::new();
     folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 2\n2 1 3\n");

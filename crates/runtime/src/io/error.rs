@@ -51,6 +51,18 @@ pub enum IoError {
         /// What may help.
         hint: Option<&'static str>,
     },
+    /// The content breaks the rules of its format, which has no lines.
+    #[error("{}: {place}: expected {expected}, found {found}", file.display())]
+    Invalid {
+        /// The file.
+        file: PathBuf,
+        /// The part of it.
+        place: String,
+        /// What the format asks for.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
     /// Neither the name nor the content tells the format.
     #[error("{}: the file's format is not known; names end in {}, each also with .gz or .zst", file.display(), super::KNOWN_EXTENSIONS)]
     UnknownFormat {

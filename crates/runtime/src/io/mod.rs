@@ -5,6 +5,7 @@
 //! | Matrix Market   | `.mtx` `.mm`                           | yes  | yes     |
 //! | FROSTT          | `.tns` (also ParTI's, Tensor Toolbox's) | yes  | yes     |
 //! | edge lists      | `.el` `.wel` `.edges` `.csv` `.tsv` `.txt` | yes | no    |
+//! | NumPy           | `.npy`; `.npz` of SciPy, of one array  | yes  | yes     |
 //! | Harwell-Boeing  | `.rb` `.hb` `.rua` `.rsa` `.psa` ...   | yes  | no      |
 //!
 //! each plain, or compressed by gzip (`.gz`) or Zstandard (`.zst`). The format follows from the name, or else from the
@@ -31,6 +32,7 @@ mod fortran;
 mod frostt;
 mod harwell_boeing;
 mod matrix_market;
+mod numpy;
 mod output;
 mod progress;
 mod scan;
@@ -51,7 +53,7 @@ use text::Text;
 
 /// The names that are known, for messages.
 const KNOWN_EXTENSIONS: &str =
-    ".mtx, .mm, .tns, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, or a Harwell-Boeing type such as .rua";
+    ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, or a Harwell-Boeing type such as .rua";
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +97,10 @@ pub enum FileFormat {
     Frostt,
     /// Lines of a source, a target and perhaps a weight.
     EdgeList,
+    /// An array of NumPy.
+    Npy,
+    /// An archive of such arrays, as SciPy writes sparse matrices.
+    Npz,
     /// Harwell-Boeing and Rutherford-Boeing.
     HarwellBoeing,
 }
@@ -219,9 +225,16 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Data, IoError> {
 
 /// Reads a file, and returns also what it says about its content.
 pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
-    let mut text = Text::open(path, options.progress)?;
     let (named, _) = split_name(path);
+    match named {
+        Some(FileFormat::Npy) => return numpy::read_file(path, options),
+        Some(FileFormat::Npz) => return numpy::read_archive(path, options),
+        _ => {}
+    }
+    let mut text = Text::open(path, options.progress)?;
     match named.or_else(|| sniff(text.ahead())) {
+        Some(FileFormat::Npy) => numpy::read_file(path, options),
+        Some(FileFormat::Npz) => numpy::read_archive(path, options),
         Some(FileFormat::MatrixMarket) => matrix_market::read(&mut text, options),
         Some(FileFormat::Frostt) => read_numbers(path, text, options, frostt::read),
         Some(FileFormat::EdgeList) => read_numbers(path, text, options, edge_list::read),
@@ -248,7 +261,11 @@ fn read_numbers(
 
 /// The format that the first lines of a text show.
 fn sniff(text: &[u8]) -> Option<FileFormat> {
-    if matrix_market::sniff(text) {
+    if text.starts_with(numpy::ARRAY_MAGIC) {
+        Some(FileFormat::Npy)
+    } else if text.starts_with(numpy::ARCHIVE_MAGIC) {
+        Some(FileFormat::Npz)
+    } else if matrix_market::sniff(text) {
         Some(FileFormat::MatrixMarket)
     } else if harwell_boeing::sniff(text) {
         Some(FileFormat::HarwellBoeing)
@@ -274,6 +291,8 @@ fn split_name(path: &Path) -> (Option<FileFormat>, Compression) {
     let format = match stem.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "mtx" | "mm" => Some(FileFormat::MatrixMarket),
         "tns" => Some(FileFormat::Frostt),
+        "npy" => Some(FileFormat::Npy),
+        "npz" => Some(FileFormat::Npz),
         // `.txt` may be anything: the content tells.
         "el" | "wel" | "edges" | "csv" | "tsv" => Some(FileFormat::EdgeList),
         "rb" | "hb" => Some(FileFormat::HarwellBoeing),

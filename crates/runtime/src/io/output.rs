@@ -6,7 +6,7 @@
 //! vanishes if anything fails.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
@@ -60,6 +60,35 @@ pub(super) fn write_pieces(
         }
         next = end;
     }
+}
+
+/// Writes what `make` writes, one piece after the other.
+pub(super) fn write_stream(
+    path: &Path,
+    compression: Compression,
+    make: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), IoError> {
+    let write = || {
+        let mut target = Target::open(path)?;
+        let mut writer = BufWriter::new(target.writer());
+        match compression {
+            Compression::None => make(&mut writer)?,
+            Compression::Gzip => {
+                let mut encoder = GzEncoder::new(&mut writer, flate2::Compression::default());
+                make(&mut encoder)?;
+                encoder.finish()?;
+            }
+            Compression::Zstd => {
+                let mut encoder = zstd::Encoder::new(&mut writer, ZSTD_LEVEL)?;
+                make(&mut encoder)?;
+                encoder.finish()?;
+            }
+        }
+        writer.flush()?;
+        drop(writer);
+        target.finish()
+    };
+    write().map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
 /// What threads do at once.

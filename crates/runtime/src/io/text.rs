@@ -49,25 +49,8 @@ pub(super) struct Text {
 impl Text {
     /// Opens a file and reads its first block.
     pub(super) fn open(path: &Path, progress: bool) -> Result<Text, IoError> {
-        let open_error = |source| IoError::Open { file: path.to_path_buf(), source };
         let read_error = |source| IoError::Read { file: path.to_path_buf(), source };
-        let mut file = File::open(path).map_err(open_error)?;
-        let file_bytes = file.metadata().map_err(open_error)?.len();
-        let mut magic = Vec::with_capacity(4);
-        file.by_ref().take(4).read_to_end(&mut magic).map_err(read_error)?;
-        let compression = Compression::of_magic(&magic);
-        let source: Box<dyn Read + Send> = match file.rewind() {
-            Ok(()) => Box::new(file),
-            // A pipe cannot go back.
-            Err(_) => Box::new(io::Cursor::new(magic).chain(file)),
-        };
-        let label = format!("reading {}", path.file_name().unwrap_or_default().to_string_lossy());
-        let source = Counted { inner: source, progress: Progress::start(label, file_bytes, progress) };
-        let source: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(source),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, source))),
-            Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(source).map_err(read_error)?),
-        };
+        let Source { bytes: source, compression, file_bytes } = Source::open(path, progress)?;
         let mut blocks = Blocks { source, carry: Vec::new() };
         let block = blocks.next().map_err(read_error)?.unwrap_or_default();
         let rest = if block.len() < BLOCK_BYTES && blocks.carry.is_empty() {
@@ -207,6 +190,41 @@ fn blank_commas(block: &mut [u8]) {
 pub(super) struct Mark {
     at: usize,
     line: u64,
+}
+
+/// The decompressed bytes of a file.
+pub(super) struct Source {
+    pub(super) bytes: Box<dyn Read + Send>,
+    /// How the file is compressed.
+    pub(super) compression: Compression,
+    /// How large the file is.
+    pub(super) file_bytes: u64,
+}
+
+impl Source {
+    /// Opens a file.
+    pub(super) fn open(path: &Path, progress: bool) -> Result<Source, IoError> {
+        let open_error = |source| IoError::Open { file: path.to_path_buf(), source };
+        let read_error = |source| IoError::Read { file: path.to_path_buf(), source };
+        let mut file = File::open(path).map_err(open_error)?;
+        let file_bytes = file.metadata().map_err(open_error)?.len();
+        let mut magic = Vec::with_capacity(4);
+        file.by_ref().take(4).read_to_end(&mut magic).map_err(read_error)?;
+        let compression = Compression::of_magic(&magic);
+        let source: Box<dyn Read + Send> = match file.rewind() {
+            Ok(()) => Box::new(file),
+            // A pipe cannot go back.
+            Err(_) => Box::new(io::Cursor::new(magic).chain(file)),
+        };
+        let label = format!("reading {}", path.file_name().unwrap_or_default().to_string_lossy());
+        let source = Counted { inner: source, progress: Progress::start(label, file_bytes, progress) };
+        let bytes: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(source),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, source))),
+            Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(source).map_err(read_error)?),
+        };
+        Ok(Source { bytes, compression, file_bytes })
+    }
 }
 
 /// Cuts a byte stream into blocks of whole lines.

@@ -10,7 +10,7 @@
 //! 3 2 -2.0                                         ...
 //! ```
 //!
-//! Numbers are written with the fewest digits that read back to the same number. Matrix Market has matrices only, so a
+//! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market has matrices only, so a
 //! vector is a matrix of one column and a scalar one of one cell; `.tns` takes any order, a scalar being a line of its
 //! value, but not complex values, which no reader could tell from an index and a value. Booleans are the integers 0
 //! and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
@@ -20,7 +20,7 @@ use std::path::Path;
 
 use super::error::IoError;
 use super::output::{check_place, write_pieces};
-use super::{Data, Dense, FieldKind, FileFormat, split_name};
+use super::{Data, Dense, FieldKind, FileFormat, numpy, split_name};
 use crate::coo::{Coo, Coordinates};
 use crate::values::Values;
 
@@ -94,6 +94,9 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
         Some(FileFormat::MatrixMarket) => matrix_market(data, options.field),
         Some(FileFormat::Frostt) => frostt(data),
         Some(FileFormat::HarwellBoeing | FileFormat::EdgeList) => Err(only_read()),
+        Some(format @ (FileFormat::Npy | FileFormat::Npz)) => {
+            return numpy::write(path, data, (format, compression), options.progress);
+        }
         None => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
     .map_err(unwritable)?;
@@ -131,7 +134,7 @@ pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
         (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
         (Some(FileFormat::HarwellBoeing | FileFormat::EdgeList), _) => return Err(unwritable(only_read())),
         (Some(FileFormat::MatrixMarket), Some(order)) if order > 2 => return Err(unwritable(matrices_only(order))),
-        (Some(FileFormat::MatrixMarket | FileFormat::Frostt), _) => {}
+        (Some(FileFormat::MatrixMarket | FileFormat::Frostt | FileFormat::Npy | FileFormat::Npz), _) => {}
     }
     check_place(path).map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }

@@ -4,6 +4,7 @@
 
 mod io_edges;
 mod io_files;
+mod io_numpy;
 mod io_properties;
 mod io_shared;
 mod storage_convert;
