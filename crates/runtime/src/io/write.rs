@@ -12,13 +12,14 @@
 //!
 //! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market has matrices only, so a
 //! vector is a matrix of one column and a scalar one of one cell; `.tns` takes any order, a scalar being a line of its
-//! value, but not complex values, which no reader could tell from an index and a value. Booleans are the integers 0
+//! value; of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a value. Booleans are the integers 0
 //! and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::error::IoError;
+use super::frostt::COMPLEX;
 use super::output::{check_place, write_pieces};
 use super::{Data, Dense, FieldKind, FileFormat, numpy, split_name};
 use crate::coo::{Coo, Coordinates};
@@ -92,7 +93,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     let table = Table::of(data).map_err(unwritable)?;
     let (header, columns) = match format {
         Some(FileFormat::MatrixMarket) => matrix_market(data, options.field),
-        Some(FileFormat::Frostt) => frostt(data),
+        Some(FileFormat::Frostt) => Ok(frostt(data)),
         Some(FileFormat::HarwellBoeing | FileFormat::EdgeList) => Err(only_read()),
         Some(format @ (FileFormat::Npy | FileFormat::Npz)) => {
             return numpy::write(path, data, (format, compression), options.progress);
@@ -189,17 +190,14 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
     Ok((header, Columns { indices: sparse, value: field != "pattern", padding, by_columns: !sparse }))
 }
 
-/// The lines of a tensor file, which has no header.
-fn frostt(data: DataRef) -> Result<(String, Columns), String> {
-    let (values, order) = match data {
-        DataRef::Coordinate(coo) => (&coo.values, coo.dims.len()),
-        DataRef::Dense(dense) => (&dense.values, dense.dims.len()),
+/// The lines of a tensor file, which has no header but a comment where values are complex.
+fn frostt(data: DataRef) -> (String, Columns) {
+    let values = match data {
+        DataRef::Coordinate(coo) => &coo.values,
+        DataRef::Dense(dense) => &dense.values,
     };
-    if field_of(values) == FieldKind::Complex {
-        let instead = if order <= 2 { "; write .mtx instead" } else { "" };
-        return Err(format!(".tns has no complex values{instead}"));
-    }
-    Ok((String::new(), Columns { indices: true, value: true, padding: 0, by_columns: false }))
+    let header = if field_of(values) == FieldKind::Complex { format!("{COMPLEX}\n") } else { String::new() };
+    (header, Columns { indices: true, value: true, padding: 0, by_columns: false })
 }
 
 /// The field that holds an element type.
