@@ -183,6 +183,20 @@ fn people_see_times_results_and_entries() {
 }
 
 #[test]
+fn the_plan_is_shown_before_the_run() {
+    let folder = Folder::new();
+    // The result does not fit: the run fails, and what was said before stays.
+    let line = "run 'C(i,j) = x(i) * z(j)' -g x:ones -g z:ones -d i:9000000 -d j:9000000 --explain";
+    let output = folder.run(line);
+    assert!(output.code == 4 && output.out.starts_with("explanation\n"), "{output:?}");
+    assert!(output.out.contains("\ninputs\n  x  f64") && output.out.contains("\nplan\n  loop order"), "{output:?}");
+    assert!(!output.out.contains("times"), "{output:?}");
+    let text = folder.succeed(&format!("{SPMV} --check"));
+    let order = ["inputs\n", "plan\n", "times\n", "results\n", "check\n"].map(|title| text.find(title).unwrap());
+    assert!(order.is_sorted(), "{text}");
+}
+
+#[test]
 fn outputs_are_whole_or_not_there() {
     let folder = Folder::new();
     folder.succeed(&format!("{SPMV} -o y:y.mtx -o y:y.tns.gz"));
