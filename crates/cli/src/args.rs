@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use lacunar_runtime::io::IndexBase;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +28,9 @@ line come after those in the file. Names of files are relative to the current fo
 
 An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file
 lists entries, and dense if it is an array or of order 1; its element type is the file's unless -t says otherwise: f64
-(also for a pattern, as ones; -t A:pattern keeps no values), i64 or c128. A matrix of one row or column serves as a vector.
+(also for a pattern, as ones; -t A:pattern keeps no values), i64 or c128, or any of an array of NumPy. A matrix of one row or column serves as a vector.
+Lines of two columns are the edges of a graph (.el .csv .tsv .txt), with a third one its weights: a square matrix unless -d says
+otherwise. Their indices, and those of .tns files, start at 1, or with --base 0 at 0.
 
 flops counts, for each term of a sum, the points at which its sparse factors are all stored (counted for one sparse factor
 and for two that share one variable, else estimated as for independent uniform coordinates), times the operators between
@@ -56,7 +59,8 @@ const TUNE_EXAMPLES: &str = "\
 Each candidate is one line: the median time of a run, its ratio to that of the planner's choice, how often it was run, what
 it does otherwise, and the flags of `run` that choose it. The fastest is stored in the folder that LACUNAR_CACHE names (or
 else in the user's folder for caches), for this program, processor and number of threads, and for data of this order of
-magnitude. From then on `run`, and the library, take it.
+magnitude. From then on `run`, and the library, take it. Each -s is one more candidate; one that cannot be run is told, and
+the others are measured.
 
 Examples:
   lacunar tune 'y(i) = A(i,j) * x(j)' -i A:matrix.mtx -g x:rand
@@ -84,7 +88,7 @@ pub enum Command {
     /// Measure a handful of schedules for a program on its data, and store the fastest for later runs.
     #[command(after_help = TUNE_EXAMPLES, args_override_self = true)]
     Tune(Box<TuneArgs>),
-    /// Convert a file to another format: .mtx, .tns, each also .gz or .zst.
+    /// Convert a file to another format: .mtx, .tns, .npy, .npz, each also .gz or .zst.
     #[command(args_override_self = true)]
     Convert(ConvertArgs),
     /// Describe the tensor in a file.
@@ -123,6 +127,10 @@ pub struct ProgramArgs {
     #[arg(short = 'i', value_name = "NAME:FILE|NAME=VALUE")]
     pub inputs: Vec<String>,
 
+    /// How the files of inputs are read.
+    #[command(flatten)]
+    pub files: FileArgs,
+
     /// Made-up input: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW); or taco's letters d r u s h
     #[arg(short = 'g', value_name = "NAME:KIND")]
     pub generators: Vec<String>,
@@ -131,9 +139,9 @@ pub struct ProgramArgs {
     #[arg(short = 'o', value_name = "NAME:FILE|FILE")]
     pub outputs: Vec<String>,
 
-    /// Schedule: commands such as split(i,i0,i1,32), parallelize(i0,cpu) (several flags add up); or auto (the planner's
-    /// choice), or none (the plain loop nest)
-    #[arg(short = 's', value_name = "SCHEDULE")]
+    /// Schedule: commands such as split(i,i0,i1,32), parallelize(i0,cpu) (several flags add up; for `tune`, each is a
+    /// candidate); or auto (the planner's choice), or none (the plain loop nest); or @FILE, which holds one of these
+    #[arg(short = 's', value_name = "SCHEDULE|@FILE")]
     pub schedules: Vec<String>,
 
     /// Structure of a tensor (not available yet)
@@ -189,7 +197,22 @@ pub struct ProgramArgs {
     pub json: bool,
 }
 
-/// What `tune` takes: what `run` takes, where `--time` is the number of rounds; a schedule that is given is one more candidate.
+/// How files are read.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct FileArgs {
+    /// Index of the first row, column or slice in .tns files and edge lists, which do not tell
+    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub base: u8,
+}
+
+impl FileArgs {
+    /// What the reader is told.
+    pub fn base(self) -> IndexBase {
+        if self.base == 0 { IndexBase::Zero } else { IndexBase::One }
+    }
+}
+
+/// What `tune` takes: what `run` takes, where `--time` is the number of rounds; each schedule that is given is one more candidate.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
     /// What is tuned, and on which data.
@@ -219,6 +242,9 @@ pub struct ConvertArgs {
     /// Print how entries get into the format: how they are sorted, counted, put in place
     #[arg(long, requires = "format")]
     pub explain: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// What `info` takes.
@@ -232,6 +258,9 @@ pub struct InfoArgs {
     /// Measure the product with a vector in each format that may suit a matrix
     #[arg(long)]
     pub measure: bool,
+    /// How the file is read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// What `plot` takes.
@@ -260,6 +289,9 @@ pub struct PlotArgs {
     /// Draw these slices alone, counted from 0
     #[arg(long, value_name = "K,...", value_delimiter = ',')]
     pub at: Vec<u64>,
+    /// How the file is read.
+    #[command(flatten)]
+    pub files: FileArgs,
 }
 
 /// What `-f` takes, with the letter of every level kind.

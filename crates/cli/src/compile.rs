@@ -23,10 +23,13 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let files = args.outputs.iter().map(|file| Ok((file.as_str(), shape(file)?)));
     let files = files.collect::<Result<Vec<_>, Failure>>()?;
     output::distinct(args.outputs.iter().map(|file| (file.as_str(), file.as_str())))?;
+    for file in &args.outputs {
+        output::check_file(file, Path::new(file))?;
+    }
     let Prepared { request, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
-    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(error))?;
+    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
     for (file, shape) in &files {
         for written in ship(&kernel, Path::new(file), *shape)? {
             eprintln!("wrote {written}");

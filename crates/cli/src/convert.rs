@@ -3,11 +3,12 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Diagnostic, DynTensor, Format, FormatSpec};
+use lacunar::{Coo, Diagnostic, DynTensor, Format};
+use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
 
-use crate::args::ConvertArgs;
+use crate::args::{ConvertArgs, FileArgs};
 use crate::failure::Failure;
 use crate::inputs::dims_of;
 use crate::output::data_of;
@@ -17,7 +18,8 @@ use crate::output::data_of;
 /// # Errors
 /// A file can't be read or written, the format does not fit.
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let data = read(&args.input)?;
+    io::check_output(&args.output, None)?;
+    let data = read(&args.input, args.files)?;
     let data = match &args.format {
         None => data,
         Some(format) => {
@@ -35,17 +37,29 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It can't be read or is malformed.
-pub fn read(path: &Path) -> Result<Data, Failure> {
-    let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
-    Ok(io::read(path, &options)?)
+pub fn read(path: &Path, files: FileArgs) -> Result<Data, Failure> {
+    Ok(io::read(path, &read_options(files))?)
 }
 
-/// Reads the value of `-f`.
-fn format(text: &str) -> Result<FormatSpec, Failure> {
-    // The reader of `A:csr` knows all the words for what is wrong.
-    let named = format!("A:{text}");
-    let (_, spec) = lacunar_front::options::format(&named).map_err(|error| Failure::text(&named, "-f", error))?;
-    Ok(spec)
+/// How files are read that are not inputs of a program.
+pub fn read_options(files: FileArgs) -> ReadOptions {
+    ReadOptions { progress: std::io::stderr().is_terminal(), base: files.base(), ..ReadOptions::default() }
+}
+
+/// The entries of a file; of an array, the values that are not zero.
+///
+/// # Errors
+/// Memory is refused.
+pub fn list_of(data: Data) -> Result<Coo, Failure> {
+    match data {
+        Data::Coordinate(coo) => Ok(coo),
+        Data::Dense(dense) => {
+            let order = dense.dims.len();
+            let array = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &Format::dense(order))?;
+            // The element of a scalar is there, whatever it is.
+            Ok(if order == 0 { array.to_coo()? } else { array.convert(&Format::coo(order))?.to_coo()? })
+        }
+    }
 }
 
 /// The tensor as the value of `-f` says, and how it got there.
@@ -53,7 +67,8 @@ fn format(text: &str) -> Result<FormatSpec, Failure> {
 /// # Errors
 /// The text names no format that the tensor can have, or memory is refused.
 pub fn stored(data: Data, text: &str) -> Result<(DynTensor, Route), Failure> {
-    let format: Format = format(text)?.resolve(dims_of(&data).len()).map_err(|error| {
+    let spec = options::bare_format(text).map_err(|error| Failure::text(text, "-f", error))?;
+    let format: Format = spec.resolve(dims_of(&data).len()).map_err(|error| {
         let diagnostic = Diagnostic::error("E0401", error.to_string());
         let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
         Failure::text(text, "-f", diagnostic.hint(hint))

@@ -1,6 +1,7 @@
 //! What went wrong, for whom: the one error type of the command, and its exit codes.
 
 use std::fmt;
+use std::io::IsTerminal;
 
 use lacunar::{Category, Diagnostic, Error, StorageError};
 use lacunar_runtime::io::IoError;
@@ -15,6 +16,11 @@ pub const FILE: u8 = 3;
 pub const MEMORY: u8 = 4;
 /// A fault of Lacunar.
 pub const INTERNAL: u8 = 70;
+
+/// Whether messages have colors: someone watches, and did not say otherwise.
+pub fn is_colored() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
 
 /// Why the command did not do what it was asked to.
 #[derive(Debug)]
@@ -52,7 +58,6 @@ impl Failure {
         let category = match self {
             Failure::Usage(error) => return u8::try_from(error.exit_code()).unwrap_or(USER),
             Failure::Difference(_) => return DIFFERENCE,
-            Failure::Library(Error::Io(IoError::TooLarge { .. })) => Category::Memory,
             Failure::Library(error) => error.category(),
             Failure::Text { diagnostics, .. } => diagnostics.first().map_or(Category::Internal, |first| first.category),
         };
@@ -91,9 +96,30 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What is wrong with a file, with its code and what to do.
+pub fn of_file(error: &IoError) -> Diagnostic {
+    let (code, category, hint) = match error {
+        IoError::Open { .. } => ("E1101", Category::File, Some("name a file that is there and may be read")),
+        IoError::Read { .. } => ("E1101", Category::File, None),
+        IoError::Malformed { .. } | IoError::Invalid { .. } => ("E1102", Category::File, None),
+        IoError::UnknownFormat { .. } => ("E1103", Category::File, None),
+        IoError::Unwritable { .. } => ("E1104", Category::File, None),
+        IoError::TooLarge { .. } => ("E1105", Category::Memory, None),
+        IoError::Write { .. } => ("E1014", Category::File, Some("choose a place that exists and may be written to")),
+    };
+    let diagnostic = Diagnostic::error(code, error.to_string()).category(category);
+    match error.hint().or(hint) {
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::Library(error)
+        match error {
+            Error::Io(error) => error.into(),
+            other => Failure::Library(other),
+        }
     }
 }
 
@@ -105,7 +131,7 @@ impl From<StorageError> for Failure {
 
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Failure {
-        Failure::Library(error.into())
+        Failure::plain(of_file(&error))
     }
 }
 

@@ -126,7 +126,7 @@ impl Counter<'_, '_> {
         let free = self.volume(&mut vars) / self.volume(&mut bound).max(1.0);
         let stored = match sparse.as_slice() {
             [] => return Ok(self.volume(&mut vars)),
-            [(_, tensor)] => tensor.nnz() as f64,
+            [(_, tensor)] => tensor.entries() as f64,
             [first, second] => match shared(first.0, second.0).as_slice() {
                 &[var] => joined(*first, *second, var)?,
                 _ => self.estimate(&sparse),
@@ -142,7 +142,7 @@ impl Counter<'_, '_> {
         let mut points = 1.0;
         let mut seen: Vec<VarId> = Vec::new();
         for (access, tensor) in sparse {
-            let nnz = tensor.nnz() as f64;
+            let nnz = tensor.entries() as f64;
             let mut common: Vec<VarId> = access.vars.iter().copied().filter(|var| seen.contains(var)).collect();
             let adds = access.vars.iter().any(|var| !seen.contains(var));
             let rows = self.volume(&mut common).max(1.0);

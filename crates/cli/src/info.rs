@@ -5,14 +5,12 @@
 //! density 52%, diagonal 5 of 5, bandwidth 1 below, 1 above, pattern symmetric
 //! ```
 
-use std::io::IsTerminal;
-
 use lacunar::{Coo, DynTensor, Format, IndexWidth};
-use lacunar_runtime::Buffer;
-use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, ReadOptions, Symmetry};
+use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
 use serde::Serialize;
 
 use crate::args::InfoArgs;
+use crate::convert::{list_of, read_options};
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
 use crate::lists::Lists;
@@ -91,8 +89,7 @@ struct Memory {
 /// # Errors
 /// It can't be read or is malformed, memory is refused.
 pub fn info(args: &InfoArgs) -> Result<(), Failure> {
-    let options = ReadOptions { progress: std::io::stderr().is_terminal(), ..ReadOptions::default() };
-    let (data, metadata) = io::read_described(&args.file, &options)?;
+    let (data, metadata) = io::read_described(&args.file, &read_options(args.files))?;
     let info = describe(args.file.display().to_string(), data, metadata, args.measure)?;
     let text = match args.json {
         true => {
@@ -106,13 +103,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Failure> {
 
 fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Result<Info, Failure> {
     let dims = dims_of(&data).to_vec();
-    let coo = match data {
-        Data::Coordinate(coo) => coo,
-        Data::Dense(dense) => {
-            let format = Format::dense(dims.len());
-            DynTensor::from_dense(dims.clone(), Buffer::from_values(dense.values), &format)?.to_coo()?
-        }
-    };
+    let coo = list_of(data)?;
     let dtype = coo.values.dtype();
     let rows_first = fibers_last(&coo, dims.len().saturating_sub(1))?;
     let nnz = rows_first.nnz();
@@ -288,6 +279,9 @@ fn format_name(format: FileFormat) -> &'static str {
     match format {
         FileFormat::MatrixMarket => "Matrix Market",
         FileFormat::Frostt => "FROSTT",
+        FileFormat::EdgeList => "edge list",
+        FileFormat::Npy => "NumPy",
+        FileFormat::Npz => "NumPy archive",
         FileFormat::HarwellBoeing => "Harwell-Boeing",
     }
 }

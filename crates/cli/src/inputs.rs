@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lacunar::{DType, Diagnostic, DynTensor, Format};
+use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
 use lacunar_notation as notation;
@@ -121,6 +122,20 @@ fn listed_format(order: usize) -> Format {
     }
 }
 
+/// Gives a format that can hold a pattern to every input that is declared one and has no format: without values, nothing in
+/// dense storage tells what is an entry. A scalar has no such format; the check says so.
+pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
+    let Declarations { formats, dtypes, .. } = &mut request.declarations;
+    for name in request.givens.keys().filter(|name| dtypes.get(*name) == Some(&DType::Pattern)) {
+        let format = match indices_of(ast, name).map(|indices| indices.len()) {
+            None | Some(0) => continue,
+            Some(1) => Format::sv(),
+            Some(order) => listed_format(order),
+        };
+        formats.entry(name.clone()).or_insert_with(|| format.into());
+    }
+}
+
 fn unknown_size(tensor: &notation::Tensor) -> Diagnostic {
     let name = &tensor.name;
     let unknown: Vec<String> =
@@ -147,6 +162,7 @@ impl Wanted<'_> {
         let options = ReadOptions {
             dims: declared.clone().filter(|dims| dims.len() == self.order),
             progress,
+            base: self.request.base,
             pattern: match self.request.declarations.dtypes.get(self.name) {
                 Some(DType::Pattern) => PatternValues::Places,
                 _ => PatternValues::Ones,

@@ -33,7 +33,6 @@ mod sample;
 mod tune;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -47,8 +46,7 @@ pub fn main(argv: Vec<OsString>) -> ExitCode {
     let code = replay::guarded(&argv, &replay::places(), || match execute(&argv) {
         Ok(()) => 0,
         Err(failure) => {
-            let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            failure.print(color);
+            failure.print(failure::is_colored());
             if failure.code() == failure::INTERNAL {
                 replay::write_and_tell(&argv, &replay::places(), &failure.to_string());
             }

@@ -28,7 +28,7 @@ impl std::fmt::Display for Sum {
         match self {
             Sum::Integer(value) => write!(f, "{value}"),
             Sum::Real(value) => f.write_str(&number(*value)),
-            Sum::Complex([re, im]) => write!(f, "{} + {}i", number(*re), number(*im)),
+            Sum::Complex([re, im]) => f.write_str(&complex_text(*re, *im, number)),
         }
     }
 }
@@ -65,26 +65,28 @@ pub fn sum_and_norm(tensor: &DynTensor) -> Result<(Sum, f64), Failure> {
     })
 }
 
-/// The largest tensor whose entries are shown.
-const SHOWN_FROM: u64 = 10_000;
+/// The most entries that are listed to show the first of them. Those of a dense tensor need no list.
+const LISTED: u64 = 10_000_000;
 
-/// The first entries that are stored, one a line: `y(0) = 1.5`; nothing for a large tensor.
+/// The first entries that are stored, one a line, and how many there are besides: `y(0) = 1.5`.
 ///
 /// # Errors
 /// Memory is refused.
 pub fn first_entries(name: &str, tensor: &DynTensor, count: usize) -> Result<Vec<String>, Failure> {
-    if tensor.nnz() > SHOWN_FROM {
-        return Ok(Vec::new());
+    let entries = if tensor.format().is_dense() { tensor.nnz() } else { tensor.entries() };
+    if entries > LISTED && !(tensor.format().is_dense() && tensor.format().is_natural_order()) {
+        return Ok(vec![format!("{entries} entries")]);
     }
-    let coo = tensor.to_coo()?;
+    let coo = tensor.head(count)?;
     let mut lines = Vec::new();
-    for (place, value) in scalars(&coo.values).into_iter().take(count).enumerate() {
+    for (place, value) in scalars(&coo.values).into_iter().enumerate() {
         let at: Vec<String> = coo.coords.iter().filter_map(|column| column.get(place)).map(|c| c.to_string()).collect();
         let access = if at.is_empty() { name.to_string() } else { format!("{name}({})", at.join(",")) };
         lines.push(format!("{access} = {}", value_text(value)));
     }
-    if coo.len() > count {
-        lines.push(format!("... {} more", coo.len() - count));
+    let more = entries.saturating_sub(coo.len() as u64);
+    if more > 0 {
+        lines.push(format!("... {more} more"));
     }
     Ok(lines)
 }
@@ -94,16 +96,23 @@ pub fn value_text(value: Scalar) -> String {
     match value {
         Scalar::Bool(value) => value.to_string(),
         Scalar::Int(value) => value.to_string(),
-        Scalar::Real(value) => format!("{value}"),
-        Scalar::Complex(value) => format!("{} + {}i", value.re, value.im),
+        // Adding 0 takes the sign off a zero.
+        Scalar::Real(value) => format!("{}", value + 0.0),
+        Scalar::Complex(value) => complex_text(value.re, value.im, |part| part.to_string()),
     }
+}
+
+/// A complex number whose parts are shown by `show`: `1 - 2i`.
+fn complex_text(re: f64, im: f64, show: impl Fn(f64) -> String) -> String {
+    let sign = if im < 0.0 { '-' } else { '+' };
+    format!("{} {sign} {}i", show(re + 0.0), show(im.abs()))
 }
 
 /// A number with six significant digits at most.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {
-        format!("{value}")
+        format!("{}", value + 0.0)
     } else if (1e-4..1e7).contains(&size) {
         let digits = (5 - size.log10().floor() as i32).clamp(0, 9) as usize;
         let text = format!("{value:.digits$}");
@@ -139,6 +148,8 @@ pub fn min(times: &[f64]) -> f64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use lacunar::Format;
+    use lacunar_runtime::Buffer;
 
     #[test]
     fn sums_of_every_kind() {
@@ -148,6 +159,28 @@ mod tests {
         assert_eq!(sum_and_norm(&DynTensor::scalar(true)).unwrap(), (Sum::Integer(1), 1.0));
         let complex = DynTensor::scalar(Complex::new(3.0f32, -4.0));
         assert_eq!(sum_and_norm(&complex).unwrap(), (Sum::Complex([3.0, -4.0]), 5.0));
+    }
+
+    #[test]
+    fn signs_are_shown_once_and_not_of_zeros() {
+        let complex = |re, im| value_text(Scalar::Complex(Complex::new(re, im)));
+        assert_eq!([complex(1.0, -2.0), complex(-0.5, 2.0), complex(-0.0, -0.0)], ["1 - 2i", "-0.5 + 2i", "0 + 0i"]);
+        assert_eq!(
+            [complex(f64::NAN, f64::NAN), value_text(Scalar::Real(-0.0)), number(-0.0)],
+            ["NaN + NaNi", "0", "0"]
+        );
+        assert_eq!(Sum::Complex([3.0, -4.25]).to_string(), "3 - 4.25i");
+    }
+
+    #[test]
+    fn large_tensors_show_their_first_entries() {
+        let shown = |tensor: &DynTensor| first_entries("y", tensor, 2).unwrap();
+        let dense =
+            DynTensor::from_dense(vec![20_000], Buffer::from_vec(vec![-0.0; 20_000]), &Format::dense(1)).unwrap();
+        assert_eq!(shown(&dense), ["y(0) = 0", "y(1) = 0", "... 19998 more"]);
+        let blocks =
+            DynTensor::from_dense(vec![2, 2], Buffer::from_vec(vec![0, 0, 5, 0]), &Format::bcsr(2, 2).unwrap());
+        assert_eq!(shown(&blocks.unwrap()), ["y(1,0) = 5"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use lacunar_base::Span;
 use lacunar_runtime::io::{self, Data, Dense, WriteOptions};
 use lacunar_runtime::scratch::ScratchFolder;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// Prints to standard output. That nobody reads it any more is not an error.
 ///
@@ -43,6 +43,50 @@ pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
     let path = folder.path().join("result.tns");
     io::write(&path, &data, &WriteOptions::default())?;
     print(&std::fs::read(&path).map_err(passing)?)
+}
+
+/// Asks, before anything is computed, whether a result of this order can be written to a file that the value of a flag names.
+///
+/// # Errors
+/// Its name tells no format that is written, or not for such tensors; its folder is not there or can't be written.
+pub fn check_tensor(value: &str, file: &str, order: Option<usize>) -> Result<(), Failure> {
+    if file == "-" {
+        return Ok(());
+    }
+    io::check_output(Path::new(file), order).map_err(|error| misplaced(value, "-o", file, failure::of_file(&error)))
+}
+
+/// Asks whether a file of another kind can be written that the value of a flag names.
+///
+/// # Errors
+/// Its folder is not there or can't be written.
+pub fn check_file(value: &str, file: &Path) -> Result<(), Failure> {
+    io::check_place(file).map_err(|error| {
+        let diagnostic = Diagnostic::error("E1014", format!("cannot write {}: {error}", file.display()));
+        let diagnostic = diagnostic.hint("choose a place that exists and may be written to");
+        misplaced(value, "-o", &file.display().to_string(), diagnostic.category(Category::File))
+    })
+}
+
+/// Asks whether files can be put into a folder that is made if it is not there.
+///
+/// # Errors
+/// It is a file, or can't be made.
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let Some(there) = folder.ancestors().find(|part| part.exists()).filter(|part| !part.is_dir()) else {
+        return Ok(());
+    };
+    let message = format!("cannot write into {}: {} is no folder", folder.display(), there.display());
+    let diagnostic = Diagnostic::error("E1014", message).category(Category::File);
+    let value = folder.display().to_string();
+    Err(misplaced(&value, "--emit-to", &value, diagnostic.hint("choose a place that exists and may be written to")))
+}
+
+/// A mistake in the place that the value of a flag names.
+fn misplaced(value: &str, flag: &str, file: &str, diagnostic: Diagnostic) -> Failure {
+    let start = value.rfind(file).unwrap_or(0);
+    let end = (start + file.len()).min(value.len());
+    Failure::text(value, flag, diagnostic.label(Span::new(start, end), "nothing was computed"))
 }
 
 /// Asks that no two of the files that `-o` names are one, by whatever paths and links; each comes with the flag's value.

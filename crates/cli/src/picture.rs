@@ -1,13 +1,13 @@
 //! `lacunar plot`: a picture of where the entries of the tensor in a file are, and of what a format stores besides.
 
-use lacunar::{Category, Diagnostic, DynTensor, Format};
+use lacunar::{Category, Diagnostic};
 use lacunar_base::Span;
-use lacunar_runtime::Buffer;
 use lacunar_runtime::io::{self, Data};
 
 use crate::args::PlotArgs;
 use crate::convert;
 use crate::failure::Failure;
+use crate::output;
 use crate::plot::{PlotOptions, SCALE, Slices, Stored, spy};
 
 /// Draws a file. Of an array, the places that are not zero are drawn.
@@ -26,13 +26,8 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
             return Err(Failure::text(&name, "-o", diagnostic));
         }
     };
-    let coo = match convert::read(&args.file)? {
-        Data::Coordinate(coo) => coo,
-        Data::Dense(dense) => {
-            let format = Format::coo(dense.dims.len());
-            DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?.to_coo()?
-        }
-    };
+    output::check_file(&args.output.display().to_string(), &args.output)?;
+    let coo = convert::list_of(convert::read(&args.file, args.files)?)?;
     let stored = match &args.format {
         Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?.0)?),
         None => None,

@@ -43,12 +43,17 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     if values == Values::All {
         request.read_outputs(args)?;
     }
+    if let Some(folder) = &args.emit_to {
+        crate::output::check_folder(folder)?;
+    }
     let ast = program.parse()?;
+    inputs::choose_pattern_formats(&ast, &mut request);
     let mut declarations = request.declarations.clone();
     if values == Values::All {
         declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
     check_early(program, &declarations)?;
+    check_outputs(&request, args, &ast)?;
     let mut times = LoadTimes::default();
     let progress = std::io::stderr().is_terminal();
     let mut read = inputs::load(&ast, &request, progress, &mut times)?;
@@ -68,7 +73,6 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
             declare(&mut declarations, input);
         }
         read.extend(made);
-        check_outputs(&request, &ast)?;
     }
     let options = Options {
         declarations,
@@ -101,11 +105,19 @@ fn declare(declarations: &mut Declarations, input: &Input) {
     *declarations = options.tensor(&input.name, &input.tensor).declarations;
 }
 
-/// Asks that every output is a result.
-fn check_outputs(request: &Request, ast: &Ast) -> Result<(), Failure> {
+/// Asks that every output is a result, and that its file can be written.
+fn check_outputs(request: &Request, args: &ProgramArgs, ast: &Ast) -> Result<(), Failure> {
     let results: Vec<&str> = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
     match request.outputs.iter().find(|(name, _)| !results.contains(&name.as_str())) {
-        None => Ok(()),
+        None => {
+            let files = args.outputs.iter().zip(&request.outputs);
+            files
+                .map(|(value, (name, file))| {
+                    let order = crate::program::indices_of(ast, name).map(|indices| indices.len());
+                    crate::output::check_tensor(value, file, order)
+                })
+                .collect()
+        }
         Some((name, _)) => {
             let diagnostic = lacunar::Diagnostic::error("E1013", format!("`{name}` is not a result of the program"))
                 .label(lacunar_base::Span::new(0, name.len()), "not assigned to")

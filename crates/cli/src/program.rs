@@ -14,6 +14,7 @@ use lacunar::{Category, Diagnostic, Error};
 use lacunar_front::einsum::{Ast, Expr, ExprKind, parse};
 
 use crate::failure::Failure;
+use crate::request::Request;
 
 /// The longest program file that is read. The language has a lower limit for the statements.
 const MAX_FILE: u64 = 1 << 20;
@@ -38,16 +39,7 @@ impl Program {
         if Path::new(argument).extension().is_none_or(|extension| extension != "lac") {
             return Ok(Program { text: argument.to_string(), origin: "expression".to_string(), flags: Vec::new() });
         }
-        let unreadable = |reason: String| {
-            let diagnostic = Diagnostic::error("E1007", format!("cannot read {argument}: {reason}"));
-            Failure::plain(diagnostic.category(Category::File).hint("name a text file of statements and flags"))
-        };
-        let length = std::fs::metadata(argument).map_err(|error| unreadable(error.to_string()))?.len();
-        if length > MAX_FILE {
-            return Err(unreadable(format!("it has {length} bytes; programs have at most {MAX_FILE}")));
-        }
-        let text = std::fs::read_to_string(argument).map_err(|error| unreadable(error.to_string()))?;
-        Program::from_file(&text, argument)
+        Program::from_file(&read_text(argument, "statements and flags")?, argument)
     }
 
     fn from_file(content: &str, origin: &str) -> Result<Program, Failure> {
@@ -88,16 +80,32 @@ impl Program {
         Failure::Text { text: self.text.clone(), origin: self.origin.clone(), diagnostics }
     }
 
-    /// What the library says of this program, under its name.
-    pub fn failure(&self, error: Error) -> Failure {
+    /// What the library says of this program and its schedule, under their names.
+    pub fn failure(&self, request: &Request, error: Error) -> Failure {
         match error {
             Error::Program { diagnostics, .. } => self.mistakes(diagnostics),
             Error::Schedule { source_text, diagnostics } => {
-                Failure::Text { text: source_text, origin: "-s".to_string(), diagnostics }
+                Failure::Text { origin: request.origin_of(&source_text).to_string(), text: source_text, diagnostics }
             }
             other => Failure::Library(other),
         }
     }
+}
+
+/// The content of a text file that holds `what`.
+///
+/// # Errors
+/// The file can't be read, or is too large.
+pub fn read_text(file: &str, what: &str) -> Result<String, Failure> {
+    let unreadable = |reason: String| {
+        let diagnostic = Diagnostic::error("E1007", format!("cannot read {file}: {reason}"));
+        Failure::plain(diagnostic.category(Category::File).hint(format!("name a text file of {what}")))
+    };
+    let length = std::fs::metadata(file).map_err(|error| unreadable(error.to_string()))?.len();
+    if length > MAX_FILE {
+        return Err(unreadable(format!("it has {length} bytes; such files have at most {MAX_FILE}")));
+    }
+    std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))
 }
 
 /// The variables with which a name is accessed first; `None` if it is not in the program. An index that is no variable

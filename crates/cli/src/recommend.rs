@@ -199,7 +199,11 @@ pub fn text(found: &[Candidate]) -> Vec<String> {
         Some(csr) if csr.format != best.format => {
             format!("; {} instead of {} as csr", bytes_text(best.bytes), bytes_text(csr.bytes))
         }
-        _ => String::new(),
+        // What is next says why nothing else is recommended.
+        _ => found.get(1).map_or(String::new(), |next| {
+            let (bytes, csr) = (bytes_text(next.bytes), bytes_text(best.bytes));
+            format!("; next is {}, {bytes} instead of {csr}: {}", next.format, next.why)
+        }),
     };
     let mut lines = vec![format!("recommended {}: {}{against}", best.format, best.why)];
     let width = found.iter().map(|one| one.format.len()).fold(SHORT, usize::max);
@@ -339,6 +343,10 @@ mod tests {
         let rows: Vec<[u64; 2]> =
             heavy.iter().flat_map(|&[i, j]| (0..8).map(move |k| [i, (j + 37 * k) % 300])).collect();
         assert_eq!(best([300, 300], &rows), "csr");
+        // What is next says why.
+        let said = text(&of([300, 300], &rows))[0].clone();
+        assert!(said.starts_with("recommended csr: coordinates of every entry; next is "), "{said}");
+        assert!(said.contains(" instead of ") && said.ends_with("% full"), "{said}");
     }
 
     #[test]

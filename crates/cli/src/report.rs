@@ -69,6 +69,7 @@ struct JsonTensor<'a> {
     name: &'a str,
     dims: &'a [u64],
     nnz: u64,
+    stored: u64,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<String>,
@@ -79,6 +80,7 @@ struct JsonResult<'a> {
     name: &'a str,
     dims: &'a [u64],
     nnz: u64,
+    stored: u64,
     sum: Sum,
     norm: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +97,8 @@ impl Outcome<'_> {
         let inputs = self.inputs.iter().map(|input| JsonTensor {
             name: &input.name,
             dims: input.tensor.dims(),
-            nnz: input.tensor.nnz(),
+            nnz: input.tensor.entries(),
+            stored: input.tensor.nnz(),
             bytes: input.tensor.bytes(),
             fill: fill_text(&input.tensor),
         });
@@ -104,7 +107,8 @@ impl Outcome<'_> {
             None => None,
             Some((name, tensor)) => {
                 let (sum, norm) = sum_and_norm(tensor)?;
-                Some(JsonResult { name, dims: tensor.dims(), nnz: tensor.nnz(), sum, norm, fill: fill_text(tensor) })
+                let (nnz, stored, fill) = (tensor.entries(), tensor.nnz(), fill_text(tensor));
+                Some(JsonResult { name, dims: tensor.dims(), nnz, stored, sum, norm, fill })
             }
         };
         let object = Json {
@@ -132,20 +136,12 @@ impl Outcome<'_> {
         to_line(&object)
     }
 
-    /// The report for people.
+    /// What people are told after a run: times and results.
     ///
     /// # Errors
     /// Memory is refused.
     pub fn text(&self) -> Result<String, Failure> {
-        let mut text = format!("{}\n", expression(self.kernel).replace("; ", "\n"));
-        let mut rows = Vec::new();
-        for Input { name, tensor, origin } in self.inputs {
-            let mut row = described(name, tensor);
-            row.push(origin.clone());
-            rows.push(row);
-        }
-        section(&mut text, "inputs", &rows);
-        section(&mut text, "plan", &self.plan());
+        let mut text = String::new();
         section(&mut text, "times", &self.time_rows());
         let mut rows = Vec::new();
         for (name, tensor) in self.results {
@@ -161,18 +157,7 @@ impl Outcome<'_> {
                 text += &format!("  {line}\n");
             }
         }
-        if let Some(verdict) = self.verdict
-            && verdict.differences.is_empty()
-        {
-            section(&mut text, "check", &[vec![verdict.agreement()]]);
-        }
         Ok(text)
-    }
-
-    /// One line for each statement: the order of its loops.
-    fn plan(&self) -> Vec<Vec<String>> {
-        let notes = self.kernel.explain();
-        notes.into_iter().filter(|note| note.starts_with("loop order")).map(|note| vec![note]).collect()
     }
 
     fn time_rows(&self) -> Vec<Vec<String>> {
@@ -205,6 +190,28 @@ impl Outcome<'_> {
         let inputs = self.inputs.iter().map(|input| input.tensor.bytes());
         inputs.chain(self.results.iter().map(|(_, tensor)| tensor.bytes())).sum()
     }
+}
+
+/// What people are told before a run: the statements, the inputs, and the order of the loops of each statement.
+pub fn before(kernel: &Kernel, inputs: &[Input]) -> String {
+    let mut text = format!("{}\n", expression(kernel).replace("; ", "\n"));
+    let mut rows = Vec::new();
+    for Input { name, tensor, origin } in inputs {
+        let mut row = described(name, tensor);
+        row.push(origin.clone());
+        rows.push(row);
+    }
+    section(&mut text, "inputs", &rows);
+    let notes = kernel.explain().into_iter().filter(|note| note.starts_with("loop order"));
+    section(&mut text, "plan", &notes.map(|note| vec![note]).collect::<Vec<_>>());
+    text
+}
+
+/// What people are told of a check that found no difference.
+pub fn agreement(verdict: &Verdict) -> String {
+    let mut text = String::new();
+    section(&mut text, "check", &[vec![verdict.agreement()]]);
+    text
 }
 
 /// The JSON object of `compile`: what can be known without running, and the texts of the stages.
@@ -305,12 +312,14 @@ fn fill_text(tensor: &DynTensor) -> Option<String> {
 
 fn described(name: &str, tensor: &DynTensor) -> Vec<String> {
     let fill = fill_text(tensor).map_or(String::new(), |fill| format!(", else {fill}"));
+    let (entries, stored) = (tensor.entries(), tensor.nnz());
+    let stored = if stored == entries { String::new() } else { format!(", {stored} stored") };
     vec![
         name.to_string(),
         tensor.dtype().to_string(),
         tensor.format().to_string(),
         sizes_text(tensor.dims()),
-        format!("nnz {}{fill}", tensor.nnz()),
+        format!("nnz {entries}{stored}{fill}"),
         bytes_text(tensor.bytes()),
     ]
 }

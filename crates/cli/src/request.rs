@@ -1,14 +1,16 @@
 //! What the flags ask for, read into values; nothing is looked up in files or in the program yet.
 
 use indexmap::IndexMap;
-use lacunar::{Backend, Diagnostic, Search, Stage};
+use lacunar::{Backend, Diagnostic, Proposal, Search, Stage};
 use lacunar_base::Span;
 use lacunar_front::options::{self, Scalar, Source};
 use lacunar_front::{Declarations, einsum::Ast};
+use lacunar_runtime::io::IndexBase;
 use lacunar_runtime::random::Generator;
 
 use crate::args::ProgramArgs;
 use crate::failure::Failure;
+use crate::program::read_text;
 
 /// Where an input's values come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,15 @@ impl Given {
     }
 }
 
+/// A value of `-s`, or what stands in the file that it names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScheduleText {
+    /// A file's name, or `-s`.
+    pub origin: String,
+    /// Commands, or `auto` or `none`.
+    pub text: String,
+}
+
 /// What the flags ask for.
 #[derive(Debug)]
 pub struct Request {
@@ -47,6 +58,8 @@ pub struct Request {
     pub declarations: Declarations,
     /// Every input, in order of the flags.
     pub givens: IndexMap<String, Given>,
+    /// Where the indices of files start that do not tell.
+    pub base: IndexBase,
     /// Results and their files.
     pub outputs: Vec<(String, String)>,
     /// Stages to print, in order of the pipeline.
@@ -55,6 +68,8 @@ pub struct Request {
     pub search: Search,
     /// Transformations of the loops, as text.
     pub schedule: String,
+    /// The values of `-s`, each by itself.
+    pub schedules: Vec<ScheduleText>,
     /// What makes the code.
     pub backend: Backend,
 }
@@ -65,14 +80,17 @@ impl Request {
     /// # Errors
     /// The first mistake in a flag's value, or what is asked for is not available yet.
     pub fn new(args: &ProgramArgs) -> Result<Request, Failure> {
-        let (search, schedule) = schedule(&args.schedules);
+        let schedules = args.schedules.iter().map(|value| schedule_text(value)).collect::<Result<Vec<_>, _>>()?;
+        let (search, schedule) = schedule(&schedules);
         let mut request = Request {
             declarations: Declarations::new(),
             givens: IndexMap::new(),
+            base: args.files.base(),
             outputs: Vec::new(),
             stages: Vec::new(),
             search,
             schedule,
+            schedules,
             backend: args.backend.as_deref().map_or(Ok(Backend::default()), backend)?,
         };
         for value in &args.formats {
@@ -142,6 +160,24 @@ impl Request {
         Ok(())
     }
 
+    /// The values of `-s`, each a schedule of its own. `auto` and `none` are of those that follow.
+    pub fn proposals(&self) -> Vec<Proposal> {
+        let mut search = Search::default();
+        let mut proposals = Vec::new();
+        for value in &self.schedules {
+            match search_word(&value.text) {
+                Some(word) => search = word,
+                None => proposals.push(Proposal { search, schedule: value.text.as_str().into() }),
+            }
+        }
+        proposals
+    }
+
+    /// Where the text of a schedule stands: the file, or the flag.
+    pub fn origin_of(&self, schedule: &str) -> &str {
+        self.schedules.iter().find(|value| value.text == schedule).map_or("-s", |value| &value.origin)
+    }
+
     /// The sizes that are declared for a tensor: under its own name, or under those of all its variables.
     pub fn declared_dims(&self, ast: &Ast, tensor: &str) -> Option<Vec<u64>> {
         let dims = &self.declarations.dims;
@@ -166,21 +202,37 @@ fn not_yet(what: &str) -> Diagnostic {
     Diagnostic::error("E1001", format!("{what} not available yet"))
 }
 
+/// Reads a value of `-s`: `@FILE` stands for what is in the file.
+fn schedule_text(value: &str) -> Result<ScheduleText, Failure> {
+    Ok(match value.trim().strip_prefix('@') {
+        Some(file) => ScheduleText { origin: file.to_string(), text: read_text(file, "commands of a schedule")? },
+        None => ScheduleText { origin: "-s".to_string(), text: value.to_string() },
+    })
+}
+
+/// Who chooses, where a schedule is a word for that.
+fn search_word(text: &str) -> Option<Search> {
+    match text.trim() {
+        "auto" => Some(Search::Cost),
+        "none" => Some(Search::Plain),
+        _ => None,
+    }
+}
+
 /// The values of `-s` together. `auto` and `none` begin anew.
-fn schedule(values: &[String]) -> (Search, String) {
+fn schedule(values: &[ScheduleText]) -> (Search, String) {
     let (mut search, mut commands) = (Search::default(), Vec::new());
     for value in values {
-        search = match value.trim() {
-            "auto" => Search::Cost,
-            "none" => Search::Plain,
-            _ => {
-                commands.push(value.as_str());
-                continue;
-            }
-        };
-        commands.clear();
+        if let Some(word) = search_word(&value.text) {
+            search = word;
+            commands.clear();
+        } else {
+            commands.push(value.text.as_str());
+        }
     }
-    (search, commands.join(", "))
+    // In a file, the last line may end with a comment.
+    let separator = if commands.iter().any(|text| text.contains('\n')) { "\n" } else { ", " };
+    (search, commands.join(separator))
 }
 
 fn backend(name: &str) -> Result<Backend, Failure> {

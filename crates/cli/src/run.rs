@@ -8,6 +8,7 @@ use crate::measure::ms;
 use crate::prepare::{Prepared, Values, prepare};
 use crate::program::Program;
 use crate::report::Outcome;
+use crate::request::Request;
 use crate::{check, emit, flops, output, report};
 
 /// Runs a program.
@@ -23,10 +24,9 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         request.stages.clone()
     };
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
-    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(error))?;
+    let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
     let given: Vec<(&str, &DynTensor)> = inputs.iter().map(|input| (input.name.as_str(), &input.tensor)).collect();
-    let Measured { last, times, converts } = measure(&kernel, &given, args.time)?;
-
+    let shown = Shown::of(&request, args);
     let mut aside = match &args.emit_to {
         Some(folder) => {
             emit::to_folder(&kernel, &stages, folder)?;
@@ -38,45 +38,70 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     if args.explain {
         aside += &report::explanation(&kernel, &request);
     }
+    // Whoever waits for a long run sees what it does.
+    shown.print(&aside, &report::before(&kernel, &inputs))?;
+    let Measured { last, times, converts } = measure(&kernel, &given, args.time)?;
+
     let tensor = |name: &str| {
         let results = last.results.iter().map(|(name, tensor)| (name.as_str(), tensor));
         results.chain(given.iter().copied()).find(|(other, _)| *other == name).map(|(_, tensor)| tensor)
     };
     let flops = flops::of_program(kernel.program(), &tensor)?;
+    let (kernel, request, inputs, results) = (&kernel, &request, inputs.as_slice(), last.results.as_slice());
+    let mut outcome =
+        Outcome { kernel, request, inputs, results, load, times: &times, converts: &converts, flops, verdict: None };
+    if !args.json {
+        shown.print("", &outcome.text()?)?;
+    }
     let verdict = match args.check {
-        true => Some(check::check(&kernel, (&program.text, &options.declarations), &given, &last.results, args.seed)?),
+        true => Some(check::check(kernel, (&program.text, &options.declarations), &given, results, args.seed)?),
         false => None,
     };
-    let outcome = Outcome {
-        kernel: &kernel,
-        request: &request,
-        inputs: &inputs,
-        results: &last.results,
-        load,
-        times: &times,
-        converts: &converts,
-        flops,
-        verdict: verdict.as_ref(),
-    };
+    outcome.verdict = verdict.as_ref();
     if args.json {
-        eprint!("{aside}");
         output::print(outcome.json()?.as_bytes())?;
-    } else if request.outputs.iter().any(|(_, file)| file == "-") {
-        // The result alone goes to standard output, so that it can be piped.
-        eprint!("{aside}{}", outcome.text()?);
-    } else {
-        output::print(format!("{aside}{}", outcome.text()?).as_bytes())?;
     }
-    match verdict {
+    match &verdict {
         Some(verdict) if !verdict.differences.is_empty() => return Err(Failure::Difference(verdict.to_string())),
-        _ => {}
+        Some(verdict) => shown.print("", &report::agreement(verdict))?,
+        None => {}
     }
     for (name, file) in &request.outputs {
-        if let Some((_, tensor)) = last.results.iter().find(|(result, _)| result == name) {
+        if let Some((_, tensor)) = results.iter().find(|(result, _)| result == name) {
             output::write(tensor, file)?;
         }
     }
     Ok(())
+}
+
+/// Where what is said of a run goes.
+enum Shown {
+    /// To standard output.
+    Out,
+    /// To standard error: a result alone goes to standard output, so that it can be piped.
+    Err,
+    /// What is asked for besides goes to standard error, and the rest is part of one JSON object.
+    Json,
+}
+
+impl Shown {
+    fn of(request: &Request, args: &ProgramArgs) -> Shown {
+        match args.json {
+            true => Shown::Json,
+            false if request.outputs.iter().any(|(_, file)| file == "-") => Shown::Err,
+            false => Shown::Out,
+        }
+    }
+
+    /// Prints what is asked for besides, and what is said.
+    fn print(&self, aside: &str, text: &str) -> Result<(), Failure> {
+        match self {
+            Shown::Out => output::print(format!("{aside}{text}").as_bytes())?,
+            Shown::Err => eprint!("{aside}{text}"),
+            Shown::Json => eprint!("{aside}"),
+        }
+        Ok(())
+    }
 }
 
 /// The last run, and how long all of them took, in milliseconds.

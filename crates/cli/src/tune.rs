@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lacunar::{DynTensor, Effort, Measured, Search, TunedStatement, Tuning};
+use lacunar::{DynTensor, Effort, Measured, Schedule, Search, TunedStatement, Tuning};
 use serde::Serialize;
 
 use crate::args::TuneArgs;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::measure::number;
 use crate::output;
 use crate::prepare::{Prepared, Values, prepare};
@@ -24,6 +24,8 @@ struct Json<'a> {
     backend: &'static str,
     exhaustive: bool,
     statements: Vec<JsonStatement<'a>>,
+    /// The schedules that were given and cannot be run.
+    refused: Vec<String>,
     stored: Option<String>,
 }
 
@@ -59,12 +61,18 @@ pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
         exhaustive: args.exhaustive,
     };
     let bar = bar();
-    let outcome = lacunar::tune(&program.text, &options, &given, &effort, &mut |progress| {
-        bar.set_position((progress.done * STEPS as f64) as u64);
-        bar.set_message(format!("{} {}", progress.doing, progress.idea));
-    });
+    let outcome =
+        lacunar::tune_among(&program.text, &options, &given, &request.proposals(), &effort, &mut |progress| {
+            bar.set_position((progress.done * STEPS as f64) as u64);
+            bar.set_message(format!("{} {}", progress.doing, progress.idea));
+        });
     bar.finish_and_clear();
-    let Tuning { statements, stored } = outcome.map_err(|error| program.failure(error))?;
+    let Tuning { statements, refused, stored } = outcome.map_err(|error| program.failure(&request, error))?;
+    let color = failure::is_colored();
+    let (schedules, reasons): (Vec<_>, Vec<_>) = refused.into_iter().map(|one| (one.schedule, one.reason)).unzip();
+    for reason in reasons {
+        program.failure(&request, reason).print(color);
+    }
     let file = match &stored {
         Some(Ok(path)) => Some(path.display().to_string()),
         _ => None,
@@ -76,11 +84,12 @@ pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
                 backend: request.backend.name(),
                 exhaustive: args.exhaustive,
                 statements: statements.iter().map(json).collect(),
+                refused: schedules.iter().map(|schedule| schedule.to_string()).collect(),
                 stored: file,
             };
             to_line(&object)?
         }
-        false => report(&statements, file),
+        false => report(&statements, &schedules, file),
     };
     output::print(text.as_bytes())?;
     match stored {
@@ -99,7 +108,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-fn report(statements: &[TunedStatement], file: Option<String>) -> String {
+fn report(statements: &[TunedStatement], refused: &[Schedule], file: Option<String>) -> String {
     let mut text = String::new();
     for tuned in statements {
         let rows: Vec<Vec<String>> =
@@ -117,6 +126,8 @@ fn report(statements: &[TunedStatement], file: Option<String>) -> String {
         Some(file) => format!("stored in {file}; runs on data of this class take it, unless --no-tuned is given"),
         None => "not stored".to_string(),
     }]);
+    let given = refused.iter().map(|schedule| vec![format!("-s '{schedule}'")]).collect::<Vec<_>>();
+    section(&mut text, "refused", &given);
     section(&mut text, "tuned", &rows);
     text
 }

@@ -332,7 +332,7 @@ impl Format {
     pub fn letters(&self) -> String {
         let word: String = self.levels.iter().map(|level| level.letter()).collect();
         // Letters that spell the name of another format are told from it by a width that goes without saying.
-        let is_name = named(&word).is_some() || SIZED.contains(&word.as_str());
+        let is_name = named(&word).is_some() || SIZED.contains(&word.as_str()) || is_misleading(&word);
         let keeps = |level: &Level| level.kind.has_coordinates();
         let told = if is_name { self.levels.iter().position(keeps) } else { None };
         let spelled = |(place, (level, widths)): (usize, (&Level, &Widths))| {
@@ -435,7 +435,10 @@ impl FormatSpec {
             FormatSpec::Hicoo(size) => Format::hicoo(order, *size),
             FormatSpec::Exact(format) if format.order() == order => Ok(format.clone()),
             FormatSpec::Exact(format) => {
-                Err(FormatError::Order { format: format.to_string(), levels: format.order(), order })
+                // A name that fits every order does not say which one this is.
+                let is_open = matches!(named(&format.to_string()), Some(open) if !matches!(open, FormatSpec::Exact(_)));
+                let shown = if is_open { format.letters() } else { format.to_string() };
+                Err(FormatError::Order { format: shown, levels: format.order(), order })
             }
             FormatSpec::Permuted(inner, mode_order) if mode_order.len() == order => {
                 inner.resolve(order)?.with_mode_order(mode_order.clone())
@@ -444,6 +447,20 @@ impl FormatSpec {
                 Err(FormatError::Order { format: self.to_string(), levels: mode_order.len(), order })
             }
         }
+    }
+}
+
+impl FormatSpec {
+    /// The name here of a format that other libraries call so. Such a word is never read as letters of levels: `crs` would be
+    /// three levels that nobody means.
+    ///
+    /// ```
+    /// use lacunar_formats::{FormatError, FormatSpec};
+    /// assert_eq!(FormatSpec::means("crs"), Some("csr"));
+    /// assert_eq!("crs".parse::<FormatSpec>(), Err(FormatError::Unknown("crs".to_string())));
+    /// ```
+    pub fn means(word: &str) -> Option<&'static str> {
+        FOREIGN.into_iter().find(|(foreign, _)| foreign.eq_ignore_ascii_case(word)).map(|(_, own)| own)
     }
 }
 
@@ -492,6 +509,7 @@ impl FromStr for FormatSpec {
         let spec = match named(&lower) {
             Some(spec) => spec,
             None if SIZED.contains(&lower.as_str()) => return Err(FormatError::Arguments(text.to_string())),
+            None if is_misleading(&lower) => return Err(FormatError::Unknown(name.to_string())),
             None => {
                 let known = lower.chars().filter(|&c| Level::from_letter(c).is_some()).count();
                 if known == 0 || known > 64 || lower.len() > 512 {
@@ -510,6 +528,24 @@ impl FromStr for FormatSpec {
 
 /// Names that sizes follow.
 const SIZED: [&str; 4] = ["bcsr", "csb", "hicoo", "sell"];
+
+/// Whether a word means something else than the levels that its letters are: a format of another library, or a kind of level.
+fn is_misleading(word: &str) -> bool {
+    FormatSpec::means(word).is_some() || word.len() > 2 && LevelKind::named(word).is_some()
+}
+
+/// Names of other libraries, and those here.
+const FOREIGN: [(&str, &str); 9] = [
+    ("crs", "csr"),
+    ("ccs", "csc"),
+    ("bsr", "bcsr"),
+    ("bcrs", "bcsr"),
+    ("coordinate", "coo"),
+    ("dcrs", "dcsr"),
+    ("dccs", "dcsc"),
+    ("diagonal", "dia"),
+    ("ellpack", "ell"),
+];
 
 /// The format of a name without sizes.
 fn named(word: &str) -> Option<FormatSpec> {

@@ -81,7 +81,7 @@ pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
-pub use tune::{Effort, Measured, Progress, TunedStatement, Tuning, median, tune};
+pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};
 
 /// The crates that this one is made of, for those who look inside of kernels: a [`Program`] and its plan are of `notation` and `compiler`,
 /// a kernel's function of `imp`, level kinds of `formats`, memory of `runtime`.

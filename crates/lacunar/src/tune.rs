@@ -109,11 +109,31 @@ impl TunedStatement {
     }
 }
 
+/// A schedule that the caller wants measured.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// Who chooses what the commands leave open.
+    pub search: Search,
+    /// The commands, of one or more statements of the program.
+    pub schedule: Schedule,
+}
+
+/// A proposal that cannot be run.
+#[derive(Debug)]
+pub struct Refused {
+    /// Its commands, as they were given.
+    pub schedule: Schedule,
+    /// Why not.
+    pub reason: Error,
+}
+
 /// What tuning found.
 #[derive(Debug)]
 pub struct Tuning {
     /// Each statement of the program; at least one.
     pub statements: Vec<TunedStatement>,
+    /// The proposals that are not among the candidates of a statement that they are for.
+    pub refused: Vec<Refused>,
     /// The file that holds the winners, or why none does; nothing where none was wanted ([`Options::tuned`]).
     pub stored: Option<Result<PathBuf, Error>>,
 }
@@ -140,11 +160,45 @@ pub struct Tuning {
 /// ```
 ///
 /// # Errors
-/// As [`Kernel::compile`] and [`Kernel::run_named`], with the planner's choice.
+/// As [`Kernel::compile`] and [`Kernel::run_named`], with the planner's choice; the schedule of the options is refused.
 pub fn tune(
     source: &str,
     options: &Options,
     given: &[(&str, &DynTensor)],
+    effort: &Effort,
+    progress: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Tuning, Error> {
+    let wanted = Proposal { search: options.search, schedule: options.schedule.clone() };
+    let proposals = if options.schedule.is_empty() { Vec::new() } else { vec![wanted] };
+    tune_among(source, options, given, &proposals, effort, progress)
+}
+
+/// As [`tune`], where each proposal, and not the schedule of the options, is one more candidate.
+///
+/// ```
+/// use lacunar::{Effort, Format, Options, Proposal, Search, Tensor, tune_among};
+/// # fn main() -> Result<(), lacunar::Error> {
+/// let a = Tensor::from_entries(&[2, 2], &[(&[0, 1], 2.0), (&[1, 0], 3.0)], Format::csr())?;
+/// let x = Tensor::from_slice(&[2], &[1.0, 10.0])?;
+/// let given = [("A", a.as_dyn()), ("x", x.as_dyn())];
+/// let options = Options { tuned: false, ..Options::new().tensor("A", a.as_dyn()).tensor("x", x.as_dyn()) };
+/// let proposals = ["unroll(j, 2)", "parallelize(j, cpu, none)"]
+///     .map(|commands| Proposal { search: Search::Cost, schedule: commands.into() });
+/// let tuning = tune_among("y(i) = A(i,j) * x(j)", &options, &given, &proposals, &Effort::default(), &mut |_| ())?;
+/// assert_eq!(tuning.statements[0].candidates.iter().filter(|one| one.idea == "as given").count(), 1);
+/// // Iterations of `j` add to the same place.
+/// assert_eq!(tuning.refused[0].schedule.text(), "parallelize(j, cpu, none)");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`Kernel::compile`] and [`Kernel::run_named`], with the planner's choice; all proposals are refused: the reason of the first.
+pub fn tune_among(
+    source: &str,
+    options: &Options,
+    given: &[(&str, &DynTensor)],
+    proposals: &[Proposal],
     effort: &Effort,
     progress: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<Tuning, Error> {
@@ -156,18 +210,36 @@ pub fn tune(
     }
     let planned = Kernel::chosen(source, &automatic, Choices::Given(&[]))?;
     let program = planned.program().clone();
-    let schedules = check_schedule(options.schedule.text(), &program)
-        .map_err(|diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics })?;
+    let (mut wanted, mut refused) = (Vec::new(), Vec::new());
+    for proposal in proposals {
+        let schedule = proposal.schedule.clone();
+        match check_schedule(schedule.text(), &program) {
+            Ok(commands) => wanted.push(Wanted { search: proposal.search, schedule, commands }),
+            Err(diagnostics) => {
+                let reason = Error::Schedule { source_text: schedule.to_string(), diagnostics };
+                refused.push(Refused { schedule, reason });
+            }
+        }
+    }
     let count = program.statements.len();
-    let mut session = Session { source, options: &automatic, program, given, effort, count, progress };
+    let mut session =
+        Session { source, options: &automatic, program, given, proposals, wanted, refused, effort, count, progress };
+    session.give_up()?;
     let mut choices: Vec<Option<Choice>> = vec![None; count];
     let mut statements = Vec::new();
-    for (number, schedule) in schedules.iter().enumerate() {
-        let wanted = (!schedule.commands.is_empty()).then_some(schedule);
-        statements.push(session.statement(number, wanted, options.search, &mut choices)?);
+    for number in 0..count {
+        statements.push(session.statement(number, &mut choices)?);
     }
     let stored = options.tuned.then(|| session.save(&statements)).flatten();
-    Ok(Tuning { statements, stored })
+    Ok(Tuning { statements, refused: session.refused, stored })
+}
+
+/// A proposal that was read.
+struct Wanted {
+    search: Search,
+    schedule: Schedule,
+    /// Those of each statement.
+    commands: Vec<Commands>,
 }
 
 /// What stays the same while a program is tuned.
@@ -176,6 +248,9 @@ struct Session<'a> {
     options: &'a Options,
     program: Program,
     given: &'a [(&'a str, &'a DynTensor)],
+    proposals: &'a [Proposal],
+    wanted: Vec<Wanted>,
+    refused: Vec<Refused>,
     effort: &'a Effort,
     /// The number of statements.
     count: usize,
@@ -185,6 +260,8 @@ struct Session<'a> {
 /// A candidate that is compiled, and the seconds of its runs.
 struct Runner {
     candidate: Candidate,
+    /// The number of the proposal that it is.
+    wanted: Option<usize>,
     kernel: Kernel,
     seconds: Vec<f64>,
     /// It is run in further rounds.
@@ -192,21 +269,29 @@ struct Runner {
 }
 
 impl Session<'_> {
+    /// Nothing if some proposal is left, or there was none; otherwise why the first was refused.
+    fn give_up(&mut self) -> Result<(), Error> {
+        let is_refused = |one: &Proposal| self.refused.iter().any(|refused| refused.schedule == one.schedule);
+        let all = !self.proposals.is_empty() && self.proposals.iter().all(is_refused);
+        if all { Err(self.refused.swap_remove(0).reason) } else { Ok(()) }
+    }
+
+    /// Notes that a proposal cannot be run.
+    fn refuse(&mut self, place: usize, reason: Error) {
+        let schedule = &self.wanted[place].schedule;
+        if self.refused.iter().all(|one| one.schedule != *schedule) {
+            self.refused.push(Refused { schedule: schedule.clone(), reason });
+        }
+    }
+
     /// Tunes one statement; its choice is put to those of the others.
-    fn statement(
-        &mut self,
-        number: usize,
-        wanted: Option<&Commands>,
-        search: Search,
-        choices: &mut [Option<Choice>],
-    ) -> Result<TunedStatement, Error> {
+    fn statement(&mut self, number: usize, choices: &mut [Option<Choice>]) -> Result<TunedStatement, Error> {
         let statement = &self.program.statements[number];
         let text = self.program.statement_text(statement);
-        let request = Request { search, strict: self.options.strict, schedule: wanted };
-        let found = plan::candidates(&self.program, statement, &request)
-            .map_err(|fault| Error::program(self.source, vec![fault]))?;
+        let found = self.candidates(number)?;
         let mut runners = self.compiled(number, found, choices)?;
         self.measure(number, &mut runners)?;
+        self.give_up()?;
         let medians: Vec<f64> = runners.iter().map(|runner| median(&runner.seconds)).collect();
         let winner = winner(&medians);
         choices[number] = (winner > 0).then(|| choice(&runners[winner].candidate));
@@ -226,23 +311,61 @@ impl Session<'_> {
         Ok(TunedStatement { statement: text, candidates, winner })
     }
 
+    /// The candidates for a statement, each with the number of the proposal that it is: the planner's choice, the proposals that
+    /// are not refused, the others.
+    fn candidates(&mut self, number: usize) -> Result<Vec<(Option<usize>, Candidate)>, Error> {
+        let statement = &self.program.statements[number];
+        let request = Request { search: Search::Cost, strict: self.options.strict, schedule: None };
+        let mut found = plan::candidates(&self.program, statement, &request)
+            .map_err(|fault| Error::program(self.source, vec![fault]))?;
+        let others = found.split_off(1.min(found.len()));
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
+        for (place, Wanted { search, schedule, commands }) in self.wanted.iter().enumerate() {
+            let commands = &commands[number];
+            if commands.commands.is_empty() {
+                continue;
+            }
+            let request = Request { search: *search, schedule: Some(commands), ..request };
+            match plan::plan(&self.program, statement, &request) {
+                Ok(_) => {
+                    let idea = "as given".to_string();
+                    given.push((Some(place), Candidate { search: *search, schedule: commands.clone(), idea }));
+                }
+                Err(diagnostic) => {
+                    let diagnostics = vec![diagnostic];
+                    refused.push((place, Error::Schedule { source_text: schedule.to_string(), diagnostics }));
+                }
+            }
+        }
+        refused.into_iter().for_each(|(place, reason)| self.refuse(place, reason));
+        let is_given = |one: &Candidate| {
+            given.iter().any(|(_, given)| (given.search, &given.schedule) == (one.search, &one.schedule))
+        };
+        let others: Vec<_> = others.into_iter().filter(|one| !is_given(one)).map(|one| (None, one)).collect();
+        Ok(found.into_iter().map(|one| (None, one)).chain(given).chain(others).collect())
+    }
+
     /// The candidates that can be compiled; the planner's choice is.
     fn compiled(
         &mut self,
         number: usize,
-        found: Vec<Candidate>,
+        found: Vec<(Option<usize>, Candidate)>,
         choices: &[Option<Choice>],
     ) -> Result<Vec<Runner>, Error> {
         let mut runners: Vec<Runner> = Vec::new();
         let total = found.len() as f64;
-        for (place, candidate) in found.into_iter().enumerate() {
+        for (place, (wanted, candidate)) in found.into_iter().enumerate() {
             self.tell(number, "compiling", &candidate.idea, COMPILING * place as f64 / total);
             let mut choices = choices.to_vec();
             choices[number] = (place > 0).then(|| choice(&candidate));
             match Kernel::chosen(self.source, self.options, Choices::Given(&choices)) {
-                Ok(kernel) => runners.push(Runner { candidate, kernel, seconds: Vec::new(), stays: true }),
+                Ok(kernel) => runners.push(Runner { candidate, wanted, kernel, seconds: Vec::new(), stays: true }),
                 Err(error) if place == 0 => return Err(error),
-                Err(_) => {}
+                Err(error) => {
+                    if let Some(wanted) = wanted {
+                        self.refuse(wanted, error);
+                    }
+                }
             }
         }
         Ok(runners)
@@ -270,7 +393,11 @@ impl Session<'_> {
                     place += 1;
                 }
                 Err(error) if place == 0 => return Err(error),
-                Err(_) => drop(runners.remove(place)),
+                Err(error) => {
+                    if let Some(wanted) = runners.remove(place).wanted {
+                        self.refuse(wanted, error);
+                    }
+                }
             }
         }
         for (place, runner) in runners.iter_mut().enumerate() {

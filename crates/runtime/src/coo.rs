@@ -5,14 +5,14 @@
 
 use lacunar_formats::{DType, Format};
 
-use crate::dispatch::with_values;
+use crate::dispatch::{with_element, with_values};
 use crate::error::StorageError;
 use crate::fits::{check_sizes, check_type};
 use crate::parallel::{self, GRAIN, fill_chunks};
 use crate::ranking;
 use crate::remap;
 use crate::tensor::Tensor;
-use crate::values::Values;
+use crate::values::{Element, Values};
 
 /// The coordinates of one dimension.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,14 @@ impl Coordinates {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Leaves the first `len`, at most.
+    pub fn truncate(&mut self, len: usize) {
+        match self {
+            Coordinates::U32(v) => v.truncate(len),
+            Coordinates::U64(v) => v.truncate(len),
+        }
     }
 
     /// The coordinate of entry `k`; `None` past the end.
@@ -164,6 +172,42 @@ impl Tensor {
     /// The system refused the memory.
     pub fn to_coo(&self) -> Result<Coo, StorageError> {
         entries(self, false)
+    }
+
+    /// The first entries, at most so many: of a dense tensor all values are, of others not what only fills up storage. Of a dense tensor whose dimensions are stored in their order, nothing else is
+    /// looked at.
+    ///
+    /// ```
+    /// use lacunar_runtime::{Buffer, Tensor, formats::Format};
+    /// let values = Buffer::from_vec(vec![1.0, 0.0, 2.0, 3.0]);
+    /// let tensor = Tensor::from_dense(vec![2, 2], values, &Format::dense(2)).unwrap();
+    /// let head = tensor.head(3).unwrap();
+    /// assert_eq!((head.len(), head.coords[0].get(2), head.coords[1].get(2)), (3, Some(1), Some(0)));
+    /// ```
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn head(&self, count: usize) -> Result<Coo, StorageError> {
+        if !(self.format().is_dense() && self.format().is_natural_order()) {
+            let fills_up = self.format().is_padded() && !self.format().is_dense();
+            let list = if fills_up { Some(self.convert(&Format::coo(self.order()))?) } else { None };
+            let mut coo = list.as_ref().unwrap_or(self).to_coo()?;
+            coo.coords.iter_mut().for_each(|column| column.truncate(count));
+            with_values!(&mut coo.values, values => values.truncate(count));
+            return Ok(coo);
+        }
+        let values = with_element!(self.dtype(), T => {
+            T::wrap(self.values().as_slice::<T>().unwrap_or_default().iter().take(count).copied().collect())
+        });
+        let mut coords: Vec<Coordinates> = self.dims().iter().map(|&size| Coordinates::for_size(size)).collect();
+        for place in 0..values.len() as u64 {
+            let mut rest = place;
+            for (column, &size) in coords.iter_mut().zip(self.dims()).rev() {
+                column.push(rest % size);
+                rest /= size;
+            }
+        }
+        Ok(Coo { dims: self.dims().to_vec(), coords, values })
     }
 }
 

@@ -2,15 +2,25 @@
 //!
 //! Every variant says what was expected and where: the level or dimension, and the place inside the array.
 
+use std::fmt;
+
 use lacunar_formats::{DType, Format};
 use thiserror::Error;
 
 /// The system gave no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("out of memory: {bytes} bytes were refused")]
 pub struct AllocError {
     /// How many bytes were asked for; `u64::MAX` where the size itself does not fit.
     pub bytes: u64,
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bytes {
+            u64::MAX => f.write_str("out of memory: more bytes than can be addressed were asked for"),
+            bytes => write!(f, "out of memory: {bytes} bytes were refused"),
+        }
+    }
 }
 
 /// Why a tensor cannot be stored as asked.

@@ -29,6 +29,7 @@ use crate::coo::Coo;
 use crate::dispatch::with_word;
 use crate::error::{AllocError, StorageError};
 use crate::fits::check_type;
+use crate::parallel::{self, GRAIN};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 use crate::values::Element;
@@ -80,6 +81,29 @@ impl Tensor {
     pub(crate) fn with_values(&self, values: Buffer, fill: Scalar) -> Result<Tensor, AllocError> {
         let levels = self.levels().iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
         Ok(Tensor::assemble(self.dims().to_vec(), self.format().clone(), levels, values).filled(fill))
+    }
+}
+
+impl Tensor {
+    /// How many of the stored values are entries. Where only values tell entries from what fills up storage, in blocks, along
+    /// diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let values = Buffer::from_vec(vec![1.0, 0.0, 0.0, 2.0]);
+    /// let tensor = Tensor::from_dense(vec![2, 2], values, &Format::bcsr(2, 2).unwrap()).unwrap();
+    /// assert_eq!((tensor.entries(), tensor.nnz()), (2, 4));
+    /// ```
+    pub fn entries(&self) -> u64 {
+        if !self.format().is_padded() {
+            return self.nnz();
+        }
+        with_word!(self.dtype(), V => {
+            let (words, fill) = (self.values().as_words::<V>(), V::of(self.fill()));
+            let count = |_, range: std::ops::Range<usize>| words[range].iter().filter(|word| **word != fill).count() as u64;
+            parallel::map(parallel::chunks(words.len(), GRAIN), count).into_iter().sum()
+        })
     }
 }
 

@@ -12,7 +12,7 @@
 use lacunar_draw::words::{density, grouped};
 use std::collections::BTreeSet;
 
-use lacunar::{Coo, DynTensor, Format};
+use lacunar::{Coo, Diagnostic, DynTensor, Format};
 use lacunar_formats::Term;
 
 use crate::failure::Failure;
@@ -48,19 +48,30 @@ pub enum Region {
     },
 }
 
+/// The most places that are drawn: as a list they take 2 GB.
+const MOST: u64 = 100_000_000;
+/// A matrix that has so many times as many rows as it stores places is compared with a format that lists its rows.
+const FEW: u64 = 1024;
+
 impl Stored {
     /// What a tensor stores.
     ///
     /// # Errors
-    /// Memory is refused.
+    /// The tensor stores too many places, or memory is refused.
     pub fn of(tensor: DynTensor) -> Result<Stored, Failure> {
+        let stored = tensor.nnz();
+        if stored > MOST {
+            let message = format!("{} stores {} places, which are too many to draw", tensor.format(), grouped(stored));
+            let hint = "leave `-f` away: the entries alone are drawn, however large the tensor is";
+            return Err(Failure::plain(Diagnostic::error("E1016", message).hint(hint)));
+        }
         let places = tensor.to_coo()?;
         let regions = regions(tensor.format(), &places);
         let order = tensor.order();
-        let plain = if order == 2 { Format::csr() } else { Format::csf(order) };
+        let rows = tensor.dims().first().copied().unwrap_or(0);
+        let plain = if order == 2 && rows / FEW <= stored { Format::csr() } else { Format::csf(order) };
         // Zeros that fill up are left out.
         let entries = tensor.convert(&plain)?;
-        let stored = tensor.values().len() as u64;
         let kinds = match regions.first() {
             Some(Region::Block { .. }) => format!("{} blocks, ", grouped(regions.len() as u64)),
             Some(Region::Diagonal { .. }) => format!("{} diagonals, ", grouped(regions.len() as u64)),
@@ -152,6 +163,25 @@ mod tests {
         let diagonal = |first, len| Region::Diagonal { first, len };
         assert_eq!(found.regions, [diagonal([0, 1], 3), diagonal([2, 0], 1)]);
         assert!(found.caption.contains("2 diagonals, 33.3% of 6"), "{}", found.caption);
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused_and_large_sizes_are_no_matter() {
+        let coo = Coo {
+            dims: vec![60_000_000; 2],
+            coords: vec![Coordinates::U32(vec![0, 1]), Coordinates::U32(vec![0, 0])],
+            values: Values::F64(vec![1.0; 2]),
+        };
+        let diagonals = DynTensor::from_coo(coo, &Format::dia()).expect("stored");
+        let refused = Stored::of(diagonals).expect_err("120 million places").to_string();
+        assert!(refused.contains("E1016") && refused.contains("too many to draw"), "{refused}");
+        let coo = Coo {
+            dims: vec![1 << 40; 2],
+            coords: vec![Coordinates::U64(vec![1 << 39]), Coordinates::U64(vec![7])],
+            values: Values::F64(vec![1.0]),
+        };
+        let listed = Stored::of(DynTensor::from_coo(coo, &Format::coo(2)).expect("stored")).expect("drawn");
+        assert!(listed.caption.contains("100% of 1 "), "{}", listed.caption);
     }
 
     #[test]

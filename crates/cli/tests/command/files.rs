@@ -62,6 +62,52 @@ fn files_are_converted() {
 }
 
 #[test]
+fn edge_lists_are_read_from_either_base() {
+    let folder = Folder::new();
+    folder.write("g.csv", "from,to\n0,1\n1,2\n2,0\n");
+    folder.fail(
+        "info g.csv",
+        3,
+        "error[E1102]: g.csv:2: expected a row index from 1, found \"0\"\n = hint: if the indices",
+    );
+    let info: Value = serde_json::from_str(&folder.succeed("info g.csv --base 0 --json")).unwrap();
+    assert_eq!((&info["format"], &info["field"], &info["nnz"]), (&"edge list".into(), &"pattern".into(), &3.into()));
+    assert_eq!(info["dims"], serde_json::json!([3, 3]));
+    folder.succeed("convert g.csv g.mtx --base 0");
+    assert!(folder.read("g.mtx").ends_with("3 3 3\n1 2 1.0\n2 3 1.0\n3 1 1.0\n"));
+    folder.succeed("plot g.csv -o g.png --base 0");
+    let triangles = "run 't = A(i,j) * A(j,k) * A(k,i)' -i A:g.csv -o t:-";
+    assert_eq!(folder.succeed(&format!("{triangles} --base 0")), "3.0\n");
+    folder.fail(triangles, 3, "--base 0");
+    assert_eq!(folder.succeed("run 'y(i) = A(i,j)' -i A:g.csv -d A:3,9 --base 0 -o y:-").lines().count(), 3);
+    // Wherever .tns files have it.
+    folder.write("z.tns", "0 0 0 1.5\n");
+    assert_eq!(folder.succeed("run 's = B(i,j,k)' -i B:z.tns --base 0 -o s:-"), "1.5\n");
+    folder.fail("convert a.mtx g.csv", 3, "only read");
+}
+
+#[test]
+fn arrays_of_numpy_are_files_like_others() {
+    let folder = Folder::new();
+    folder.succeed("convert a.mtx a.npz");
+    folder.succeed("convert a.npz b.mtx");
+    assert_eq!(folder.read("b.mtx").lines().nth(1), folder.read("a.mtx").lines().nth(1));
+    folder.fail("convert a.mtx a.npy", 3, "E1104");
+    folder.succeed("convert a.mtx a.npy -f dense");
+    let spmv = "run 'y(i) = A(i,j) * x(j)' -i x:x.mtx";
+    for file in ["a.npy", "a.npz"] {
+        let info: Value = serde_json::from_str(&folder.succeed(&format!("info {file} --json"))).unwrap();
+        // Zeros of an array are no entries.
+        assert_eq!((&info["nnz"], &info["dims"]), (&5.into(), &serde_json::json!([3, 4])), "{file}");
+        assert_eq!(folder.succeed(&format!("{spmv} -i A:{file} -o y:-")), "1 201.0\n2 3000.0\n3 504.0\n");
+    }
+    folder.succeed(&format!("{spmv} -i A:a.mtx -o y:y.npy"));
+    assert_eq!(folder.succeed("run 's = y(i)' -i y:y.npy -o s:-"), "3705.0\n");
+    folder.write("no.npy", "\u{1}NUMPY");
+    folder.fail("info no.npy", 3, "error[E1102]: no.npy: array: expected an array of NumPy");
+}
+
+#[test]
 fn one_file_tells_a_compilation_of_sizes() {
     let folder = Folder::new();
     folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 2\n2 1 3\n");

@@ -83,6 +83,16 @@ fn files_that_cannot_be_read_end_in_3() {
 }
 
 #[test]
+fn a_format_without_a_tensor_is_shown_as_it_was_written() {
+    let folder = Folder::new();
+    for (format, marked) in [("A:csr", "│ A:csr"), ("csx", "│ csx"), ("bsr", "did you mean `bcsr(4,4)`?")] {
+        let output = folder.run(&format!("convert a.mtx b.tns -f {format}"));
+        assert!(output.code == 2 && output.err.contains(marked) && !output.err.contains("A:A:"), "{output:#?}");
+        assert!(output.err.contains("-f:1:"), "{output:#?}");
+    }
+}
+
+#[test]
 fn sizes_that_do_not_fit_end_in_4() {
     let folder = Folder::new();
     folder.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1000000000000000 4 1\n1 1 1\n");
@@ -95,6 +105,8 @@ fn sizes_that_do_not_fit_end_in_4() {
     ] {
         folder.fail(line, 4, "error");
     }
+    let output = folder.run("run 'y(i) = x(i)' -g x:rand -d i:18446744073709551615");
+    assert!(output.err.contains("out of memory: more bytes than") && !output.err.contains("551615"), "{output:?}");
     // The same matrix without a dense dimension.
     assert_eq!(folder.succeed("run 'y = A(i,j)' -i A:wide.mtx -f A:dcsr -o y:-"), "1.0\n");
 }

@@ -126,3 +126,31 @@ fn nothing_is_left_of_what_is_interrupted() {
     assert_eq!(start(&folder, "run 'y = x' -i x=2 --backend c", "false").wait().unwrap().code(), Some(2));
     assert!(is_empty(&folder.path("tmp")));
 }
+
+#[test]
+fn places_for_outputs_are_checked_before_anything_runs() {
+    let folder = Folder::new();
+    let files = folder.files();
+    let spmv = "'y(i) = A(i,j) * x(j)' -i A:a.mtx -i x:x.mtx";
+    for (line, message) in [
+        (format!("run {spmv} -o y:none/y.tns"), "error[E1014]: cannot write none/y.tns: there is no folder"),
+        (format!("run {spmv} -o y:a.mtx/y.tns"), "is no folder"),
+        (format!("run {spmv} -o y:cache.tns"), "it is a folder"),
+        (format!("run {spmv} -o y:y.foo"), "E1103"),
+        (format!("run {spmv} -o y:y.rb"), "E1104"),
+        ("run 'T(i,j,k) = B(i,j,k)' -i B:t.tns -o T:t.mtx".to_string(), "no tensors of order 3; write .tns"),
+        (format!("run {spmv} --emit-to a.mtx/stages"), "E1014"),
+        (format!("compile {spmv} -o none/y.so"), "E1014"),
+        ("convert missing.mtx none/y.tns".to_string(), "E1014"),
+        ("convert missing.mtx y.foo".to_string(), "E1103"),
+        ("plot missing.mtx -o none/y.png".to_string(), "E1014"),
+    ] {
+        std::fs::create_dir_all(folder.path("cache.tns")).unwrap();
+        let output = folder.run(&line);
+        assert!(output.code == 3 && output.err.contains(message), "{line}\n{output:#?}");
+        // Neither was anything computed nor is a temporary file named or left.
+        assert!(output.out.is_empty() && !output.err.contains(".part"), "{line}\n{output:#?}");
+        std::fs::remove_dir(folder.path("cache.tns")).unwrap();
+        assert_eq!(folder.files(), files, "{line}");
+    }
+}

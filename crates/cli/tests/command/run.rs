@@ -56,6 +56,34 @@ fn schedules_are_shown_as_they_are_given() {
 }
 
 #[test]
+fn schedules_are_read_from_files() {
+    let folder = Folder::new();
+    folder.write("s.txt", "split(i, i0, i1, 2)  # rows in pairs\n\nreorder(i0, i1, j)  # as before");
+    let spmv = "run 'y(i) = A(i,j) * x(j)' -i A:a.mtx -i x:x.mtx";
+    let text = folder.succeed(&format!("{spmv} --explain -s @s.txt -s 'unroll(j,2)'"));
+    assert!(text.contains("schedule split(i, i0, i1, 2), reorder(i0, i1, j), unroll(j, 2)"), "{text}");
+    folder.write("none.txt", "none\n");
+    assert!(folder.succeed(&format!("{spmv} --explain -s @none.txt")).contains("schedule none"));
+    folder.write("bad.txt", "unroll(j,2)\nunroll(q,2)\n");
+    folder.fail(&format!("{spmv} -s @bad.txt"), 2, "bad.txt:2:8");
+    folder.fail(&format!("{spmv} -s @missing.txt"), 3, "E1007");
+}
+
+#[test]
+fn patterns_get_a_format_that_can_hold_them() {
+    let folder = Folder::new();
+    let triangles = folder.succeed("run 't = A(i,j)' -i A:a.mtx -t A:pattern -t t:i64 -o t:-");
+    assert_eq!(triangles, "5\n");
+    let run = |flags: &str| folder.succeed(&format!("run {flags} -t t:i64 -o t:-"));
+    assert_eq!(run("'t = B(i,j,k)' -i B:t.tns -t B:pattern"), "2\n");
+    assert_eq!(run("'t = x(i)' -i x:x.mtx -t x:pattern"), "4\n");
+    assert_eq!(run("'t = A(i,j)' -g 'A:uniform(2)' -d A:3,4 -t A:pattern"), "6\n");
+    let json: Value = serde_json::from_str(&folder.succeed("run 't = A(i,j)' -i A:a.mtx -t A:pattern --json")).unwrap();
+    assert_eq!(json["formats"]["A"], "csr");
+    folder.fail("run 't = A(i,j)' -i A:a.mtx -t A:pattern -f A:dense", 2, "E0407");
+}
+
+#[test]
 fn provenance_is_drawn() {
     let folder = Folder::new();
     folder.succeed("compile 'y(i) = x(i)' -s 'unroll(i,4)' --emit provenance --emit-to stages");
@@ -130,6 +158,20 @@ fn json_has_its_keys_and_nothing_else_is_printed() {
 }
 
 #[test]
+fn entries_are_counted_without_what_fills_up_storage() {
+    let folder = Folder::new();
+    for (format, stored) in [("csr", ""), ("bcsr(2,2)", ", 16 stored"), ("dia", ", 9 stored"), ("dense", ", 12 stored")]
+    {
+        let text = folder.succeed(&format!("{SPMV} -f 'A:{format}'"));
+        assert!(text.contains(&format!("  3x4  nnz 5{stored}  ")), "{text}");
+        let json: Value = serde_json::from_str(&folder.succeed(&format!("{SPMV} -f 'A:{format}' --json"))).unwrap();
+        let a = &json["inputs"][0];
+        assert!(a["nnz"] == 5 && (a["stored"] == 5) == stored.is_empty(), "{json}");
+        assert!(format == "dense" || json["flops"] == 10.0, "{json}");
+    }
+}
+
+#[test]
 fn people_see_times_results_and_entries() {
     let folder = Folder::new();
     let text = folder.succeed(&format!("{SPMV} --time 3 --check --explain --emit concrete"));
@@ -138,6 +180,20 @@ fn people_see_times_results_and_entries() {
     {
         assert!(text.contains(part), "{part} in\n{text}");
     }
+}
+
+#[test]
+fn the_plan_is_shown_before_the_run() {
+    let folder = Folder::new();
+    // The result does not fit: the run fails, and what was said before stays.
+    let line = "run 'C(i,j) = x(i) * z(j)' -g x:ones -g z:ones -d i:9000000 -d j:9000000 --explain";
+    let output = folder.run(line);
+    assert!(output.code == 4 && output.out.starts_with("explanation\n"), "{output:?}");
+    assert!(output.out.contains("\ninputs\n  x  f64") && output.out.contains("\nplan\n  loop order"), "{output:?}");
+    assert!(!output.out.contains("times"), "{output:?}");
+    let text = folder.succeed(&format!("{SPMV} --check"));
+    let order = ["inputs\n", "plan\n", "times\n", "results\n", "check\n"].map(|title| text.find(title).unwrap());
+    assert!(order.is_sorted(), "{text}");
 }
 
 #[test]

@@ -78,3 +78,22 @@ fn what_cannot_be_stored_or_read_is_told() {
     folder.fail("tune 'y(i) = A(i,j)' -i A:missing.mtx", 3, "missing.mtx");
     folder.fail("tune 'y(i) = A(i,j) *' -i A:a.mtx", 2, "E0102");
 }
+
+#[test]
+fn each_schedule_that_is_given_is_a_candidate() {
+    let folder = Folder::new();
+    folder.write("s.txt", "# by hand\nsplit(i, i0, i1, 2)\nunroll(j, 2)\n");
+    let line = format!("tune {SPMV} --time 3 --no-tuned --json");
+    let found = json(&folder, &format!("{line} -s 'unroll(j,4)' -s @s.txt -s 'parallelize(j,cpu,none)'"));
+    let candidates = found["statements"][0]["candidates"].as_array().unwrap();
+    let given = candidates.iter().filter(|one| one["idea"] == "as given");
+    let given: Vec<&str> = given.map(|one| one["schedule"].as_str().unwrap()).collect();
+    assert_eq!(given, ["unroll(j, 4)", "split(i, i0, i1, 2), unroll(j, 2)"]);
+    assert_eq!(found["refused"], serde_json::json!(["parallelize(j,cpu,none)"]));
+    let output = folder.run(&format!("tune {SPMV} --time 3 --no-tuned -s 'unroll(j,4)' -s 'unroll(q,4)'"));
+    assert!(output.code == 0 && output.out.contains("\nrefused\n  -s 'unroll(q,4)'\n"), "{output:?}");
+    assert!(output.err.contains("error[E09"), "{output:?}");
+    // Nothing is left to be measured.
+    folder.fail(&format!("{line} -s 'parallelize(j,cpu,none)' -s 'unroll(q,4)'"), 2, "unroll(q,4)");
+    folder.fail(&format!("{line} -s 'parallelize(j,cpu,none)'"), 2, "a race");
+}

@@ -1,7 +1,7 @@
 //! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{Level, MapError, MapFault};
+use lacunar_formats::{FormatSpec, Level, LevelKind, MapError, MapFault};
 
 use super::generate;
 use crate::words;
@@ -10,11 +10,11 @@ use crate::words;
 const FORMATS: [&str; 16] = [
     "dense",
     "coo",
-    "csf",
     "csr",
     "csc",
     "dcsr",
     "dcsc",
+    "csf",
     "sv",
     "scalar",
     "dia",
@@ -55,18 +55,14 @@ impl Error {
                     .label(span, "not a format")
                     .note(formats())
                     .note(letters)
-                    .hint(words::did_you_mean(
-                        &word,
-                        FORMATS,
-                        "use a name, or one letter for each dimension, e.g. `A:ds`",
-                    ))
+                    .hint(format_hint(&word))
             }
             Error::Letter { span, letter, word } => {
                 Diagnostic::error("E0403", format!("`{letter}` is not a level kind"))
                     .label(span, "not a letter of a level")
                     .note(formats())
                     .note(letters)
-                    .hint(words::did_you_mean(&word, FORMATS, "use one letter for each dimension, e.g. `A:ds`"))
+                    .hint(format_hint(&word))
             }
             Error::Map { span, error } => {
                 let label = match error.fault {
@@ -81,13 +77,11 @@ impl Error {
                 };
                 Diagnostic::error("E0404", error.to_string()).label(span, label).hint(error.hint())
             }
-            Error::FormatSizes { span, word } => Diagnostic::error(
-                "E0405",
-                format!("{} does not have the sizes that the format takes", words::quoted(&word)),
-            )
-            .label(span, "other sizes")
-            .hint("block sizes are whole numbers from 1 on: `bcsr(4,4)` rows and columns, `csb(64)`, `hicoo(64)`, `sell(8)`; \
-                   `sell(8,64)` sorts rows in windows of 64"),
+            Error::FormatSizes { span, word } => {
+                let message = format!("{} does not have the sizes that the format takes", words::quoted(&word));
+                let label = if word.contains('(') { "other sizes" } else { "sizes are missing" };
+                Diagnostic::error("E0405", message).label(span, label).hint(sizes_hint(&word))
+            }
             Error::Width { span, reason } => Diagnostic::error("E0406", reason).label(span, "not a width of this level").hint(
                 "write the bits of coordinates behind a level's letter (8, 16, 32 or 64) and those of positions behind an `@` \
                  (32 or 64), e.g. `A:ds16` or `A:ds64@64`; what is not said is 32",
@@ -144,6 +138,40 @@ impl Error {
             Error::File { span } => Diagnostic::error("E0707", "the name of a file is missing")
                 .label(span, "nothing here")
                 .hint("write, for example, `A:matrix.mtx`"),
+        }
+    }
+}
+
+/// What may have been meant by a word that is no format: one here that other libraries call so or that is spelled nearly so, or
+/// levels of the kind that is called so.
+fn format_hint(word: &str) -> String {
+    let (name, sizes) = word.split_at(word.find('(').unwrap_or(word.len()));
+    if let Some(own) = FormatSpec::means(name) {
+        let sizes = if sizes.is_empty() && own == "bcsr" { "(4,4)" } else { sizes };
+        return format!("did you mean `{own}{sizes}`?");
+    }
+    let lower = name.to_ascii_lowercase();
+    let kinds = LevelKind::all().into_iter().map(LevelKind::info);
+    if let Some(kind) =
+        kinds.filter(|kind| lower.len() > 2 && kind.name.starts_with(&lower)).min_by_key(|k| k.name.len())
+    {
+        let (name, letter) = (kind.name, kind.letter);
+        return format!(
+            "`{name}` is a kind of level, whose letter is `{letter}`; a format has one letter for each dimension, e.g. `A:d{letter}`"
+        );
+    }
+    words::did_you_mean(word, FORMATS, "use a name, or one letter for each dimension, e.g. `A:ds`")
+}
+
+/// The sizes that a format takes.
+fn sizes_hint(word: &str) -> &'static str {
+    match word.split('(').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "bcsr" => "write the rows and columns of a block, whole numbers from 1 on, e.g. `bcsr(4,4)`",
+        "csb" => "write the rows of a block, which has as many columns, a whole number from 1 on, e.g. `csb(64)`",
+        "hicoo" => "write the size of a block in every dimension, a whole number from 1 on, e.g. `hicoo(64)`",
+        _ => {
+            "write how many rows go together, and in how large windows rows are sorted, if they are: whole numbers from 1 on, \
+             e.g. `sell(8)` or `sell(8,64)`"
         }
     }
 }

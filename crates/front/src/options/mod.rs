@@ -36,8 +36,19 @@ pub enum Source {
 /// E0402 to E0406 and E0408 for the format, E0701 and E0702 for the form of the value.
 pub fn format(text: &str) -> Result<(String, FormatSpec), Diagnostic> {
     let (name, value) = split(text, &[':'], "-f A:csr")?;
-    let spec = value.text.parse::<FormatSpec>().map_err(|error| format_error(value, error).into_diagnostic())?;
-    Ok((name, spec))
+    Ok((name, spec(value)?))
+}
+
+/// A format by itself, of a flag that names no tensor: `csr`, `ds:1,0`.
+///
+/// # Errors
+/// E0402 to E0406 and E0408.
+pub fn bare_format(text: &str) -> Result<FormatSpec, Diagnostic> {
+    spec(Part::new(text, 0))
+}
+
+fn spec(value: Part<'_>) -> Result<FormatSpec, Diagnostic> {
+    value.text.parse::<FormatSpec>().map_err(|error| format_error(value, error).into_diagnostic())
 }
 
 /// `-t NAME:TYPE`: a tensor's element type, e.g. `A:f32`, `A:double`.

@@ -151,8 +151,10 @@ pub(super) struct Layout {
     pub(super) dims_known: bool,
     /// The first index of each dimension: 0 or 1.
     pub(super) base: u64,
-    /// The byte that starts a comment line.
-    pub(super) comment: u8,
+    /// Whether the caller can say another base.
+    pub(super) base_is_open: bool,
+    /// The bytes that start a comment line.
+    pub(super) comments: &'static [u8],
     /// Which entries stand for two.
     pub(super) symmetry: Symmetry,
     /// Of an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
@@ -207,10 +209,11 @@ pub(super) fn read_entries<F: Field>(
         }
         let mut lines = 0;
         for (part, piece) in parts.iter().zip(&pieces) {
+            let hint = part.fault.as_ref().and_then(|fault| fault.hint);
             let fault = part.fault.as_ref().map(|fault| (fault.line, fault.expected.to_string(), fault.found.clone()));
             if let Some((line, expected, found)) = diagonal_fault(part, piece, layout, field, entries.stored).or(fault)
             {
-                return Err(text.malformed(text.line() + lines + line, expected, found));
+                return Err(text.malformed(text.line() + lines + line, expected, found).with_hint(hint));
             }
             lines += part.lines;
             entries.stored += part.stored;
@@ -369,7 +372,7 @@ impl<V: Element> Part<V> {
         layout: &Layout,
         field: &F,
     ) -> Result<(), Fault> {
-        while cursor.find_content(layout.comment) {
+        while cursor.find_content(layout.comments) {
             if self.limit.is_some_and(|limit| self.stored >= limit) {
                 break;
             }
@@ -407,7 +410,7 @@ impl<V: Element> Part<V> {
     ) -> Result<(), Fault> {
         let &[.., row, column] = self.indices.as_slice() else { return Ok(()) };
         let fault = |expected: &'static str, found: String| {
-            Err(Fault { line: cursor.lines() + 1, expected: expected.into(), found })
+            Err(Fault { line: cursor.lines() + 1, expected: expected.into(), found, hint: None })
         };
         if column > row {
             let expected = "entries of the lower triangle only, which stand for those above the diagonal";
@@ -433,10 +436,15 @@ impl<V: Element> Part<V> {
     }
 }
 
+/// What may help where an index is 0 and is not to be.
+const ZERO: &str = "if the indices of this file start at 0, read it with base 0 (`--base 0`)";
+
 /// An index was read that is not one of the dimension's.
 #[cold]
 fn out_of_range(cursor: &Cursor, layout: &Layout, mode: usize, index: u64) -> Fault {
-    Fault { line: cursor.lines() + 1, expected: expected_index(layout, mode), found: format!("\"{index}\"") }
+    let hint = (index == 0 && layout.base_is_open && layout.dims[mode] > 0).then_some(ZERO);
+    let (line, expected) = (cursor.lines() + 1, expected_index(layout, mode));
+    Fault { line, expected, found: format!("\"{index}\""), hint }
 }
 
 /// What an index looks like: `a row index from 1 to 3`.

@@ -48,6 +48,20 @@ pub enum IoError {
         expected: String,
         /// What stands there: a quoted, shortened excerpt, or words such as `the end of the file`.
         found: String,
+        /// What may help.
+        hint: Option<&'static str>,
+    },
+    /// The content breaks the rules of its format, which has no lines.
+    #[error("{}: {place}: expected {expected}, found {found}", file.display())]
+    Invalid {
+        /// The file.
+        file: PathBuf,
+        /// The part of it.
+        place: String,
+        /// What the format asks for.
+        expected: String,
+        /// What is there.
+        found: String,
     },
     /// Neither the name nor the content tells the format.
     #[error("{}: the file's format is not known; names end in {}, each also with .gz or .zst", file.display(), super::KNOWN_EXTENSIONS)]
@@ -74,6 +88,22 @@ pub enum IoError {
 }
 
 impl IoError {
+    /// What may help, if anything is known to.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            IoError::Malformed { hint, .. } => *hint,
+            _ => None,
+        }
+    }
+
+    /// The same with what may help.
+    pub(super) fn with_hint(mut self, known: Option<&'static str>) -> IoError {
+        if let IoError::Malformed { hint, .. } = &mut self {
+            *hint = known;
+        }
+        self
+    }
+
     /// The memory for the entries of `file` is not there.
     pub(super) fn out_of_memory(file: &Path, source: &TryReserveError) -> IoError {
         IoError::TooLarge { file: file.to_path_buf(), what: format!("no memory for its entries ({source})") }

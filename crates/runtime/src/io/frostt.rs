@@ -15,10 +15,11 @@
 //! first line of one field is ParTI's header, as an entry has at least two. Indices start at 1, or at 0 if the caller
 //! says so; this is never guessed. Sizes are those of the header, else the caller's, else the largest indices. If the
 //! caller gives sizes, their number is the order: then a file without entries is an empty tensor, and for no sizes at
-//! all a line is a value alone, which no file can say by itself. Comments start with `#`. Entries at the same place
+//! all a line is a value alone, which no file can say by itself. Comments start with `#`. Behind a comment `# complex`, which
+//! stands before the entries, a value has two fields: its real and its imaginary part. Entries at the same place
 //! are all kept.
 
-use super::entries::{Entries, Field, IntegerField, Layout, RealField, UnsignedField, read_entries};
+use super::entries::{ComplexField, Entries, Field, IntegerField, Layout, RealField, UnsignedField, read_entries};
 use super::error::IoError;
 use super::matrix_market::LARGEST_SIZE;
 use super::scan::{Cursor, quote};
@@ -35,12 +36,17 @@ struct Header {
     order: usize,
     dims: Option<Vec<u64>>,
     count: Option<u64>,
+    /// Values have two fields.
+    complex: bool,
 }
+
+/// The comment that says that values are complex.
+pub(super) const COMPLEX: &str = "# complex";
 
 /// Whether a text starts like a tensor file: with a line of numbers only, of which all but the last are indices.
 pub(super) fn sniff(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text);
-    if !cursor.find_content(b'#') {
+    if !cursor.find_content(b"#") {
         return false;
     }
     let line = text.split(|&byte| byte == b'\n').nth(cursor.lines() as usize).unwrap_or_default();
@@ -69,13 +75,15 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         dims_known: dims.is_some(),
         dims: dims.clone().unwrap_or_else(|| vec![LARGEST_SIZE; header.order]),
         base,
-        comment: b'#',
+        base_is_open: true,
+        comments: b"#",
         symmetry: Symmetry::General,
         triangle: None,
         many_per_line: false,
     };
     let count = header.count;
     match options.integers {
+        _ if header.complex => read_body(text, (dims, layout, count), &ComplexField),
         None => read_body(text, (dims, layout, count), &RealField),
         Some(Integers::Signed) => read_body(text, (dims, layout, count), &IntegerField),
         Some(Integers::Unsigned) => read_body(text, (dims, layout, count), &UnsignedField),
@@ -90,10 +98,11 @@ fn read_body<F: Field>(
 ) -> Result<(Data, Metadata), IoError> {
     let Entries { coords, largest, values, stored } = read_entries(text, &layout, field, count)?;
     let dims = dims.unwrap_or_else(|| largest.iter().map(|&coordinate| coordinate + 1).collect());
+    let is_complex = F::Value::DTYPE.is_complex();
     let metadata = Metadata {
         format: FileFormat::Frostt,
         compression: text.compression(),
-        field: FieldKind::Real,
+        field: if is_complex { FieldKind::Complex } else { FieldKind::Real },
         symmetry: Symmetry::General,
         stored,
     };
@@ -103,17 +112,20 @@ fn read_body<F: Field>(
 /// Reads what comes before the entries, and goes back to the first entry.
 fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError> {
     let given_order = options.dims.as_ref().map(Vec::len);
+    let mut complex = false;
     let mark = loop {
         let mark = text.mark()?;
         match text.next_line()? {
-            Some(line) if !Cursor::new(line).find_content(b'#') => {}
+            Some(line) if !Cursor::new(line).find_content(b"#") => {
+                complex |= fields(line).join(&b' ').eq_ignore_ascii_case(COMPLEX.as_bytes());
+            }
             Some(_) => {
                 text.unread_line(mark);
                 break mark;
             }
             None => {
                 return match given_order {
-                    Some(order) => Ok(Header { order, dims: None, count: None }),
+                    Some(order) => Ok(Header { order, dims: None, count: None, complex }),
                     None => Err(text.ends("an entry, or the sizes of the tensor from the caller")),
                 };
             }
@@ -131,26 +143,28 @@ fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError
             let order = read_order(text)?;
             let dims = read_numbers(text, order, "the size of dimension", LARGEST_SIZE)?;
             let count = read_numbers(text, 1, "the number of entries, number", u64::MAX)?[0];
-            Ok(Header { order, dims: Some(dims), count: Some(count) })
+            Ok(Header { order, dims: Some(dims), count: Some(count), complex })
         }
         [_] if given_order == Some(0) => {
             text.unread_line(mark);
-            Ok(Header { order: 0, dims: None, count: None })
+            Ok(Header { order: 0, dims: None, count: None, complex })
         }
         [_] => {
             text.unread_line(mark);
             let order = read_order(text)?;
             let dims = read_numbers(text, order, "the size of dimension", LARGEST_SIZE)?;
-            Ok(Header { order, dims: Some(dims), count: None })
+            Ok(Header { order, dims: Some(dims), count: None, complex })
         }
         fields => {
-            let order = fields.len() - 1;
+            let (width, value) = if complex { (2, "a real and an imaginary part") } else { (1, "a value") };
+            let order = fields.len() - width;
             let expected = match given_order {
-                Some(given) if given != order => format!("{given} indices and a value"),
-                None if order > LARGEST_ORDER => format!("at most {LARGEST_ORDER} indices and a value"),
+                Some(given) if given != order => format!("{given} indices and {value}"),
+                None if order > LARGEST_ORDER => format!("at most {LARGEST_ORDER} indices and {value}"),
+                None if order == 0 => format!("indices and {value}"),
                 _ => {
                     text.unread_line(mark);
-                    return Ok(Header { order, dims: None, count: None });
+                    return Ok(Header { order, dims: None, count: None, complex });
                 }
             };
             Err(text.malformed(text.line(), expected, format!("{} fields: {}", fields.len(), quote(&line))))
@@ -169,7 +183,7 @@ fn read_numbers(text: &mut Text, count: usize, name: &str, largest: u64) -> Resu
     loop {
         let Some(line) = text.next_line()? else { return Err(text.ends(format!("{name} 1"))) };
         let mut cursor = Cursor::new(line);
-        if count > 0 && !cursor.find_content(b'#') {
+        if count > 0 && !cursor.find_content(b"#") {
             continue;
         }
         let mut numbers = Vec::with_capacity(count);

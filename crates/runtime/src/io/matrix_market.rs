@@ -145,7 +145,7 @@ fn read_sizes<const N: usize>(text: &mut Text, names: [&str; N], symmetry: Symme
     loop {
         let Some(line) = text.next_line()? else { return Err(text.ends("the size line")) };
         let mut cursor = Cursor::new(line);
-        if !cursor.find_content(b'%') {
+        if !cursor.find_content(b"%") {
             continue;
         }
         let mut sizes = [0; N];
@@ -177,7 +177,8 @@ fn read_coordinates<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Re
         dims: vec![rows, columns],
         dims_known: true,
         base: 1,
-        comment: b'%',
+        base_is_open: false,
+        comments: b"%",
         symmetry: banner.symmetry,
         triangle: None,
         many_per_line: false,
@@ -203,7 +204,8 @@ fn read_array<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Result<(
         dims: Vec::new(),
         dims_known: true,
         base: 1,
-        comment: b'%',
+        base_is_open: false,
+        comments: b"%",
         symmetry: banner.symmetry,
         triangle: (banner.symmetry == Symmetry::Hermitian).then_some(rows),
         many_per_line: true,

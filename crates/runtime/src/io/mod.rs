@@ -4,6 +4,8 @@
 //! |-----------------|----------------------------------------|------|---------|
 //! | Matrix Market   | `.mtx` `.mm`                           | yes  | yes     |
 //! | FROSTT          | `.tns` (also ParTI's, Tensor Toolbox's) | yes  | yes     |
+//! | edge lists      | `.el` `.wel` `.edges` `.csv` `.tsv` `.txt` | yes | no    |
+//! | NumPy           | `.npy`; `.npz` of SciPy, of one array  | yes  | yes     |
 //! | Harwell-Boeing  | `.rb` `.hb` `.rua` `.rsa` `.psa` ...   | yes  | no      |
 //!
 //! each plain, or compressed by gzip (`.gz`) or Zstandard (`.zst`). The format follows from the name, or else from the
@@ -23,12 +25,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod edge_list;
 mod entries;
 mod error;
 mod fortran;
 mod frostt;
 mod harwell_boeing;
 mod matrix_market;
+mod numpy;
 mod output;
 mod progress;
 mod scan;
@@ -38,8 +42,8 @@ mod write;
 use std::path::Path;
 
 pub use error::IoError;
-pub use output::{place_of, replace};
-pub use write::{DataRef, WriteField, WriteOptions, write};
+pub use output::{check_place, place_of, replace};
+pub use write::{DataRef, WriteField, WriteOptions, check_output, write};
 
 use lacunar_formats::{DType, Kind};
 
@@ -48,7 +52,8 @@ use crate::values::Values;
 use text::Text;
 
 /// The names that are known, for messages.
-const KNOWN_EXTENSIONS: &str = ".mtx, .mm, .tns, .rb, .hb, or a Harwell-Boeing type such as .rua";
+const KNOWN_EXTENSIONS: &str =
+    ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, or a Harwell-Boeing type such as .rua";
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +95,12 @@ pub enum FileFormat {
     MatrixMarket,
     /// FROSTT and its relatives.
     Frostt,
+    /// Lines of a source, a target and perhaps a weight.
+    EdgeList,
+    /// An array of NumPy.
+    Npy,
+    /// An archive of such arrays, as SciPy writes sparse matrices.
+    Npz,
     /// Harwell-Boeing and Rutherford-Boeing.
     HarwellBoeing,
 }
@@ -154,8 +165,8 @@ pub enum PatternValues {
     Places,
 }
 
-/// How whole numbers are read: exactly, where reals of 64 bits would round those above 2^53. A tensor file (`.tns`) is read as reals
-/// if it holds one other number; a matrix file says itself what it holds.
+/// How whole numbers are read: exactly, where reals of 64 bits would round those above 2^53. A tensor file (`.tns`) or an edge list
+/// is read as reals if it holds one other number; a matrix file says itself what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integers {
     /// As `i64`.
@@ -175,7 +186,7 @@ impl Integers {
     }
 }
 
-/// The index of the first place in a tensor file.
+/// The index of the first place in a tensor file or an edge list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexBase {
     /// Indices start at 1, as the format says.
@@ -188,9 +199,10 @@ pub enum IndexBase {
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The sizes of a tensor (`.tns`), whose file need not tell them. Files that do tell sizes of matrices ignore this.
+    /// The sizes of a tensor (`.tns`) or of the matrix of an edge list, whose files need not tell them. Files that do tell sizes of
+    /// matrices ignore this.
     pub dims: Option<Vec<u64>>,
-    /// Where the indices of a tensor file (`.tns`) start.
+    /// Where the indices of a tensor file (`.tns`) or of an edge list start.
     pub base: IndexBase,
     /// What the entries of a pattern become.
     pub pattern: PatternValues,
@@ -213,28 +225,52 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Data, IoError> {
 
 /// Reads a file, and returns also what it says about its content.
 pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
-    let mut text = Text::open(path, options.progress)?;
     let (named, _) = split_name(path);
+    match named {
+        Some(FileFormat::Npy) => return numpy::read_file(path, options),
+        Some(FileFormat::Npz) => return numpy::read_archive(path, options),
+        _ => {}
+    }
+    let mut text = Text::open(path, options.progress)?;
     match named.or_else(|| sniff(text.ahead())) {
+        Some(FileFormat::Npy) => numpy::read_file(path, options),
+        Some(FileFormat::Npz) => numpy::read_archive(path, options),
         Some(FileFormat::MatrixMarket) => matrix_market::read(&mut text, options),
-        Some(FileFormat::Frostt) => match frostt::read(&mut text, options) {
-            Err(IoError::Malformed { .. }) if options.integers.is_some() => {
-                let reals = ReadOptions { integers: None, ..options.clone() };
-                frostt::read(&mut Text::open(path, options.progress)?, &reals)
-            }
-            read => read,
-        },
+        Some(FileFormat::Frostt) => read_numbers(path, text, options, frostt::read),
+        Some(FileFormat::EdgeList) => read_numbers(path, text, options, edge_list::read),
         Some(FileFormat::HarwellBoeing) => harwell_boeing::read(&mut text, options),
         None => Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
 }
 
+/// Reads a file that may hold whole numbers or others, as whole numbers if the caller wants them and there are no others.
+fn read_numbers(
+    path: &Path,
+    mut text: Text,
+    options: &ReadOptions,
+    read: fn(&mut Text, &ReadOptions) -> Result<(Data, Metadata), IoError>,
+) -> Result<(Data, Metadata), IoError> {
+    match read(&mut text, options) {
+        Err(IoError::Malformed { .. }) if options.integers.is_some() => {
+            let reals = ReadOptions { integers: None, ..options.clone() };
+            read(&mut Text::open(path, options.progress)?, &reals)
+        }
+        read => read,
+    }
+}
+
 /// The format that the first lines of a text show.
 fn sniff(text: &[u8]) -> Option<FileFormat> {
-    if matrix_market::sniff(text) {
+    if text.starts_with(numpy::ARRAY_MAGIC) {
+        Some(FileFormat::Npy)
+    } else if text.starts_with(numpy::ARCHIVE_MAGIC) {
+        Some(FileFormat::Npz)
+    } else if matrix_market::sniff(text) {
         Some(FileFormat::MatrixMarket)
     } else if harwell_boeing::sniff(text) {
         Some(FileFormat::HarwellBoeing)
+    } else if edge_list::sniff(text) {
+        Some(FileFormat::EdgeList)
     } else if frostt::sniff(text) {
         Some(FileFormat::Frostt)
     } else {
@@ -255,6 +291,10 @@ fn split_name(path: &Path) -> (Option<FileFormat>, Compression) {
     let format = match stem.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "mtx" | "mm" => Some(FileFormat::MatrixMarket),
         "tns" => Some(FileFormat::Frostt),
+        "npy" => Some(FileFormat::Npy),
+        "npz" => Some(FileFormat::Npz),
+        // `.txt` may be anything: the content tells.
+        "el" | "wel" | "edges" | "csv" | "tsv" => Some(FileFormat::EdgeList),
         "rb" | "hb" => Some(FileFormat::HarwellBoeing),
         extension if is_matrix_type(extension.as_bytes()) => Some(FileFormat::HarwellBoeing),
         _ => None,

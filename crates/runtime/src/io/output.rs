@@ -6,7 +6,7 @@
 //! vanishes if anything fails.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
@@ -62,6 +62,35 @@ pub(super) fn write_pieces(
     }
 }
 
+/// Writes what `make` writes, one piece after the other.
+pub(super) fn write_stream(
+    path: &Path,
+    compression: Compression,
+    make: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), IoError> {
+    let write = || {
+        let mut target = Target::open(path)?;
+        let mut writer = BufWriter::new(target.writer());
+        match compression {
+            Compression::None => make(&mut writer)?,
+            Compression::Gzip => {
+                let mut encoder = GzEncoder::new(&mut writer, flate2::Compression::default());
+                make(&mut encoder)?;
+                encoder.finish()?;
+            }
+            Compression::Zstd => {
+                let mut encoder = zstd::Encoder::new(&mut writer, ZSTD_LEVEL)?;
+                make(&mut encoder)?;
+                encoder.finish()?;
+            }
+        }
+        writer.flush()?;
+        drop(writer);
+        target.finish()
+    };
+    write().map_err(|source| IoError::Write { file: path.to_path_buf(), source })
+}
+
 /// What threads do at once.
 enum Task<'a> {
     /// Write the pieces that are ready.
@@ -94,10 +123,10 @@ enum Target {
 impl Target {
     fn open(path: &Path) -> io::Result<Target> {
         let place = place_of(path);
-        if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
+        if is_device(&place)? {
             return Ok(Target::Direct(File::options().write(true).open(&place)?));
         }
-        Ok(Target::Beside(ScratchFile::for_file(&place)?))
+        Ok(Target::Beside(beside(&place)?))
     }
 
     fn writer(&mut self) -> &mut (dyn Write + Send) {
@@ -113,6 +142,44 @@ impl Target {
             Target::Direct(mut file) => file.flush(),
         }
     }
+}
+
+/// Whether there is a device or a pipe; a folder is an error.
+fn is_device(place: &Path) -> io::Result<bool> {
+    match fs::metadata(place) {
+        Ok(metadata) if metadata.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+        Ok(metadata) => Ok(!metadata.is_file()),
+        Err(_) => Ok(false),
+    }
+}
+
+/// A file that will take this place.
+fn beside(place: &Path) -> io::Result<ScratchFile> {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let (shown, exists) = (folder.display(), folder.exists());
+        let message = if exists { format!("{shown} is no folder") } else { format!("there is no folder {shown}") };
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
+    // The name of the temporary file says nothing to whoever named the other one.
+    ScratchFile::for_file(place).map_err(|error| io::Error::from(error.kind()))
+}
+
+/// Asks whether a file can be written there: its folder is there and can be written, and no folder has its name.
+///
+/// ```
+/// use lacunar_runtime::io::check_place;
+/// let folder = tempfile::tempdir()?;
+/// assert!(check_place(&folder.path().join("y.tns")).is_ok());
+/// assert!(check_place(&folder.path().join("none/y.tns")).is_err() && check_place(folder.path()).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Why it can't.
+pub fn check_place(path: &Path) -> io::Result<()> {
+    let place = place_of(path);
+    if is_device(&place)? { Ok(()) } else { beside(&place).map(drop) }
 }
 
 /// The most links that lead from one to the next, as of most systems.

@@ -27,6 +27,8 @@ pub(super) struct Fault {
     pub(super) expected: Cow<'static, str>,
     /// What stands there.
     pub(super) found: String,
+    /// What may help.
+    pub(super) hint: Option<&'static str>,
 }
 
 /// A place in a piece of text.
@@ -61,16 +63,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes blanks, empty lines and lines that start with `comment`, up to the first byte of something else.
+    /// Passes blanks, empty lines and lines that start with one of `comments`, up to the first byte of something else.
     /// `false` at the end of the text.
     #[inline]
-    pub(super) fn find_content(&mut self, comment: u8) -> bool {
+    pub(super) fn find_content(&mut self, comments: &[u8]) -> bool {
         loop {
             self.skip_blanks();
             match self.peek() {
                 None => return false,
                 Some(b'\n') => self.pass_line_end(),
-                Some(byte) if byte == comment => match memchr::memchr(b'\n', &self.text[self.at..]) {
+                Some(byte) if comments.contains(&byte) => match memchr::memchr(b'\n', &self.text[self.at..]) {
                     None => {
                         self.at = self.text.len();
                         return false;
@@ -163,7 +165,7 @@ impl<'a> Cursor<'a> {
             Some(b'\n') => "the end of the line".to_owned(),
             Some(_) => quote(self.field()),
         };
-        Fault { line: self.lines + 1, expected: expected.into(), found }
+        Fault { line: self.lines + 1, expected: expected.into(), found, hint: None }
     }
 
     /// The bytes up to the next blank or line end.
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn faults_tell_the_line() {
         let mut cursor = Cursor::new(b"% comment\n\n  1 two\n");
-        assert!(cursor.find_content(b'%'));
+        assert!(cursor.find_content(b"%"));
         assert_eq!(cursor.unsigned(), Some(1));
         let fault = cursor.fault("a number");
         assert_eq!((fault.line, fault.found.as_str()), (3, "\"two\""));

@@ -41,31 +41,16 @@ pub(super) struct Text {
     block: Vec<u8>,
     at: usize,
     line: u64,
+    /// Commas in blocks are blanks.
+    commas: bool,
     rest: Option<Receiver<io::Result<Vec<u8>>>>,
 }
 
 impl Text {
     /// Opens a file and reads its first block.
     pub(super) fn open(path: &Path, progress: bool) -> Result<Text, IoError> {
-        let open_error = |source| IoError::Open { file: path.to_path_buf(), source };
         let read_error = |source| IoError::Read { file: path.to_path_buf(), source };
-        let mut file = File::open(path).map_err(open_error)?;
-        let file_bytes = file.metadata().map_err(open_error)?.len();
-        let mut magic = Vec::with_capacity(4);
-        file.by_ref().take(4).read_to_end(&mut magic).map_err(read_error)?;
-        let compression = Compression::of_magic(&magic);
-        let source: Box<dyn Read + Send> = match file.rewind() {
-            Ok(()) => Box::new(file),
-            // A pipe cannot go back.
-            Err(_) => Box::new(io::Cursor::new(magic).chain(file)),
-        };
-        let label = format!("reading {}", path.file_name().unwrap_or_default().to_string_lossy());
-        let source = Counted { inner: source, progress: Progress::start(label, file_bytes, progress) };
-        let source: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(source),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, source))),
-            Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(source).map_err(read_error)?),
-        };
+        let Source { bytes: source, compression, file_bytes } = Source::open(path, progress)?;
         let mut blocks = Blocks { source, carry: Vec::new() };
         let block = blocks.next().map_err(read_error)?.unwrap_or_default();
         let rest = if block.len() < BLOCK_BYTES && blocks.carry.is_empty() {
@@ -76,7 +61,7 @@ impl Text {
         };
         let expansion = if compression == Compression::None { 1 } else { BELIEVED_EXPANSION };
         let believed_bytes = file_bytes.saturating_mul(expansion).max(block.len() as u64);
-        Ok(Text { file: path.to_path_buf(), compression, believed_bytes, block, at: 0, line: 0, rest })
+        Ok(Text { file: path.to_path_buf(), compression, believed_bytes, block, at: 0, line: 0, commas: false, rest })
     }
 
     /// The file read.
@@ -138,7 +123,15 @@ impl Text {
             return Ok(None);
         }
         let start = std::mem::replace(&mut self.at, self.block.len());
+        if self.commas {
+            blank_commas(&mut self.block[start..]);
+        }
         Ok(Some(&self.block[start..]))
+    }
+
+    /// From here on, blocks have blanks in the place of commas that separate fields; one before which a field is missing stays.
+    pub(super) fn blank_commas(&mut self) {
+        self.commas = true;
     }
 
     /// Adds to the number of lines consumed.
@@ -148,7 +141,8 @@ impl Text {
 
     /// An error at `line`.
     pub(super) fn malformed(&self, line: u64, expected: impl Into<String>, found: impl Into<String>) -> IoError {
-        IoError::Malformed { file: self.file.clone(), line, expected: expected.into(), found: found.into() }
+        let (file, expected, found) = (self.file.clone(), expected.into(), found.into());
+        IoError::Malformed { file, line, expected, found, hint: None }
     }
 
     /// An error at the end of the file.
@@ -175,11 +169,62 @@ impl Text {
     }
 }
 
+/// Puts blanks in the place of commas behind a field.
+fn blank_commas(block: &mut [u8]) {
+    let mut behind_field = false;
+    for byte in block {
+        match *byte {
+            b',' if behind_field => {
+                *byte = b' ';
+                behind_field = false;
+            }
+            b'\n' => behind_field = false,
+            b' ' | b'\t' | b'\r' => {}
+            _ => behind_field = true,
+        }
+    }
+}
+
 /// A place at the start of a line, valid until the next block is read.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     at: usize,
     line: u64,
+}
+
+/// The decompressed bytes of a file.
+pub(super) struct Source {
+    pub(super) bytes: Box<dyn Read + Send>,
+    /// How the file is compressed.
+    pub(super) compression: Compression,
+    /// How large the file is.
+    pub(super) file_bytes: u64,
+}
+
+impl Source {
+    /// Opens a file.
+    pub(super) fn open(path: &Path, progress: bool) -> Result<Source, IoError> {
+        let open_error = |source| IoError::Open { file: path.to_path_buf(), source };
+        let read_error = |source| IoError::Read { file: path.to_path_buf(), source };
+        let mut file = File::open(path).map_err(open_error)?;
+        let file_bytes = file.metadata().map_err(open_error)?.len();
+        let mut magic = Vec::with_capacity(4);
+        file.by_ref().take(4).read_to_end(&mut magic).map_err(read_error)?;
+        let compression = Compression::of_magic(&magic);
+        let source: Box<dyn Read + Send> = match file.rewind() {
+            Ok(()) => Box::new(file),
+            // A pipe cannot go back.
+            Err(_) => Box::new(io::Cursor::new(magic).chain(file)),
+        };
+        let label = format!("reading {}", path.file_name().unwrap_or_default().to_string_lossy());
+        let source = Counted { inner: source, progress: Progress::start(label, file_bytes, progress) };
+        let bytes: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(source),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, source))),
+            Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(source).map_err(read_error)?),
+        };
+        Ok(Source { bytes, compression, file_bytes })
+    }
 }
 
 /// Cuts a byte stream into blocks of whole lines.

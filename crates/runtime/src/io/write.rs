@@ -10,17 +10,18 @@
 //! 3 2 -2.0                                         ...
 //! ```
 //!
-//! Numbers are written with the fewest digits that read back to the same number. Matrix Market has matrices only, so a
+//! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market has matrices only, so a
 //! vector is a matrix of one column and a scalar one of one cell; `.tns` takes any order, a scalar being a line of its
-//! value, but not complex values, which no reader could tell from an index and a value. Booleans are the integers 0
+//! value; of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a value. Booleans are the integers 0
 //! and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::error::IoError;
-use super::output::write_pieces;
-use super::{Data, Dense, FieldKind, FileFormat, split_name};
+use super::frostt::COMPLEX;
+use super::output::{check_place, write_pieces};
+use super::{Data, Dense, FieldKind, FileFormat, numpy, split_name};
 use crate::coo::{Coo, Coordinates};
 use crate::values::Values;
 
@@ -92,8 +93,11 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     let table = Table::of(data).map_err(unwritable)?;
     let (header, columns) = match format {
         Some(FileFormat::MatrixMarket) => matrix_market(data, options.field),
-        Some(FileFormat::Frostt) => frostt(data),
-        Some(FileFormat::HarwellBoeing) => Err("this format is only read; write .mtx instead".to_owned()),
+        Some(FileFormat::Frostt) => Ok(frostt(data)),
+        Some(FileFormat::HarwellBoeing | FileFormat::EdgeList) => Err(only_read()),
+        Some(format @ (FileFormat::Npy | FileFormat::Npz)) => {
+            return numpy::write(path, data, (format, compression), options.progress);
+        }
         None => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
     .map_err(unwritable)?;
@@ -110,6 +114,38 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
         }
         Ok(text)
     })
+}
+
+/// Asks, before there is a tensor, whether one of this order (if it is known) can be written to a file: the name tells a format
+/// that is written and has such tensors, and the file can be put there.
+///
+/// ```
+/// use lacunar_runtime::io::check_output;
+/// let folder = tempfile::tempdir()?;
+/// assert!(check_output(&folder.path().join("t.tns"), Some(3)).is_ok());
+/// assert!(check_output(&folder.path().join("t.mtx"), Some(3)).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Why it can't.
+pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
+    let unwritable = |reason: String| IoError::Unwritable { file: path.to_path_buf(), reason };
+    match (split_name(path).0, order) {
+        (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+        (Some(FileFormat::HarwellBoeing | FileFormat::EdgeList), _) => return Err(unwritable(only_read())),
+        (Some(FileFormat::MatrixMarket), Some(order)) if order > 2 => return Err(unwritable(matrices_only(order))),
+        (Some(FileFormat::MatrixMarket | FileFormat::Frostt | FileFormat::Npy | FileFormat::Npz), _) => {}
+    }
+    check_place(path).map_err(|source| IoError::Write { file: path.to_path_buf(), source })
+}
+
+fn only_read() -> String {
+    "this format is only read; write .mtx instead".to_owned()
+}
+
+fn matrices_only(order: usize) -> String {
+    format!("Matrix Market has no tensors of order {order}; write .tns instead")
 }
 
 /// What a line of an entry shows.
@@ -134,7 +170,7 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
         [] => (1, 1),
         &[rows] => (rows, 1),
         &[rows, columns] => (rows, columns),
-        _ => return Err(format!("Matrix Market has no tensors of order {}; write .tns instead", dims.len())),
+        _ => return Err(matrices_only(dims.len())),
     };
     let field = match (field, data, field_of(values)) {
         (WriteField::Pattern, DataRef::Dense(_), _) => return Err("an array cannot be a pattern".to_owned()),
@@ -154,17 +190,14 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
     Ok((header, Columns { indices: sparse, value: field != "pattern", padding, by_columns: !sparse }))
 }
 
-/// The lines of a tensor file, which has no header.
-fn frostt(data: DataRef) -> Result<(String, Columns), String> {
-    let (values, order) = match data {
-        DataRef::Coordinate(coo) => (&coo.values, coo.dims.len()),
-        DataRef::Dense(dense) => (&dense.values, dense.dims.len()),
+/// The lines of a tensor file, which has no header but a comment where values are complex.
+fn frostt(data: DataRef) -> (String, Columns) {
+    let values = match data {
+        DataRef::Coordinate(coo) => &coo.values,
+        DataRef::Dense(dense) => &dense.values,
     };
-    if field_of(values) == FieldKind::Complex {
-        let instead = if order <= 2 { "; write .mtx instead" } else { "" };
-        return Err(format!(".tns has no complex values{instead}"));
-    }
-    Ok((String::new(), Columns { indices: true, value: true, padding: 0, by_columns: false }))
+    let header = if field_of(values) == FieldKind::Complex { format!("{COMPLEX}\n") } else { String::new() };
+    (header, Columns { indices: true, value: true, padding: 0, by_columns: false })
 }
 
 /// The field that holds an element type.

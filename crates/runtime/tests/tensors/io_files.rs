@@ -9,6 +9,7 @@ use lacunar_runtime::io::{
     WriteField, WriteOptions,
 };
 use lacunar_runtime::values::Values;
+use num_complex::Complex;
 use tempfile::TempDir;
 
 const QUIET: WriteOptions = WriteOptions { field: WriteField::OfType, progress: false };
@@ -273,8 +274,6 @@ fn what_cannot_be_written_leaves_the_old_file() {
     for (coo, options) in [(twos, &pattern), (outside, &QUIET), (uneven, &QUIET), (order_3, &QUIET)] {
         assert!(matches!(io::write(&path, &coo, options), Err(IoError::Unwritable { .. })), "{coo:?}");
     }
-    let complex = Coo::empty(vec![1], lacunar_formats::DType::C128);
-    assert!(matches!(io::write(&path.with_extension("tns"), &complex, &QUIET), Err(IoError::Unwritable { .. })));
     assert_eq!(std::fs::read(&path).expect("still there"), b"old");
     assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
 }
@@ -300,4 +299,28 @@ fn whole_numbers_beyond_2_to_the_53_are_read_exactly_where_integers_are_wanted()
     let matrix = "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 18446744073709551615\n";
     assert_eq!(read("d.mtx", matrix, Some(Integers::Unsigned)), Values::U64(vec![u64::MAX]));
     assert!(io::read(&folder.path().join("d.mtx"), &options()).is_err());
+}
+
+#[test]
+fn complex_tensors_are_told_by_a_comment() {
+    let (folder, path) = file("t.tns", "");
+    let coords = vec![Coordinates::U32(vec![0, 1]), Coordinates::U32(vec![2, 0]), Coordinates::U32(vec![3, 4])];
+    let values = Values::C128(vec![Complex::new(1.5, -2.0), Complex::new(0.0, 1.0)]);
+    let tensor = Coo { dims: vec![2, 3, 5], coords, values };
+    io::write(&path, &tensor, &QUIET).expect("written");
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), "# complex\n1 3 4 1.5 -2.0\n2 1 5 0.0 1.0\n");
+    let (data, metadata) = io::read_described(&path, &options()).expect("read");
+    assert_eq!((data, metadata.field), (Data::Coordinate(tensor), FieldKind::Complex));
+    let scalar = Coo { dims: vec![], coords: vec![], values: Values::C64(vec![Complex::new(1.0, 2.0)]) };
+    io::write(&path, &scalar, &QUIET).expect("written");
+    let scalar = ReadOptions { dims: Some(vec![]), ..options() };
+    let Ok(Data::Coordinate(coo)) = io::read(&path, &scalar) else { panic!("{:?}", io::read(&path, &scalar)) };
+    assert_eq!(coo.values, Values::C128(vec![Complex::new(1.0, 2.0)]));
+    drop(folder);
+    for (content, expected) in [
+        ("# complex\n1 1\n", "t.tns:2: expected indices and a real and an imaginary part, found 2 fields"),
+        ("# complex\n1 1 1 2\n1 1 1\n", "t.tns:3: expected a real and an imaginary part, found the end of the line"),
+    ] {
+        assert!(message("t.tns", content).starts_with(expected), "{}", message("t.tns", content));
+    }
 }

@@ -2,7 +2,9 @@
 //!
 //! One program: each that links LLVM or all of the runtime takes seconds to link.
 
+mod io_edges;
 mod io_files;
+mod io_numpy;
 mod io_properties;
 mod io_shared;
 mod storage_convert;

@@ -1,7 +1,7 @@
 //! Step 1: what each name means.
 //!
 //! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result;
-//! every declaration is of something in the program. In `y(i) = sqrt(A(i,j))`, `y` is a result of order 1, `A` an input
+//! every declaration is of something in the program. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y` is a result of order 1, `A` an input
 //! of order 2, `i` and `j` are variables.
 
 use indexmap::{IndexMap, IndexSet};
@@ -62,7 +62,10 @@ pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, V
         resolver.statement(statement);
     }
     resolver.clashes();
-    resolver.declared();
+    // A name may be missing only because of a mistake that is told already.
+    if resolver.errors.is_empty() {
+        resolver.declared();
+    }
     if resolver.errors.is_empty() { Ok(resolver.names) } else { Err(resolver.errors) }
 }
 
@@ -308,10 +311,11 @@ impl<'a> Resolver<'a> {
         self.names.accesses.push((tensor, vars, span));
     }
 
-    /// Names that are both a tensor's and a variable's.
+    /// Names that are both a tensor's and a variable's; that such a tensor has no value is no mistake of its own.
     fn clashes(&mut self) {
         for (name, &variable) in &self.names.vars {
             if let Some(entry) = self.names.tensors.get(name) {
+                self.errors.retain(|error| !matches!(error, Error::Undeclared { name: other, .. } if other == name));
                 self.errors.push(Error::TensorAndVariable { name: name.clone(), tensor: entry.span, variable });
             }
         }

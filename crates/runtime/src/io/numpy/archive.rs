@@ -1,0 +1,117 @@
+//! Archives of arrays: zip files, in which each array is a file `NAME.npy`.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::{Place, array, metadata, sparse};
+use crate::io::error::IoError;
+use crate::io::text::Source;
+use crate::io::{Compression, Data, Dense, FileFormat, Metadata, ReadOptions};
+
+/// What stands behind the name of each array.
+const EXTENSION: &str = ".npy";
+
+/// Reads an archive: a sparse matrix or tensor of SciPy, or one array.
+pub(in crate::io) fn read_archive(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
+    let (file, compression) = seekable(path, options.progress)?;
+    let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| zip_error(&Place::new(path, "archive"), error))?;
+    let mut archive = Archive { path, zip };
+    let names = archive.names()?;
+    let is_sparse = names.contains("data") && names.contains("shape");
+    if is_sparse && (names.contains("format") || names.contains("coords")) {
+        let coo = sparse::read(&mut archive, &names)?;
+        let metadata = metadata(FileFormat::Npz, compression, coo.values.dtype(), coo.len() as u64);
+        return Ok((Data::Coordinate(coo), metadata));
+    }
+    match names.first() {
+        Some(name) if names.len() == 1 => {
+            let dense = archive.array(name)?;
+            let metadata = array::of(&dense, FileFormat::Npz, compression);
+            Ok((Data::Dense(dense), metadata))
+        }
+        _ => {
+            let found = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let found = if found.is_empty() { "none".to_string() } else { found };
+            Err(archive.place("archive").invalid("one array, or those of a sparse matrix of SciPy", found))
+        }
+    }
+}
+
+/// The arrays of a file.
+pub(super) struct Archive<'a> {
+    path: &'a Path,
+    zip: ZipArchive<BufReader<File>>,
+}
+
+impl Archive<'_> {
+    /// A place in the file.
+    pub(super) fn place(&self, name: &str) -> Place {
+        Place::new(self.path, name)
+    }
+
+    /// Reads an array of numbers.
+    pub(super) fn array(&mut self, name: &str) -> Result<Dense, IoError> {
+        self.with(name, array::read)
+    }
+
+    /// Reads a word, such as `csr`.
+    pub(super) fn word(&mut self, name: &str) -> Result<Vec<u8>, IoError> {
+        self.with(name, array::read_word)
+    }
+
+    fn with<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut dyn Read, &Place) -> Result<T, IoError>,
+    ) -> Result<T, IoError> {
+        let place = self.place(name);
+        let mut bytes = self.zip.by_name(&format!("{name}{EXTENSION}")).map_err(|error| zip_error(&place, error))?;
+        let found = read(&mut bytes, &place)?;
+        // The checksum is compared at the end.
+        let behind = std::io::copy(&mut bytes, &mut std::io::sink()).map_err(|error| place.unreadable(error))?;
+        if behind > 0 {
+            return Err(place.invalid("the end of the array behind the numbers", format!("{behind} more bytes")));
+        }
+        Ok(found)
+    }
+
+    /// The names of the arrays, in order.
+    fn names(&self) -> Result<BTreeSet<String>, IoError> {
+        let place = self.place("archive");
+        let mut names = BTreeSet::new();
+        for name in self.zip.file_names() {
+            let name = name.map_err(|error| zip_error(&place, error))?;
+            if let Some(name) = name.strip_suffix(EXTENSION) {
+                names.insert(name.to_string());
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// The file itself, or, where it is compressed once more, a temporary one of its content.
+fn seekable(path: &Path, progress: bool) -> Result<(File, Compression), IoError> {
+    let read_error = |source| IoError::Read { file: path.to_path_buf(), source };
+    let Source { mut bytes, compression, .. } = Source::open(path, progress)?;
+    if compression == Compression::None {
+        let file = File::open(path).map_err(|source| IoError::Open { file: path.to_path_buf(), source })?;
+        return Ok((file, compression));
+    }
+    let mut file = tempfile::tempfile().map_err(read_error)?;
+    std::io::copy(&mut bytes, &mut file).map_err(read_error)?;
+    file.seek(SeekFrom::Start(0)).map_err(read_error)?;
+    Ok((file, compression))
+}
+
+fn zip_error(place: &Place, error: ZipError) -> IoError {
+    match error {
+        ZipError::Io(source) => place.unreadable(source),
+        ZipError::FileNotFound => place.invalid("an array of this name", "none"),
+        other => place.invalid("an archive that can be read", other.to_string()),
+    }
+}
