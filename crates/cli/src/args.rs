@@ -239,6 +239,9 @@ pub struct ConvertArgs {
     /// entry
     #[arg(short = 'f', value_name = "FORMAT")]
     pub format: Option<String>,
+    /// Leave out entries that are 0, once repeated ones are added up
+    #[arg(long)]
+    pub prune: bool,
     /// Print how entries get into the format: how they are sorted, counted, put in place
     #[arg(long, requires = "format")]
     pub explain: bool,

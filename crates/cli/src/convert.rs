@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Coo, Diagnostic, DynTensor, Format};
+use lacunar::{Coo, Diagnostic, DynTensor, Format, Scalar};
 use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
@@ -20,7 +20,7 @@ use crate::output::data_of;
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     io::check_output(&args.output, None)?;
     let data = read(&args.input, args.files)?;
-    let data = match &args.format {
+    let mut data = match &args.format {
         None => data,
         Some(format) => {
             let (tensor, route) = stored(data, format)?;
@@ -30,6 +30,11 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             data_of(&tensor)?
         }
     };
+    if args.prune {
+        let list = list_of(data)?;
+        let zero = Scalar::zero(list.values.dtype());
+        data = Data::Coordinate(list.pruned(zero));
+    }
     Ok(io::write(&args.output, &data, &WriteOptions::default())?)
 }
 

@@ -252,7 +252,7 @@ fn plain_entries(tensor: &Tensor, drop: bool) -> Result<Coo, StorageError> {
 }
 
 /// Keeps those elements of an array that are `kept`; there is one answer for each.
-fn retain<T>(vec: &mut Vec<T>, kept: &[bool]) {
+pub(crate) fn retain<T>(vec: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     vec.retain(|_| kept.next().copied().unwrap_or(false));
 }

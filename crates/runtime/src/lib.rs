@@ -36,6 +36,7 @@ mod pack_counted;
 mod parallel;
 mod placed;
 pub mod pool;
+mod prune;
 pub mod random;
 mod ranking;
 mod remap;

@@ -62,6 +62,16 @@ fn files_are_converted() {
 }
 
 #[test]
+fn zeros_are_kept_until_they_are_pruned() {
+    let folder = Folder::new();
+    folder.write("z.tns", "1 1 1.0\n1 2 0.0\n2 1 -0.0\n2 2 3.0\n2 2 -3.0\n");
+    folder.succeed("convert z.tns -f csr kept.tns");
+    assert_eq!(folder.read("kept.tns").lines().count(), 4);
+    folder.succeed("convert z.tns -f csr --prune pruned.tns");
+    assert_eq!(folder.read("pruned.tns"), "1 1 1.0\n");
+}
+
+#[test]
 fn edge_lists_are_read_from_either_base() {
     let folder = Folder::new();
     folder.write("g.csv", "from,to\n0,1\n1,2\n2,0\n");

@@ -73,6 +73,23 @@ tuples! {
 }
 
 impl<T: Element> Tensor<T> {
+    /// The tensor in the same format, with those entries only that differ from its fill value. Stored zeros are entries until then.
+    ///
+    /// ```
+    /// use lacunar::{Format, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let a = Tensor::from_triplets([2, 3], &[0, 1], &[2, 0], &[5.0, 0.0], Format::csr())?;
+    /// assert_eq!((a.nnz(), a.prune()?.nnz()), (2, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn prune(&self) -> Result<Tensor<T>, Error> {
+        Ok(Tensor::of(self.inner.pruned()?))
+    }
+
     /// The same tensor with its dimensions in another order: dimension `k` of the result is dimension `modes[k]` of this one. Nothing is
     /// copied or moved: what was `csr` is `csc` then.
     ///
