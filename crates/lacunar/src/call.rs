@@ -85,7 +85,7 @@ impl Kernel {
             slots[id.index()] = Slot::Borrowed(view);
         }
         self.check_type(id, T::DTYPE)?;
-        self.run_slots(&mut slots, vec![Taken { id, destination: result }]).map(|_| ())
+        self.run_slots(&mut slots, &mut [Taken { id, destination: result }]).map(|_| ())
     }
 
     /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again where it is dense. The others
@@ -109,7 +109,7 @@ impl Kernel {
             self.check_type(id, destination.tensor().dtype())?;
             taken.push(Taken { id, destination });
         }
-        let times = self.run_slots(&mut slots, taken)?;
+        let times = self.run_slots(&mut slots, &mut taken)?;
         let mut results = Vec::new();
         for (id, declared) in self.declared(Role::Result) {
             if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
@@ -128,8 +128,8 @@ impl Kernel {
     }
 
     /// Runs the program with the tensors of some results in their places, and puts what is there behind them, also after an error.
-    fn run_slots(&self, slots: &mut [Slot<'_>], mut taken: Vec<Taken<'_>>) -> Result<Times, Error> {
-        for Taken { id, destination } in &mut taken {
+    fn run_slots(&self, slots: &mut [Slot<'_>], taken: &mut [Taken<'_>]) -> Result<Times, Error> {
+        for Taken { id, destination } in &mut *taken {
             slots[id.index()] = Slot::Owned(destination.take());
         }
         let outcome = self.evaluate(slots);

@@ -208,7 +208,7 @@ pub struct ReadOptions {
     pub pattern: PatternValues,
     /// How whole numbers are read, where the caller takes no others.
     pub integers: Option<Integers>,
-    /// Whether a progress bar may show on a terminal.
+    /// Whether a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,
 }
 

@@ -75,7 +75,7 @@ pub enum WriteField {
 pub struct WriteOptions {
     /// Whether a Matrix Market file shows values.
     pub field: WriteField,
-    /// Whether a progress bar may show on a terminal.
+    /// Whether a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,
 }
 
