@@ -28,9 +28,13 @@ line come after those in the file. Names of files are relative to the current fo
 
 An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file
 lists entries, and dense if it is an array or of order 1; its element type is the file's unless -t says otherwise: f64
-(also for a pattern, as ones; -t A:pattern keeps no values), i64 or c128, or any of an array of NumPy. A matrix of one row or column serves as a vector.
+(also for a pattern, as ones; -t A:pattern keeps no values), i64 or c128, or any of an array of NumPy. A matrix of one row
+or column serves as a vector.
 Lines of two columns are the edges of a graph (.el .csv .tsv .txt), with a third one its weights: a square matrix unless -d says
 otherwise. Their indices, and those of .tns files, start at 1, or with --base 0 at 0.
+
+Times are in milliseconds (ms), in --json too, where names say so (median_ms); nnz counts entries, stored also what fills up
+blocks, diagonals and dense levels; a kB is 1000 bytes.
 
 flops counts, for each term of a sum, the points at which its sparse factors are all stored (counted for one sparse factor
 and for two that share one variable, else estimated as for independent uniform coordinates), times the operators between

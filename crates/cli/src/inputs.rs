@@ -168,7 +168,6 @@ impl Wanted<'_> {
                 _ => PatternValues::Ones,
             },
             integers: self.request.declarations.dtypes.get(self.name).copied().and_then(Integers::of),
-            ..ReadOptions::default()
         };
         let start = Instant::now();
         let mut data = io::read(Path::new(file), &options)?;

@@ -110,13 +110,11 @@ fn check_outputs(request: &Request, args: &ProgramArgs, ast: &Ast) -> Result<(),
     let results: Vec<&str> = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
     match request.outputs.iter().find(|(name, _)| !results.contains(&name.as_str())) {
         None => {
-            let files = args.outputs.iter().zip(&request.outputs);
-            files
-                .map(|(value, (name, file))| {
-                    let order = crate::program::indices_of(ast, name).map(|indices| indices.len());
-                    crate::output::check_tensor(value, file, order)
-                })
-                .collect()
+            let mut files = args.outputs.iter().zip(&request.outputs);
+            files.try_for_each(|(value, (name, file))| {
+                let order = crate::program::indices_of(ast, name).map(|indices| indices.len());
+                crate::output::check_tensor(value, file, order)
+            })
         }
         Some((name, _)) => {
             let diagnostic = lacunar::Diagnostic::error("E1013", format!("`{name}` is not a result of the program"))

@@ -72,7 +72,7 @@
 //! ```text
 //! alloc C2_crd_parts[n];
 //! for c in 0 .. n parallel {
-//!   grow C2_crd_part[count * 1]; ...
+//!   grow C2_crd_part[count]; ...
 //!   deposit C2_crd_parts[c] = C2_crd_part[.. count];
 //! }
 //! let stored: i64 = collect C2_crd[0 ..] = C2_crd_parts;
@@ -309,7 +309,7 @@ pub enum Stmt {
     /// Makes sure that a `Grown` or `Local` array has room for `count * block` elements, keeping its content; a
     /// negative factor, or a product that does not fit, is a `SizeOverflow`. Memory grows at least twofold, so that
     /// appending is linear in total, but a function may only count on the largest capacity that it has asked for.
-    /// `grow a[count * block];`, `grow a[count * block] = 0;`
+    /// `grow a[count * block];`, `grow a[count * block] = 0;`, and `grow a[count];` where a block is one element
     Grow {
         /// The array.
         array: ArrayId,

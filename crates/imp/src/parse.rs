@@ -15,8 +15,8 @@ use lacunar_formats::DType;
 use rustc_hash::FxHashMap;
 
 use crate::ir::{
-    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, LoopKind, Param, Status, Stmt,
-    Var, VarId,
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, LoopKind, Param, Status,
+    Stmt, Var, VarId,
 };
 use crate::verify::MAX_NESTING;
 
@@ -409,10 +409,10 @@ impl<'a> Parser<'a> {
     fn grow(&mut self) -> Result<Stmt, Diagnostic> {
         let array = self.array_name()?;
         self.expect("[")?;
-        let span = self.token(0).span;
         let product = self.expr()?;
-        let Expr::Binary(BinaryOp::Mul, count, block) = self.function.exprs[product] else {
-            return Err(malformed(span, "an array grows to a product of blocks and elements of a block"));
+        let (count, block) = match self.function.exprs[product] {
+            Expr::Binary(BinaryOp::Mul, count, block) => (count, block),
+            _ => (product, self.function.exprs.insert(Expr::Const(Const::one(DType::I64)))),
         };
         Ok(Stmt::Grow { array, count, block, zeroed: self.zeroed()? })
     }

@@ -238,7 +238,12 @@ impl Printer<'_> {
             }
             Stmt::Grow { array, count, block, zeroed } => {
                 write!(self.text, "grow {}[", f.array_name(*array))?;
-                self.operands("*", 6, *count, *block)?;
+                // Blocks of one element go without saying, unless their number looks like a product with others.
+                let is_product = matches!(f.exprs[*count], Expr::Binary(BinaryOp::Mul, ..));
+                match f.exprs[*block] {
+                    Expr::Const(one) if one == Const::one(DType::I64) && !is_product => self.expr(*count, 0)?,
+                    _ => self.operands("*", 6, *count, *block)?,
+                }
                 self.text.write_char(']')?;
                 self.zeroed(*zeroed)
             }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use lacunar_formats::Format;
-use lacunar_runtime::Tensor;
-use lacunar_runtime::io::{self, Data, ReadOptions};
+use lacunar_runtime::io::{self, Data, DataRef, Dense, ReadOptions};
+use lacunar_runtime::{Coo, Coordinates, Tensor, Values};
 
 use super::{Target, answer};
 
@@ -57,6 +57,75 @@ pub(super) const FROSTT: Target = Target {
     run: |bytes| read(bytes, "tns"),
 };
 
+pub(super) const EDGE_LIST: Target = Target {
+    name: "edge-list",
+    seeds: || {
+        compressed(&[
+            "1 2\n2 3\n",
+            "# a remark\n1\t2\t.5\n",
+            "from,to,weight\r\n1,2,0.5\r\n3,1,-2\r\n",
+            "% of one\n1,2",
+        ])
+    },
+    words: &[
+        "1 ",
+        "1,",
+        ",",
+        "\n",
+        "0",
+        "#",
+        "%",
+        "\"",
+        "18446744073709551615",
+        "1.5",
+        "-",
+        "nan",
+        "\r\n",
+        "\t",
+        "source",
+    ],
+    run: |bytes| read(bytes, "csv"),
+};
+
+pub(super) const NUMPY: Target = Target {
+    name: "numpy",
+    seeds: || arrays("npy"),
+    words: &[
+        "\u{1}\0",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }",
+        "'<i4'",
+        "'>f4'",
+        "'|b1'",
+        "'<c16'",
+        "'|O'",
+        "True",
+        "()",
+        "(0,)",
+        "(9223372036854775807, 2)",
+        "}",
+        "\n",
+    ],
+    run: |bytes| read(bytes, "npy"),
+};
+
+pub(super) const NUMPY_ARCHIVE: Target = Target {
+    name: "numpy-archive",
+    seeds: || arrays("npz"),
+    words: &[
+        "PK\u{3}\u{4}",
+        "PK\u{1}\u{2}",
+        "PK\u{5}\u{6}",
+        "data.npy",
+        "row.npy",
+        "shape.npy",
+        "coo",
+        "csr",
+        "'<i8'",
+        "\0\0\0\0",
+    ],
+    run: |bytes| read(bytes, "npz"),
+};
+
 pub(super) const HARWELL_BOEING: Target = Target {
     name: "harwell-boeing",
     seeds: || {
@@ -104,22 +173,36 @@ pub(super) const HARWELL_BOEING: Target = Target {
 
 /// The texts as they are, and one of them compressed in each way.
 fn compressed(texts: &[&str]) -> Vec<Vec<u8>> {
-    let mut seeds: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
-    let folder = std::env::temp_dir();
-    for end in ["mtx.gz", "mtx.zst"] {
-        let path = folder.join(format!("lacunar-fuzz-{}.{end}", std::process::id()));
-        let small = lacunar_runtime::Coo {
-            dims: vec![1, 1],
-            coords: vec![lacunar_runtime::Coordinates::U32(vec![0]), lacunar_runtime::Coordinates::U32(vec![0])],
-            values: lacunar_runtime::Values::F64(vec![1.0]),
-        };
-        if io::write(&path, &small, &io::WriteOptions::default()).is_ok() {
-            seeds.extend(std::fs::read(&path));
-        }
-        // It may never have been there.
-        let _ = std::fs::remove_file(&path);
-    }
-    seeds
+    let small = Coo {
+        dims: vec![1, 1],
+        coords: vec![Coordinates::U32(vec![0]), Coordinates::U32(vec![0])],
+        values: Values::F64(vec![1.0]),
+    };
+    let texts = texts.iter().map(|text| text.as_bytes().to_vec());
+    texts.chain(["mtx.gz", "mtx.zst"].iter().filter_map(|end| written(end, &small))).collect()
+}
+
+/// Arrays of several types and orders, and a list of entries where the format has them.
+fn arrays(extension: &str) -> Vec<Vec<u8>> {
+    let coords = vec![Coordinates::U32(vec![0, 1]), Coordinates::U32(vec![2, 0])];
+    let list = Coo { dims: vec![2, 3], coords, values: Values::F64(vec![1.5, -2.0]) };
+    let dense = |dims: &[u64], values| Dense { dims: dims.to_vec(), values };
+    let arrays = [
+        dense(&[2, 3], Values::F64(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0])),
+        dense(&[2, 1, 2], Values::I32(vec![1, 2, 3, 4])),
+        dense(&[], Values::Bool(vec![true])),
+    ];
+    let arrays = arrays.iter().filter_map(|array| written(extension, array));
+    arrays.chain(written(extension, &list)).collect()
+}
+
+/// The bytes of a file that a tensor is written to; `None` if the format has no such tensors.
+fn written<'a>(extension: &str, data: impl Into<DataRef<'a>>) -> Option<Vec<u8>> {
+    let path = std::env::temp_dir().join(format!("lacunar-fuzz-{}.{extension}", std::process::id()));
+    let written = io::write(&path, data, &io::WriteOptions::default()).ok().and_then(|()| std::fs::read(&path).ok());
+    // It may never have been there.
+    let _ = std::fs::remove_file(&path);
+    written
 }
 
 /// Reads a file of these bytes; what is read has to be a tensor.

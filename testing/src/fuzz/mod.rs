@@ -29,13 +29,16 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 13] = [
     texts::EXPRESSIONS,
     texts::FORMATS,
     texts::SCHEDULES,
     texts::PROGRAMS,
     files::MATRIX_MARKET,
     files::FROSTT,
+    files::EDGE_LIST,
+    files::NUMPY,
+    files::NUMPY_ARCHIVE,
     files::HARWELL_BOEING,
     kernels::IMP,
     kernels::VERIFIER,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
-//! `x` is `-0.0`. An immutable variable that is defined as a constant or as another immutable variable is replaced by
+//! `x` is `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as another immutable variable is replaced by
 //! it; its definition is left for `dce.rs`.
 
 use lacunar_formats::{DType, Kind};
@@ -218,6 +218,15 @@ fn binary_identity(function: &mut Function, op: BinaryOp, a: ExprId, b: ExprId) 
     if left.is_some_and(|left| commutes(op) && is_right_neutral(op, left)) {
         return Some(Same::Operand(b));
     }
+    if ty.kind() == Kind::Real && op == BinaryOp::Add {
+        let zero = Const::zero(ty);
+        if left == Some(zero) && never_negative_zero(function, b, DEPTH) {
+            return Some(Same::Operand(b));
+        }
+        if right == Some(zero) && never_negative_zero(function, a, DEPTH) {
+            return Some(Same::Operand(a));
+        }
+    }
     if ty.is_float() {
         let same = a == b && matches!(op, BinaryOp::Min | BinaryOp::Max);
         return same.then_some(Same::Operand(a));
@@ -249,6 +258,44 @@ fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
         BinaryOp::Add | BinaryOp::Mul if ty == DType::Bool => Some(Same::Operand(a)),
         BinaryOp::Sub | BinaryOp::Xor | BinaryOp::Rem => Some(Same::Expr(Expr::Const(Const::zero(ty)))),
         _ => None,
+    }
+}
+
+/// How deep an expression is looked into.
+const DEPTH: u32 = 8;
+
+/// Whether a real number is another value than `-0.0` for certain.
+fn never_negative_zero(function: &Function, expr: ExprId, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let never = |expr| never_negative_zero(function, expr, depth);
+    match function.exprs[expr] {
+        Expr::Const(value) => value != Const::real(value.ty, -0.0),
+        Expr::Cast(_, from) => !function.type_of(from).is_float(),
+        // Rounding to the nearest, `-0.0` is the sum of two `-0.0` alone.
+        Expr::Binary(BinaryOp::Add, a, b) => never(a) || never(b),
+        Expr::Binary(BinaryOp::Max, a, b) => {
+            is_positive(function, a, depth) || is_positive(function, b, depth) || never(a) && never(b)
+        }
+        Expr::Binary(BinaryOp::Min, a, b) => never(a) && never(b),
+        _ => false,
+    }
+}
+
+/// Whether a real number is greater than zero for certain, and so not NaN.
+fn is_positive(function: &Function, expr: ExprId, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let positive = |expr| is_positive(function, expr, depth);
+    match function.exprs[expr] {
+        Expr::Const(value) => value.re() > 0.0,
+        Expr::Binary(BinaryOp::Max, a, b) => {
+            let is_number = |expr| {
+                matches!(function.exprs[expr], Expr::Cast(_, from) if !function.type_of(from).is_float())
+                    || positive(expr)
+            };
+            positive(a) && is_number(b) || positive(b) && is_number(a)
+        }
+        Expr::Binary(BinaryOp::Min, a, b) => positive(a) && positive(b),
+        _ => false,
     }
 }
 

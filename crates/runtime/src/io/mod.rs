@@ -243,13 +243,11 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
     }
 }
 
+/// What reads a text that is at its start.
+type Reader = fn(&mut Text, &ReadOptions) -> Result<(Data, Metadata), IoError>;
+
 /// Reads a file that may hold whole numbers or others, as whole numbers if the caller wants them and there are no others.
-fn read_numbers(
-    path: &Path,
-    mut text: Text,
-    options: &ReadOptions,
-    read: fn(&mut Text, &ReadOptions) -> Result<(Data, Metadata), IoError>,
-) -> Result<(Data, Metadata), IoError> {
+fn read_numbers(path: &Path, mut text: Text, options: &ReadOptions, read: Reader) -> Result<(Data, Metadata), IoError> {
     match read(&mut text, options) {
         Err(IoError::Malformed { .. }) if options.integers.is_some() => {
             let reals = ReadOptions { integers: None, ..options.clone() };

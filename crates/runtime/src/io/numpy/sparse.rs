@@ -207,7 +207,7 @@ fn blocks(archive: &mut Archive<'_>, list: &mut List, data: &Dense) -> Result<()
         let found = format!("an array of sizes {:?}", data.dims);
         return Err(archive.place("data").invalid("blocks, which have three dimensions", found));
     };
-    if rows == 0 || columns == 0 || list.dims[0] % rows != 0 || list.dims[1] % columns != 0 {
+    if rows == 0 || columns == 0 || !list.dims[0].is_multiple_of(rows) || !list.dims[1].is_multiple_of(columns) {
         let expected = format!("blocks whose sizes divide those of the matrix, {} x {}", list.dims[0], list.dims[1]);
         return Err(archive.place("data").invalid(expected, format!("{rows} x {columns}")));
     }
