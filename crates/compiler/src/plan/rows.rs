@@ -100,7 +100,8 @@ impl Rows<'_> {
             None | Some(0) => return None,
             Some(first) => {
                 let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
-                let around = [&names(&outer[..first])[..], &[strip], &names(&outer[first..]), &[place.clone()]];
+                let around =
+                    [&names(&outer[..first])[..], &[strip], &names(&outer[first..]), std::slice::from_ref(&place)];
                 kinds.push(CommandKind::Reorder(around.concat()));
                 kinds.extend(self.precomputed(std::slice::from_ref(&place)));
             }
