@@ -3,19 +3,20 @@
 use lacunar::{DType, Format, FormatSpec, Kernel, Options, Tensor};
 
 fn spec(text: &str) -> FormatSpec {
-    text.parse().unwrap()
+    text.parse().expect("a format")
 }
 
 /// A zero that is stored, a negative one, and two other values.
 fn matrix(format: &str) -> Tensor<f64> {
     let entries: [(&[u64], f64); 4] = [(&[0, 0], 1.0), (&[0, 1], 0.0), (&[1, 0], -0.0), (&[1, 2], 3.0)];
-    Tensor::from_entries(&[2, 3], &entries, spec(format)).unwrap()
+    Tensor::from_entries(&[2, 3], &entries, spec(format)).expect("it is stored")
 }
 
 /// How many values the result of a program over `A` has.
 fn stored(source: &str, a: &Tensor<f64>, dtype: DType, format: &str) -> u64 {
     let options = Options::new().tensor("A", a.as_dyn()).format("C", spec(format)).dtype("C", dtype);
-    let run = Kernel::compile(source, &options).unwrap().run_named(&[("A", a.as_dyn())]).unwrap();
+    let kernel = Kernel::compile(source, &options).expect("it compiles");
+    let run = kernel.run_named(&[("A", a.as_dyn())]).expect("it runs");
     run.results[0].1.nnz()
 }
 
