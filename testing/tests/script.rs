@@ -1,7 +1,7 @@
 //! The script `x`, run in a workspace of its own with stand-ins for cargo, the C compiler and apt-get.
 //!
 //! The stand-in for cargo writes each of its calls to a file `calls`; "building" copies a shell script to
-//! `target/release/lacunar` that prints its folder and its arguments, one a line. So these tests see what `x` decides
+//! `target/release/lacunar`, "testing" to `target/debug/lacunar`, that prints its folder and its arguments, one a line. So these tests see what `x` decides
 //! (what to install, when to build, how, what to run) within milliseconds. Only the tools that `x` needs are on its
 //! PATH, whatever else this machine has.
 #![cfg(unix)]
@@ -22,6 +22,8 @@ case $1 in
         if [ -e "$WORKSPACE/broken" ]; then exit 101; fi
         cp "$WORKSPACE/crates/lacunar.sh" "$WORKSPACE/target/release/lacunar" ;;
     test)
+        mkdir -p "$WORKSPACE/target/debug"
+        cp "$WORKSPACE/crates/lacunar.sh" "$WORKSPACE/target/debug/lacunar"
         if [ -e "$WORKSPACE/broken" ]; then
             echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out'
             exit 101
@@ -248,10 +250,20 @@ fn test_runs_every_stage_and_sums_the_results() {
     assert_eq!(text.lines().last(), Some("68 passed, 0 failed"));
     assert!(text.contains("\nrun\ny(i) = A(i,j)\n-f\nA:csr\n"), "README's first command was not run: {text:?}");
     let calls = workspace.calls();
+    assert!(!calls.contains(&BUILD.to_string()), "built for users, too: {calls:?}");
     let format = "fmt --all --check";
     for call in [format, "clippy --workspace --all-targets -- -D warnings", "doc --lib --no-deps --workspace"] {
         assert!(calls.iter().any(|made| made == call), "{call} is not among {calls:?}");
     }
+}
+
+#[test]
+fn test_of_all_builds_what_users_have() {
+    let workspace = Workspace::new("test_all");
+    let output = run(&mut workspace.x(&["test", "--all"]));
+    assert!(output.status.success(), "{:?}", err(&output));
+    assert!(out(&output).contains("\nrun\ny(i) = A(i,j)\n"));
+    assert!(workspace.calls().contains(&BUILD.to_string()));
 }
 
 #[test]

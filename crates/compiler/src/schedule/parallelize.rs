@@ -2,7 +2,7 @@
 //!
 //! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
 //! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
-//! vectors: the loop is innermost. The units of a GPU are refused, as no back end makes code for one. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
+//! vectors: loops inside count coordinates, or the positions of one operand. The units of a GPU are refused, as no back end makes code for one. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
 //! there, `atomics` is carried out as `temporary`. Lanes reduce among themselves.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
@@ -16,7 +16,7 @@ use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 use super::nest::{each_loop, loops};
 use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::lattice::is_single;
+use crate::iterate::lattice::{Lattice, is_single};
 use crate::iterate::position_space::replaced_by;
 use crate::iterate::races::written_together;
 
@@ -49,15 +49,16 @@ pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, 
 fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
     let (mut innermost, mut together, mut scattered) = (true, None, None);
     each_loop(&kernel.stmt, var, &mut |body, _| {
-        innermost &= is_single(kernel, body) || loops(body).is_empty();
+        innermost &= is_single(kernel, body) || loops(body).into_iter().all(|inner| is_counted(kernel, body, inner));
         let written = written_together(kernel, var, body);
         together = together.or(written.first().copied());
         scattered = scattered.or(written.into_iter().find(|tensor| is_placed_inside(kernel, body, *tensor)));
     });
     if !innermost {
-        let message = format!("there are loops inside that over `{name}`");
-        return Err(refuse("E1209", name.span, message, "not innermost")
-            .hint("vector lanes run the innermost loop; `reorder` it inside"));
+        let message = format!("loops inside that over `{name}` advance several operands together");
+        return Err(refuse("E1209", name.span, message, "not for lanes").hint(
+            "inside of lanes, loops over coordinates and over the positions of one operand can be; `reorder` it inside",
+        ));
     }
     if let Some(tensor) = scattered {
         let message =
@@ -78,6 +79,19 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
         }
         _ => Ok(race),
     }
+}
+
+/// Whether a loop inside of a body counts coordinates or positions, as all lanes can do together.
+fn is_counted(kernel: &Kernel, body: &Stmt, leaf: VarId) -> bool {
+    let mut counted = true;
+    each_loop(body, leaf, &mut |inside, _| {
+        counted &= kernel.provenance.originals(leaf).into_iter().all(|original| {
+            replaced_by(kernel, original).is_some()
+                || Lattice::build(kernel, inside, original)
+                    .is_ok_and(|lattice| lattice.points.len() == 1 && lattice.iterators.len() <= 1)
+        });
+    });
+    counted
 }
 
 /// Whether loops inside a body choose the place of a tensor that is assigned to. Where iterations of a loop around write the tensor
