@@ -47,6 +47,16 @@ pub enum Error {
     /// A kernel that stopped.
     #[error(transparent)]
     Kernel(#[from] KernelStatus),
+    /// A sparse result that would get every element, and more of them than memory holds.
+    #[error("`{name}` gets every element, {bytes} bytes, and this machine has {memory} bytes of memory")]
+    Full {
+        /// The result.
+        name: String,
+        /// What its values take at least, in bytes.
+        bytes: u64,
+        /// The memory of the machine, in bytes.
+        memory: u64,
+    },
     /// A tensor that does not fit the kernel it is given to.
     #[error("{0}")]
     Argument(String),
@@ -75,7 +85,9 @@ impl Error {
                 Category::Memory
             }
             Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
-            Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) => Category::Memory,
+            Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
+                Category::Memory
+            }
             Error::Kernel(_) | Error::Internal(_) => Category::Internal,
         }
     }

@@ -11,6 +11,7 @@ use crate::bind::{Slot, check_tensor, keeps_ranks, own_format, result_dims, size
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
+use crate::memory;
 use crate::promises;
 
 /// How long the parts of a run took.
@@ -50,6 +51,16 @@ pub(crate) fn evaluate(
         outcome?;
     }
     Ok(times)
+}
+
+/// Checks that memory can hold a sparse result that gets every element, before its kernel fills all there is.
+fn check_memory(program: &Program, step: &Step, sizes: &[u64]) -> Result<(), Error> {
+    let Some(memory) = memory::installed().filter(|_| step.plan().is_full) else { return Ok(()) };
+    let declared = &program.tensors[step.plan().result];
+    let size = declared.dtype.size() as u64;
+    let elements = step.plan().statement.lhs.vars.iter().map(|var| sizes[var.index()]);
+    let bytes = elements.fold(size, u64::saturating_mul);
+    if bytes > memory { Err(Error::Full { name: declared.name.clone(), bytes, memory }) } else { Ok(()) }
 }
 
 /// Checks that the result of an earlier statement is stored as the kernels that read it were compiled for: where its sizes were
@@ -93,6 +104,7 @@ fn run_step(
     }
     let sizes = sizes(program, step, slots)?;
     promises::check(&plan.kernel, &sizes)?;
+    check_memory(program, step, &sizes)?;
     let start = Instant::now();
     if let (Code::Conversion(copied, _), Phase::Fused) = (step.code(), phase) {
         let source =

@@ -43,6 +43,7 @@ mod interop;
 mod interpret;
 mod kernel;
 mod launch;
+mod memory;
 mod operand;
 mod options;
 mod promises;

@@ -61,13 +61,14 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     let chosen = draft.choose(&order);
     draft.convert_tried();
     draft.check(&schedule)?;
-    let Draft { kernel, result, conversions, notes, warnings, .. } = draft;
+    let Draft { kernel, result, conversions, notes, warnings, is_full, .. } = draft;
     let rewritten = source.rewritten;
     let plain = rewritten.filter(|rewritten| rewritten.result_without_map).map(|_| wanted);
     let convert_result = convert_result.or(plain);
     let statement = rewritten.map_or(draft.statement, |rewritten| rewritten.written.clone());
     let schedule = request.schedule.cloned().unwrap_or(Schedule { commands: chosen });
-    Ok(Plan { kernel, result, statement, conversions, copied: None, convert_result, notes, warnings, schedule })
+    let copied = None;
+    Ok(Plan { kernel, result, statement, conversions, copied, convert_result, notes, warnings, is_full, schedule })
 }
 
 /// What is decided so far.
@@ -84,6 +85,7 @@ struct Draft<'a> {
     conversions: Vec<Conversion>,
     notes: Vec<String>,
     warnings: Vec<String>,
+    is_full: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -107,6 +109,7 @@ impl<'a> Draft<'a> {
             conversions: rewritten.map_or_else(Vec::new, |rewritten| rewritten.aliases.clone()),
             notes: rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone()),
             warnings: Vec::new(),
+            is_full: false,
         }
     }
 
@@ -149,6 +152,7 @@ impl<'a> Draft<'a> {
         };
         let full = format!("`{}` ({}) gets every element: {due}", result.name, result.format);
         self.warnings.push(full);
+        self.is_full = true;
     }
 
     /// Makes a nest of loops and nothing else, and carries out a schedule that needs it; whether it does and there is one.

@@ -65,6 +65,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// What may surprise the user, for people.
     pub warnings: Vec<String>,
+    /// The result is sparse and stores every element.
+    pub is_full: bool,
     /// The schedule that was given, or chosen: given, it makes the same kernel.
     pub schedule: Schedule,
 }
@@ -111,7 +113,8 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
     if let (Search::Cost, None, Some(copied)) = (request.search, request.schedule, copy::copied(program, statement)) {
         let (result, source) = (&program.tensors[plan.result].name, &program.tensors[copied.source].name);
         plan.notes = vec![format!("`{result}` is `{source}`, stored otherwise: it is converted, and no kernel is run")];
-        (plan.copied, plan.schedule, plan.warnings) = (Some(copied), Schedule::default(), Vec::new());
+        (plan.copied, plan.schedule) = (Some(copied), Schedule::default());
+        (plan.warnings, plan.is_full) = (Vec::new(), false);
     }
     Ok(plan)
 }

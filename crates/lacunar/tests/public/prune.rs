@@ -59,3 +59,13 @@ fn masks_store_what_is_true() {
     assert_eq!(stored("C(i,j) = gt(A(i,j), 2)", &a, DType::Bool, "db"), 1);
     assert_eq!(stored("C(i,j) = gt(A(i,j), 5)", &a, DType::Bool, "coo"), 0);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_memory_cannot_hold_is_told_before_it_is_filled() {
+    let a = Tensor::<f64>::from_entries(&[4_000_000, 4_000_000], &[(&[1, 2], 1.0)], Format::csr()).expect("stored");
+    let options = Options::new().tensor("A", a.as_dyn()).format("C", Format::csr());
+    let kernel = Kernel::compile("C(i,j) = A(i,j) + 1", &options).expect("it compiles");
+    let error = kernel.run_named(&[("A", a.as_dyn())]).expect_err("128 TB");
+    assert!(error.to_string().starts_with("`C` gets every element, 128000000000000 bytes, and this machine has "));
+}
