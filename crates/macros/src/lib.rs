@@ -12,9 +12,10 @@ mod names;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Spacing, TokenStream as Tokens, TokenTree};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{Expr, Ident, LitStr, Token, Type};
 
 use names::{Checked, Kind, Name, check};
@@ -114,7 +115,8 @@ fn expanded(input: Tokens) -> syn::Result<Tokens> {
     let of = |kind: Kind| arguments.iter().zip(&adds).filter(move |(argument, _)| argument.kind == kind);
     let given = of(Kind::Operand).map(|(Argument { name, value, .. }, _)| {
         let name = name.to_string();
-        quote! { (#name, &(#value) as &dyn ::lacunar::Operand) }
+        // What is no operand is told at its place.
+        quote_spanned! { value.span() => (#name, &(#value) as &dyn ::lacunar::Operand) }
     });
     let targets = of(Kind::Target).map(|(Argument { name, value, .. }, adds)| {
         let name = name.to_string();
@@ -136,9 +138,9 @@ fn expanded(input: Tokens) -> syn::Result<Tokens> {
     Ok(match wanted {
         _ if puts_last => quote! { ::lacunar::einsum::evaluate(#call).map(|_| ()) },
         Some(wanted) => {
-            quote! { ::lacunar::einsum::result(#call).and_then(<#wanted as ::lacunar::FromResult>::from_result) }
+            quote! { ::lacunar::einsum::result::<#wanted>(#call) }
         }
-        None => quote! { ::lacunar::einsum::result(#call) },
+        None => quote! { ::lacunar::einsum::result::<::lacunar::DynTensor>(#call) },
     })
 }
 

@@ -53,11 +53,11 @@ pub struct Checked {
 /// # Errors
 /// The first mistake.
 pub fn check(source: &str, arguments: &[Name]) -> Result<Checked, Mistake> {
-    let in_program = |errors: Vec<Diagnostic>| Mistake {
-        message: errors.iter().map(|error| error.for_library().render(source, "expression", false)).collect(),
-        span: None,
+    let in_program = |errors: Vec<Diagnostic>| {
+        let rendered = errors.iter().map(|error| error.for_library().render(source, "expression", false));
+        Mistake { message: rendered.collect::<String>().trim_end().to_string(), span: None }
     };
-    let at = |name: &Name, what: String| Mistake { message: format!("{what}\n\n  {source}\n"), span: Some(name.span) };
+    let at = |name: &Name, what: String| Mistake { message: format!("{what}\n\n  {source}"), span: Some(name.span) };
     let known = tensors(source, None).map_err(in_program)?;
     let (ast, _) = lacunar_front::parse(source);
     let adds = |name: &Name| {
