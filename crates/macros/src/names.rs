@@ -1,7 +1,8 @@
-//! The names of an `einsum!` against its program: every operand is one of the program's tensors, each that is read is given, none twice.
+//! The names of an `einsum!` against its program: every operand is one of the program's tensors, each that is read is given,
+//! none twice.
 //!
-//! On entry: the program's text and the arguments. On exit: what the program does to the tensors that results are put into; or the first
-//! mistake, at the argument's place in the Rust code or at the program's, with the program shown.
+//! On entry: the program's text and the arguments. On exit: what the program does to the tensors that results are put into;
+//! or the first mistake, at the argument's place in the Rust code or at the program's, with the program shown.
 
 use lacunar_base::Diagnostic;
 use lacunar_front::einsum::tensors;
