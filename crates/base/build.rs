@@ -1,7 +1,7 @@
 //! With the feature `llvm`: says what to do where there is no LLVM 19.
 //!
-//! The bindings to LLVM (`llvm-sys`) report that too, but not which feature needs it, nor how to do without. This is the crate that
-//! Cargo builds before them, as all others depend on it.
+//! The bindings to LLVM (`llvm-sys`) report that too, but not which feature needs it, nor how to do without. This is the
+//! crate that Cargo builds before them, as all others depend on it.
 
 use std::env;
 use std::path::PathBuf;

@@ -126,8 +126,8 @@ impl Diagnostic {
         Diagnostic { command_hint: None, ..self.clone() }
     }
 
-    /// The error as text: message, the source with the places underlined, notes and the hint, in words of the command line where it has some
-    /// ([`Diagnostic::for_library`]).
+    /// The error as text: message, the source with the places underlined, notes and the hint, in words of the command line
+    /// where it has some ([`Diagnostic::for_library`]).
     ///
     /// `source` is the text that the spans are ranges of, `name` what to call it; `color` adds terminal colors.
     pub fn render(&self, source: &str, name: &str, color: bool) -> String {

@@ -63,8 +63,9 @@ impl Kernel {
         R::from_result(run.results.swap_remove(place).1)
     }
 
-    /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]: `&[&a, &x]` where all are of one Rust type, else
-    /// `&[&a as &dyn Operand, &x]`. `result` is replaced; the memory of a dense one is used again. After an error it holds zeros or nothing.
+    /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]: `&[&a, &x]` where all are of one Rust
+    /// type, else `&[&a as &dyn Operand, &x]`. `result` is replaced; the memory of a dense one is used again. After an error
+    /// it holds zeros or nothing.
     ///
     /// # Errors
     /// As [`Kernel::run_named`].
@@ -88,8 +89,8 @@ impl Kernel {
         self.run_slots(&mut slots, &mut [Taken { id, destination: result }]).map(|_| ())
     }
 
-    /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again where it is dense. The others
-    /// are given back.
+    /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again where it is
+    /// dense. The others are given back.
     pub(crate) fn run_into(
         &self,
         given: &[(&str, &DynTensor)],
@@ -127,7 +128,8 @@ impl Kernel {
         if expected == found { Ok(()) } else { refuse() }
     }
 
-    /// Runs the program with the tensors of some results in their places, and puts what is there behind them, also after an error.
+    /// Runs the program with the tensors of some results in their places, and puts what is there behind them, also after an
+    /// error.
     fn run_slots(&self, slots: &mut [Slot<'_>], taken: &mut [Taken<'_>]) -> Result<Times, Error> {
         for Taken { id, destination } in &mut *taken {
             slots[id.index()] = Slot::Owned(destination.take());

@@ -24,7 +24,7 @@ use lacunar_runtime::Tensor as DynTensor;
 
 use crate::cache;
 use crate::error::Error;
-use crate::operand::{Destination, Operand, views};
+use crate::operand::{Destination, FromResult, Operand, views};
 
 /// A program and what it is run on.
 pub struct Call<'a> {
@@ -74,10 +74,11 @@ pub fn evaluate<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<Optio
     Ok(run.results.into_iter().find(|(result, _)| *result == name).map(|(_, tensor)| tensor))
 }
 
-/// The result of [`evaluate`], where none is put into a tensor.
+/// The result of [`evaluate`], where it is not put into a tensor.
 ///
 /// # Errors
-/// Those of `evaluate`.
-pub fn result<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<DynTensor, Error> {
-    evaluate(call, into)?.ok_or_else(|| Error::Argument("the program has no statement".to_string()))
+/// Those of `evaluate`; the result cannot become an `R`.
+pub fn result<'a, R: FromResult>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<R, Error> {
+    let result = evaluate(call, into)?.ok_or_else(|| Error::Argument("the program has no statement".to_string()))?;
+    R::from_result(result)
 }

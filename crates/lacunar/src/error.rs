@@ -11,8 +11,8 @@ use thiserror::Error as ThisError;
 
 /// Why something could not be compiled or run.
 ///
-/// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an error prints
-/// something to read; [`Display`](fmt::Display) says it on a line for each mistake.
+/// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an
+/// error prints something to read; [`Display`](fmt::Display) says it on a line for each mistake.
 ///
 /// ```
 /// use lacunar::{Kernel, Options};

@@ -23,9 +23,9 @@
 //!
 //! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
 //!
-//! Threads: kernels, packing and conversion use as many as [`with_threads`] says around a call, as [`Options::threads`] says for a kernel, or
-//! as the environment variable `LACUNAR_THREADS` says, the first of these that is given; else one for each processor. They wait in a pool
-//! of the library's between two uses.
+//! Threads: kernels, packing and conversion use as many as [`with_threads`] says around a call, as [`Options::threads`] says
+//! for a kernel, or as the environment variable `LACUNAR_THREADS` says, the first of these that is given; else one for each
+//! processor. They wait in a pool of the library's between two uses.
 //!
 //! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
@@ -84,8 +84,8 @@ pub use ship::{Shape, Shipment};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};
 
-/// The crates that this one is made of, for those who look inside of kernels: a [`Program`] and its plan are of `notation` and `compiler`,
-/// a kernel's function of `imp`, level kinds of `formats`, memory of `runtime`.
+/// The crates that this one is made of, for those who look inside of kernels: a [`Program`] and its plan are of `notation`
+/// and `compiler`, a kernel's function of `imp`, level kinds of `formats`, memory of `runtime`.
 pub mod inside {
     pub use {
         lacunar_base as base, lacunar_compiler as compiler, lacunar_formats as formats, lacunar_front as front,

@@ -52,9 +52,9 @@ impl<'a> From<Lent<'a>> for TensorView<'a> {
     }
 }
 
-/// What can be an operand of [`einsum!`](crate::einsum!) and of [`Kernel::call`](crate::Kernel::call): tensors, numbers, slices, vectors and arrays of
-/// numbers; with the features of these names, also arrays of `ndarray` and matrices of `sprs`. The memory of an operand is used as it is,
-/// wherever a format has its layout.
+/// What can be an operand of [`einsum!`](crate::einsum!) and of [`Kernel::call`](crate::Kernel::call): tensors, numbers,
+/// slices, vectors and arrays of numbers; with the features of these names, also arrays of `ndarray` and matrices of `sprs`.
+/// The memory of an operand is used as it is, wherever a format has its layout.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of an expression",
     note = "operands are tensors, numbers, slices, vectors and arrays of numbers, and references to these",
@@ -112,7 +112,8 @@ macro_rules! pointers {
 }
 pointers!(&O, &mut O, Box<O>, Rc<O>, Arc<O>);
 
-/// What the result of a program becomes: the type behind `->` in [`einsum!`](crate::einsum!), and that of [`Kernel::call`](crate::Kernel::call).
+/// What the result of a program becomes: the type behind `->` in [`einsum!`](crate::einsum!), and that of
+/// [`Kernel::call`](crate::Kernel::call).
 #[diagnostic::on_unimplemented(
     message = "the result of an expression cannot become a `{Self}`",
     note = "it can become a `Tensor<f64>`, of order 0 an `f64`, of order 1 a `Vec<f64>`, and the same of other types of elements, or a `DynTensor`"

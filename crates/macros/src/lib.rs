@@ -1,4 +1,5 @@
-//! The macro `einsum!`: an expression checked for its grammar and its names when the program is compiled, and evaluated when it runs.
+//! The macro `einsum!`: an expression checked for its grammar and its names when the program is compiled, and evaluated when
+//! it runs.
 //!
 //! ```text
 //! einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)
@@ -12,9 +13,10 @@ mod names;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Spacing, TokenStream as Tokens, TokenTree};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{Expr, Ident, LitStr, Token, Type};
 
 use names::{Checked, Kind, Name, check};
@@ -74,16 +76,17 @@ impl Parse for Argument {
 
 /// Evaluates a program of index notation on tensors: `einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?`.
 ///
-/// Each tensor that is read is given as `name = operand`: a tensor, a number, a slice, whatever is an `Operand`. The format of a result
-/// may be given as `name: format`. A second text is a schedule.
+/// Each tensor that is read is given as `name = operand`: a tensor, a number, a slice, whatever is an `Operand`. The format
+/// of a result may be given as `name: format`. A second text is a schedule.
 ///
-/// It gives the result of the last statement, as `Result<DynTensor, Error>`; with `-> Type` behind the arguments, a `Result<Type, Error>`
-/// of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a tensor instead, `y = &mut y`, whose
-/// format it has then, and whose memory is used again where it is dense; if that is the result of the last statement, the macro gives
-/// `Result<(), Error>`. A statement with `+=` adds to the values that are there.
+/// It gives the result of the last statement, as `Result<DynTensor, Error>`; with `-> Type` behind the arguments, a
+/// `Result<Type, Error>` of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a
+/// tensor instead, `y = &mut y`, whose format it has then, and whose memory is used again where it is dense; if that is the
+/// result of the last statement, the macro gives `Result<(), Error>`. A statement with `+=` adds to the values that are
+/// there.
 ///
-/// A program or a schedule that does not parse, and names that are missing, unknown or given twice are compile errors that show the
-/// program.
+/// A program or a schedule that does not parse, and names that are missing, unknown or given twice are compile errors that
+/// show the program.
 #[proc_macro]
 pub fn einsum(input: TokenStream) -> TokenStream {
     expanded(input.into()).unwrap_or_else(|error| error.to_compile_error()).into()
@@ -114,7 +117,8 @@ fn expanded(input: Tokens) -> syn::Result<Tokens> {
     let of = |kind: Kind| arguments.iter().zip(&adds).filter(move |(argument, _)| argument.kind == kind);
     let given = of(Kind::Operand).map(|(Argument { name, value, .. }, _)| {
         let name = name.to_string();
-        quote! { (#name, &(#value) as &dyn ::lacunar::Operand) }
+        // What is no operand is told at its place.
+        quote_spanned! { value.span() => (#name, &(#value) as &dyn ::lacunar::Operand) }
     });
     let targets = of(Kind::Target).map(|(Argument { name, value, .. }, adds)| {
         let name = name.to_string();
@@ -136,9 +140,9 @@ fn expanded(input: Tokens) -> syn::Result<Tokens> {
     Ok(match wanted {
         _ if puts_last => quote! { ::lacunar::einsum::evaluate(#call).map(|_| ()) },
         Some(wanted) => {
-            quote! { ::lacunar::einsum::result(#call).and_then(<#wanted as ::lacunar::FromResult>::from_result) }
+            quote! { ::lacunar::einsum::result::<#wanted>(#call) }
         }
-        None => quote! { ::lacunar::einsum::result(#call) },
+        None => quote! { ::lacunar::einsum::result::<::lacunar::DynTensor>(#call) },
     })
 }
 

@@ -1,7 +1,8 @@
-//! The names of an `einsum!` against its program: every operand is one of the program's tensors, each that is read is given, none twice.
+//! The names of an `einsum!` against its program: every operand is one of the program's tensors, each that is read is given,
+//! none twice.
 //!
-//! On entry: the program's text and the arguments. On exit: what the program does to the tensors that results are put into; or the first
-//! mistake, at the argument's place in the Rust code or at the program's, with the program shown.
+//! On entry: the program's text and the arguments. On exit: what the program does to the tensors that results are put into;
+//! or the first mistake, at the argument's place in the Rust code or at the program's, with the program shown.
 
 use lacunar_base::Diagnostic;
 use lacunar_front::einsum::tensors;
@@ -53,11 +54,11 @@ pub struct Checked {
 /// # Errors
 /// The first mistake.
 pub fn check(source: &str, arguments: &[Name]) -> Result<Checked, Mistake> {
-    let in_program = |errors: Vec<Diagnostic>| Mistake {
-        message: errors.iter().map(|error| error.for_library().render(source, "expression", false)).collect(),
-        span: None,
+    let in_program = |errors: Vec<Diagnostic>| {
+        let rendered = errors.iter().map(|error| error.for_library().render(source, "expression", false));
+        Mistake { message: rendered.collect::<String>().trim_end().to_string(), span: None }
     };
-    let at = |name: &Name, what: String| Mistake { message: format!("{what}\n\n  {source}\n"), span: Some(name.span) };
+    let at = |name: &Name, what: String| Mistake { message: format!("{what}\n\n  {source}"), span: Some(name.span) };
     let known = tensors(source, None).map_err(in_program)?;
     let (ast, _) = lacunar_front::parse(source);
     let adds = |name: &Name| {

@@ -228,8 +228,8 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len * self.dtype.size()) }
     }
 
-    /// The memory of the elements, for writing; nothing, if the buffer is borrowed for reading. What is written has to be elements
-    /// in the end.
+    /// The memory of the elements, for writing; nothing, if the buffer is borrowed for reading. What is written has to be
+    /// elements in the end.
     pub(crate) fn bytes_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         let len = if self.is_borrowed() { 0 } else { self.len * self.dtype.size() };
         // SAFETY: the memory holds so many bytes, and the buffer is the only user of memory that is not shared.

@@ -61,12 +61,12 @@ impl Tensor {
         Ok(self.filled(fill))
     }
 
-    /// The same places with other values, as many as there are, and a fill value of their type. In formats that fill up storage, what is
-    /// equal to the fill value bit by bit is no entry.
+    /// The same places with other values, as many as there are, and a fill value of their type. In formats that fill up
+    /// storage, what is equal to the fill value bit by bit is no entry.
     ///
     /// # Errors
-    /// The values are too few or too many, or of a type that the format cannot store; the fill value is of another type; memory is
-    /// refused.
+    /// The values are too few or too many, or of a type that the format cannot store; the fill value is of another type;
+    /// memory is refused.
     pub fn revalued(&self, values: Buffer, fill: Scalar) -> Result<Tensor, StorageError> {
         let (found, expected) = (values.len() as u64, self.nnz());
         if found != expected {

@@ -112,16 +112,16 @@ impl<'a> Lent<'a> {
     /// A tensor of values in the order of a format whose levels are dense.
     ///
     /// # Errors
-    /// The number of values is not the product of the sizes, a level of the format is not dense, or a dense tensor cannot have elements of
-    /// this type.
+    /// The number of values is not the product of the sizes, a level of the format is not dense, or a dense tensor cannot
+    /// have elements of this type.
     pub fn dense<T: Element>(dims: Vec<u64>, format: &Format, values: &'a [T]) -> Result<Lent<'a>, StorageError> {
         let size = |mode: &usize| dims.get(*mode).copied().unwrap_or(0);
         let levels = format.mode_order().iter().map(|mode| (LevelKind::DENSE, size(mode), Vec::new())).collect();
         Lent::from_parts(dims, format, levels, LentArray::of(values))
     }
 
-    /// A tensor of the given arrays, checked as [`Tensor::from_parts`] does. Of each level: its kind, the size of its dimension, and its
-    /// arrays.
+    /// A tensor of the given arrays, checked as [`Tensor::from_parts`] does. Of each level: its kind, the size of its
+    /// dimension, and its arrays.
     ///
     /// # Errors
     /// The first thing that is wrong with the arrays.

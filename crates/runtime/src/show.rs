@@ -28,9 +28,10 @@ const FIRST: usize = 6;
 /// All elements of a small tensor, rows in brackets; of a larger one its type, format and sizes, and its first entries.
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let elements = self.dims().iter().try_fold(1u64, |product, size| product.checked_mul(*size));
-        match elements {
-            Some(elements) if elements <= SMALL && self.order() <= SMALL as usize => self.all(f),
+        // Rows without elements are written as well.
+        let brackets = self.dims().iter().try_fold(1u64, |product, size| product.checked_mul((*size).max(1)));
+        match brackets {
+            Some(brackets) if brackets <= SMALL && self.order() <= SMALL as usize => self.all(f),
             _ => self.summary(f),
         }
     }

@@ -1,11 +1,11 @@
 //! Tensors at run time: dimensions, format, the arrays of each level, and the values.
 //!
-//! Holds of every tensor: the arrays of each level are those its kind keeps, of the widths the format names; positions
-//! never descend and end at the number of coordinates; coordinates are below their dimension's size and ascend under
-//! each parent, without repeats where the format says so; and there is one value for each position of the innermost
-//! level. So a kernel or an enumeration that follows the arrays reads nothing out of bounds. In a format with a map, every entry lies
-//! in the tensor's dimensions, and no two have the same coordinates; only places that fill up levels may lie outside,
-//! and their values may be any. Sizes are signed numbers of 64 bits.
+//! Holds of every tensor: the arrays of each level are those its kind keeps, of the widths the format names; positions never
+//! descend and end at the number of coordinates; coordinates are below their dimension's size and ascend under each parent,
+//! without repeats where the format says so; and there is one value for each position of the innermost level. So a kernel or
+//! an enumeration that follows the arrays reads nothing out of bounds. In a format with a map, every entry lies in the
+//! tensor's dimensions, and no two have the same coordinates; only places that fill up levels may lie outside, and their
+//! values may be any. Sizes are signed numbers of 64 bits.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
@@ -154,7 +154,8 @@ impl Tensor {
     }
 }
 
-/// As [`Tensor::try_clone`]. Where memory is refused, the process ends as it does for a `Vec` ([`std::alloc::handle_alloc_error`]).
+/// As [`Tensor::try_clone`]. Where memory is refused, the process ends as it does for a `Vec`
+/// ([`std::alloc::handle_alloc_error`]).
 impl Clone for Tensor {
     fn clone(&self) -> Tensor {
         self.try_clone().unwrap_or_else(|AllocError { bytes }| {

@@ -4,9 +4,9 @@
 //! are read where they are, and what other kinds store under a parent position is put into a list that is used again for the next
 //! one. So no entry takes memory of its own, whatever the format is.
 //!
-//! What is stored counts as an entry if it lies in the tensor's dimensions, and does not only fill up storage: in formats that do
-//! ([`Format::is_padded`](lacunar_formats::Format::is_padded), but for dense ones, which store every element), what equals the fill value bit by bit
-//! is no entry. Conversions draw the same line.
+//! What is stored counts as an entry if it lies in the tensor's dimensions, and does not only fill up storage: in formats
+//! that do ([`Format::is_padded`](lacunar_formats::Format::is_padded), but for dense ones, which store every element), what
+//! equals the fill value bit by bit is no entry. Conversions draw the same line.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};

@@ -70,8 +70,8 @@ fn shape(tensor: &DynTensor) -> Option<Vec<usize>> {
     tensor.dims().iter().map(|&size| usize::try_from(size).ok()).collect()
 }
 
-/// An array of `ndarray`, or a view of one. It is used as it is, where its axes follow each other in memory without gaps, in any order of axes;
-/// otherwise its elements are copied.
+/// An array of `ndarray`, or a view of one. It is used as it is, where its axes follow each other in memory without gaps, in
+/// any order of axes; otherwise its elements are copied.
 impl<S: Data, D: Dimension> Operand for ArrayBase<S, D>
 where
     S::Elem: Element,

@@ -77,8 +77,8 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// A matrix of `sprs`, or a view of one. Its arrays are used as they are, where indices take 4 or 8 bytes (so `usize`, too); positions that
-/// do not begin at 0, of a part of another matrix, are copied.
+/// A matrix of `sprs`, or a view of one. Its arrays are used as they are, where indices take 4 or 8 bytes (so `usize`, too);
+/// positions that do not begin at 0, of a part of another matrix, are copied.
 impl<T, I, P, IS, CS, VS> Operand for CsMatBase<T, I, IS, CS, VS, P>
 where
     T: Element,

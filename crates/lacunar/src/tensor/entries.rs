@@ -34,9 +34,10 @@ impl<T: Element, const N: usize> Iterator for Entries<'_, T, N> {
 }
 
 impl<T: Element> Tensor<T> {
-    /// The stored entries in the order of storage, each with its coordinates and its value; none takes memory of its own. `N` is the
-    /// order, and follows from a pattern such as `[i, j]`. Zeros that are stored are entries, and so is every element of a dense tensor; what
-    /// only fills up blocks, diagonals and slots is none. [`Tensor::for_each_entry`] does not need to know the order.
+    /// The stored entries in the order of storage, each with its coordinates and its value; none takes memory of its own.
+    /// `N` is the order, and follows from a pattern such as `[i, j]`. Zeros that are stored are entries, and so is every
+    /// element of a dense tensor; what only fills up blocks, diagonals and slots is none. [`Tensor::for_each_entry`] does
+    /// not need to know the order.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -74,8 +75,9 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// The element at coordinates, one a dimension: what is stored there, or else the fill value. `None` outside of the tensor, also where
-    /// coordinates are too many or too few. Of a pattern, all of whose values are one, [`Tensor::get_stored`] tells what is stored.
+    /// The element at coordinates, one a dimension: what is stored there, or else the fill value. `None` outside of the
+    /// tensor, also where coordinates are too many or too few. Of a pattern, all of whose values are one,
+    /// [`Tensor::get_stored`] tells what is stored.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -91,8 +93,8 @@ impl<T: Element> Tensor<T> {
         (inside && coordinates.len() == self.order()).then(|| self.get_stored(coordinates).unwrap_or(self.fill()))
     }
 
-    /// The value of the entry at coordinates; `None` if there is none. A format such as `csr` takes a search by halving in the row, `coo` one in
-    /// each column of coordinates.
+    /// The value of the entry at coordinates; `None` if there is none. A format such as `csr` takes a search by halving in
+    /// the row, `coo` one in each column of coordinates.
     pub fn get_stored(&self, coordinates: &[u64]) -> Option<T> {
         self.inner.position_of(coordinates).and_then(|position| self.values().get(position).copied())
     }

@@ -11,8 +11,8 @@
 //! # }
 //! ```
 //!
-//! `build` makes tensors of entries, `entries` finds them again, `view` gives parts and other orders of dimensions, `reduce` sums and
-//! norms, `native` plain Rust values, `parts` their arrays.
+//! `build` makes tensors of entries, `entries` finds them again, `view` gives parts and other orders of dimensions, `reduce`
+//! sums and norms, `native` plain Rust values, `parts` their arrays.
 
 mod build;
 mod entries;
@@ -37,8 +37,9 @@ pub use view::Ranges;
 
 /// A tensor of elements of type `T`, of any order and format.
 ///
-/// [`Clone`] copies all arrays; where memory for them is refused, the process ends, as it does for a `Vec`. [`Tensor::try_clone`] gives
-/// an error then. Two tensors are equal if they store the same in the same way: their formats and all arrays are compared.
+/// [`Clone`] copies all arrays; where memory for them is refused, the process ends, as it does for a `Vec`.
+/// [`Tensor::try_clone`] gives an error then. Two tensors are equal if they store the same in the same way: their formats
+/// and all arrays are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor<T: Element> {
     inner: DynTensor,
@@ -152,9 +153,9 @@ impl<T: Element> Tensor<T> {
         self.inner.nnz()
     }
 
-    /// How many entries are stored: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every element of a dense
-    /// tensor; what only fills up blocks, diagonals and slots does not. It takes a moment for plain formats such as `csr`, and a pass over
-    /// the values for others.
+    /// How many entries are stored: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every element of
+    /// a dense tensor; what only fills up blocks, diagonals and slots does not. It takes a moment for plain formats such as
+    /// `csr`, and a pass over the values for others.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};

@@ -22,8 +22,8 @@ use super::{Tensor, resolve};
 use crate::error::Error;
 
 impl<T: Element> Tensor<T> {
-    /// The tensor of arrays in a format, which are checked: of each level those that its kind keeps, and the values, one for each position of
-    /// the innermost level. Arrays of signed numbers will do. Nothing is copied.
+    /// The tensor of arrays in a format, which are checked: of each level those that its kind keeps, and the values, one for
+    /// each position of the innermost level. Arrays of signed numbers will do. Nothing is copied.
     ///
     /// ```
     /// use lacunar::{Buffer, Format, LevelStorage, Tensor};
@@ -56,8 +56,9 @@ impl<T: Element> Tensor<T> {
         self.inner.into_parts()
     }
 
-    /// The matrix of compressed rows: where each row begins among the entries, and the last one ends; the column and the value of each entry. The
-    /// columns of a row ascend. Indices of 32 bits and of 64 bits are taken without a copy, signed ones too.
+    /// The matrix of compressed rows: where each row begins among the entries, and the last one ends; the column and the
+    /// value of each entry. The columns of a row ascend. Indices of 32 bits and of 64 bits are taken without a copy, signed
+    /// ones too.
     ///
     /// # Errors
     /// The first thing that is wrong with the arrays.
@@ -68,8 +69,9 @@ impl<T: Element> Tensor<T> {
         Tensor::from_parts(&dims, format, vec![LevelStorage::dense(dims[0]), rows], values)
     }
 
-    /// Where each row begins, the column and the value of each entry, of a matrix in csr; of one in csc, where each column begins, and the rows.
-    /// `None` in other formats, and where indices are not of type `I`: `u32`, or where the format says so `u64` or `usize`.
+    /// Where each row begins, the column and the value of each entry, of a matrix in csr; of one in csc, where each column
+    /// begins, and the rows. `None` in other formats, and where indices are not of type `I`: `u32`, or where the format says
+    /// so `u64` or `usize`.
     pub fn csr_parts<I: Copy + 'static>(&self) -> Option<(&[I], &[I], &[T])> {
         let format = self.format();
         let is = |wanted: Format| wanted.with_widths_of(format) == *format;

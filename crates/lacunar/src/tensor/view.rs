@@ -8,11 +8,11 @@ use lacunar_runtime::{Buffer, Element, StorageError, Tensor as DynTensor, scalar
 use super::Tensor;
 use crate::error::Error;
 
-/// A range of coordinates for each dimension: a slice of `Range<u64>`, an array of ranges of one type, or a tuple of ranges of any types, as
-/// `(1..3, ..)`.
+/// A range of coordinates for each dimension: a slice of `Range<u64>`, an array of ranges of one type, or a tuple of ranges
+/// of any types, as `(1..3, ..)`.
 pub trait Ranges {
-    /// The first coordinate and the one behind the last, for each range, given the sizes; `None` where the ranges are fewer or more than
-    /// the sizes.
+    /// The first coordinate and the one behind the last, for each range, given the sizes; `None` where the ranges are fewer
+    /// or more than the sizes.
     fn resolved(&self, dims: &[u64]) -> Option<Vec<Range<u64>>>;
 }
 
@@ -90,8 +90,8 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::of(self.inner.pruned()?))
     }
 
-    /// The same tensor with its dimensions in another order: dimension `k` of the result is dimension `modes[k]` of this one. Nothing is
-    /// copied or moved: what was `csr` is `csc` then.
+    /// The same tensor with its dimensions in another order: dimension `k` of the result is dimension `modes[k]` of this
+    /// one. Nothing is copied or moved: what was `csr` is `csc` then.
     ///
     /// # Errors
     /// `modes` does not name each dimension once.
@@ -119,8 +119,8 @@ impl<T: Element> Tensor<T> {
         self.permute(&modes)
     }
 
-    /// A new tensor of the elements in a range of coordinates for each dimension, which are counted from the beginning of the ranges there;
-    /// in the same format.
+    /// A new tensor of the elements in a range of coordinates for each dimension, which are counted from the beginning of
+    /// the ranges there; in the same format.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -159,8 +159,8 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::of(DynTensor::from_coo_filled(list, self.format(), self.inner.fill())?))
     }
 
-    /// The tensor of a function of each element. The function is called with the stored values, and with the fill value, of which the new
-    /// fill value is made: so elements that are not stored remain so.
+    /// The tensor of a function of each element. The function is called with the stored values, and with the fill value, of
+    /// which the new fill value is made: so elements that are not stored remain so.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};

@@ -110,6 +110,27 @@ proptest! {
     }
 
     #[test]
+    fn a_walk_and_searches_find_what_is_meant((coo, format, _) in case()) {
+        let expected = meaning(&coo);
+        let packed = Tensor::from_coo(coo, &format);
+        if refused(&packed, &format) {
+            return Ok(());
+        }
+        let tensor = packed.unwrap();
+        let values = tensor.values().as_slice::<i64>().unwrap();
+        let (mut walk, mut found, mut count) = (tensor.walk(), BTreeMap::new(), 0);
+        while let Some((at, position)) = walk.next_entry() {
+            let searched = tensor.position_of(at).map(|position| values[position]);
+            prop_assert_eq!(searched, Some(values[position]), "{:?} in {}", at, format);
+            prop_assert!(found.insert(at.to_vec(), values[position]).is_none(), "{:?} comes twice in {}", at, format);
+            count += 1;
+        }
+        prop_assert_eq!(count, tensor.count_entries());
+        found.retain(|_, value| *value != 0);
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn formats_without_singletons_and_coordinate_lists_hold_everything((coo, format, _) in case()) {
         if !format.levels().iter().any(|level| level.properties().single) {
             prop_assert!(Tensor::from_coo(coo.clone(), &format).is_ok());

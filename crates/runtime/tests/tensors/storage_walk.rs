@@ -147,4 +147,6 @@ fn tensors_print_for_people() {
     assert_eq!(Tensor::zeros(vec![3, 0], &Format::dense(2), DType::F64).unwrap().to_string(), "[[], [], []]");
     let wide = Tensor::zeros(vec![1 << 40, 1 << 40], &format("ss", 2), DType::F32).unwrap();
     assert_eq!(wide.to_string(), "f32 s64s64 1099511627776x1099511627776, 0 entries");
+    let empty = Tensor::zeros(vec![1 << 40, 0], &format("sd", 2), DType::F32).unwrap();
+    assert!(empty.to_string().ends_with("1099511627776x0, 0 entries"), "{empty}");
 }
