@@ -56,6 +56,14 @@ pub fn check_tensor(value: &str, file: &str, order: Option<usize>) -> Result<(),
     io::check_output(Path::new(file), order).map_err(|error| misplaced(value, "-o", file, failure::of_file(&error)))
 }
 
+/// Asks, before a program runs, whether a result that is not dense can be written to a file that the value of a flag names.
+///
+/// # Errors
+/// The file's format has arrays only.
+pub fn check_list(value: &str, file: &str) -> Result<(), Failure> {
+    io::check_list(Path::new(file)).map_err(|error| misplaced(value, "-o", file, failure::of_file(&error)))
+}
+
 /// Asks whether a file of another kind can be written that the value of a flag names.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use lacunar::{DynTensor, Kernel, Run};
 
 use crate::args::ProgramArgs;
 use crate::failure::Failure;
+use crate::inputs::tensor_of;
 use crate::measure::ms;
 use crate::prepare::{Prepared, Values, prepare};
 use crate::program::Program;
@@ -25,6 +26,11 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     };
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
     let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
+    for (value, (name, file)) in args.outputs.iter().zip(&request.outputs) {
+        if tensor_of(kernel.program(), name).is_some_and(|tensor| !tensor.format.is_dense()) {
+            output::check_list(value, file)?;
+        }
+    }
     let given: Vec<(&str, &DynTensor)> = inputs.iter().map(|input| (input.name.as_str(), &input.tensor)).collect();
     let shown = Shown::of(&request, args);
     let mut aside = match &args.emit_to {

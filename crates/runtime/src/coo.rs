@@ -178,7 +178,8 @@ impl Tensor {
     /// looked at.
     ///
     /// ```
-    /// use lacunar_runtime::{Buffer, Tensor, formats::Format};
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
     /// let values = Buffer::from_vec(vec![1.0, 0.0, 2.0, 3.0]);
     /// let tensor = Tensor::from_dense(vec![2, 2], values, &Format::dense(2)).unwrap();
     /// let head = tensor.head(3).unwrap();

@@ -43,7 +43,7 @@ use std::path::Path;
 
 pub use error::IoError;
 pub use output::{check_place, place_of, replace};
-pub use write::{DataRef, WriteField, WriteOptions, check_output, write};
+pub use write::{DataRef, WriteField, WriteOptions, check_list, check_output, write};
 
 use lacunar_formats::{DType, Kind};
 

@@ -140,6 +140,20 @@ pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
     check_place(path).map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
+/// Asks whether a tensor that is not dense can be written to a file, as a list of its entries.
+///
+/// ```
+/// use std::path::Path;
+/// use lacunar_runtime::io::check_list;
+/// assert!(check_list(Path::new("a.npz")).is_ok() && check_list(Path::new("a.npy")).is_err());
+/// ```
+///
+/// # Errors
+/// The name tells a format that has arrays only.
+pub fn check_list(path: &Path) -> Result<(), IoError> {
+    if split_name(path).0 == Some(FileFormat::Npy) { Err(numpy::no_list(path)) } else { Ok(()) }
+}
+
 fn only_read() -> String {
     "this format is only read; write .mtx instead".to_owned()
 }

@@ -14,7 +14,7 @@ mod write;
 
 pub(super) use archive::read_archive;
 pub(super) use array::read_file;
-pub(super) use write::write;
+pub(super) use write::{no_list, write};
 
 use std::path::{Path, PathBuf};
 

@@ -40,11 +40,14 @@ pub(in crate::io) fn write(
                 Ok(bytes)
             })
         }
-        (_, DataRef::Coordinate(_)) => {
-            let reason = "an array of NumPy has every place; write .npz instead, or make the tensor dense".to_string();
-            Err(IoError::Unwritable { file: path.to_path_buf(), reason })
-        }
+        (_, DataRef::Coordinate(_)) => Err(no_list(path)),
     }
+}
+
+/// Why a list of entries is not written as an array.
+pub(in crate::io) fn no_list(path: &Path) -> IoError {
+    let reason = "an array of NumPy has every place; write .npz instead, or make the tensor dense".to_string();
+    IoError::Unwritable { file: path.to_path_buf(), reason }
 }
 
 fn archive(writer: &mut dyn Write, data: DataRef<'_>) -> io::Result<()> {
