@@ -139,18 +139,19 @@ impl Wanted<'_> {
     }
 }
 
-/// A variable at which a body can have values where the access has none.
+/// A variable at which a body can have values where the access has none: one of the loop's, or of the levels above.
 fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) -> Option<VarId> {
-    let levels = pos_levels(kernel, key, originals);
-    (0..originals.len()).find_map(|place| {
-        let inner = Stmt::foralls(&originals[place + 1..], body.clone());
-        let lattice = Lattice::build(kernel, &inner, originals[place]).ok()?;
+    let above = (0..pos_levels(kernel, key, originals).start).map(|level| level_var(kernel, key, level));
+    let vars: Vec<VarId> = above.chain(originals.iter().copied()).collect();
+    (0..vars.len()).find_map(|place| {
+        let inner = Stmt::foralls(&vars[place + 1..], body.clone());
+        let lattice = Lattice::build(kernel, &inner, vars[place]).ok()?;
         let own = lattice.iterators.iter().position(|it| it.access == *key && it.mode == Mode::Coiterate);
         let covered = match own {
             Some(own) => lattice.points.iter().all(|point| point.has(own)),
             // A dense level has all coordinates.
-            None => kernel.tensors[key.tensor].format.levels()[levels.start + place].properties().full,
+            None => kernel.tensors[key.tensor].format.levels()[place].properties().full,
         };
-        (!covered).then_some(originals[place])
+        (!covered).then_some(vars[place])
     })
 }
