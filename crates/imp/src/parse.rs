@@ -409,10 +409,11 @@ impl<'a> Parser<'a> {
     fn grow(&mut self) -> Result<Stmt, Diagnostic> {
         let array = self.array_name()?;
         self.expect("[")?;
+        let span = self.token(0).span;
         let product = self.expr()?;
         let (count, block) = match self.function.exprs[product] {
             Expr::Binary(BinaryOp::Mul, count, block) => (count, block),
-            _ => (product, self.function.exprs.insert(Expr::Const(Const::one(DType::I64)))),
+            _ => (product, self.insert(span, Expr::Const(Const::one(DType::I64)))?),
         };
         Ok(Stmt::Grow { array, count, block, zeroed: self.zeroed()? })
     }

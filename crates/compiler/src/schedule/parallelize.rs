@@ -2,7 +2,7 @@
 //!
 //! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
 //! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
-//! vectors: loops inside count coordinates, or the positions of one operand. The units of a GPU are refused, as no back end makes code for one. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
+//! vectors: loops inside count coordinates, or the positions of one operand, whatever the lane. The units of a GPU are refused, as no back end makes code for one. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
 //! there, `atomics` is carried out as `temporary`. Lanes reduce among themselves.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
@@ -17,7 +17,7 @@ use super::nest::{each_loop, loops};
 use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, is_single};
-use crate::iterate::position_space::replaced_by;
+use crate::iterate::position_space::{pos_levels, replaced_by};
 use crate::iterate::races::written_together;
 
 pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, span: Span) -> Transformed {
@@ -49,15 +49,17 @@ pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, 
 fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
     let (mut innermost, mut together, mut scattered) = (true, None, None);
     each_loop(&kernel.stmt, var, &mut |body, _| {
-        innermost &= is_single(kernel, body) || loops(body).into_iter().all(|inner| is_counted(kernel, body, inner));
+        innermost &=
+            is_single(kernel, body) || loops(body).into_iter().all(|inner| is_uniform(kernel, var, body, inner));
         let written = written_together(kernel, var, body);
         together = together.or(written.first().copied());
         scattered = scattered.or(written.into_iter().find(|tensor| is_placed_inside(kernel, body, *tensor)));
     });
     if !innermost {
-        let message = format!("loops inside that over `{name}` advance several operands together");
-        return Err(refuse("E1209", name.span, message, "not for lanes").hint(
-            "inside of lanes, loops over coordinates and over the positions of one operand can be; `reorder` it inside",
+        let message = format!("a loop inside that over `{name}` is not the same for all lanes");
+        return Err(refuse("E1209", name.span, message, "not innermost").hint(
+            "lanes run an innermost loop, or one inside of which loops count coordinates or the positions of one operand, \
+             whatever the lane; `reorder` it inside",
         ));
     }
     if let Some(tensor) = scattered {
@@ -81,17 +83,27 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
     }
 }
 
-/// Whether a loop inside of a body counts coordinates or positions, as all lanes can do together.
-fn is_counted(kernel: &Kernel, body: &Stmt, leaf: VarId) -> bool {
-    let mut counted = true;
+/// Whether a loop inside of one that lanes share counts coordinates or the positions of one operand, the same for all lanes.
+fn is_uniform(kernel: &Kernel, lanes: VarId, body: &Stmt, leaf: VarId) -> bool {
+    let shared = kernel.provenance.originals(lanes);
+    // Positions lie under what the levels above have.
+    let is_under_lane =
+        |key: &AccessKey, level: usize| (0..level).any(|above| shared.contains(&level_var(kernel, key, above)));
+    let mut uniform = true;
     each_loop(body, leaf, &mut |inside, _| {
-        counted &= kernel.provenance.originals(leaf).into_iter().all(|original| {
-            replaced_by(kernel, original).is_some()
-                || Lattice::build(kernel, inside, original)
-                    .is_ok_and(|lattice| lattice.points.len() == 1 && lattice.iterators.len() <= 1)
+        uniform &= kernel.provenance.originals(leaf).into_iter().all(|original| {
+            if let Some(access) = replaced_by(kernel, original) {
+                let key = AccessKey::from(access);
+                return !is_under_lane(&key, pos_levels(kernel, &key, &[original]).start);
+            }
+            Lattice::build(kernel, inside, original).is_ok_and(|lattice| match lattice.iterators.as_slice() {
+                [] => true,
+                [one] => lattice.points.len() == 1 && !is_under_lane(&one.access, one.level),
+                _ => false,
+            })
         });
     });
-    counted
+    uniform
 }
 
 /// Whether loops inside a body choose the place of a tensor that is assigned to. Where iterations of a loop around write the tensor

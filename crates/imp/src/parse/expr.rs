@@ -59,7 +59,7 @@ impl Parser<'_> {
     }
 
     /// Adds an expression.
-    fn insert(&mut self, span: Span, expr: Expr) -> Result<ExprId, Diagnostic> {
+    pub(super) fn insert(&mut self, span: Span, expr: Expr) -> Result<ExprId, Diagnostic> {
         let depth = 1 + expr.operands().map(|operand| self.depths[operand.index()]).max().unwrap_or(0);
         if depth > MAX_EXPR_DEPTH {
             return Err(malformed(span, "the expression is too deep"));
