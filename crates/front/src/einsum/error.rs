@@ -153,6 +153,8 @@ pub(crate) enum Error {
         span: Span,
         from: DType,
         to: DType,
+        /// It is a quotient of integers.
+        divides: bool,
     },
     NotDefined {
         span: Span,
@@ -416,8 +418,10 @@ impl Error {
                         ),
                     )
             }
-            Error::Assignable { name, span, from, to } => {
-                let other = if from.is_complex() {
+            Error::Assignable { name, span, from, to, divides } => {
+                let other = if divides {
+                    format!("`/` of integers gives a real number: write `idiv(a, b)` for a whole one, or `{to}(...)`")
+                } else if from.is_complex() {
                     "take a part, for example `real(...)`".to_string()
                 } else {
                     format!("convert it with `{to}(...)`")

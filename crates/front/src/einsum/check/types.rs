@@ -98,8 +98,10 @@ impl<'a> Typer<'a> {
                 weak => Some(convert(self.settle(weak, to)?, to)),
             };
         }
-        let name = statement.name.text.clone();
-        self.errors.push(Error::Assignable { name, span: statement.rhs.span, from, to });
+        let (name, span) = (statement.name.text.clone(), statement.rhs.span);
+        let is_whole = to.is_integer();
+        let divides = is_whole && matches!(&value, Value::Typed(expr, _) if divides_integers(expr));
+        self.errors.push(Error::Assignable { name, span, from, to, divides });
         None
     }
 
@@ -379,5 +381,18 @@ impl std::fmt::Display for Weak {
             Weak::Int(value) => write!(f, "`{value}`"),
             Weak::Float(value) => write!(f, "`{value:?}`"),
         }
+    }
+}
+
+/// Whether an expression is, or has in it, a quotient of integers, which are converted for it.
+fn divides_integers(expr: &Expr) -> bool {
+    let is_whole = |operand: &Expr| match &operand.kind {
+        ExprKind::Cast(of) => of.dtype.is_integer(),
+        ExprKind::Literal(literal) => !matches!(literal, Literal::Float(value) if value.fract() != 0.0),
+        _ => false,
+    };
+    match &expr.kind {
+        ExprKind::Binary(BinaryFn::Div, a, b) if is_whole(a) && is_whole(b) => true,
+        _ => expr.children().into_iter().any(divides_integers),
     }
 }
