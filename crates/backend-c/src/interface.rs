@@ -20,6 +20,7 @@ use std::fmt::Write;
 use lacunar_imp::{ArrayRole, Function, Param};
 
 use crate::namer::Namer;
+use crate::print::{About, Field};
 use crate::types::header_type;
 
 /// The names of a kernel's parts in C.
@@ -118,6 +119,17 @@ typedef double complex lacunar_c128;
 #endif
 ";
 
+/// The fields of a kernel's structure of arguments.
+pub(crate) fn fields(function: &Function, names: &Names) -> Vec<Field> {
+    let field = |param: &Param| match *param {
+        Param::Scalar(var) => Field { name: names.vars[var.index()].clone(), capacity: None },
+        Param::Array(id) => {
+            Field { name: names.arrays[id.index()].clone(), capacity: Some(names.capacities[id.index()].clone()) }
+        }
+    };
+    function.params.iter().map(field).collect()
+}
+
 /// The structure and the prototype.
 pub(crate) fn declarations(function: &Function, names: &Names) -> String {
     let symbol = &names.symbol;
@@ -152,18 +164,23 @@ pub(crate) fn building_source(function: &Function, openmp: bool) -> String {
 }
 
 /// The comment that explains a kernel: arguments, a call, what it returns, how it is built.
-pub(crate) fn explanation(function: &Function, names: &Names, building: &str) -> String {
+pub(crate) fn explanation(function: &Function, names: &Names, about: &About, building: &str) -> String {
     let symbol = &names.symbol;
-    let mut text =
-        format!("/*\n * {symbol}: a kernel made by Lacunar.\n *\n * Arguments, fields of struct {symbol}_args:\n");
+    let mut text = format!("/*\n * {symbol}: a kernel made by Lacunar.\n");
+    for known in &about.lines {
+        // A comment of C ends at the first end of one.
+        text.push_str(&format!(" *   {}\n", known.replace("*/", "* /")));
+    }
+    text.push_str(&format!(" *\n * Arguments, fields of struct {symbol}_args:\n"));
     let mut line = |name: &str, what: &str| {
         // Writing to a string does not fail.
         let _ = writeln!(text, " *   {name:<16} {what}");
     };
     line("runtime", "functions to call instead of malloc and the like; may be NULL");
-    for param in &function.params {
+    for (number, param) in function.params.iter().enumerate() {
+        let meaning = about.parameters.get(number).map_or_else(String::new, |meaning| format!(": {meaning}"));
         match *param {
-            Param::Scalar(var) => line(&names.vars[var.index()], "int64_t"),
+            Param::Scalar(var) => line(&names.vars[var.index()], &format!("int64_t{meaning}")),
             Param::Array(id) => {
                 let array = &function.arrays[id];
                 let least = if array.min_len > 0 { format!(", at least {}", array.min_len) } else { String::new() };
@@ -174,7 +191,10 @@ pub(crate) fn explanation(function: &Function, names: &Names, building: &str) ->
                         "made by the kernel: pass NULL and 0, free it when done"
                     }
                 };
-                line(&names.arrays[id.index()], &format!("array of {}{least}; {use_of_it}", header_type(array.elem)));
+                line(
+                    &names.arrays[id.index()],
+                    &format!("array of {}{least}{meaning}; {use_of_it}", header_type(array.elem)),
+                );
             }
         }
     }

@@ -57,4 +57,4 @@ mod print;
 mod types;
 
 pub use compile::{CcError, CcOptions, compile_object, compile_shared, link_shared};
-pub use print::{COptions, CSource, Purpose, print, print_all};
+pub use print::{About, COptions, CSource, Field, Purpose, print, print_all};

@@ -8,7 +8,9 @@ use lacunar_imp::{Function, Verified};
 
 use crate::facts::expression_types;
 use crate::helpers::{Helper, Helpers};
-use crate::interface::{BUILDING_MACHINE_CODE, COMPLEX, Names, SHARED, building_source, declarations, explanation};
+use crate::interface::{
+    BUILDING_MACHINE_CODE, COMPLEX, Names, SHARED, building_source, declarations, explanation, fields,
+};
 use crate::kernel::print_kernel;
 use crate::namer::Namer;
 
@@ -33,11 +35,31 @@ pub struct COptions {
     pub file_name: Option<String>,
     /// What becomes of it.
     pub purpose: Purpose,
+    /// What the explanation says of each kernel, in the order in which they are passed.
+    pub about: Vec<About>,
+}
+
+/// What is known of a kernel beyond its code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// What it computes and how, a line each.
+    pub lines: Vec<String>,
+    /// What each parameter is.
+    pub parameters: Vec<String>,
+}
+
+/// A parameter of a kernel in C: a field of its structure of arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// The field behind it that has the number of elements; `None` for a number.
+    pub capacity: Option<String>,
 }
 
 impl Default for COptions {
     fn default() -> Self {
-        COptions { comments: true, file_name: None, purpose: Purpose::Compile }
+        COptions { comments: true, file_name: None, purpose: Purpose::Compile, about: Vec::new() }
     }
 }
 
@@ -46,6 +68,8 @@ impl Default for COptions {
 pub struct CSource {
     /// The kernels' names in C, in the order in which they were passed. A name that means something else in C is changed.
     pub symbols: Vec<String>,
+    /// The parameters of each kernel.
+    pub fields: Vec<Vec<Field>>,
     /// The name that the source includes the header by, without `.h`.
     pub file_name: String,
     /// The header.
@@ -108,7 +132,8 @@ pub fn print_all<'f>(functions: impl IntoIterator<Item = &'f Verified<Function>>
     let includes = if includes.is_empty() { includes } else { format!("\n{includes}") };
     let source = format!("{}{includes}\n{}{}", include_line(&file_name), helpers.text(), kernels.trim_start());
     let strict = functions.iter().any(|function| function.strict);
-    CSource { symbols, file_name, header, source, strict, openmp: openmp.contains(&true) }
+    let fields = functions.iter().zip(&names).map(|(function, names)| fields(function, names)).collect();
+    CSource { symbols, fields, file_name, header, source, strict, openmp: openmp.contains(&true) }
 }
 
 fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[bool], options: &COptions) -> String {
@@ -116,16 +141,20 @@ fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[b
     let includes = ["stdbool.h", "stddef.h", "stdint.h"].map(|name| format!("#include <{name}>\n")).concat();
     let complex = functions.iter().any(|function| has_complex(function));
     let complex = if complex { format!("\n{COMPLEX}") } else { String::new() };
+    let nothing = About::default();
     let kernels: String = functions
         .iter()
         .zip(names)
         .zip(openmp)
-        .map(|((function, names), &openmp)| {
+        .enumerate()
+        .map(|(number, ((function, names), &openmp))| {
+            let about = options.about.get(number).unwrap_or(&nothing);
             let building = match options.purpose {
                 Purpose::Compile | Purpose::Versions => building_source(function, openmp),
                 Purpose::MachineCode => BUILDING_MACHINE_CODE.to_string(),
             };
-            let explanation = if options.comments { explanation(function, names, &building) } else { String::new() };
+            let explanation =
+                if options.comments { explanation(function, names, about, &building) } else { String::new() };
             format!("\n{explanation}{}", declarations(function, names))
         })
         .collect();

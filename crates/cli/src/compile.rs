@@ -1,11 +1,11 @@
 //! `lacunar compile`: a program becomes the texts of the stages that are asked for, or files that other programs can be
 //! linked with; nothing runs.
 //!
-//! `-o spmv.o` writes `spmv.o`, and beside it the header `spmv.h`.
+//! `-o spmv.o` writes `spmv.o`, and beside it the header `spmv.h`; with `--json`, what the kernel takes is printed as data.
 
 use std::path::Path;
 
-use lacunar::{Category, Diagnostic, Kernel, Shape, Stage};
+use lacunar::{Category, Diagnostic, Kernel, Shape, Signature, Stage};
 use lacunar_base::Span;
 use lacunar_runtime::io;
 
@@ -30,14 +30,15 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
     let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
+    let mut signatures = Vec::new();
     for (file, shape) in &files {
-        for written in ship(&kernel, Path::new(file), *shape)? {
-            eprintln!("wrote {written}");
-        }
+        let (written, own) = ship(&kernel, Path::new(file), *shape)?;
+        written.iter().for_each(|file| eprintln!("wrote {file}"));
+        signatures.extend(own);
     }
     let mut text = String::new();
     if args.json {
-        text = report::compiled_json(&kernel, &stages, &request, args)?;
+        text = report::compiled_json(&kernel, &stages, &request, args, &signatures)?;
     } else if args.emit_to.is_none() {
         text = emit::text(&kernel, &stages);
     }
@@ -77,8 +78,8 @@ fn shape(file: &str) -> Result<Shape, Failure> {
     })
 }
 
-/// Writes a program's kernels and their header, and gives the names of the files.
-fn ship(kernel: &Kernel, path: &Path, shape: Shape) -> Result<[String; 2], Failure> {
+/// Writes a program's kernels and their header, and gives the names of the files and what the kernels take.
+fn ship(kernel: &Kernel, path: &Path, shape: Shape) -> Result<([String; 2], Vec<Signature>), Failure> {
     let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let shipment = kernel.ship(&name, shape)?;
     let header = path.with_file_name(format!("{}.h", shipment.header_name));
@@ -88,5 +89,6 @@ fn ship(kernel: &Kernel, path: &Path, shape: Shape) -> Result<[String; 2], Failu
             Failure::plain(diagnostic.category(Category::File))
         })
     };
-    Ok([write(path, &shipment.content)?, write(&header, shipment.header.as_bytes())?])
+    let files = [write(path, &shipment.content)?, write(&header, shipment.header.as_bytes())?];
+    Ok((files, shipment.signatures))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lacunar::{DynTensor, Error, Kernel, Search, Stage, median};
+use lacunar::{DynTensor, Error, Kernel, Search, Signature, Stage, median};
 use serde::Serialize;
 
 use crate::args::ProgramArgs;
@@ -223,6 +223,7 @@ pub fn compiled_json(
     stages: &[Stage],
     request: &Request,
     args: &ProgramArgs,
+    shipped: &[Signature],
 ) -> Result<String, Failure> {
     let (plan_ms, compile_ms) = compile_times(kernel);
     let texts: serde_json::Map<String, serde_json::Value> =
@@ -239,6 +240,9 @@ pub fn compiled_json(
     });
     if args.explain {
         object["explain"] = kernel.explain().into();
+    }
+    if !shipped.is_empty() {
+        object["signatures"] = serde_json::json!(shipped);
     }
     to_line(&object)
 }

@@ -23,6 +23,7 @@ use crate::bind::own_format;
 use crate::compile::{Backend, Step};
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::signature::Signature;
 
 /// What a kernel is shipped as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ impl Shape {
 pub struct Shipment {
     /// The names of the kernels, one for each statement, or for each phase of it.
     pub symbols: Vec<String>,
+    /// What each takes.
+    pub signatures: Vec<Signature>,
     /// The names of their versions in machine code by LLVM, each with whether this machine runs it.
     pub versions: Vec<(String, bool)>,
     /// The name of the header's file without `.h`: that which a source includes.
@@ -90,8 +93,13 @@ impl Kernel {
             }
             functions.push(renamed(step.function(), names.unique(&identifier(&name)))?);
         }
+        let signatures: Vec<Signature> = self.steps().iter().map(|step| self.signature(step)).collect();
         let print = |purpose| {
-            print_all(&functions, &COptions { file_name: Some(name.to_string()), purpose, ..COptions::default() })
+            let about = signatures.iter().map(Signature::about).collect();
+            print_all(
+                &functions,
+                &COptions { file_name: Some(name.to_string()), purpose, about, ..COptions::default() },
+            )
         };
         let source = print(Purpose::Versions);
         let header = match shape {
@@ -108,7 +116,10 @@ impl Kernel {
             Some(Backend::Llvm) if shape != Shape::Source => versions(&source.symbols),
             _ => Vec::new(),
         };
-        Ok(Shipment { symbols: source.symbols, versions, header_name: source.file_name, header, content })
+        let named = signatures.into_iter().zip(&source.symbols).zip(&source.fields);
+        let signatures = named.map(|((signature, symbol), fields)| signature.named(symbol, fields)).collect();
+        let (symbols, header_name) = (source.symbols, source.file_name);
+        Ok(Shipment { symbols, signatures, versions, header_name, header, content })
     }
 
     /// Asks that a statement's kernel is all that there is to do.

@@ -155,3 +155,29 @@ fn names_become_identifiers() {
     assert!(text.contains("int32_t kernel_2_steps_2("), "{text}");
     assert!(folder.read("2-steps.c").contains("#include \"2-steps.h\""));
 }
+
+#[test]
+fn what_a_kernel_takes_is_told_as_text_and_as_data() {
+    let folder = Folder::new();
+    let json =
+        folder.succeed("compile 'C(i,j) = A(i,j) + B(i,j)' -f A:csr -f B:csr -f C:csr -d i:4000 -o add.c --json");
+    let header = folder.read("add.h");
+    for line in [
+        " *   C(i,j) = A(i,j) + B(i,j)\n *   C: f64, csr, 4000 x ?\n",
+        " *   j_size           int64_t: the size of index variable j\n",
+        " *   A2_crd           array of uint32_t: `crd` of level 2 of A; only read\n",
+    ] {
+        assert!(header.contains(line), "{header}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let signature = &json["signatures"][0];
+    assert_eq!((&signature["symbol"], &signature["computes"]), (&"add".into(), &"all".into()));
+    let parameters = signature["parameters"].as_array().unwrap();
+    let vals = parameters.iter().find(|parameter| parameter["name"] == "C_vals").unwrap();
+    assert_eq!(
+        *vals,
+        serde_json::json!({
+            "name": "C_vals", "capacity": "C_vals_capacity", "dtype": "f64", "access": "made", "meaning": "the values of C"
+        })
+    );
+}

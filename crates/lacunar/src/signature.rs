@@ -1,0 +1,156 @@
+//! What a shipped kernel takes, as data: for headers, and for programs that make calls.
+//!
+//! ```
+//! use lacunar::{Format, Kernel, Options, Shape};
+//! # fn main() -> Result<(), lacunar::Error> {
+//! let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &Options::new().format("A", Format::csr()))?;
+//! let shipment = kernel.ship("spmv", Shape::Source)?;
+//! let signature = &shipment.signatures[0];
+//! assert_eq!((signature.symbol.as_str(), signature.expression.as_str()), ("spmv", "y(i) = A(i,j) * x(j)"));
+//! let pos = signature.parameters.iter().find(|parameter| parameter.name == "A2_pos").expect("A is csr");
+//! assert_eq!((pos.dtype, pos.access), ("u32", Some("in")));
+//! assert_eq!(pos.meaning, "`pos` of level 2 of A");
+//! # Ok(())
+//! # }
+//! ```
+
+use lacunar_backend_c::{About, Field};
+use lacunar_compiler::lower::{Binding, Phase};
+use lacunar_imp::{ArrayRole, Param};
+use serde::Serialize;
+
+use crate::compile::{Step, commands};
+use crate::kernel::Kernel;
+
+/// A kernel as other programs call it: its address takes one to a structure of words of 8 bytes, which begins with the
+/// functions to call (or NULL) and goes on with the parameters, each array followed by its capacity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Signature {
+    /// The name of the function.
+    pub symbol: String,
+    /// The statement that it computes.
+    pub expression: String,
+    /// Of what, where a statement is computed in two phases: `pattern`, `values`, or `all`.
+    pub computes: &'static str,
+    /// How the loops were transformed.
+    pub schedule: String,
+    /// The tensors of the statement, the result first.
+    pub tensors: Vec<ShippedTensor>,
+    /// The parameters, in their order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A tensor of a shipped kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShippedTensor {
+    /// The name.
+    pub name: String,
+    /// How it is stored.
+    pub format: String,
+    /// The type of its elements.
+    pub dtype: String,
+    /// Its sizes, where they are known; `null` where they are not.
+    pub dims: Vec<Option<u64>>,
+}
+
+/// A parameter of a shipped kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// The name of the field.
+    pub name: String,
+    /// The field behind it that has the number of elements; `null` for a number.
+    pub capacity: Option<String>,
+    /// The type of a number, or of an array's elements.
+    pub dtype: &'static str,
+    /// Of an array: `in` is only read, `out` is there and written, `made` gets its memory from the kernel.
+    pub access: Option<&'static str>,
+    /// What it is, in words.
+    pub meaning: String,
+}
+
+impl Kernel {
+    /// What is known of a step under a name, but for the names of its parameters in C.
+    pub(crate) fn signature(&self, step: &Step) -> Signature {
+        let (program, plan) = (self.program(), step.plan());
+        let statement = &program.statements[step.statement()];
+        let mut tensors = vec![statement.lhs.tensor];
+        for access in statement.rhs.accesses() {
+            if !tensors.contains(&access.tensor) {
+                tensors.push(access.tensor);
+            }
+        }
+        let operand = |tensor| {
+            let declared = &program.tensors[tensor];
+            let (format, dtype) = (declared.format.to_string(), declared.dtype.to_string());
+            ShippedTensor { name: declared.name.clone(), format, dtype, dims: declared.dims.clone() }
+        };
+        Signature {
+            symbol: String::new(),
+            expression: program.statement_text(statement),
+            computes: match step.phase() {
+                Phase::Assemble => "pattern",
+                Phase::Compute => "values",
+                Phase::Fused => "all",
+            },
+            schedule: commands(program, step.statement(), plan).join(", "),
+            tensors: tensors.into_iter().map(operand).collect(),
+            parameters: step.parameters().map(|(param, binding)| parameter(step, param, binding)).collect(),
+        }
+    }
+}
+
+impl Signature {
+    /// The signature with the names that its function and its parameters have in C.
+    pub(crate) fn named(mut self, symbol: &str, fields: &[Field]) -> Signature {
+        self.symbol = symbol.to_string();
+        for (parameter, field) in self.parameters.iter_mut().zip(fields) {
+            (parameter.name, parameter.capacity) = (field.name.clone(), field.capacity.clone());
+        }
+        self
+    }
+
+    /// What a header says of it.
+    pub(crate) fn about(&self) -> About {
+        let mut lines = vec![match self.computes {
+            "pattern" => format!("the pattern of {}", self.expression),
+            "values" => format!("the values of {}, for a pattern that is given", self.expression),
+            _ => self.expression.clone(),
+        }];
+        for ShippedTensor { name, format, dtype, dims } in &self.tensors {
+            let known = dims.iter().any(Option::is_some);
+            let sizes: Vec<String> =
+                dims.iter().map(|size| size.map_or("?".to_string(), |size| size.to_string())).collect();
+            let sizes = if known { format!(", {}", sizes.join(" x ")) } else { String::new() };
+            lines.push(format!("{name}: {dtype}, {format}{sizes}"));
+        }
+        if !self.schedule.is_empty() {
+            lines.push(format!("schedule: {}", self.schedule));
+        }
+        About { lines, parameters: self.parameters.iter().map(|parameter| parameter.meaning.clone()).collect() }
+    }
+}
+
+fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
+    let kernel = step.kernel();
+    let tensor = |id| kernel.tensors[id].name.as_str();
+    let meaning = match binding {
+        Binding::Size(var) => format!("the size of index variable {}", kernel.vars[var].name),
+        Binding::Level(id, level, part) => format!("`{}` of level {} of {}", part.name, level + 1, tensor(id)),
+        Binding::Values(id) => format!("the values of {}", tensor(id)),
+        Binding::Stored(id) => format!("how many values the pattern of {} has", tensor(id)),
+        Binding::Threads => "how many threads may run it, at least 1".to_string(),
+    };
+    let (dtype, access) = match *param {
+        Param::Scalar(_) => ("i64", None),
+        Param::Array(id) => {
+            let array = &step.function().arrays[id];
+            let access = match array.role {
+                ArrayRole::Input => "in",
+                ArrayRole::Output => "out",
+                ArrayRole::Grown | ArrayRole::Local | ArrayRole::Parts => "made",
+            };
+            (array.elem.name(), Some(access))
+        }
+    };
+    Parameter { name: String::new(), capacity: None, dtype, access, meaning }
+}
