@@ -64,8 +64,8 @@ impl Kernel {
     }
 
     /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]: `&[&a, &x]` where all are of one Rust
-    /// type, else `&[&a as &dyn Operand, &x]`. `result` is replaced; the memory of a dense one is used again. After an error
-    /// it holds zeros or nothing.
+    /// type, else `&[&a as &dyn Operand, &x]`. `result` is replaced, or added to where the program says
+    /// `+=`; the memory of a dense one is used again. After an error it holds zeros or nothing.
     ///
     /// # Errors
     /// As [`Kernel::run_named`].

@@ -130,7 +130,8 @@ impl<T: Element> Tensor<T> {
     /// Packs a coordinate list, whose values are converted to `T`.
     ///
     /// # Errors
-    /// The list contradicts itself, its values are complex and `T` is not, the format does not fit, or memory is refused.
+    /// The list contradicts itself, its values are complex and `T` is not, or not whole and `T` is, the format does not fit, or memory is
+    /// refused.
     pub fn from_coo(coo: Coo, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
         let format = resolve(format, coo.dims.len())?;
         Tensor::converted(DynTensor::from_coo(coo, &format)?)

@@ -25,7 +25,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use lacunar_formats::{Format, FormatSpec, Kind};
+use lacunar_formats::{DType, Format, FormatSpec, Kind};
 use lacunar_runtime::io::{self, Data, Integers, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
@@ -81,14 +81,25 @@ impl<T: Element> Tensor<T> {
             let message = format!("the values are complex ({found}), and {wanted} would drop their imaginary parts");
             return Err(Error::Argument(message));
         }
-        Ok(Tensor::of(if found == wanted { tensor } else { tensor.cast(wanted)? }))
+        if found == wanted {
+            return Ok(Tensor::of(tensor));
+        }
+        let cast = tensor.cast(wanted)?;
+        let numbers = |tensor: &DynTensor| -> Result<Option<Vec<f64>>, Error> {
+            Ok(tensor.cast(DType::F64)?.values().as_slice::<f64>().map(<[f64]>::to_vec))
+        };
+        if found.is_float() && wanted.is_integer() && numbers(&cast)? != numbers(&tensor)? {
+            let message = format!("the values are of type {found}, and some are no whole numbers of {wanted}");
+            return Err(Error::Argument(message));
+        }
+        Ok(Tensor::of(cast))
     }
 
     /// Reads a file (`.mtx`, `.tns`, `.rb`, ..., also compressed) and packs it; values are converted to `T`.
     ///
     /// # Errors
-    /// The file can't be read or is malformed (with its line), its values are complex and `T` is not, the format does not fit, or
-    /// memory is refused.
+    /// The file can't be read or is malformed (with its line), its values are complex and `T` is not, or not whole and `T` is, the format
+    /// does not fit, or memory is refused.
     pub fn read(path: impl AsRef<Path>, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
         let options = ReadOptions { integers: Integers::of(T::DTYPE), progress: false, ..ReadOptions::default() };
         match io::read(path.as_ref(), &options)? {

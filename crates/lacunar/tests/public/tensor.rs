@@ -161,3 +161,17 @@ fn compressed_rows_from_arrays_and_back() -> Result<(), Error> {
 fn threads_are_those_that_the_caller_says() {
     lacunar::with_threads(3, || assert_eq!(lacunar::threads(), 3));
 }
+
+#[test]
+fn fractions_are_not_cut_silently() {
+    let list = |values: Vec<f64>| lacunar::Coo {
+        dims: vec![4],
+        coords: vec![lacunar::inside::runtime::Coordinates::U32((0..values.len() as u32).collect())],
+        values: lacunar::inside::runtime::values::Values::F64(values),
+    };
+    let whole = Tensor::<i32>::from_coo(list(vec![1.0, -0.0, 7.0]), Format::sv()).expect("whole numbers");
+    assert_eq!(whole.values(), [1, 0, 7]);
+    let error = Tensor::<i32>::from_coo(list(vec![1.5]), Format::sv()).expect_err("a fraction");
+    assert_eq!(error.to_string(), "the values are of type f64, and some are no whole numbers of i32");
+    assert!(Tensor::<i8>::from_coo(list(vec![300.0]), Format::sv()).is_err());
+}
