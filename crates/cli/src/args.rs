@@ -160,7 +160,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
 
-    /// Neither reassociate sums nor contract multiply-adds
+    /// Form sums in an order that depends neither on the processor nor on the number of threads, and contract no multiply-adds
     #[arg(long)]
     pub strict: bool,
 
@@ -243,7 +243,7 @@ pub struct ConvertArgs {
     /// entry
     #[arg(short = 'f', value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Leave out entries that are 0, once repeated ones are added up
+    /// Leave out entries that are 0; with -f, once repeated ones are added up
     #[arg(long)]
     pub prune: bool,
     /// Print how entries get into the format: how they are sorted, counted, put in place

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lacunar::{DynTensor, Effort, Measured, Schedule, Search, TunedStatement, Tuning};
+use lacunar::{Diagnostic, DynTensor, Effort, Measured, Schedule, Search, TunedStatement, Tuning};
+use lacunar_base::Span;
 use serde::Serialize;
 
 use crate::args::TuneArgs;
@@ -52,6 +53,12 @@ struct JsonCandidate<'a> {
 /// # Errors
 /// Mistakes in what was written, files that can't be read, memory that is refused; the winner can't be stored.
 pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
+    if let Some(file) = args.program.outputs.first() {
+        let diagnostic = Diagnostic::error("E1013", "`tune` measures, and writes no results")
+            .label(Span::new(0, file.len()), "not written")
+            .hint("write it with `run -o`, which takes the schedule that was found");
+        return Err(Failure::text(file, "-o", diagnostic));
+    }
     let Prepared { request, inputs, options, .. } = prepare(program, &args.program, Values::All)?;
     let given: Vec<(&str, &DynTensor)> = inputs.iter().map(|input| (input.name.as_str(), &input.tensor)).collect();
     let usual = Effort::default();

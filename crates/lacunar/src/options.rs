@@ -33,7 +33,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Whether results are assembled, computed, or both.
     pub phase: Phase,
-    /// Sums are not reassociated, products and sums not contracted.
+    /// Sums are formed in an order that depends neither on the processor nor on the number of threads, and not contracted with
+    /// products. (Chunks of a long sum are added up one after the other.)
     pub strict: bool,
     /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
     pub specialize: bool,

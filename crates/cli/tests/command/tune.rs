@@ -97,3 +97,9 @@ fn each_schedule_that_is_given_is_a_candidate() {
     folder.fail(&format!("{line} -s 'parallelize(j,cpu,none)' -s 'unroll(q,4)'"), 2, "unroll(q,4)");
     folder.fail(&format!("{line} -s 'parallelize(j,cpu,none)'"), 2, "a race");
 }
+
+#[test]
+fn nothing_is_written() {
+    let folder = Folder::new();
+    folder.fail("tune 'y(i) = A(i,j) * x(j)' -i A:a.mtx -g x:ones -o y:y.tns", 2, "writes no results");
+}

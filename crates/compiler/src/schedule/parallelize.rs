@@ -2,8 +2,9 @@
 //!
 //! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
 //! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
-//! vectors: loops inside count coordinates, or the positions of one operand, whatever the lane. The units of a GPU are refused, as no back end makes code for one. It changes nothing but a tag. A variable has no place that could be added to indivisibly:
-//! there, `atomics` is carried out as `temporary`. Lanes reduce among themselves.
+//! vectors: loops inside count coordinates, or the positions of one operand, whatever the lane. The units of a GPU are refused, as
+//! no back end makes code for one. It changes nothing but a tag. Workspaces are not added to indivisibly: there, `atomics` is carried
+//! out as `temporary`. Lanes reduce among themselves.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
@@ -194,7 +195,7 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
                 );
             }
             Race::Auto | Race::ParallelReduction => chosen = Race::Temporary,
-            Race::Atomics if together.iter().any(|tensor| is_variable(kernel, *tensor)) => chosen = Race::Temporary,
+            Race::Atomics if together.iter().any(|tensor| is_workspace(kernel, *tensor)) => chosen = Race::Temporary,
             Race::Temporary | Race::Atomics | Race::Ignore => {}
         }
         if race == Race::Ignore {
@@ -218,8 +219,10 @@ fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {
     matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
 }
 
-fn is_variable(kernel: &Kernel, tensor: TensorId) -> bool {
-    kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Scalar)
+/// Whether a tensor is a workspace: a variable, or an array beside which it is noted whether it was given anything. Neither is
+/// combined indivisibly.
+fn is_workspace(kernel: &Kernel, tensor: TensorId) -> bool {
+    matches!(kernel.tensors[tensor].role, Role::Workspace(_))
 }
 
 /// Whether a loop that appends to a sparse result does it in pieces that follow each other.

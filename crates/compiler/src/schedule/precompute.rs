@@ -169,6 +169,11 @@ impl Wanted<'_> {
         let derived = |leaf: &&VarId| {
             kernel.provenance.origin(**leaf).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
         };
+        if let (Some(WorkspaceKind::Scalar), Some(name)) = (kind, self.vars.first()) {
+            let message = format!("a `scalar` workspace has one value, and none for each `{name}`");
+            return Err(refuse("E1212", name.span, message, "several values")
+                .hint("such a workspace is `dense`, `marked` or `sorted`; a `scalar` one has `{}` for its variables"));
+        }
         match (kind, self.leaves.iter().find(derived)) {
             (Some(WorkspaceKind::Marked | WorkspaceKind::Sorted), Some(leaf)) => {
                 let message = format!("`{}` counts iterations, all of which have a place", kernel.vars[*leaf].name);
@@ -235,13 +240,15 @@ impl Wanted<'_> {
         let read = Access { tensor, vars: leaves.clone(), span };
         let value = Expr { kind: ExprKind::Access(read), dtype: part.dtype, span };
         let rhs = replace(&assign.rhs, self.expr, &value).map_or_else(|| assign.rhs.clone(), |(rhs, _)| rhs);
-        // Where no loop of the sum is left around the consumer, it assigns.
+        // Where no loop of the sum is left around the consumer, and no other term is added, it assigns.
         let summed = |var: &VarId| {
             let originals = kernel.provenance.originals(*var);
             !originals.iter().all(|original| assign.lhs.vars.contains(original)) && !assign.lhs.vars.contains(var)
         };
         let left = consumer.iter().chain(&found.around[..found.around.len() - inside.len()]).any(summed);
-        let op = if left || kernel.updates { assign.op } else { AssignOp::Set };
+        let mut assigned = 0;
+        kernel.stmt.visit_assigns(&mut |other| assigned += usize::from(other.lhs.tensor == assign.lhs.tensor));
+        let op = if left || kernel.updates || assigned > 1 { assign.op } else { AssignOp::Set };
         let consumer = Stmt::foralls(consumer, Stmt::Assign(Assign { lhs: assign.lhs.clone(), op, rhs }));
         let op = if reduces { AssignOp::Reduce(ReduceOp::Add) } else { AssignOp::Set };
         let fill = Access { tensor, vars: over, span };

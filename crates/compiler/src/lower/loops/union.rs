@@ -19,10 +19,12 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
+use lacunar_notation::concrete::Stmt;
 
 use super::cases::at_coordinate;
 use super::here::Loop;
 use super::together::enter;
+use crate::algebra::selected;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::iter::Cursors;
@@ -79,9 +81,11 @@ fn select_present(
     let Some(residual) = l.lattice.residual(cx.kernel, l.body, members) else { return Ok(()) };
     let Some(result) = scope.result() else { return statement(cx, &residual, &scope).map(|_| ()) };
     let (checkpoint, inner) = result.before(cx, l.var, &residual, &scope)?;
-    statement(cx, &residual, &inner)?;
-    // One of them is present.
-    result.after(cx, l.var, checkpoint, Written::Always, &scope)
+    let written = statement(cx, &residual, &inner)?;
+    // One of them is present; but what differs from the fill value only is not told by that.
+    let is_selected = matches!(&residual, Stmt::Assign(assign) if selected(&cx.kernel.tensors, assign).is_some());
+    let written = if is_selected { written } else { Written::Always };
+    result.after(cx, l.var, checkpoint, written, &scope)
 }
 
 /// One loop for a union of many operands.
