@@ -258,7 +258,9 @@ impl Generator<'_> {
             rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
         }
         let adds = self.rng.percent(15);
-        if !adds && self.rng.percent(6) {
+        // What is pruned may have a value everywhere, and room is made for all of it.
+        let is_far = self.sketch.sizes.iter().any(|size| *size >= FAR);
+        if !adds && self.rng.percent(6) && !is_far {
             rhs = Tree::Unary(UnaryFn::Prune, Box::new(rhs));
         }
         let given = adds && self.rng.percent(50);

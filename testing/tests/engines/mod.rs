@@ -94,6 +94,9 @@ fn back_end(name: &'static str) -> Option<BackEnd> {
     Some(BackEnd { name, backend, reread: name == "reread", one_in, optimization })
 }
 
+/// The largest size of a program that is planned without its sizes.
+const MOST_WITHOUT_SIZES: u64 = 1 << 16;
+
 impl BackEnd {
     /// How much the back end works on an instance's code.
     fn optimization(&self, instance: &Instance) -> Optimization {
@@ -115,7 +118,10 @@ impl BackEnd {
         let with = self.compile_with(instance, phase, declarations.clone(), specialize)?;
         // A random schedule is one for the plan that it was accepted for.
         let is_random = !instance.setup.schedule.is_empty() && !instance.id.contains("schedule=");
-        if specialize || is_random || instance.setup.refused.is_some() {
+        // A workspace of unknown size may be an array of it, which memory cannot hold where the dimension is enormous.
+        let mut sizes = declarations.dims.values().flatten().chain(declarations.sizes.values());
+        let is_enormous = sizes.any(|size| *size > MOST_WITHOUT_SIZES);
+        if specialize || is_random || is_enormous || instance.setup.refused.is_some() {
             return Ok(with);
         }
         let Declarations { formats, dtypes, fills, inputs, given, .. } = declarations.clone();
