@@ -118,7 +118,8 @@ impl BackEnd {
         let with = self.compile_with(instance, phase, declarations.clone(), specialize)?;
         // A random schedule is one for the plan that it was accepted for.
         let is_random = !instance.setup.schedule.is_empty() && !instance.id.contains("schedule=");
-        // A workspace of unknown size may be an array of it, which memory cannot hold where the dimension is enormous.
+        // A workspace, or the rows of a converted operand, may be an array of an unknown size, which memory cannot hold where
+        // the dimension is enormous.
         let mut sizes = declarations.dims.values().flatten().chain(declarations.sizes.values());
         let is_enormous = sizes.any(|size| *size > MOST_WITHOUT_SIZES);
         if specialize || is_random || is_enormous || instance.setup.refused.is_some() {

@@ -119,6 +119,20 @@ pub(super) fn is_near(size: u64, nnz: u64) -> bool {
     size <= nnz.saturating_mul(4).saturating_add(1 << 20)
 }
 
+/// The largest dimension that gets a place for each coordinate where it is not known how much is stored: the positions of that
+/// many rows take a gigabyte.
+const MOST_ROWS: u64 = 1 << 28;
+
+/// Whether a converted tensor may have a dense outermost level over a dimension: its positions take memory in proportion to the
+/// size, not to what is stored. A size that is not known is taken as small enough.
+pub(super) fn may_be_rows(size: Option<u64>, nnz: Option<u64>) -> bool {
+    match (size, nnz) {
+        (Some(size), Some(nnz)) => is_near(size, nnz),
+        (Some(size), None) => size <= MOST_ROWS,
+        (None, _) => true,
+    }
+}
+
 /// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one
 /// where the tensor has a dense outermost level now and the dimension is not much larger than the number of values.
 fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
@@ -126,11 +140,8 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
     let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
     modes.sort_by_key(|&mode| turn(order, access.vars[mode]));
     let mut levels = vec![Level::COMPRESSED; modes.len()];
-    let small = match (modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz) {
-        (Some(size), Some(nnz)) => is_near(size, nnz),
-        _ => true,
-    };
-    if tensor.format.levels().first() == Some(&Level::DENSE) && small && levels.len() > 1 {
+    let rows = modes.first().and_then(|&mode| tensor.dims[mode]);
+    if tensor.format.levels().first() == Some(&Level::DENSE) && may_be_rows(rows, tensor.nnz) && levels.len() > 1 {
         levels[0] = Level::DENSE;
     }
     with_widths_of(tensor, levels, modes)

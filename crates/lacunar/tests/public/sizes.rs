@@ -97,3 +97,17 @@ fn maps_whose_levels_cannot_be_counted_are_not_walked_through() {
         assert!(matches!(found.as_deref(), Ok([7.0])), "{format}: {found:?}");
     }
 }
+
+#[test]
+fn rows_of_a_converted_operand_take_memory_that_is_there() {
+    let conversion = |rows: u64| {
+        let mut options = Options::new();
+        for (name, format) in [("A", "csc"), ("B", "csr"), ("C", "csr")] {
+            options = options.format(name, spec(format)).dims(name, &[rows, 100]);
+        }
+        let kernel = Kernel::compile("C(i,j) = A(i,j) * B(i,j)", &options).expect("a program");
+        kernel.explain().join("\n")
+    };
+    assert!(conversion(1000).contains("`A` (csc) is converted to csr"), "{}", conversion(1000));
+    assert!(conversion(1 << 32).contains("`A` (csc) is converted to dcsr"), "{}", conversion(1 << 32));
+}

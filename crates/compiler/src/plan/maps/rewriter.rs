@@ -19,11 +19,8 @@ use super::walked::{Apart, is_stored_so};
 use crate::iterate::iterators::AccessKey;
 use crate::plan::Conversion;
 use crate::plan::convert::free_name;
-use crate::plan::storage::{is_near, usual_widths};
+use crate::plan::storage::{may_be_rows, usual_widths};
 use crate::reduction::fresh_name;
-
-/// The largest dimension with a place for each coordinate, whatever is stored.
-const MOST_ROWS: u64 = 1 << 32;
 
 /// Rewrites a statement of a program, whose accesses `walked` are walked through.
 pub(super) fn rewritten(
@@ -351,12 +348,7 @@ fn without_map(tensor: &Tensor, map: &Map) -> Format {
         }
     }
     modes.extend((0..map.order()).filter(|d| !modes.contains(d)).collect::<Vec<_>>());
-    let small = match (modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz) {
-        (Some(size), Some(nnz)) => is_near(size, nnz),
-        (Some(size), None) => size <= MOST_ROWS,
-        (None, _) => true,
-    };
-    let dense = small
+    let dense = may_be_rows(modes.first().and_then(|&mode| tensor.dims[mode]), tensor.nnz)
         && map.order() > 1
         && !matches!(map.terms().first(), Some(Term::Whole(_) | Term::Quotient(..)) if format.levels().first() != Some(&Level::DENSE));
     let mut levels = vec![Level::COMPRESSED; map.order()];
