@@ -426,13 +426,7 @@ impl<'a> Maker<'a> {
             self.loops[place..].iter().filter(|own| uses(own, &part) && uses(own, &rest)).cloned().collect();
         let vars: Vec<&str> = inside.iter().map(|own| own.name.as_str()).collect();
         let renames = self.rng.bool();
-        let into: Vec<String> = inside
-            .iter()
-            .map(|own| match own.vars[..] {
-                [var] if renames && self.program.vars[var].name == own.name => self.name(),
-                _ => own.name.clone(),
-            })
-            .collect();
+        let into: Vec<String> = inside.iter().map(|own| if renames { self.name() } else { own.name.clone() }).collect();
         let texts: Vec<String> = taken.iter().map(|access| self.access_text(access)).collect();
         let kind = match self.rng.u8(..4) {
             _ if vars.is_empty() => "",

@@ -26,7 +26,7 @@ use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, UnaryFn, 
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
     let mut summed: Vec<VarId> = statement.rhs.free_vars();
     summed.retain(|var| !statement.lhs.vars.contains(var));
-    let rhs = sum_over(statement.rhs.clone(), &summed);
+    let rhs = sum_over(statement.rhs.clone(), &summed).cast(statement.rhs.dtype);
     let rhs = rename_bound(rhs, &mut statement.lhs.vars.clone(), vars);
     Assignment { rhs, ..statement.clone() }
 }

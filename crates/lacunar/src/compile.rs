@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
-use lacunar_compiler::algebra::infer_fills;
+use lacunar_compiler::algebra::{infer_fills, selected};
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
-use lacunar_notation::concrete::Kernel;
+use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
@@ -194,6 +194,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
     let code_options = CodeOptions::of(options);
+    let tells = tells_by_values(&program);
     let mut steps = Vec::new();
     for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
@@ -212,7 +213,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         trace.print("provenance", || plan.kernel.provenance_graph().dot());
         trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
         trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
-        let phases = phases_of(&plan, options.phase, is_told_by_values(&program, &plan, number));
+        let needs_values = tells[number] || is_told_by_values(&program, &plan, number);
+        let phases = phases_of(&plan, options.phase, needs_values);
         for &wanted in phases {
             let lowering = lower::Options {
                 name: function_name(&program, statement, number, phases.len() > 1 && wanted == Phase::Assemble),
@@ -261,7 +263,7 @@ pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedu
 }
 
 /// The phases that a statement is compiled in, where the user asks for `phase`.
-fn phases_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase] {
+fn phases_of(plan: &Plan, phase: Phase, needs_values: bool) -> &'static [Phase] {
     match phase {
         // There are no values to be computed behind it.
         Phase::Fused | Phase::Compute if plan.kernel.tensors[plan.result].dtype == DType::Pattern => &[Phase::Fused],
@@ -270,7 +272,7 @@ fn phases_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase
         Phase::Compute if plan.convert_result.is_some() => &[Phase::Fused],
         Phase::Fused => &[Phase::Fused],
         // The values have to be there for the entries to be found.
-        Phase::Assemble if told_by_values => &[Phase::Fused],
+        Phase::Assemble if needs_values => &[Phase::Fused],
         Phase::Assemble => &[Phase::Assemble],
         Phase::Compute => &[Phase::Compute],
     }
@@ -281,9 +283,28 @@ fn phases_of(plan: &Plan, phase: Phase, told_by_values: bool) -> &'static [Phase
 fn is_told_by_values(program: &Program, plan: &Plan, number: usize) -> bool {
     let result = plan.result;
     let format = &program.tensors[result].format;
-    let reads = |statement: &Assignment| statement.rhs.accesses().iter().any(|access| access.tensor == result);
-    let converted = plan.convert_result.is_some() || program.statements[number + 1..].iter().any(reads);
+    let converted = plan.convert_result.is_some() || readers(program, number).next().is_some();
     converted && !format.is_dense() && !format.tells_entries()
+}
+
+/// The later statements that read a statement's result, with their numbers.
+fn readers(program: &Program, number: usize) -> impl Iterator<Item = (usize, &Assignment)> {
+    let result = program.statements[number].lhs.tensor;
+    let later = program.statements.iter().enumerate().skip(number + 1);
+    later.filter(move |(_, statement)| statement.rhs.accesses().iter().any(|access| access.tensor == result))
+}
+
+/// For each statement, true if a later one finds its entries by the values of its result: it stores what differs from the fill
+/// value only.
+fn tells_by_values(program: &Program) -> Vec<bool> {
+    let mut tells = vec![false; program.statements.len()];
+    for number in (0..tells.len()).rev() {
+        tells[number] = readers(program, number).any(|(later, statement)| {
+            let Assignment { lhs, op, rhs, .. } = statement.clone();
+            tells[later] || selected(&program.tensors, &Assign { lhs, op, rhs }).is_some()
+        });
+    }
+    tells
 }
 
 /// The schedules of tuning, now or earlier.

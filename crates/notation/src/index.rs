@@ -243,11 +243,13 @@ impl Expr {
         if self.dtype == dtype { self } else { Expr { kind: ExprKind::Cast(Box::new(self)), dtype, span } }
     }
 
-    /// The sum of a term over variables. What is only stored is added up in the type that it is computed in.
+    /// The sum of a term over variables. Elements of a type that values are only stored in are added up in the type that they are
+    /// computed in, and the sum has their type; a sum of elements of a pattern may be false, and is a `bool`.
     pub fn sum(vars: Vec<VarId>, term: Expr) -> Expr {
         let (stored, dtype, span) = (term.dtype, term.dtype.arithmetic(), term.span);
         let kind = ExprKind::Reduce(ReduceOp::Add, vars, Box::new(term.cast(dtype)));
-        Expr { kind, dtype, span }.cast(stored)
+        let sum = Expr { kind, dtype, span };
+        if stored == DType::Pattern { sum } else { sum.cast(stored) }
     }
 
     /// The operands.

@@ -70,7 +70,8 @@ pub(super) fn position(
             Some(cx.b.add(first, at))
         }
     };
-    located.map(Position::One).ok_or_else(|| unbound(cx, access, number))
+    let position = located.map(Position::One).or_else(|| scope.position_by_another(cx.kernel, access, number));
+    position.ok_or_else(|| unbound(cx, access, number))
 }
 
 /// The position in a result that is appended to: the counter of the level's group, or the slot of a lane.

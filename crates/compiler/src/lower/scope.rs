@@ -16,6 +16,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use lacunar_imp::{ArrayId, ExprId};
+use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{TensorId, VarId};
 
 use super::sinks::carried::Carry;
@@ -191,6 +192,23 @@ impl Scope {
     pub fn position(&self, access: &AccessKey, level: usize) -> Option<Position> {
         self.find(|fact| match fact {
             Fact::At(key, own, position) if *own == level && key == access => Some(*position),
+            _ => None,
+        })
+    }
+
+    /// The position that a level of an access stands at where another access of the tensor has it: by the same variables down to
+    /// this level.
+    pub fn position_by_another(&self, kernel: &Kernel, access: &AccessKey, level: usize) -> Option<Position> {
+        let modes = &kernel.tensors[access.tensor].format.mode_order()[..=level];
+        self.find(|fact| match fact {
+            Fact::At(key, own, position)
+                if *own == level
+                    && key.tensor == access.tensor
+                    && modes.iter().all(|&mode| key.vars[mode] == access.vars[mode])
+                    && self.uncertain(key).is_none() =>
+            {
+                Some(*position)
+            }
             _ => None,
         })
     }

@@ -16,6 +16,7 @@
 mod assemble;
 mod bound;
 mod coord;
+mod copy;
 mod forward;
 mod fuse;
 mod mergeby;

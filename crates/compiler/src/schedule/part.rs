@@ -18,6 +18,8 @@ pub(super) struct Found<'s> {
     pub(super) loops: Vec<VarId>,
     /// All loops around it since what it assigns to was empty; those of `loops` are the last.
     pub(super) around: Vec<VarId>,
+    /// All loops around it.
+    pub(super) path: Vec<VarId>,
 }
 
 /// The first assignment that computes an expression.
@@ -41,7 +43,7 @@ fn find_below<'s>(stmt: &'s Stmt, expr: &Expr, path: &mut Path) -> Option<Found<
             replace(&assign.rhs, expr, &Expr::zero(expr.dtype))?;
             let empty = path.filled.iter().rev().find(|(tensor, _)| *tensor == assign.lhs.tensor);
             let around = path.loops[empty.map_or(0, |(_, depth)| *depth)..].to_vec();
-            Some(Found { assign, loops: path.loops[path.outer..].to_vec(), around })
+            Some(Found { assign, loops: path.loops[path.outer..].to_vec(), around, path: path.loops.clone() })
         }
         Stmt::Forall(var, body) => {
             path.loops.push(*var);

@@ -1,7 +1,8 @@
 //! `precompute(e, {i}, {iw}, kind)`: a part of an expression is computed into a workspace first.
 //!
 //! Demands: `e` is a part of the right-hand side of one assignment (of a product or a sum: some of its operands), and the loops
-//! over the named variables stand around it. Relation: rename, where the workspace's loops have new names.
+//! over the named variables stand around it. Relations: rename, where the workspace's loops have new names, and copies of those
+//! that the named variables derive by (`copy.rs`).
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))
@@ -24,8 +25,9 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Tensor, Tenso
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::position_space::pos_levels;
 
+use super::copy::{self, Copy};
 use super::part::{Found, find, is_factor, rename, replace, substitute};
-use super::{Forward, Transformed, leaf, new_var, refuse};
+use super::{Forward, Transformed, leaf, refuse};
 
 pub(super) fn precompute(
     kernel: &Kernel,
@@ -36,6 +38,8 @@ pub(super) fn precompute(
     span: Span,
 ) -> Transformed {
     let leaves = vars.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
+    let behind = copy::behind_copies(kernel, expr);
+    let expr = if find(&kernel.stmt, expr).is_some() { expr } else { &behind };
     let Some(found) = find(&kernel.stmt, expr) else {
         return Err(refuse("E1212", span, "the expression is no part of what is computed", "this")
             .hint("name operands of one sum or product as they stand in the statement"));
@@ -54,7 +58,7 @@ pub(super) fn precompute(
     let (consumer, producer) = wanted.shared_out(place);
     wanted.check_sum(place)?;
     let kind = wanted.kind(kind)?;
-    wanted.transformed(place, &consumer, wanted.renamed(into, producer)?, kind)
+    wanted.transformed(place, &consumer, wanted.renamed(place, into, producer)?, kind)
 }
 
 /// What is to be computed beforehand.
@@ -92,8 +96,10 @@ struct Producer {
 impl Wanted<'_> {
     /// Whether what depends on `vars` depends on a loop.
     fn needs(&self, vars: &[VarId], leaf: VarId) -> bool {
-        let originals = self.kernel.provenance.originals(leaf);
-        originals.iter().any(|original| vars.contains(original)) || vars.contains(&leaf)
+        let provenance = &self.kernel.provenance;
+        // Workspaces are over derived variables too.
+        let mut originals = provenance.originals(leaf).into_iter();
+        originals.any(|original| vars.contains(&original)) || vars.iter().any(|var| provenance.derives(leaf, *var))
     }
 
     /// Whether the part depends on a loop.
@@ -185,40 +191,27 @@ impl Wanted<'_> {
     }
 
     /// The producer with loops over new variables where these have names of their own.
-    fn renamed(&self, into: &[Name], loops: Vec<VarId>) -> Result<Producer, Diagnostic> {
+    fn renamed(&self, place: usize, into: &[Name], loops: Vec<VarId>) -> Result<Producer, Diagnostic> {
         let kernel = self.kernel;
-        let mut producer = Producer {
-            kernel: kernel.clone(),
-            forward: Forward::default(),
-            over: self.leaves.clone(),
-            part: self.part.clone(),
-            loops: loops.clone(),
-        };
-        for ((copy, &var), name) in producer.over.iter_mut().zip(&self.leaves).zip(into) {
-            if name.text == kernel.vars[var].name {
-                continue;
+        let mut names: Vec<(VarId, &Name)> = self.leaves.iter().copied().zip(into).collect();
+        names.retain(|(var, name)| name.text != kernel.vars[*var].name);
+        let path = &self.found.path;
+        let around = &path[..path.len() - (self.found.loops.len() - place)];
+        let mut copy = Copy::new(kernel, around, &loops, names);
+        copy.relations(&self.leaves)?;
+        let renamed = |var: &VarId| copy.of(*var);
+        let part = copy.originals().fold(self.part.clone(), |part, (from, to)| rename(part, from, to));
+        let mut forward = copy.leaves().fold(Forward::default(), |forward, (var, now)| {
+            let stays = self.leaves.contains(&var);
+            forward.replaced(var, if stays { vec![var, now] } else { vec![now] })
+        });
+        for (before, after) in self.part.accesses().into_iter().zip(part.accesses()) {
+            if before.vars != after.vars {
+                forward = forward.redirected(before, after);
             }
-            if kernel.provenance.origin(var).is_some() {
-                let message = format!("`{}` derives from other variables and keeps its name", kernel.vars[var].name);
-                return Err(refuse("E1212", name.span, message, "a new name"));
-            }
-            if let Some(tensor) = positions_under(kernel, var, &loops) {
-                let (var, tensor) = (&kernel.vars[var].name, &kernel.tensors[tensor].name);
-                let message = format!("positions of `{tensor}` lie under a value of `{var}`, which keeps its name");
-                return Err(refuse("E1212", name.span, message, "a new name"));
-            }
-            let renamed = new_var(&mut producer.kernel, name, kernel.vars[var].size);
-            producer.kernel.provenance.relations.push(Relation::Rename { parent: var, copy: renamed });
-            producer.part = rename(producer.part, var, renamed);
-            producer.loops.iter_mut().filter(|own| **own == var).for_each(|own| *own = renamed);
-            producer.forward = producer.forward.replaced(var, [var, renamed]);
-            *copy = renamed;
         }
-        let (before, after) = (self.part.accesses(), producer.part.accesses());
-        for (before, after) in before.into_iter().zip(after).filter(|(before, after)| before.vars != after.vars) {
-            producer.forward = producer.forward.redirected(before, after);
-        }
-        Ok(producer)
+        let (over, made) = (self.leaves.iter().map(renamed).collect(), loops.iter().map(renamed).collect());
+        Ok(Producer { kernel: copy.kernel, forward, loops: made, over, part })
     }
 
     /// The kernel, with the producer before the consumer of the workspace.
@@ -269,17 +262,6 @@ fn first_varies(kernel: &Kernel, leaf: VarId) -> Option<TensorId> {
         }
         _ => None,
     }
-}
-
-/// A tensor whose positions some of `loops` run over, under values of a variable.
-fn positions_under(kernel: &Kernel, var: VarId, loops: &[VarId]) -> Option<TensorId> {
-    kernel.provenance.relations.iter().find_map(|relation| match relation {
-        Relation::Pos { position, access, .. } => {
-            let run_over = loops.iter().any(|leaf| kernel.provenance.derives(*leaf, *position));
-            (run_over && access.vars.contains(&var)).then_some(access.tensor)
-        }
-        _ => None,
-    })
 }
 
 /// A new workspace. Where its kind is not said, it is chosen when all commands are carried out.

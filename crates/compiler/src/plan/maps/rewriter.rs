@@ -83,7 +83,7 @@ impl Rewriter<'_> {
             self.done.notes.push(format!("`{}` ({}) is walked through as it is stored", info.name, info.format));
         }
         self.done.statement.lhs = self.result(&statement.lhs);
-        self.done.statement.rhs = self.expression(statement.rhs.clone());
+        self.done.statement.rhs = self.expression(statement.rhs.clone()).cast(statement.rhs.dtype);
     }
 
     fn new_var(&mut self, base: String, size: StoredSize) -> VarId {

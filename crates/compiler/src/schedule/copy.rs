@@ -1,0 +1,188 @@
+//! Loops with names of their own in the producer of a workspace: what they derive from, derived once more.
+//!
+//! ```text
+//! consumer                                 producer, i1 named p
+//! i --split 4--> i0, i1                    i2 --split 4--> i0, p         i2: i by another name
+//! forall(i0, where(forall(i1, y(i) = w(i1)),  forall(p, w(p) = x(i2) * z(i2))))
+//! ```
+//!
+//! Loops around the producer and the consumer belong to both derivations (`i0`): they count the same strips. Variables of the
+//! statement that have a value there keep their names. On entry: names that no variable has. On exit: relations of the
+//! copies behind those they were made of.
+
+use lacunar_base::Diagnostic;
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::schedule::Name;
+use lacunar_notation::{Expr, IndexVar, VarId};
+use rustc_hash::FxHashMap;
+
+use super::part::rename;
+use super::refuse;
+use crate::reduction::fresh_name;
+
+/// An expression as the producer has it that was made last: variables of the statement by the names that only copies go by, which
+/// schedules do not know.
+pub(super) fn behind_copies(kernel: &Kernel, expr: &Expr) -> Expr {
+    kernel.provenance.relations.iter().rev().fold(expr.clone(), |expr, relation| match *relation {
+        Relation::Rename { parent, copy } if kernel.provenance.uses(copy).next().is_some() => {
+            rename(expr, parent, copy)
+        }
+        _ => expr,
+    })
+}
+
+/// Variables with their copies, and the kernel that has both.
+pub(super) struct Copy<'a> {
+    pub(super) kernel: Kernel,
+    /// The loops around.
+    around: &'a [VarId],
+    /// The loops of the producer.
+    loops: &'a [VarId],
+    /// Leaves, with the names of their copies.
+    names: Vec<(VarId, &'a Name)>,
+    copies: FxHashMap<VarId, VarId>,
+}
+
+impl<'a> Copy<'a> {
+    /// Copies of the variables of the statement that the named leaves derive from and that have no value inside of `around`; also
+    /// of those with loops over positions that lie under values of these.
+    pub(super) fn new(
+        kernel: &Kernel,
+        around: &'a [VarId],
+        loops: &'a [VarId],
+        names: Vec<(VarId, &'a Name)>,
+    ) -> Copy<'a> {
+        let mut copy = Copy { kernel: kernel.clone(), around, loops, names, copies: FxHashMap::default() };
+        for (leaf, _) in copy.names.clone() {
+            copy.originals_of(leaf);
+        }
+        let mut known = 0;
+        while copy.copies.len() > known {
+            known = copy.copies.len();
+            for relation in &kernel.provenance.relations {
+                let Relation::Pos { position, access, .. } = relation else { continue };
+                if access.vars.iter().any(|var| copy.copies.contains_key(var)) {
+                    let below = loops.iter().filter(|leaf| kernel.provenance.derives(**leaf, *position));
+                    below.for_each(|leaf| copy.originals_of(*leaf));
+                }
+            }
+        }
+        copy
+    }
+
+    /// Copies what a leaf derives from, where that is a variable of the statement that has no value yet.
+    fn originals_of(&mut self, leaf: VarId) {
+        for original in self.kernel.provenance.originals(leaf) {
+            if self.kernel.provenance.is_known(original, self.around) || self.copies.contains_key(&original) {
+                continue;
+            }
+            let named = self.names.iter().find(|(named, _)| *named == original);
+            let name = named.map_or_else(|| self.fresh(original), |(_, name)| name.text.clone());
+            let renamed = self.push(original, name);
+            self.kernel.provenance.relations.push(Relation::Rename { parent: original, copy: renamed });
+        }
+    }
+
+    /// Copies what derives from copied variables, down to the leaves, of which `over` have loops in the consumer too.
+    ///
+    /// # Errors
+    /// E1212: a loop of both would derive from the variable and from its copy.
+    pub(super) fn relations(&mut self, over: &[VarId]) -> Result<(), Diagnostic> {
+        let relations = self.kernel.provenance.relations.clone();
+        for relation in relations.iter().filter(|relation| !matches!(relation, Relation::Rename { .. })) {
+            if !relation.parents().iter().any(|parent| self.copies.contains_key(parent)) {
+                continue;
+            }
+            for child in relation.children() {
+                if self.around.contains(&child) {
+                    continue;
+                }
+                let name = match self.names.iter().find(|(leaf, _)| *leaf == child) {
+                    Some((_, name)) => name.text.clone(),
+                    None if over.contains(&child) => return Err(self.shared(child)),
+                    // Its loop is the producer's alone.
+                    None if self.loops.contains(&child) => self.kernel.vars[child].name.clone(),
+                    None => self.fresh(child),
+                };
+                self.push(child, name);
+            }
+            let copied = self.copied(relation);
+            self.kernel.provenance.relations.push(copied);
+        }
+        Ok(())
+    }
+
+    /// The copy of a variable; the variable itself, if it has none.
+    pub(super) fn of(&self, var: VarId) -> VarId {
+        self.copies.get(&var).copied().unwrap_or(var)
+    }
+
+    /// The variables of accesses that have copies, with these.
+    pub(super) fn originals(&self) -> impl Iterator<Item = (VarId, VarId)> {
+        self.kernel.provenance.relations.iter().filter_map(|relation| match *relation {
+            Relation::Rename { parent, copy } if self.copies.get(&parent) == Some(&copy) => Some((parent, copy)),
+            _ => None,
+        })
+    }
+
+    /// The variables of loops that have copies, with these.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = (VarId, VarId)> {
+        let is_leaf = |var: VarId| self.kernel.provenance.uses(var).all(|use_| matches!(use_, Relation::Rename { .. }));
+        let mut found: Vec<(VarId, VarId)> = self.copies.iter().map(|(var, copy)| (*var, *copy)).collect();
+        found.retain(|(var, _)| is_leaf(*var));
+        found.sort_unstable();
+        found.into_iter()
+    }
+
+    fn fresh(&self, var: VarId) -> String {
+        fresh_name(&self.kernel.vars, &self.kernel.vars[var].name)
+    }
+
+    fn push(&mut self, var: VarId, name: String) -> VarId {
+        let of = &self.kernel.vars[var];
+        let copy = IndexVar { name, size: of.size, span: of.span };
+        let copy = self.kernel.vars.push(copy);
+        self.copies.insert(var, copy);
+        copy
+    }
+
+    /// A relation between copies.
+    fn copied(&self, relation: &Relation) -> Relation {
+        let of = |var: VarId| self.of(var);
+        match relation.clone() {
+            Relation::Split { parent, outer, inner, size } => {
+                Relation::Split { parent: of(parent), outer: of(outer), inner: of(inner), size }
+            }
+            Relation::Divide { parent, outer, inner, parts } => {
+                Relation::Divide { parent: of(parent), outer: of(outer), inner: of(inner), parts }
+            }
+            Relation::Fuse { outer, inner, fused } => {
+                Relation::Fuse { outer: of(outer), inner: of(inner), fused: of(fused) }
+            }
+            Relation::Pos { coordinate, position, mut access } => {
+                access.vars.iter_mut().for_each(|var| *var = of(*var));
+                Relation::Pos { coordinate: of(coordinate), position: of(position), access }
+            }
+            Relation::Coord { position, coordinate } => {
+                Relation::Coord { position: of(position), coordinate: of(coordinate) }
+            }
+            Relation::Bound { parent, bounded, size, kind } => {
+                Relation::Bound { parent: of(parent), bounded: of(bounded), size, kind }
+            }
+            Relation::Rename { parent, copy } => Relation::Rename { parent: of(parent), copy },
+        }
+    }
+
+    /// Why a loop of both cannot keep its name.
+    fn shared(&self, var: VarId) -> Diagnostic {
+        let name = &self.kernel.vars[var].name;
+        let (leaf, with) = self
+            .names
+            .first()
+            .map_or(("", Default::default()), |(leaf, name)| (self.kernel.vars[*leaf].name.as_str(), name.span));
+        let message =
+            format!("`{leaf}` gets another name and `{name}` keeps its own, but both derive from the same variable");
+        refuse("E1212", with, message, "a new name").hint(format!("give `{name}` another name as well"))
+    }
+}
