@@ -147,7 +147,7 @@ fn value_above(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Option
             if var == outer {
                 return Ok(Some(cx.b.binary(BinaryOp::Div, offset, size)));
             }
-            // Where the strip is known, what is left is a difference.
+            // If the strip is known, the place in it is a difference.
             match value_below(cx, outer, scope)? {
                 Some(number) => {
                     let begin = cx.b.mul(number, size);
@@ -183,7 +183,7 @@ fn value_above(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Option
 /// The values of a variable, where the variables of the scope have theirs. Values of strips count from 0.
 pub(super) fn range(cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<Interval, Diagnostic> {
     let place = place_in_strips(cx, var, scope);
-    // What is known of strips holds for no place in particular.
+    // A range that is known for strips holds for no place in particular.
     if let (Some(known), None) = (scope.range(var), place) {
         return Ok(known);
     }
@@ -327,8 +327,8 @@ pub(super) fn first(cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Resu
     }
 }
 
-/// By how many values of the inner variable of a pair the outer one advances. Though fewer may be left of the inner one where
-/// more is known, pairs keep their numbers.
+/// The number of values of the inner variable of a pair by which the outer one advances. Pairs keep their numbers even if fewer
+/// values of the inner one are left where more is known.
 pub(super) fn width(cx: &mut Lowerer<'_>, inner: VarId, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
     if let Some(width) = scope.width(inner) {
         return Ok(width);
@@ -402,8 +402,8 @@ pub(super) fn first_below(
     }
 }
 
-/// Whether a variable, or all that it was cut into, has a loop of its own around. What is fused has one when its pairs are
-/// taken apart.
+/// True if a variable, or all that it was cut into, has a loop of its own around. A fused variable has one when its pairs are taken
+/// apart.
 pub(super) fn is_bound(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
     bound.contains(&var)
         || cx.kernel.provenance.uses(var).any(|relation| {
@@ -412,7 +412,7 @@ pub(super) fn is_bound(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
         })
 }
 
-/// Whether the values of a variable will not be narrowed down further by loops to come.
+/// True if the loops to come will not narrow the values of a variable further.
 fn is_settled(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
     match cx.kernel.provenance.origin(var) {
         None | Some(Relation::Rename { .. }) => true,

@@ -21,7 +21,7 @@ use crate::iterate::iterators::{Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words};
 use crate::levels::{Cursor, Only, Word};
 
-/// What is known of an iterator.
+/// The properties of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits {
     /// It has a coordinate at every position, which the position tells.
@@ -44,7 +44,7 @@ pub(super) struct Traits {
     pub uncertain: bool,
 }
 
-/// What is known of the iterators of a loop, by their numbers.
+/// The properties of the iterators of a loop, by their numbers.
 pub(super) fn traits(cx: &Lowerer<'_>, lattice: &Lattice, scope: &Scope) -> Vec<Traits> {
     lattice.iterators.iter().map(|iterator| traits_of(cx, iterator, scope)).collect()
 }
@@ -68,7 +68,7 @@ fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
     }
 }
 
-/// What a position of an iterator is called.
+/// The name of a position of an iterator.
 pub(super) fn name(cx: &Lowerer<'_>, iterator: &Iterator) -> String {
     format!("p{}{}", cx.name(iterator.access.tensor), iterator.level + 1)
 }

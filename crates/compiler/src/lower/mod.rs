@@ -68,7 +68,7 @@ use units::threads;
 
 pub use interface::{Binding, Interface};
 
-/// What a kernel does about the pattern and the values of a sparse result.
+/// The part of the pattern and the values of a sparse result that a kernel finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Finds the pattern and computes the values.
@@ -117,10 +117,10 @@ pub const SPECIALIZED_SIZE: u64 = 128;
 pub struct Lowered {
     /// The code.
     pub function: Function,
-    /// What its parameters are.
+    /// The meaning of its parameters.
     pub interface: Interface,
-    /// What it does: [`Phase::Fused`] instead of [`Phase::Compute`] where only the values tell what is stored, so that a
-    /// pattern which was given has to be compared with that of the result.
+    /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell what is stored, so
+    /// that a pattern which was given has to be compared with that of the result.
     pub phase: Phase,
     /// How each loop is run, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
@@ -177,44 +177,44 @@ struct Lowerer<'k> {
     parameters: Parameters,
     b: Builder,
     interface: Interface,
-    /// With how many threads the kernel is run, once something asks.
+    /// The number of threads that the kernel is run with, once something asks for it.
     threads: Option<ExprId>,
     found: Found,
 }
 
-/// What a kernel is run with.
+/// The parameters that a kernel is run with.
 struct Parameters {
     /// The size of each variable, by its index.
     sizes: Vec<ExprId>,
     /// The arrays of each tensor, by its index.
     code: Vec<Rc<TensorCode>>,
-    /// How many values the result has, where its pattern is given.
+    /// The number of values of the result, if its pattern is given.
     stored: Option<ExprId>,
 }
 
-/// What lowering finds out about a kernel.
+/// The facts that lowering finds out about a kernel.
 #[derive(Debug, Default)]
 struct Found {
-    /// What a result is given is known only where it is computed.
+    /// Only the computation tells which values a result is given.
     conditional: bool,
     /// How each loop is run, in words.
     loops: String,
 }
 
-/// What a statement tells of whether it gave the result a value.
+/// Tells if a statement gave the result a value.
 #[derive(Clone, Copy, Debug)]
 enum Written {
     /// It did.
     Always,
-    /// It did where a condition holds.
+    /// It did if a condition holds.
     If(ExprId),
-    /// It does not tell: it is a loop, and the sink of the result knows what was appended inside, or an assignment to a workspace,
-    /// which gives the result nothing.
+    /// The statement does not tell. It is a loop, and the sink of the result knows what was appended inside; or it is an assignment
+    /// to a workspace, which gives the result nothing.
     Untold,
 }
 
 impl Written {
-    /// The condition under which it did, if there is one. Where a statement does not tell and the sink has not counted, it did.
+    /// The condition under which it did, if there is one. If a statement does not tell and the sink has not counted, it did.
     fn condition(self) -> Option<ExprId> {
         match self {
             Written::If(condition) => Some(condition),
@@ -274,12 +274,12 @@ impl<'k> Lowerer<'k> {
         &self.kernel.vars[var].name
     }
 
-    /// Whether the kernel compares the pattern that it is given with that of its result.
+    /// True if the kernel compares the pattern that it is given with that of its result.
     fn compares(&self) -> bool {
         self.options.compared && self.options.phase == Phase::Compute
     }
 
-    /// With how many threads the kernel is run.
+    /// The number of threads that the kernel is run with.
     fn threads(&mut self) -> ExprId {
         if let Some(threads) = self.threads {
             return threads;
@@ -328,7 +328,7 @@ impl<'k> Lowerer<'k> {
         value
     }
 
-    /// `if cond { .. }`, or `..` where no condition is known.
+    /// `if cond { .. }`, or `..` if no condition is known.
     fn when_some<T>(&mut self, cond: Option<ExprId>, build: impl FnOnce(&mut Self) -> T) -> T {
         match cond {
             Some(cond) => self.when(cond, build),
