@@ -21,7 +21,7 @@ use crate::concretize::flatten;
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::{fresh_name, substitute_var};
 
-/// Which variables are recovered from a diagonal and another variable, and the accesses that are stored so.
+/// The variables that are recovered from a diagonal and another variable, and the accesses that are stored so.
 pub(super) struct Diagonals<'a> {
     /// The variable from whose coordinate a variable's diagonals are counted, if it is stored so.
     pub counted_from: &'a dyn Fn(VarId) -> Option<VarId>,
@@ -34,7 +34,7 @@ impl Diagonals<'_> {
     ///
     /// # Errors
     /// The place among the walked accesses of one that cannot be walked through: its diagonals are summed over outside of the sum
-    /// over what they are counted from, and the sums cannot be made one.
+    /// over the variable that they are counted from, and the sums cannot be made one.
     pub(super) fn arrange(&self, statement: &Assignment, vars: &mut Arena<IndexVar>) -> Result<Assignment, usize> {
         let bound = &statement.lhs.vars;
         let rhs = match self.out_of_place(&statement.rhs, &mut bound.clone()) {

@@ -160,7 +160,7 @@ impl Rewriter<'_> {
         let (dtype, span) = (expr.dtype, expr.span);
         let expr = match expr.kind {
             ExprKind::Access(access) => return self.operand(access, dtype, span),
-            // One place at most holds the value, so that its sum is converted to what the value is.
+            // At most one place holds the value, so that its sum is converted to the value's type.
             ExprKind::Cast(stored) if matches!(stored.kind, ExprKind::Access(_)) => {
                 return in_sum(self.expression(*stored), dtype);
             }
@@ -173,8 +173,8 @@ impl Rewriter<'_> {
         expr.map_children(&mut |child| self.expression(child))
     }
 
-    /// A sum over variables, some of which are taken apart. Sums over blocks are inside those over places in blocks: what is
-    /// added up at each place can stay in a register of its own.
+    /// A sum over variables, some of which are taken apart. Sums over blocks are inside those over places in blocks: the sum at
+    /// each place can stay in a register of its own.
     fn reduction(&self, op: ReduceOp, vars: &[VarId], body: Expr, dtype: DType, span: Span) -> Expr {
         let mut outside = Vec::new();
         let mut inside = Vec::new();
@@ -322,8 +322,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// A stored value, or the sum of it over places of which one at most holds it, in another type: what is summed up is converted, so
-/// that the sum can become one with others.
+/// A stored value, or the sum of it over places of which one at most holds it, in another type. The summand is converted, so that
+/// the sum can become one with others.
 fn in_sum(stored: Expr, dtype: DType) -> Expr {
     let sum = match stored.kind {
         ExprKind::Cast(sum) if matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
