@@ -1,4 +1,4 @@
-//! What transformations ask of nests of loops, and how they rewrite them.
+//! Questions about nests of loops, and rewrites of them, for the transformations.
 
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
