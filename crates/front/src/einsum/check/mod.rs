@@ -63,8 +63,8 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
 }
 
-/// The tensors of a program, in the order in which they occur first, each with its role. Those that are `given` have values;
-/// without them nothing is said of that. Nothing is asked of sizes, types and formats.
+/// The tensors of a program, in the order in which they occur first, each with its role. The tensors in `given` have values;
+/// without that list, any tensor may. Sizes, types and formats are not checked.
 ///
 /// # Errors
 /// All mistakes in what names mean, or those that keep the program from being read.
