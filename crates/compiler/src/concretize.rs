@@ -129,7 +129,7 @@ impl Writer<'_> {
         self.in_registers && fits_registers(self.kernel, vars, dtype)
     }
 
-    /// A new workspace; its kind is chosen later, by what reads and fills it.
+    /// A new workspace; the statements that read and fill it decide its kind later.
     fn workspace(&mut self, vars: &[VarId], expr: &Expr) -> TensorId {
         let kind = if vars.is_empty() { WorkspaceKind::Scalar } else { WorkspaceKind::Sorted };
         let base = if vars.is_empty() { "t" } else { "w" };

@@ -1,4 +1,4 @@
-//! Element types: what a tensor's values can be, and how types mix.
+//! Element types: the possible values of a tensor, and how types mix.
 //!
 //! The promotion rules are NumPy's (`numpy.result_type` on array types): the kind order is
 //! bool < unsigned < signed < real < complex; within a kind the wider wins; mixing signed and

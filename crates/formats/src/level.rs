@@ -1,4 +1,4 @@
-//! Level kinds: how one stored dimension of a tensor keeps its coordinates, and what that lets a kernel do.
+//! Level kinds: how one stored dimension of a tensor keeps its coordinates, and how a kernel can use them.
 //!
 //! The lowering never looks at the kind itself; it asks for [`Properties`] (what is always true of the stored
 //! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: a [`LevelKind`] is a handle to a
@@ -105,7 +105,7 @@ impl Part {
 #[derive(Clone, Copy)]
 pub struct LevelKind(pub(crate) &'static LevelInfo);
 
-/// A level of a format: its kind, and what holds of the coordinates it stores.
+/// A level of a format: its kind, and the properties of the coordinates it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level {
     /// How coordinates are stored.

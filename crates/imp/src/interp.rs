@@ -1,10 +1,9 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
-//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel
-//! loops: in an order of its own); a back end that gives
-//! another result (up to what a function that is not `strict` allows) is wrong. Beyond the meaning it reports what a
-//! kernel must never do: an index outside an array, an element read before it was written, iterations of parallel
-//! or vector loops that meet, a runtime function called without what it demands.
+//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel loops: in an
+//! order of its own); a back end that gives another result (up to the freedom that a function has which is not `strict`) is wrong.
+//! Beyond the meaning it reports the forbidden acts of a kernel: an index outside an array, an element read before it was written,
+//! iterations of parallel or vector loops that meet, a runtime function called when its demands are not met.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -176,7 +175,7 @@ enum Flow {
     Break,
 }
 
-/// Why the kernel stopped.
+/// The reason why the kernel stopped.
 enum Stop {
     Failed(Status),
     Error(Box<InterpError>),

@@ -168,7 +168,7 @@ pub enum Literal {
     Int(i128),
     /// A real number.
     Float(f64),
-    /// A structural zero: what an access reads where nothing is stored. Made by the compiler, never by a user.
+    /// A structural zero: the value that an access reads where nothing is stored. Made by the compiler, never by a user.
     Absent,
     /// The value that an access reads where nothing is stored and the fill value is not 0, or a consequence of such values. Made by
     /// the compiler, never by a user.
@@ -333,7 +333,7 @@ impl Expr {
         found
     }
 
-    /// The same expression with each operand replaced by what `f` makes of it.
+    /// The same expression with each operand replaced by the result of `f` for it.
     pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
         let kind = match self.kind {
             leaf @ (ExprKind::Literal(_) | ExprKind::Access(_)) => leaf,

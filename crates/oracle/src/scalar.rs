@@ -39,7 +39,7 @@ fn range(dtype: DType) -> (i128, i128) {
 /// An integer, modulo two to the number of bits of its type.
 fn wrap(value: i128, dtype: DType) -> Scalar {
     let (least, greatest) = range(dtype);
-    // Two to the number of bits divides two to the 128, so that what wraps around here is right all the same.
+    // Two to the number of bits divides two to the 128, so that a sum that wraps around here is right all the same.
     Scalar::Int(least + value.wrapping_sub(least).rem_euclid(greatest - least + 1))
 }
 

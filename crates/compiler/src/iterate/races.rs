@@ -17,7 +17,7 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
     let mut found = Vec::new();
     body.visit_assigns(&mut |assign| {
         let (tensor, vars) = (assign.lhs.tensor, &assign.lhs.vars);
-        // A workspace may also be indexed by the loop's own variable, or by what it was split from.
+        // A workspace may also be indexed by the loop's own variable, or by the variable that this was split from.
         let tells = originals.iter().all(|original| vars.contains(original))
             || vars.iter().any(|own| kernel.provenance.derives(var, *own) && !originals.contains(own));
         // A workspace that puts coordinates on a list has one list.

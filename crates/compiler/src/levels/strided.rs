@@ -18,7 +18,7 @@ use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 
 use super::{At, LevelCode, Position};
 
-/// A level that walks through a dimension, or through what is left of it.
+/// A level that walks through a dimension, or through the rest of it.
 #[derive(Debug)]
 pub struct Strided {
     /// How many positions lie between one parent and the next: the size of the dimension, or 1 for a level that is not the

@@ -77,7 +77,7 @@ fn differs(cx: &mut Lowerer<'_>, value: &Expr, target: TensorId, scope: &Scope) 
     let tensor = &cx.kernel.tensors[target];
     let fill = if tensor.dtype == DType::Pattern { Scalar::zero(cx.b.type_of(of)) } else { tensor.fill() };
     let fill = cx.b.constant(fill);
-    // Values of some types are only stored, and compared as what they are computed in.
+    // Values of some types are only stored, and compared in the type that they are computed in.
     let dtype = cx.b.type_of(of).arithmetic();
     let (of, fill) = (cx.b.cast(dtype, of), cx.b.cast(dtype, fill));
     Ok(cx.b.compare(CompareOp::Ne, of, fill))

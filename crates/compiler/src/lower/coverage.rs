@@ -2,11 +2,11 @@
 //!
 //! Statements are those with loops over original variables ([`crate::iterate::position_space::original_loops`]).
 //!
-//! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
-//! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
-//! without iterators, and what is written there is written at every other point, where more is present. Loops over what a
-//! schedule derives from a variable visit all its values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves
-//! coordinates out says so ([`super::region`]).
+//! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs no repair at
+//! the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point without iterators, and a
+//! place that is written at this point is written at every other point, where more is present. Loops over variables that a schedule
+//! derives visit all values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves coordinates out says so
+//! ([`super::region`]).
 
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Role, TensorId, VarId};

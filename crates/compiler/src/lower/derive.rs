@@ -11,12 +11,13 @@
 //! ```
 //!
 //! On entry: the loops around have told the scope the values of their variables. A variable of the statement may be *confined* to a
-//! part of its values (a strip, a chunk); what derives from it is counted from the first of all, wherever its loop begins.
+//! part of its values (a strip, a chunk); variables that derive from it are counted from the first of all its values, wherever its
+//! loop begins.
 //!
-//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers
-//! of a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end where what they
-//! are cut from does, and `i0` counts the strips that have an `i1`-th value where `i1` comes first. Products of fused sizes are
-//! the exception; who runs a kernel checks them.
+//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers of
+//! a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end at the end of the
+//! variable that they are cut from, and `i0` counts the strips that have an `i1`-th value if `i1` comes first. Products of fused
+//! sizes are the exception; the caller of a kernel checks them.
 //!
 //! Paper: Senanayake et al. 2020, §6.1-6.2 (coordinate recovery and bounds).
 
@@ -97,7 +98,8 @@ pub(super) fn value_position(cx: &mut Lowerer<'_>, access: &AccessKey, scope: &S
     }
 }
 
-/// The value of a variable: bound by a loop, put together from what derives from it, or taken from what it derives from.
+/// The value of a variable: bound by a loop, put together from the variables that derive from it, or taken from those that it
+/// derives from.
 pub(super) fn coordinate(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<ExprId, Diagnostic> {
     match value_below(cx, var, scope)? {
         Some(value) => Ok(value),
@@ -338,7 +340,7 @@ pub(super) fn width(cx: &mut Lowerer<'_>, inner: VarId, scope: &mut Scope) -> Re
     Ok(width)
 }
 
-/// The size of the strips that a relation makes, which they keep where more is known of what they are cut from.
+/// The size of the strips that a relation makes. They keep it even if more is known of the variable that they are cut from.
 pub(super) fn strip(cx: &mut Lowerer<'_>, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
     match *relation {
         Relation::Split { size, .. } => Ok(constant(&mut cx.b, size)),
@@ -373,7 +375,7 @@ fn number_of(cx: &mut Lowerer<'_>, parts: Parts) -> ExprId {
     }
 }
 
-/// The first value of what a leaf was split from that belongs to a value of the leaf, in the terms of the outermost
+/// The first value that belongs to a value of a leaf, of the variable that the leaf was split from, in the terms of the outermost
 /// variable that is not split.
 pub(super) fn first_below(
     cx: &mut Lowerer<'_>,

@@ -1,4 +1,4 @@
-//! Iterators of a loop: what is known of them, which positions they have here, and cursors on these.
+//! Iterators of a loop: their properties, their positions here, and cursors on these.
 //!
 //! ```text
 //! forall(j, ..)  A: csr, i known       positions A2_pos[i] .. A2_pos[i+1], within the region of j        bounds
@@ -99,7 +99,7 @@ pub(super) fn bounds(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -
     Ok((cx.b.var(begin), cx.b.var(end)))
 }
 
-/// The only position of an iterator that has one at most, where nothing confines it.
+/// The only position of an iterator that has one at most, if nothing confines it.
 pub(super) fn only(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Result<Option<Only>, Diagnostic> {
     let (key, number) = (&iterator.access, iterator.level);
     let var = level_var(cx.kernel, key, number);

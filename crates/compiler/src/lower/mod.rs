@@ -9,29 +9,30 @@
 //! ```
 //!
 //! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and is called
-//! back for what is inside: by `nest` and `loops/` for the body of a loop, by `producers` for both sides of a `where`. In the order
-//! in which an expression meets them:
+//! back for the statements inside: by `nest` and `loops/` for the body of a loop, by `producers` for both sides of a `where`. In
+//! the order in which an expression meets them:
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
 //! | `interface` | parameters: sizes, and the arrays of every tensor |
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
-//! | `scope` | what is known at a place |
+//! | `scope` | the facts that are known at a place |
 //! | `units/` | loops that threads share: how many chunks, which share each has |
 //! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
-//! | `nest` | loops over what a schedule derived: counters, and the last loop, which finishes an original variable |
+//! | `nest` | loops over variables that a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
 //! | `region` | the part of its values that a loop takes |
 //! | `strategy` | how the loop over an original variable is run, from its lattice; pure, printed by `--emit loops` |
 //! | `iter` | iterators: where they begin, whether they are at an end, how they go on |
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
 //! | `compute` | values, and whether they are present |
-//! | `sinks/` | what becomes of values: dense results, appended ones, given patterns, workspaces, copies of threads |
-//! | `coverage` | which places of a result are certain to be written |
-//! | `storage` | where things lie in the arrays of a tensor |
+//! | `sinks/` | the destinations of values: dense results, appended ones, given patterns, workspaces, copies of threads |
+//! | `coverage` | the places of a result that are certain to be written |
+//! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
 //!
-//! A `Lowerer` holds what is true of the whole kernel; a `Scope` what is true at a place of it. Nothing else is carried along.
+//! A `Lowerer` holds facts that are true of the whole kernel; a `Scope` those that are true at a place of it. Nothing else is
+//! carried along.
 //!
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
@@ -96,7 +97,7 @@ pub struct Options {
     pub name: String,
     /// Pattern, values or both.
     pub phase: Phase,
-    /// Whoever gives the pattern of a result may be wrong: it is compared with that of the result on the way.
+    /// The given pattern of a result may be wrong: it is compared with that of the result on the way.
     pub compared: bool,
     /// No reassociation and no contraction of floating-point operations.
     pub strict: bool,
@@ -168,7 +169,7 @@ struct TensorCode {
     values: Option<ArrayId>,
 }
 
-/// A kernel that is being lowered: what is true of all of it, and the code so far.
+/// A kernel that is being lowered: the facts about all of it, and the code so far.
 struct Lowerer<'k> {
     kernel: &'k Kernel,
     options: &'k Options,
@@ -245,8 +246,8 @@ fn statement(cx: &mut Lowerer<'_>, stmt: &Stmt, scope: &Scope) -> Result<Written
     }
 }
 
-/// The loop over a variable: what an outer loop left of it, a loop that threads share, a loop over a derived variable, or one over
-/// a variable of the statement.
+/// The loop over a variable: the rest that an outer loop left of it, a loop that threads share, a loop over a derived variable, or
+/// one over a variable of the statement.
 fn forall(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
     if let Some(pending) = scope.pending(var) {
         return nest::pending_loop(cx, var, &pending, body, scope);
@@ -309,7 +310,7 @@ impl<'k> Lowerer<'k> {
         self.found.loops += &format!("{}{how}\n", "  ".repeat(depth));
     }
 
-    /// The statements that `build` emits, and what it gives.
+    /// The statements that `build` emits, and its value.
     fn block<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> (Block, T) {
         self.b.begin_block();
         let value = build(self);

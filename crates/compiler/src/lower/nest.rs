@@ -157,7 +157,7 @@ fn whole_strips(cx: &Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Opt
     (is_dense && is_worth).then_some(WholeStrips { parent, number: outer, place: inner, size })
 }
 
-/// The loop over the numbers of strips: over whole ones, whose loops have a constant length, and then what is left.
+/// The loop over the numbers of strips: first over the whole ones, whose loops have a constant length, and then over the rest.
 fn strips(
     cx: &mut Lowerer<'_>,
     of: &WholeStrips,
@@ -278,7 +278,7 @@ fn stride(cx: &mut Lowerer<'_>, relation: &Relation, body: &Stmt, scope: &mut Sc
     }
 }
 
-/// The loops over what a variable stands for, within an interval of its values.
+/// The loops that a variable stands for, within an interval of its values.
 fn finish(
     cx: &mut Lowerer<'_>,
     var: VarId,

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables
-//! around. Adding a fact copies no other, what is known outside stays as it was, and a later fact about the same thing hides an
-//! earlier one. A scope says where a place is and how far tensors are
-//! walked through; it says nothing of the code that is emitted there.
+//! around. Adding a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing
+//! hides an earlier one. A scope says where a place is and how far tensors are walked through; it says nothing of the code that is
+//! emitted there.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -64,7 +64,7 @@ pub(super) enum Fact {
     WholeBlock(VarId),
     /// This is the last block of some recovered variable, of which a part may lie outside.
     LastBlock,
-    /// How often what is added here is added.
+    /// The number of times that a value is added here.
     Times(ExprId),
     /// This place is inside a loop that threads share.
     Shared,
@@ -78,7 +78,7 @@ pub(super) enum Fact {
     Sink(TensorId, Rc<dyn Sink>),
     /// How the result is written, wherever values go in between.
     Result(Rc<dyn Sink>),
-    /// Room for what the innermost group of the result is given was made before the loops around this place.
+    /// Room for the values of the innermost group of the result was made before the loops around this place.
     Reserved,
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
@@ -331,7 +331,7 @@ impl Scope {
         self.facts().any(|fact| matches!(fact, Fact::LastBlock))
     }
 
-    /// How often what is added here is added.
+    /// The number of times that a value is added here.
     pub fn times(&self) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::Times(times) => Some(*times),

@@ -1,7 +1,7 @@
 //! Strategies: how the loop over a variable of the statement is run.
 //!
-//! The choice follows from the merge lattice, from what is known of its iterators, from the schedule, and from what the loop is
-//! confined to. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.
+//! The choice follows from the merge lattice, from the properties of its iterators, from the schedule, and from the region of the
+//! loop. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: csr        i: every coordinate     j: positions of A2

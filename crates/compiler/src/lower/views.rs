@@ -31,7 +31,7 @@ pub(super) fn is_stored(tensor: &Tensor, level: usize) -> bool {
 /// The levels of a tensor as a kernel walks through them, from those that are stored. `sizes` are those of variables.
 ///
 /// # Errors
-/// A view is of what is not in the kernel.
+/// A view of a tensor or variable that is not in the kernel.
 pub(super) fn seen(
     b: &mut Builder,
     (kernel, tensor): (&Kernel, &Tensor),

@@ -41,7 +41,7 @@ const UNROLLED: u32 = 4;
 /// One way to compute a statement.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Who chooses what the schedule leaves open.
+    /// How everything is chosen that the schedule leaves open.
     pub search: Search,
     /// The commands; without any, the loops stay as they are.
     pub schedule: Schedule,
@@ -113,7 +113,8 @@ impl Pool<'_> {
         }
     }
 
-    /// Adds a schedule with what the planner would say of its loops: who shares them, and which run in vector lanes.
+    /// Adds a schedule, completed by the planner's choices for its loops: those that threads share, and those that run in vector
+    /// lanes.
     fn offer_completed(&mut self, mut schedule: Schedule, idea: &str) {
         let Some(Plan { mut kernel, .. }) = self.planned(Search::Cost, &schedule) else { return };
         let shared = schedule.commands.iter().any(|command| runs_on(command, Unit::CpuThread));

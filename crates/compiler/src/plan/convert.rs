@@ -31,8 +31,8 @@ pub(super) fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mu
     tensor
 }
 
-/// The tensor of the kernel that is made of `source` and stored as another one is. Tensors of the user's dimensions and of stored ones
-/// may have the same levels: what they are the storage of tells them apart.
+/// The tensor of the kernel that is made of `source` and stored as another one is. Tensors of the user's dimensions and of stored
+/// ones may have the same levels: their views tell them apart.
 fn made_of(kernel: &Kernel, conversions: &[Conversion], source: TensorId, as_is: &Tensor) -> Option<TensorId> {
     let same =
         |tensor: &Tensor| (&tensor.format, &tensor.view, tensor.dtype) == (&as_is.format, &as_is.view, as_is.dtype);

@@ -15,7 +15,7 @@ use super::{Conversion, Plan};
 
 const HINT: &str = "leave `insert` out: results are appended to at once, by threads in pieces";
 
-/// Refuses two phases over a statement that reads what the first one replaces.
+/// Refuses two phases over a statement that reads the values which the first one replaces.
 pub(super) fn check(
     kernel: &Kernel,
     result: TensorId,

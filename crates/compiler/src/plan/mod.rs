@@ -80,20 +80,20 @@ pub struct Conversion {
     pub source: TensorId,
 }
 
-/// Who chooses the order of the loops.
+/// How the order of the loops is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Search {
-    /// The cost model.
+    /// By the cost model.
     #[default]
     Cost,
-    /// Nobody: the first order that needs no conversion, or else the natural one.
+    /// By nobody: the first order that needs no conversion, or else the natural one.
     Plain,
 }
 
 /// The demands on a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
-    /// Who chooses the order of the loops.
+    /// How the order of the loops is chosen.
     pub search: Search,
     /// Products are not taken out of sums, which would round otherwise.
     pub strict: bool,
@@ -177,7 +177,7 @@ fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
     skewed.or_else(looked_up).or_else(tiled)
 }
 
-/// The tensors and variables of a statement, what it assigns to, and the sum that it assigns, unless that reads the result.
+/// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result.
 fn flat(source: Source<'_>) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };

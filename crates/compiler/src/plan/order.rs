@@ -24,7 +24,7 @@ pub(super) struct Choice {
     pub order: Vec<VarId>,
     /// Its estimated work.
     pub cost: f64,
-    /// Why it was chosen.
+    /// The reason for the choice.
     pub reason: String,
 }
 

@@ -31,7 +31,7 @@ use crate::iterate::iterators::{AccessKey, level_var};
 /// The bytes of a strip: a quarter of the registers, so that several strips fit.
 const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
 
-/// A statement, its loops in order, and what the planner chose for them.
+/// A statement, its loops in order, and the planner's choices for them.
 struct Rows<'a> {
     kernel: &'a Kernel,
     lhs: &'a Access,

@@ -1,7 +1,7 @@
 //! `fuse(i, j, f)`: two loops nested directly become one over all pairs.
 //!
-//! Demands: the loop over `j` is all that the loop over `i` holds, neither is over positions already, and what is fused already
-//! is not fused with another part of its variables. Relation: fuse.
+//! Demands: the loop over `j` is all that the loop over `i` holds, neither is over positions already, and a fused variable is not
+//! fused with another part of its variables. Relation: fuse.
 //!
 //! ```text
 //! forall(i, forall(j, body))  ->  forall(f, body)

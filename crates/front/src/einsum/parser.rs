@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
         self.bad.iter().any(|bad| start.start <= bad.start && bad.end <= reached.end)
     }
 
-    /// Forgets what was being read, after a mistake. Returns how many parentheses and brackets were open.
+    /// Forgets the open parentheses, brackets and factors, after a mistake. Returns the number of parentheses and brackets.
     pub fn give_up(&mut self) -> usize {
         let open = self.open.len();
         self.open.clear();

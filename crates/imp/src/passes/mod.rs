@@ -58,7 +58,7 @@ pub const PASSES: [Pass; 7] = [
 pub struct PassError {
     /// The pass; if functions are verified at the end only, the last one.
     pub pass: &'static str,
-    /// The promise, and what breaks it.
+    /// The promise, and the part of the function that breaks it.
     pub error: VerifyError,
 }
 
@@ -85,7 +85,7 @@ pub fn optimize(function: Verified<Function>, trace: &mut Trace) -> Result<Verif
     trace.time("verify", || verify(function)).map_err(|error| PassError { pass: last, error })
 }
 
-/// The name of a pass with what it changed of a function's text; nothing if it changed nothing.
+/// The name of a pass with its changes of a function's text; nothing if it changed nothing.
 fn change(pass: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();

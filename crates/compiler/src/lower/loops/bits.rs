@@ -210,7 +210,7 @@ fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -
     OperandWord { k, word: Word { bits: so_far, first: start }, rest }
 }
 
-/// One coordinate of a word: what is done with those operands that have its bit.
+/// One coordinate of a word: the body for those operands that have its bit.
 fn at_bit(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,

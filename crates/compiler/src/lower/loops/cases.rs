@@ -1,4 +1,4 @@
-//! Cases: what is done at one coordinate of a loop, for each lattice point that holds there.
+//! Cases: the code at one coordinate of a loop, for each lattice point that holds there.
 //!
 //! ```text
 //! a(i) = b(i) + c(i)      inside of the loop over {b, c}:      if both { a = b + c } else if b { a = b } else { a = c }
@@ -83,7 +83,7 @@ pub(super) fn cases(
     Ok(())
 }
 
-/// One case: the residual body with the coordinate bound, and what a result does around it.
+/// One case: the residual body with the coordinate bound, and the result's code around it.
 pub(super) fn at_coordinate(
     cx: &mut Lowerer<'_>,
     var: VarId,

@@ -20,7 +20,7 @@
 //!   }
 //! ```
 //!
-//! Each operand is read under its own bit, before what is done where all are known: in neighboring lanes are then
+//! Each operand is read under its own bit, before the code at the coordinates where all are known: neighboring lanes then have
 //! neighboring values (`emit/vector/words.rs` of the LLVM back end).
 
 use lacunar_base::Diagnostic;

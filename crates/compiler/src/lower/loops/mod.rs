@@ -46,7 +46,7 @@ use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
 use here::{Loop, circumstances};
 
-/// The loops over an original variable, within what the scope confines it to.
+/// The loops over an original variable, within the limits of the scope.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
     let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))

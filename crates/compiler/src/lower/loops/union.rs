@@ -1,4 +1,4 @@
-//! Unions without a case for every combination: what is absent counts as its fill value, in these examples zero.
+//! Unions without a case for every combination: an absent operand counts as its fill value, in these examples zero.
 //!
 //! Two situations. At the innermost level, a merge that has a value at every coordinate it meets needs no branches: each
 //! operand is read where its cursor stands and dropped unless the cursor has the coordinate,

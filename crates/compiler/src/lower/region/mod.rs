@@ -2,8 +2,8 @@
 //!
 //! A variable of the statement takes the values of an interval, and an iterator the positions of a window. Both are all there are,
 //! unless something *confines* them: a strip or a chunk that a schedule cut, the coordinates that lie inside of a dimension, a
-//! structure. Whoever knows of such a restriction [narrows](narrow) the region, so that several of them meet; loops ask here for their
-//! bounds and know nothing of the reasons.
+//! structure. The code that knows of such a restriction [narrows](narrow) the region, so that several of them meet; loops ask here
+//! for their bounds and know nothing of the reasons.
 //!
 //! ```text
 //! i in 32 i0 .. min(32 i0 + 32, n)        a dense loop takes the interval as its bounds
@@ -59,7 +59,7 @@ pub(super) fn leaves_out(kernel: &Kernel, var: VarId) -> bool {
     RESTRICTIONS.iter().any(|restriction| restriction.leaves_out(kernel, var))
 }
 
-/// Confines a variable to an interval of its values, and to what it was confined to before.
+/// Confines a variable to an interval of its values, within its earlier region.
 pub(super) fn narrow(cx: &mut Lowerer<'_>, var: VarId, (mut low, mut high): Interval, scope: &mut Scope) {
     if let Some((first, last)) = scope.region(var) {
         low = cx.b.binary(BinaryOp::Max, first, low);

@@ -5,9 +5,9 @@
 //! j = k + i - (m - 1), of size n:  for k in 0 .. m + n - 1         for i in max(0, m - 1 - k) .. min(m, n + m - 1 - k)
 //! ```
 //!
-//! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's
-//! coordinates. That is needed of loops over every coordinate; what is stored in sparse levels has such coordinates anyway.
-//! Ranks are as many as coordinates: they are confined alike.
+//! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's coordinates.
+//! Loops over every coordinate need that; entries in sparse levels have such coordinates anyway. There are as many ranks as
+//! coordinates: they are confined alike.
 //!
 //! On entry: a kernel over stored dimensions (`plan/maps.rs`). Papers: Chou et al. 2018, Figure 5 (range and offset levels of
 //! diagonals); Senanayake et al. 2020, §6.2 (bounds).
@@ -95,7 +95,7 @@ impl Restriction for InsideDimension {
     }
 }
 
-/// The values of a variable, within its region, with which what is recovered from it is a coordinate of its dimension, where the
+/// The values of a variable, within its region, with which the variable recovered from it is a coordinate of its dimension, if the
 /// others that it is recovered from have values.
 fn inside(cx: &mut Lowerer<'_>, recovered: &Recovered, var: VarId, scope: &Scope) -> Result<Interval, Diagnostic> {
     let whole = (cx.b.int(0), cx.size(var));

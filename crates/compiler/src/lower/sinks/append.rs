@@ -228,7 +228,7 @@ impl Sink for Append {
         scope.with(Fact::Reserved)
     }
 
-    /// Makes room for a value, or remembers what was appended so far.
+    /// Makes room for a value, or remembers the position so far.
     fn before(
         &self,
         cx: &mut Lowerer<'_>,
@@ -376,8 +376,8 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
     }
 }
 
-/// The number of positions of a level of an operand that belong to what is assembled here: all of them, or those of
-/// the rows of a slab. `None` where the slab says nothing of them.
+/// The number of positions of a level of an operand that belong to the result or piece assembled here: all of them, or those of the
+/// rows of a slab. `None` if the slab says nothing of them.
 fn count_here(
     cx: &mut Lowerer<'_>,
     append: &Append,

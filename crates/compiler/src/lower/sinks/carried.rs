@@ -147,7 +147,7 @@ fn cut(
         at = ancestors(cx, &key, level, at, scope)?;
     }
     let end = cx.b.add(at.0, one);
-    // The only chunk of no positions begins where nothing is.
+    // The only chunk of no positions begins where there are no segments.
     let all = count_positions(cx, &key, levels.end - 1, scope).ok_or_else(|| unbound(cx, &key, levels.end - 1))?;
     let is_inside = cx.b.compare(CompareOp::Lt, low, all);
     let cut = cx.b.declare("cut", low);

@@ -7,8 +7,8 @@
 //! for c, p { y_vals[p] += y_copies[n c + p] }
 //! ```
 //!
-//! A copy is of all of a tensor, or, inside of loops over its outer levels, of what lies under their coordinates. A scalar workspace is
-//! a variable of the chunk, which it leaves in its place at the end.
+//! A copy is of all of a tensor, or, inside of loops over its outer levels, of the block under their coordinates. A scalar
+//! workspace is a variable of the chunk, which it leaves in its place at the end.
 //!
 //! Paper: Senanayake et al. 2020, §5.1 (race strategies: temporary).
 
@@ -83,7 +83,8 @@ pub(super) fn block_below(cx: &mut Lowerer<'_>, tensor: TensorId, depth: usize, 
     }
 }
 
-/// How many outer levels of a dense result have coordinates at a place: what is added to there lies under one position of theirs.
+/// The number of outer levels of a dense result that have coordinates at a place: additions there go to the block under one
+/// position of theirs.
 fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
     let is_result = cx.kernel.tensors[tensor].role == Role::Result;
     let Some(key) = assigned(cx, tensor).filter(|_| is_result) else { return 0 };
@@ -109,7 +110,7 @@ pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope:
     Ok(Extent { tensor, first, len })
 }
 
-/// Declares copies of what the chunks add to.
+/// Declares copies of the part of a tensor that the chunks add to.
 pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: ExprId, scope: &Scope) -> Copies {
     let info = &cx.kernel.tensors[extent.tensor];
     let total = product(&mut cx.b, chunks, extent.len);

@@ -6,7 +6,7 @@
 //! C: csr, pattern given      C_vals[C2_n] = ..; fails unless C2_crd[C2_n] is k                            append, given
 //! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 piece
 //! t, w                       workspaces: a variable, an array, a list                                     workspace
-//! y: dense, threads          to a chunk's copy; to what a chunk carries out; indivisibly                  copies, carried, atomic
+//! y: dense, threads          to a chunk's copy; to its carried sum; indivisibly                           copies, carried, atomic
 //! ```
 //!
 //! Sinks are a stack in the scope: inside of a loop that threads share, a copy hides the tensor that it is a copy of. An assignment

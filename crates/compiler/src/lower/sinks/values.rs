@@ -1,4 +1,4 @@
-//! The values of results: how they are assigned, and what they are before.
+//! The values of results: how they are assigned, and their values before.
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Scalar;

@@ -5,8 +5,8 @@
 //!   ->  y(i0,i1) = sum(j1, sum(j0, A(i0,j0,i1,j1) * x(j0,j1)))      i = 4 i0 + i1, j = 4 j0 + j1
 //! ```
 //!
-//! On entry: what is walked through and how variables are taken apart, which goes together ([`super::walked`]). On exit: no tensor of
-//! the statement has a map.
+//! On entry: the accesses that are walked through and the way variables are taken apart, which go together ([`super::walked`]). On
+//! exit: no tensor of the statement has a map.
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, Map, Term, diagonals};

@@ -25,7 +25,7 @@ use super::parser::parse;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};
 
-/// Reads a program and checks it against what is declared.
+/// Reads a program and checks it against its declarations.
 ///
 /// # Errors
 /// All mistakes that were found, in the order of the steps; spans are of `source`.
