@@ -15,8 +15,8 @@
 //!
 //! A workspace over blocks that fit the registers is kept there while the sum is formed, and stored once.
 //! If the result is dense (or has dense innermost levels, and the sum is inside the others), no workspace is needed for a sum that
-//! is added to it: its producer adds into the result (the second line with a dense `C` is `forall(i, forall(j, forall(k, C(i,k) +=
-//! A(i,j) * B(j,k))))`). The statement is split into its additive terms for that.
+//! is added to it: its producer adds into the result (the second line with a dense `C` is
+//! `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split into its additive terms for that.
 //!
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
@@ -218,8 +218,8 @@ fn add(a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// The terms whose sum an expression is. Signs and factors go inside a term's sum: `-(2 * sum(j, e))` is the term `sum(j, -(2 *
-/// e))`.
+/// The terms whose sum an expression is. Signs and factors go inside a term's sum: `-(2 * sum(j, e))` is the term
+/// `sum(j, -(2 * e))`.
 pub(crate) fn additive_terms(expr: &Expr) -> Vec<Expr> {
     match &expr.kind {
         ExprKind::Binary(BinaryFn::Add, a, b) => [additive_terms(a), additive_terms(b)].concat(),

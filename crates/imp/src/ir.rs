@@ -17,16 +17,16 @@
 //! mutable variable is also defined once (its declaration, which resets it every time it is executed) and may be
 //! assigned to wherever it is visible.
 //!
-//! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg`
-//! wrap. `Div` and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0;
-//! the smallest signed integer divided by -1 wraps. Shifts take the amount modulo the type's number of bits. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and.
-//! Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum
-//! contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
-//! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to
-//! an integer truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero;
-//! real to complex has imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may
-//! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
-//! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
+//! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg` wrap. `Div`
+//! and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0; the smallest signed
+//! integer divided by -1 wraps. Shifts take the amount modulo the type's number of bits. On `Bool`, `Add` and `Max` are or, `Mul`
+//! and `Min` are and. Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and
+//! sum contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
+//! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to an integer
+//! truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero; real to complex has
+//! imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may hold them, select between
+//! them and convert them, and no other operation takes them. They are converted by way of `F32`, which is rounded to the nearest,
+//! ties to even. Nothing here has the type `Pattern`.
 //!
 //! **Words.** An unsigned number is also a set of small numbers: those of its bits that are 1, counted from the lowest. `bit(w, k)`
 //! says if `k` is in the set, and `rank(w, k)` how many numbers less than `k` are; `k` is an `I64`, taken modulo the number of

@@ -1,5 +1,5 @@
-//! The operations, with their names, symbols and operand types: one table for the verifier, the printer, the parser and tests. Their
-//! meaning is that of [`crate::ir`].
+//! The operations, with their names, symbols and operand types: one table for the verifier, the printer, the parser and tests.
+//! Their meaning is that of [`crate::ir`].
 //!
 //! `BinaryOp::Add` is printed `a + b` and taken by every type; `BinaryOp::Atan2` is printed `atan2(a, b)` and taken by
 //! reals only.

@@ -79,11 +79,10 @@ impl Parse for Argument {
 /// Each tensor that is read is given as `name = operand`: a tensor, a number, a slice, or any other `Operand`. The format of a
 /// result may be given as `name: format`. A second text is a schedule.
 ///
-/// It gives the result of the last statement, as `Result<DynTensor, Error>`; with `-> Type` behind the arguments, a `Result<Type,
-/// Error>` of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a tensor instead, `y = &mut
-/// y`, whose format it has then, and whose memory is used again if it is dense; if that is the result of the last statement, the
-/// macro gives `Result<(), Error>`. A statement with `+=` adds to the earlier values.
-///
+/// It gives the result of the last statement, as `Result<DynTensor, Error>`; with `-> Type` behind the arguments, a
+/// `Result<Type, Error>` of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a tensor
+/// instead, `y = &mut y`, whose format it has then, and whose memory is used again if it is dense; if that is the result of the
+/// last statement, the macro gives `Result<(), Error>`. A statement with `+=` adds to the earlier values.
 /// A program or a schedule that does not parse, and names that are missing, unknown or given twice are compile errors that
 /// show the program.
 #[proc_macro]

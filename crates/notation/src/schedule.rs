@@ -166,8 +166,8 @@ pub enum CommandKind {
 pub enum Parts {
     /// So many.
     Count(u64),
-    /// So many for each thread that the kernel is run with, and fewer if they would be too small to be worth their cost. Written `4
-    /// threads`, or `threads`.
+    /// So many for each thread that the kernel is run with, and fewer if they would be too small to be worth their cost. Written
+    /// `4 threads`, or `threads`.
     PerThread(u64),
 }
 

@@ -1,8 +1,8 @@
 //! Comparing the result of an engine with that of the oracle: values, then storage.
 //!
-//! *Values* (where they are not moot): an entry that is absent equals a stored fill value; NaN equals NaN; integers and truth values are exact; reals
-//! may differ by rounding, judged by the largest number that occurred on the way to the value, because sums may be
-//! taken in any order.
+//! *Values* (where they are not moot): an entry that is absent equals a stored fill value; NaN equals NaN; integers and truth
+//! values are exact; reals may differ by rounding, judged by the largest number that occurred on the way to the value, because sums
+//! may be taken in any order.
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every coordinate whose
 //! value is not the fill value is stored, and none is stored that is not structurally present, except if the format stores whole

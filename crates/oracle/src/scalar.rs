@@ -1,8 +1,8 @@
 //! One value of any element type, and the arithmetic of the imperative IR on it.
 //!
-//! Integers are kept in 128 bits and wrapped to their type after every operation; reals are kept as `f64` and rounded
-//! to `f32` where the type says so, which for `+ - * /` and `sqrt` is the correctly rounded `f32` result. So one
-//! definition serves all types; `f16` and `bf16` are rounded to from `f32`. The rules (division by zero, casts, NaN in `min`) are those of the head
+//! Integers are kept in 128 bits and wrapped to their type after every operation; reals are kept as `f64` and rounded to `f32`
+//! where the type says so, which for `+ - * /` and `sqrt` is the correctly rounded `f32` result. So one definition serves all
+//! types; `f16` and `bf16` are rounded to from `f32`. The rules (division by zero, casts, NaN in `min`) are those of the head
 //! comment of `imp/ir.rs`, written down a second time on purpose.
 //!
 //! ```

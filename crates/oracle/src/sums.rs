@@ -1,10 +1,10 @@
 //! The places of implicit sums, by definition: the oracle's own reading of `y(i) = b(i) + A(i,j)*c(j)`.
 //!
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
-//! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the
-//! way down it passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and quotients where only the dividend does.
-//! It stops at function calls and other conversions (the sum is around them) and at explicit sums. It passes the sums that
-//! this rule has placed for other variables, so the order of the variables does not matter.
+//! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the way down it
+//! passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and
+//! quotients where only the dividend does. It stops at function calls and other conversions (the sum is around them) and at
+//! explicit sums. It passes the sums that this rule has placed for other variables, so the order of the variables does not matter.
 //!
 //! ```text
 //! y(i) = b(i) + A(i,j)*c(j)              y(i) = b(i) + sum(j, A(i,j)*c(j))

@@ -5,8 +5,8 @@
 //! C(i,j) = A(i,j) + B(i,j)      where B may be absent:   A_vals[p] + (at_pB2 ? B_vals[q] : 0)
 //! ```
 //!
-//! On entry: the scope knows where every access stands, and which of them may be absent. An assignment says under which condition it
-//! gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
+//! On entry: the scope knows where every access stands, and which of them may be absent. An assignment says under which condition
+//! it gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};

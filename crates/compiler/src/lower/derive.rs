@@ -1,7 +1,7 @@
 //! The values of variables and the positions of levels, from those that are known.
 //!
-//! Variables are related: a schedule splits and fuses them, and counts the positions of a level instead of coordinates. This file is
-//! where the relations of `notation/src/provenance.rs` are solved, in both directions:
+//! Variables are related: a schedule splits and fuses them, and counts the positions of a level instead of coordinates. This file
+//! is where the relations of `notation/src/provenance.rs` are solved, in both directions:
 //!
 //! ```text
 //! split(i, i0, i1, 32)     i0 in 0 .. ceil(n / 32),  i1 in 0 .. min(32, n - 32 i0)       range

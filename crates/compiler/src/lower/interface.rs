@@ -4,8 +4,8 @@
 //! y(i) = A(i,j) * x(j)     A: csr       i_size, j_size;  A2_pos, A2_crd, A_vals;  x_vals;  y_vals
 //! ```
 //!
-//! A size that follows from others is computed, and a small one that is known is a constant. The levels of views have no arrays: they
-//! follow from the map of another tensor ([`super::views`]).
+//! A size that follows from others is computed, and a small one that is known is a constant. The levels of views have no arrays:
+//! they follow from the map of another tensor ([`super::views`]).
 
 use std::rc::Rc;
 

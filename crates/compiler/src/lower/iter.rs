@@ -158,8 +158,8 @@ pub(super) fn most_coordinates(cx: &Lowerer<'_>, iterator: &Iterator, positions:
     }
 }
 
-/// The largest number of coordinates that a merge of iterators can visit, each of which has so many: all of the dimension; or those of
-/// every iterator, of which an intersection visits those of one.
+/// The largest number of coordinates that a merge of iterators can visit, each of which has so many: all of the dimension; or those
+/// of every iterator, of which an intersection visits those of one.
 pub(super) fn most_visited(
     cx: &mut Lowerer<'_>,
     lattice: &Lattice,

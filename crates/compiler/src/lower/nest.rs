@@ -16,10 +16,10 @@
 //! if n % 32 > 0 { for i in 32 (n / 32) .. n { .. } }
 //! ```
 //!
-//! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates,
-//! so that merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest
-//! of two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above,
-//! from the ancestor of its first position to that of its last:
+//! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates, so that
+//! merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest of
+//! two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above, from
+//! the ancestor of its first position to that of its last:
 //!
 //! ```text
 //! fuse(i, j, f), pos(f, fp, A(i,j)), split(fp, c, p, 1000)         A: csr

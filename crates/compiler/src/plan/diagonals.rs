@@ -1,11 +1,12 @@
 //! Sums over the variables of tensors that are stored by diagonals, arranged so that loops can go along the diagonals.
 //!
-//! On entry: a statement in reduction notation, and accesses with maps that are to be walked through. On exit: an equal statement in
-//! which a variable `k` that a map stores as the diagonal `k - j` is summed over only where `j` has a value and an access that is
-//! walked through uses `k`. There, and only there, the loop over `k` can become one over diagonals: `k = kd + j - (size of j - 1)`.
+//! On entry: a statement in reduction notation, and accesses with maps that are to be walked through. On exit: an equal statement
+//! in which a variable `k` that a map stores as the diagonal `k - j` is summed over only where `j` has a value and an access that
+//! is walked through uses `k`. There, and only there, the loop over `k` can become one over diagonals:
+//! `k = kd + j - (size of j - 1)`.
 //!
-//! Unlike blocks and ranks, a diagonal alone tells no coordinate: it takes the other variable's, so that a sum over `k` may not stand
-//! around the sum over `j`, and a term without the tensor keeps a loop over `k` itself:
+//! Unlike blocks and ranks, a diagonal alone tells no coordinate: it takes the other variable's, so that a sum over `k` may not
+//! stand around the sum over `j`, and a term without the tensor keeps a loop over `k` itself:
 //!
 //! ```text
 //! y = A(j,k) * x(k)       sum(k, sum(j, A(j,k)) * x(k))             sum(k, j, A(j,k) * x(k))                 A: dia
@@ -51,7 +52,8 @@ impl Diagonals<'_> {
         Ok(Assignment { rhs, ..statement.clone() })
     }
 
-    /// The place of a walked access that occurs where a variable of it has a value before that from which its diagonals are counted.
+    /// The place of a walked access that occurs where a variable of it has a value before that from which its diagonals are
+    /// counted.
     fn out_of_place(&self, expr: &Expr, bound: &mut Vec<VarId>) -> Option<usize> {
         let mut found = None;
         self.visit_sums(expr, bound, &mut |this, summed, body, bound| {

@@ -1,8 +1,8 @@
 //! Statements over tensors whose formats map dimensions to levels: rewritten into statements over stored dimensions, or over
 //! tensors that are converted first.
 //!
-//! On entry: a checked statement. On exit: one in reduction notation in which every tensor stores one dimension a level, so that all
-//! later stages know nothing of maps. Each variable whose dimension some map takes apart is replaced by those of the stored
+//! On entry: a checked statement. On exit: one in reduction notation in which every tensor stores one dimension a level, so that
+//! all later stages know nothing of maps. Each variable whose dimension some map takes apart is replaced by those of the stored
 //! dimensions ([`lacunar_notation::stored`]); dense tensors are seen through views. Entries of a tensor with slots are summed up
 //! over the slots, each entry being in one of them:
 //!

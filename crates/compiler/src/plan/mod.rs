@@ -4,8 +4,8 @@
 //! conversions of inputs it relies on, and a format for the result if it is to be converted afterwards. No expression is refused:
 //! if the storage orders of operands contradict each other, some are converted, and a note says so.
 //!
-//! `draft` takes the steps; `order` searches for the cheapest order under the cost model of `cost`; `storage` says which conversions
-//! an order needs, `convert` makes them; `workspaces` chooses how temporaries are stored.
+//! `draft` takes the steps; `order` searches for the cheapest order under the cost model of `cost`; `storage` says which
+//! conversions an order needs, `convert` makes them; `workspaces` chooses how temporaries are stored.
 //!
 //! Paper: Kjolstad et al. 2017, §4.2, requires the graph of storage orders to be acyclic and refuses the rest; Ahrens et al.,
 //! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.

@@ -42,8 +42,8 @@ struct Rows<'a> {
     strict: bool,
 }
 
-/// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops that
-/// `chosen` says; a `strict` schedule takes no product out of a sum.
+/// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops
+/// that `chosen` says; a `strict` schedule takes no product out of a sum.
 pub(super) fn schedule(
     kernel: &Kernel,
     lhs: &Access,

@@ -1,7 +1,7 @@
 //! Results that grow by appending: a sparse result is built in the order of its levels.
 //!
-//! Its iterated levels form *groups*: a compressed level with the singleton levels below it, which share positions. Each group has a
-//! counter, the position that is appended next:
+//! Its iterated levels form *groups*: a compressed level with the singleton levels below it, which share positions. Each group has
+//! a counter, the position that is appended next:
 //!
 //! ```text
 //! C: csr, around its levels           C2_n = 0                       one group, its counter
@@ -149,8 +149,8 @@ impl Append {
         }
     }
 
-    /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given anything,
-    /// if it may not be.
+    /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given
+    /// anything, if it may not be.
     fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<MutableVar> {
         let (tensor, order) = (self.access.tensor, self.access.vars.len());
         let inner: Vec<VarId> =

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given
-//! find their place in it ([`placed`]).
+//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse
+//! result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given find their place
+//! in it ([`placed`]).
 //!
 //! In a `strict` kernel, the number of chunks does not depend on the number of threads: sums are then formed in the same order for
 //! any number of threads.

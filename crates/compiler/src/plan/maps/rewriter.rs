@@ -337,8 +337,8 @@ fn in_sum(stored: Expr, dtype: DType) -> Expr {
     }
 }
 
-/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now and not known to be too large for
-/// that, in the order in which the map first stores something of each dimension.
+/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now and not known to be too large
+/// for that, in the order in which the map first stores something of each dimension.
 fn without_map(tensor: &Tensor, map: &Map) -> Format {
     let format = &tensor.format;
     let mut modes: Vec<usize> = Vec::new();
