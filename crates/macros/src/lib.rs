@@ -83,6 +83,7 @@ impl Parse for Argument {
 /// `Result<Type, Error>` of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a tensor
 /// instead, `y = &mut y`, whose format it has then, and whose memory is used again if it is dense; if that is the result of the
 /// last statement, the macro gives `Result<(), Error>`. A statement with `+=` adds to the earlier values.
+///
 /// A program or a schedule that does not parse, and names that are missing, unknown or given twice are compile errors that
 /// show the program.
 #[proc_macro]
