@@ -1,13 +1,13 @@
-//! With the feature `llvm`: says what to do where there is no LLVM 19.
+//! With the feature `llvm`: says what to do if there is no LLVM 19.
 //!
-//! The bindings to LLVM (`llvm-sys`) report that too, but not which feature needs it, nor how to do without. This is the
-//! crate that Cargo builds before them, as all others depend on it.
+//! The bindings to LLVM (`llvm-sys`) report that too, but neither which feature needs it nor how to do without. Cargo builds this
+//! crate before them, as all others depend on it.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where the folder of LLVM is told.
+/// The environment variable that names the folder of LLVM.
 const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 
 /// The oldest version that will do.
@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-/// Whether one of the programs that the bindings ask answers with a version that will do.
+/// True if one of the programs that the bindings ask answers with a version that will do.
 fn has_llvm() -> bool {
     let folder = env::var_os(PREFIX).map(|prefix| PathBuf::from(prefix).join("bin")).unwrap_or_default();
     NAMES.iter().any(|name| {

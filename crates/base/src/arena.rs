@@ -100,7 +100,7 @@ impl<T> Arena<T> {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -174,7 +174,7 @@ impl<T: Clone + Eq + Hash> UniqueArena<T> {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

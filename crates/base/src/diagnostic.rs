@@ -17,10 +17,10 @@ use codespan_reporting::term;
 
 use crate::span::Span;
 
-/// Who has to act on an error; decides the command's exit code.
+/// The party that has to act on an error; decides the command's exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// A mistake in what the user wrote.
+    /// A mistake in the user's text.
     User,
     /// A file that can't be read or is malformed.
     File,
@@ -35,9 +35,9 @@ pub enum Category {
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is to be said of it.
+    /// The remark on it.
     pub message: String,
-    /// Whether this is the place of the error itself, or one that explains it.
+    /// True if this is the place of the error itself; false if it is one that explains the error.
     pub primary: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Label {
 pub struct Diagnostic {
     /// A stable code such as `E0102`.
     pub code: &'static str,
-    /// Who has to act.
+    /// The party that has to act.
     pub category: Category,
     /// One sentence, lower case, without a full stop.
     pub message: String,
@@ -54,14 +54,14 @@ pub struct Diagnostic {
     pub labels: Box<[Label]>,
     /// Further facts.
     pub notes: Box<[String]>,
-    /// What the user can do.
+    /// The hint of what the user can do.
     pub hint: Option<String>,
     /// The same for users of the command, in words of the command line, where these differ.
     pub command_hint: Option<Box<str>>,
 }
 
 impl Diagnostic {
-    /// A mistake in what the user wrote.
+    /// A mistake in the user's text.
     pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code,
@@ -103,13 +103,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says what the user can do.
+    /// Adds a hint of what the user can do.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says what the user of the library can do, and what the user of the command.
+    /// Adds a hint for users of the library, and one for users of the command.
     pub fn hints(self, library: impl Into<String>, command: impl Into<String>) -> Diagnostic {
         Diagnostic { command_hint: Some(command.into().into_boxed_str()), ..self.hint(library) }
     }
@@ -126,10 +126,10 @@ impl Diagnostic {
         Diagnostic { command_hint: None, ..self.clone() }
     }
 
-    /// The error as text: message, the source with the places underlined, notes and the hint, in words of the command line
-    /// where it has some ([`Diagnostic::for_library`]).
+    /// The error as text: message, the source with the places underlined, notes and the hint, in words of the command line if it
+    /// has some ([`Diagnostic::for_library`]).
     ///
-    /// `source` is the text that the spans are ranges of, `name` what to call it; `color` adds terminal colors.
+    /// `source` is the text that the spans are ranges of, `name` its name in the report; `color` adds terminal colors.
     pub fn render(&self, source: &str, name: &str, color: bool) -> String {
         let mut notes = self.notes.to_vec();
         notes.extend(self.command_hint.as_deref().or(self.hint.as_deref()).map(|hint| format!("hint: {hint}")));

@@ -1,4 +1,4 @@
-//! Spans, diagnostics, typed handles, the pass trace and random choices: what every stage needs and nothing of tensors.
+//! Spans, diagnostics, typed handles, the pass trace and random choices: the needs of every stage, and nothing of tensors.
 
 pub mod arena;
 pub mod diagnostic;

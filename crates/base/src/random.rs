@@ -15,7 +15,7 @@
 
 /// A generator of random choices.
 pub trait Draw {
-    /// A number below `bound`; 0 where there is none.
+    /// A number below `bound`; 0 if there is none.
     fn below(&mut self, bound: u64) -> u64;
 
     /// True once in `count` times.
@@ -34,7 +34,7 @@ pub trait Draw {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014); what it holds is the seed of the numbers to come.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014); its number is the seed of the numbers to come.
 #[derive(Clone, Debug)]
 pub struct SplitMix(pub u64);
 

@@ -14,7 +14,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of what the compiler made itself.
+    /// The span of code that the compiler made itself.
     pub const NONE: Span = Span { start: 0, end: 0 };
 
     /// A span from byte offsets; offsets past 4 GiB are clamped.

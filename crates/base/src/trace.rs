@@ -1,4 +1,4 @@
-//! The pass runner's record: each stage by name, how long it took, and what it printed.
+//! The pass runner's record: each stage by name, its time, and its text.
 //!
 //! ```
 //! use lacunar_base::Trace;
@@ -37,7 +37,7 @@ impl Trace {
         result
     }
 
-    /// Whether the text of `stage` was asked for.
+    /// True if the text of `stage` was asked for.
     pub fn wants(&self, stage: &str) -> bool {
         self.wanted.iter().any(|wanted| wanted == stage || wanted == "all")
     }

@@ -1,8 +1,8 @@
-//! What expressions do to absent entries: the algebra that decides between intersection and union.
+//! The algebra of absent entries in expressions, which decides between intersection and union.
 //!
 //! An entry that is not stored is *absent*: it is read as the fill value of its tensor, 0 unless said otherwise
-//! ([`Literal::Absent`], [`Literal::Fill`]). The *background* of an expression is its value where all its operands are
-//! absent, and the *support* of a function says where it differs from that:
+//! ([`Literal::Absent`], [`Literal::Fill`]). The *background* of an expression is its value where all its operands are absent, and
+//! the *support* of a function tells the places at which it differs from that:
 //!
 //! ```text
 //! A * B            fill values 0, 0         background 0     where both are stored: 0 annihilates the product
@@ -14,13 +14,12 @@
 //! A + x, x dense   fill value 1             none             everywhere
 //! ```
 //!
-//! An assignment *preserves the fill value* of its target where its value is what the target has anyway: the fill value of a tensor, nothing
-//! added to a sum.
-//! If its background does so, only coordinates where it differs are visited; else all are.
+//! An assignment *preserves the fill value* of its target if its value is the one that the target has anyway: the fill value of a
+//! tensor, nothing added to a sum. If its background does so, only coordinates where it differs are visited; else all are.
 //!
-//! What is computed of absent operands is absent, and annihilates what it meets further out, unless it is computed of zeros
-//! and not zero itself: `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an expression when some
-//! of its accesses are known to be absent:
+//! A function of absent operands is absent, and annihilates the operands that it meets further out, unless the operands are zeros
+//! and its value is not: `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an
+//! expression when some of its accesses are known to be absent:
 //!
 //! ```text
 //! (A + B) * C  without A  =  B * C
@@ -45,20 +44,20 @@ use crate::reduction::make_explicit;
 pub struct Background {
     /// The value.
     pub value: Scalar,
-    /// Whether the expression is absent there, and not a constant like one that is written.
+    /// True if the expression is absent there, and not a constant like one that is written.
     pub absent: bool,
 }
 
-/// Where a function of two operands differs from its background.
+/// The places at which a function of two operands differs from its background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// Where both operands do.
+    /// The places at which both operands differ from theirs.
     Intersection,
-    /// Where the left one does.
+    /// The places at which the left operand differs from its background.
     Left,
-    /// Where the right one does.
+    /// The places at which the right operand differs from its background.
     Right,
-    /// Where one of them does, or both.
+    /// The places at which at least one operand differs from its background.
     Union,
 }
 
@@ -74,7 +73,7 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             let gaps = matches!(tensor.role, Role::Workspace(_)) || !tensor.format.is_dense();
             gaps.then(|| Background { value: tensor.fill(), absent: true })
         }
-        // What a pattern stores is one, and nothing but what is absent is not stored.
+        // A pattern stores ones, and only absent entries are not stored.
         ExprKind::Cast(a) if expr.dtype == DType::Pattern => Some(match background(tensors, a)?.absent {
             true => Background { value: Scalar::zero(expr.dtype), absent: true },
             false => Background { value: Scalar::one(expr.dtype), absent: false },
@@ -104,12 +103,12 @@ fn of_one(a: Background, function: impl FnOnce(Scalar) -> Scalar) -> Background 
     Background { value, absent: a.absent && (!a.value.is_zero() || value.is_zero()) }
 }
 
-/// Where a function of two operands differs from its background.
+/// The places at which a function of two operands differs from its background.
 pub fn support(tensors: &Arena<Tensor>, function: BinaryFn, left: &Expr, right: &Expr) -> Support {
     support_of(function, background(tensors, left), background(tensors, right)).0
 }
 
-/// The same with the operands' backgrounds, and the value where an operand annihilates the other.
+/// The same for the operands' backgrounds, and the value if an operand annihilates the other.
 fn support_of(function: BinaryFn, left: Option<Background>, right: Option<Background>) -> (Support, Option<Scalar>) {
     let absent = |background: Option<Background>| background.filter(|background| background.absent);
     let by_left = absent(left).and_then(|left| function.annihilated_by(left.value).0);
@@ -122,7 +121,7 @@ fn support_of(function: BinaryFn, left: Option<Background>, right: Option<Backgr
     }
 }
 
-/// Whether an assignment need not be carried out where all its operands are absent: its target has that value anyway.
+/// True if an assignment need not be carried out where all its operands are absent: its target has that value anyway.
 pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     let target = match assign.op {
         AssignOp::Set => tensors[assign.lhs.tensor].fill(),
@@ -135,14 +134,14 @@ pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     })
 }
 
-/// What an assignment stores where it differs from the fill value only: what is pruned, and what a comparison says. `None` where the
-/// operands alone tell which coordinates the result has.
+/// The expression that an assignment stores only where it differs from the fill value: a pruned value, or the truth value of a
+/// comparison. `None` if the operands alone tell which coordinates the result has.
 pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a Expr> {
     let target = &tensors[assign.lhs.tensor];
     if target.role != Role::Result || target.format.is_dense() || assign.op != AssignOp::Set {
         return None;
     }
-    // A pattern has no values: those that it is made of are looked at.
+    // A pattern has no values: the values that it is made of are looked at.
     let value = match &assign.rhs.kind {
         ExprKind::Cast(of) if assign.rhs.dtype == DType::Pattern => of,
         _ => &assign.rhs,
@@ -151,7 +150,7 @@ pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a E
     (is_pruned(value) || is_mask).then_some(value)
 }
 
-/// Whether an expression is pruned, and then perhaps converted.
+/// True if an expression is pruned, and then perhaps converted.
 fn is_pruned(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Unary(UnaryFn::Prune, _) => true,
@@ -160,7 +159,7 @@ fn is_pruned(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression is a truth that is computed of other values.
+/// True if an expression is a truth value that is computed of other values.
 fn compares(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Access(_) => false,
@@ -173,7 +172,7 @@ fn compares(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression has nothing that can be absent.
+/// True if an expression has nothing that can be absent.
 fn is_written(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Literal(literal) => !matches!(literal, Literal::Absent | Literal::Fill(_)),
@@ -268,8 +267,8 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
     }
 }
 
-/// Gives those results fill values that have none declared: of the statement that sets them, the background, where fill
-/// values other than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0.
+/// Gives fill values to the results that have none declared: the background of the statement that sets them, if fill values other
+/// than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0.
 ///
 /// ```text
 /// C(i,j) = A(i,j) + B(i,j)    fill values 1 and 2    C is stored where A or B is, with fill value 3

@@ -14,9 +14,9 @@
 //! runs: `where` producer `do` consumer.
 //!
 //! A workspace over blocks that fit the registers is kept there while the sum is formed, and stored once.
-//! Where the result is dense (or has dense innermost levels, and the sum is inside the others) no workspace is needed for a sum that is added to it: its producer adds into the result
-//! (the second line with a dense `C` is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split
-//! into its additive terms for that.
+//! If the result is dense (or has dense innermost levels, and the sum is inside the others), no workspace is needed for a sum that
+//! is added to it: its producer adds into the result (the second line with a dense `C` is
+//! `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split into its additive terms for that.
 //!
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
@@ -111,8 +111,8 @@ impl Writer<'_> {
         Expr { kind: ExprKind::Access(access), dtype: expr.dtype, span: expr.span }
     }
 
-    /// Whether a sum is one of partial sums that are formed by outer loops, each in a register of its own: those inside of it
-    /// are formed first, and added up once.
+    /// True if a sum is one of partial sums that are formed by outer loops, each in a register of its own: those inside of it are
+    /// formed first, and added up once.
     ///
     /// ```text
     /// y(i0,i1) = sum(j1, sum(j0, A(i0,j0,i1,j1) * x(j0,j1)))    i0, j0, i1, j1, with i1 and j1 below 4
@@ -129,7 +129,7 @@ impl Writer<'_> {
         self.in_registers && fits_registers(self.kernel, vars, dtype)
     }
 
-    /// A new workspace; its kind is chosen later, by what reads and fills it.
+    /// A new workspace; the statements that read and fill it decide its kind later.
     fn workspace(&mut self, vars: &[VarId], expr: &Expr) -> TensorId {
         let kind = if vars.is_empty() { WorkspaceKind::Scalar } else { WorkspaceKind::Sorted };
         let base = if vars.is_empty() { "t" } else { "w" };
@@ -145,8 +145,8 @@ impl Writer<'_> {
         self.kernel.tensors.push(Tensor::workspace(name, kind, dims, expr.dtype, expr.span))
     }
 
-    /// The statement itself: sums that would need a workspace are added into the result, one after the other, where its
-    /// places are there to be added to.
+    /// The statement itself: sums that would need a workspace are added into the result, one after the other, if its places are
+    /// there to be added to.
     fn result(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Stmt {
         let (scattered, kept): (Vec<Expr>, Vec<Expr>) =
             additive_terms(rhs).into_iter().partition(|term| self.scatters(lhs, term));
@@ -157,7 +157,7 @@ impl Writer<'_> {
         let first = scattered.iter().chain(&kept).map(|term| self.first_summed(term)).min().unwrap_or(0);
         let shared = outer.iter().take_while(|var| self.turn(**var) < first).count();
         let (shared, inner) = outer.split_at(shared);
-        // A sparse result is walked through once: the terms meet inside the loops over what is not in its blocks.
+        // A sparse result is walked through once: the terms meet inside the loops over the variables that are not in its blocks.
         if !inner.iter().all(|var| is_in_block(self.kernel, lhs, *var)) {
             return self.nest(lhs, op, rhs, &lhs.vars);
         }
@@ -172,8 +172,8 @@ impl Writer<'_> {
         Stmt::foralls(shared, body)
     }
 
-    /// Whether a term is a sum over a variable that comes before one of the result's, and can be added into the result
-    /// in that order: it has all of the result's variables, and no conversion stands between.
+    /// True if a term is a sum over a variable that comes before one of the result's, and can be added into the result in that
+    /// order: it has all of the result's variables, and no conversion stands between.
     fn scatters(&self, lhs: &Access, term: &Expr) -> bool {
         if !matches!(term.kind, ExprKind::Reduce(ReduceOp::Add, ..)) {
             return false;
@@ -184,7 +184,7 @@ impl Writer<'_> {
             return false;
         }
         let result = &self.kernel.tensors[lhs.tensor];
-        // Where nothing is added, the result is 0.
+        // If nothing is added, the result is 0.
         term.dtype == result.dtype
             && result.fill().is_zero()
             && lhs.vars.iter().all(|var| free.contains(var))
@@ -193,17 +193,17 @@ impl Writer<'_> {
     }
 }
 
-/// Whether an array over variables is known to be so small that it can be kept in registers while a sum is formed in it.
+/// True if an array over variables is known to be so small that it can be kept in registers while a sum is formed in it.
 pub(crate) fn fits_registers(kernel: &Kernel, vars: &[VarId], dtype: DType) -> bool {
     let elements = vars.iter().try_fold(1u64, |product, var| product.checked_mul(kernel.vars[*var].size?));
     elements.is_some_and(|elements| (2..=REGISTER_BYTES / dtype.arithmetic().size() as u64).contains(&elements))
 }
 
-/// Half of what 32 vector registers of 64 bytes hold.
+/// Half of the bytes that 32 vector registers of 64 bytes hold.
 pub(crate) const REGISTER_BYTES: u64 = 1024;
 
-/// Whether a variable of a result is stored in dense levels only, from its own to the innermost: all its values have a
-/// place as soon as the coordinates of the levels above have one.
+/// True if a variable of a result is stored in dense levels only, from its own to the innermost: all its values have a place as
+/// soon as the coordinates of the levels above have one.
 pub(crate) fn is_in_block(kernel: &Kernel, lhs: &Access, var: VarId) -> bool {
     let format = &kernel.tensors[lhs.tensor].format;
     let level = format.mode_order().iter().position(|&mode| lhs.vars[mode] == var).unwrap_or(0);
@@ -218,7 +218,7 @@ fn add(a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// The terms that an expression is the sum of. Signs and factors go inside a term's sum: `-(2 * sum(j, e))` is the term
+/// The terms whose sum an expression is. Signs and factors go inside a term's sum: `-(2 * sum(j, e))` is the term
 /// `sum(j, -(2 * e))`.
 pub(crate) fn additive_terms(expr: &Expr) -> Vec<Expr> {
     match &expr.kind {
@@ -261,7 +261,7 @@ pub(crate) fn one_sum(expr: Expr) -> Expr {
     flatten_with(expr, &|_| true)
 }
 
-/// Whether nothing is summed up in an expression.
+/// True if nothing is summed up in an expression.
 pub(crate) fn has_no_sum(expr: &Expr) -> bool {
     expr.reduced_vars().is_empty()
 }

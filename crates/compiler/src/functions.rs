@@ -1,4 +1,4 @@
-//! What the functions of index notation are in operations of the imperative IR: for code that is built, and for constants.
+//! The functions of index notation as operations of the imperative IR: for code that is built, and for constants.
 //!
 //! ```text
 //! square(x)         x * x
@@ -9,7 +9,7 @@ use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, ExprId, UnaryOp, arith};
 use lacunar_notation::{BinaryFn, Literal, UnaryFn};
 
-/// Where operations are carried out.
+/// A way to carry operations out: in code, or on constants.
 pub trait Arithmetic {
     /// A value.
     type Value: Copy;
@@ -23,7 +23,7 @@ pub trait Arithmetic {
     fn binary(&mut self, op: BinaryOp, a: Self::Value, b: Self::Value) -> Self::Value;
     /// A comparison.
     fn compare(&mut self, op: CompareOp, a: Self::Value, b: Self::Value) -> Self::Value;
-    /// One value where a condition holds, else another.
+    /// One value if a condition holds, else another.
     fn select(&mut self, condition: Self::Value, then: Self::Value, otherwise: Self::Value) -> Self::Value;
 }
 
@@ -97,7 +97,7 @@ pub fn unary<A: Arithmetic>(at: &mut A, function: UnaryFn, a: A::Value) -> A::Va
         }
         // The real part of a real number is the number; its imaginary part is zero.
         UnaryFn::Real | UnaryFn::Conj if !ty.is_complex() => return a,
-        // What it leaves out is the matter of the assignment.
+        // The assignment leaves out the values that are pruned.
         UnaryFn::Prune => return a,
         UnaryFn::Imag if !ty.is_complex() => return at.constant(Const::zero(ty)),
         UnaryFn::Abs if matches!(ty.kind(), Kind::Unsigned | Kind::Bool) => return a,

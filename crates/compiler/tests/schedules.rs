@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A blank line ends a case. Behind the schedule stands the statement in concrete notation, on one line, then a line for each
-//! conversion; or the refusal: its code and message, the part of the schedule that it is about, and what helps. With
-//! `LACUNAR_BLESS=1` in the environment, what stands there is written anew.
+//! conversion; or the refusal: its code and message, the part of the schedule that it is about, and the help. With
+//! `LACUNAR_BLESS=1` in the environment, this part is written anew.
 //!
 //! Of every schedule that is not refused, the test also asks that the plan prints a schedule that makes the same kernel.
 
@@ -77,7 +77,7 @@ fn golden(path: &Path) -> Result<(), Failed> {
     }
 }
 
-/// What comes of a case, as text.
+/// The outcome of a case, as text.
 fn outcome(given: &[&str]) -> Result<String, Failed> {
     let wrong = |error: Diagnostic| Failed::from(error.render("", "case", false));
     let mut declarations = Declarations::new();

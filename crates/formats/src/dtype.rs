@@ -1,4 +1,4 @@
-//! Element types: what a tensor's values can be, and how types mix.
+//! Element types: the possible values of a tensor, and how types mix.
 //!
 //! The promotion rules are NumPy's (`numpy.result_type` on array types): the kind order is
 //! bool < unsigned < signed < real < complex; within a kind the wider wins; mixing signed and
@@ -6,9 +6,9 @@
 //! integers of more than 16 bits with `f32` give `f64`, and so on.
 //!
 //! Some types are for *storage*: `f16` and `bf16` are read as `f32`, which arithmetic is done in, and written rounded to the
-//! nearest, ties to even ([`DType::arithmetic`]). They mix as NumPy's `float16` does (and `bfloat16` likewise); with each
-//! other they give `f32`. Elements of type `pattern` take no memory: what is stored is one, as in a Matrix Market file of that
-//! field, and read as the `bool` that it is. They mix as `bool` does.
+//! nearest, ties to even ([`DType::arithmetic`]). They mix as NumPy's `float16` does (and `bfloat16` likewise); with each other
+//! they give `f32`. Elements of type `pattern` take no memory: a stored element is one, as in a Matrix Market file of that field,
+//! and read as a `bool`. They mix as `bool` does.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -56,7 +56,7 @@ pub enum DType {
     C64,
     /// Two `f64`: real, imaginary.
     C128,
-    /// Nothing: that an element is stored says that it is one. For storage.
+    /// No bits: an element that is stored is one. For storage.
     Pattern,
 }
 
@@ -123,22 +123,22 @@ impl DType {
         }
     }
 
-    /// Whether the type is a signed or unsigned integer (not `bool`).
+    /// True if the type is a signed or unsigned integer (not `bool`).
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
-    /// Whether the type is real: `f16`, `bf16`, `f32` or `f64`.
+    /// True if the type is real: `f16`, `bf16`, `f32` or `f64`.
     pub const fn is_real(self) -> bool {
         matches!(self.kind(), Kind::Real)
     }
 
-    /// Whether the type is `c64` or `c128`.
+    /// True if the type is `c64` or `c128`.
     pub const fn is_complex(self) -> bool {
         matches!(self.kind(), Kind::Complex)
     }
 
-    /// Whether the type is real or complex floating point.
+    /// True if the type is real or complex floating point.
     pub const fn is_float(self) -> bool {
         self.is_real() || self.is_complex()
     }
@@ -162,7 +162,7 @@ impl DType {
         }
     }
 
-    /// Whether elements of the type are only stored, and converted for every operation.
+    /// True if elements of the type are only stored, and converted for every operation.
     pub const fn is_storage(self) -> bool {
         matches!(self, DType::F16 | DType::BF16 | DType::Pattern)
     }
@@ -263,9 +263,9 @@ impl DType {
         }
     }
 
-    /// Whether a value of type `self` may be assigned to a tensor of type `to`: any widening, and any narrowing
-    /// inside or up the kind order; a complex value does not go into a real tensor, nor a real one into an integer
-    /// tensor (NumPy's `same_kind`), and integers of either sign mix. A pattern takes the places of values of any type.
+    /// True if a value of type `self` may be assigned to a tensor of type `to`: any widening, and any narrowing inside or up the
+    /// kind order; a complex value does not go into a real tensor, nor a real one into an integer tensor (NumPy's `same_kind`), and
+    /// integers of either sign mix. A pattern takes the places of values of any type.
     pub fn can_assign_to(self, to: DType) -> bool {
         to == DType::Pattern || self.kind() <= to.kind() || (self.is_integer() && to.is_integer())
     }

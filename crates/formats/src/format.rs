@@ -1,7 +1,7 @@
 //! Formats: the levels of a tensor, the map from dimensions to levels, and the widths of the index arrays.
 //!
-//! A format of a concrete order is a [`Format`]. What a user writes may leave the order open (`coo`, `csf`, `dense`)
-//! and is a [`FormatSpec`] until it meets a tensor.
+//! A format of a concrete order is a [`Format`]. The user's text may leave the order open (`coo`, `csf`, `dense`) and is a
+//! [`FormatSpec`] until it meets a tensor.
 //!
 //! ```
 //! use lacunar_formats::{Format, FormatSpec};
@@ -22,8 +22,8 @@ use crate::width::{IndexWidth, Widths, read_levels};
 
 /// How a tensor of a fixed order is stored: levels, outermost first.
 ///
-/// Level `l` stores dimension `mode_order()[l]`; or, in a format with a [`Map`], what the map says: then `mode_order()` is
-/// that of the stored dimensions, one a level. Index arrays have a width for each level, which is 32 bits unless said otherwise.
+/// Level `l` stores dimension `mode_order()[l]`; or, in a format with a [`Map`], the term of the map: then `mode_order()` is that
+/// of the stored dimensions, one a level. Index arrays have a width for each level, which is 32 bits unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Format {
     pub(crate) levels: Vec<Level>,
@@ -34,7 +34,7 @@ pub struct Format {
     pub(crate) widths: Box<[Widths]>,
 }
 
-/// Why a format is not one.
+/// The reason why a text or a list of levels is no format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatError {
     /// A word that is neither a named format nor level letters.
@@ -45,7 +45,7 @@ pub enum FormatError {
     Order {
         /// The format as written.
         format: String,
-        /// How many levels the format has.
+        /// The number of levels of the format.
         levels: usize,
         /// The order of the tensor.
         order: usize,
@@ -58,10 +58,10 @@ pub enum FormatError {
     Width {
         /// The number of characters before it.
         place: usize,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: String,
     },
-    /// A level of ranked slots that the map says nothing of, or ranked slots in a level of another kind.
+    /// A level of ranked slots without a term of the map for them, or ranked slots in a level of another kind.
     Ranked(String),
     /// Text after a complete format.
     Trailing(String),
@@ -176,7 +176,7 @@ impl Format {
         Format::natural(vec![Level::COMPRESSED; order])
     }
 
-    /// Blocked compressed sparse rows: a dense block of `rows` x `columns` for each block in which something is stored.
+    /// Blocked compressed sparse rows: a dense block of `rows` x `columns` for each block with stored entries.
     ///
     /// # Errors
     /// A size is 0.
@@ -203,7 +203,7 @@ impl Format {
         Format::blocks([list.clone(), list].concat(), &vec![size; order], "hicoo")
     }
 
-    /// Diagonals: those in which something is stored, each with a place for every row.
+    /// Diagonals: those with stored entries, each with a place for every row.
     pub fn dia() -> Format {
         let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).ok().map(Box::new);
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
@@ -257,7 +257,7 @@ impl Format {
         self.map.as_ref().map_or(self.levels.len(), |map| map.order())
     }
 
-    /// What the levels store, where that is not one dimension each.
+    /// The map of the levels, if they do not store one dimension each.
     pub fn map(&self) -> Option<&Map> {
         self.map.as_deref()
     }
@@ -282,18 +282,18 @@ impl Format {
         self.mode_order.iter().position(|&m| m == dimension)
     }
 
-    /// Whether every level is dense (also true of order 0), and stores a dimension.
+    /// True if every level is dense (also true of order 0), and stores a dimension.
     pub fn is_dense(&self) -> bool {
         self.map.is_none() && self.levels.iter().all(|level| level.kind == LevelKind::DENSE)
     }
 
-    /// Whether every level is of a kind that all others are converted through: dense, compressed or singleton.
+    /// True if every level is of a kind that all others are converted through: dense, compressed or singleton.
     pub fn is_plain(&self) -> bool {
         self.levels.iter().all(|level| level.kind.is_plain())
     }
 
-    /// Whether some stored values only fill up, and only their zeros tell them from entries: below dense levels, and others that
-    /// are padded, positions exist whether or not there are entries.
+    /// True if some stored values are padding, and only their zeros tell them from entries: below dense levels, and others that are
+    /// padded, positions exist even without entries.
     pub fn is_padded(&self) -> bool {
         let exact = |level: &Level| !level.properties().padded && !level.properties().branchless;
         match self.levels.iter().rposition(exact) {
@@ -302,36 +302,37 @@ impl Format {
         }
     }
 
-    /// Whether what is stored tells the entries without their values, so that a tensor of type [`DType::Pattern`] can be.
+    /// True if the stored coordinates tell the entries without their values, so that a tensor of type [`DType::Pattern`] can be
+    /// stored so.
     ///
     /// [`DType::Pattern`]: crate::DType::Pattern
     pub fn tells_entries(&self) -> bool {
         self.order() > 0 && !self.is_padded()
     }
 
-    /// Whether which places share a position depends on their values.
+    /// True if the values decide which places share a position.
     pub fn shares_positions(&self) -> bool {
         self.levels.iter().any(|level| level.properties().shared)
     }
 
-    /// The same with a compressed level in the place of each that is not plain. Coordinates that are stored by their ranks are
-    /// ranks then.
+    /// The same with a compressed level in the place of each that is not plain. Coordinates that are stored by their ranks are then
+    /// ranks.
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
         let map = self.map.as_ref().map(|map| Box::new(map.of_ranks()));
         Format { levels: levels.collect(), map, ..self.clone() }
     }
 
-    /// Whether the mode order is `0, 1, 2, ...`.
+    /// True if the mode order is `0, 1, 2, ...`.
     pub fn is_natural_order(&self) -> bool {
         self.mode_order.iter().enumerate().all(|(l, &m)| l == m)
     }
 
-    /// Level letters with the widths that are not the usual ones and the mode order where it is not the natural one, as `-f`
-    /// takes them: `ds16:1,0`.
+    /// Level letters with the widths that are not the usual ones and the mode order if it is not the natural one, as `-f` takes
+    /// them: `ds16:1,0`.
     pub fn letters(&self) -> String {
         let word: String = self.levels.iter().map(|level| level.letter()).collect();
-        // Letters that spell the name of another format are told from it by a width that goes without saying.
+        // Letters that spell the name of another format are told from it by a width that could be left out.
         let is_name = named(&word).is_some() || SIZED.contains(&word.as_str()) || is_misleading(&word);
         let keeps = |level: &Level| level.kind.has_coordinates();
         let told = if is_name { self.levels.iter().position(keeps) } else { None };
@@ -529,7 +530,7 @@ impl FromStr for FormatSpec {
 /// Names that sizes follow.
 const SIZED: [&str; 4] = ["bcsr", "csb", "hicoo", "sell"];
 
-/// Whether a word means something else than the levels that its letters are: a format of another library, or a kind of level.
+/// True if a word means something else than the levels that its letters are: a format of another library, or a kind of level.
 fn is_misleading(word: &str) -> bool {
     FormatSpec::means(word).is_some() || word.len() > 2 && LevelKind::named(word).is_some()
 }
@@ -585,7 +586,7 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
     }
 }
 
-/// A format as written, with what is written behind it: a mode order, or a map in the place of one.
+/// A format as written, with the text behind it: a mode order, or a map in the place of one.
 fn with_modes(spec: FormatSpec, name: &str, modes: Option<&str>) -> Result<FormatSpec, FormatError> {
     let Some(modes) = modes else { return Ok(spec) };
     let term = |(place, word): (usize, &str)| {

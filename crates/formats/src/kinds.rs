@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! kinds! { .. Delta: DELTA, .. }      the family, and its kind
-//! static DELTA: LevelInfo = ..        name, letter, what holds of coordinates, what code can do with them, arrays
+//! static DELTA: LevelInfo = ..        name, letter, properties of coordinates, capabilities of code, arrays
 //! ```
 
 use crate::level::{Capabilities, Holds, LevelInfo, Part, Properties};
@@ -17,8 +17,7 @@ use crate::level::{Capabilities, Holds, LevelInfo, Part, Properties};
 /// Declares [`Family`] and the table of kinds from a line for each: the family, and the description of its kind.
 macro_rules! kinds {
     ($($family:ident: $info:ident,)*) => {
-        /// The code that implements a level kind. A family whose code has to be told more than descriptions say carries that in its
-        /// variant.
+        /// The code that implements a level kind. A family whose code needs more than descriptions say carries that in its variant.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Family {
             $(#[doc = concat!("The code of `", stringify!($family), "` levels.")] $family,)*
@@ -98,7 +97,7 @@ static BANDED: LevelInfo = LevelInfo {
     parts: &[Part::POSITIONS, Part { name: "first", holds: Holds::Coordinates }],
 };
 
-/// A bit for each coordinate of the dimension says whether it is stored.
+/// A bit for each coordinate of the dimension says if it is stored.
 static BITMAP: LevelInfo = LevelInfo {
     name: "bitmap",
     letter: 'b',

@@ -1,4 +1,4 @@
-//! Level kinds: how one stored dimension of a tensor keeps its coordinates, and what that lets a kernel do.
+//! Level kinds: how one stored dimension of a tensor keeps its coordinates, and how a kernel can use them.
 //!
 //! The lowering never looks at the kind itself; it asks for [`Properties`] (what is always true of the stored
 //! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: a [`LevelKind`] is a handle to a
@@ -26,26 +26,26 @@ use crate::{DType, IndexWidth};
 /// The kinds that all others are converted through.
 const PLAIN: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
 
-/// What a kind of levels is, with texts that live as long as `'t`: what [`LevelKind::intern`] makes a kind of.
+/// The description of a kind of levels, with texts that live as long as `'t`: [`LevelKind::intern`] makes a kind of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description<'t> {
     /// Its name, which no other kind has.
     pub name: &'t str,
-    /// Its letter in formats, which no other kind has; `lacunar run --help` lists those there are.
+    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters.
     pub letter: char,
     /// The letter of the variant that repeats coordinates, if there is one.
     pub repeating: Option<char>,
     /// The code that implements it.
     pub family: Family,
-    /// What holds of the coordinates, where they are not repeated.
+    /// The properties of the coordinates, if they are not repeated.
     pub properties: Properties,
-    /// What code can do with them.
+    /// The capabilities of the code.
     pub capabilities: Capabilities,
     /// The arrays, in the order in which kernels take them.
     pub parts: &'t [DescribedPart<'t>],
 }
 
-/// What a kind is, once it is interned.
+/// The description of a kind that is interned.
 pub type LevelInfo = Description<'static>;
 
 /// One array of a level, with a name that lives as long as `'t`.
@@ -53,21 +53,21 @@ pub type LevelInfo = Description<'static>;
 pub struct DescribedPart<'t> {
     /// Its name, as in `A2_pos`.
     pub name: &'t str,
-    /// What it holds.
+    /// The kind of numbers in it.
     pub holds: Holds,
 }
 
 /// One array of a level of a kind that is interned.
 pub type Part = DescribedPart<'static>;
 
-/// What the numbers of an array of a level are, which says how wide they are.
+/// The kind of numbers in an array of a level, which decides how wide they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holds {
     /// Positions, of the level's width.
     Positions,
     /// Coordinates, of the level's width.
     Coordinates,
-    /// Coordinates, or where there is none the largest number of the level's width.
+    /// Coordinates, and the largest number of the level's width in the places without one.
     CoordinatesOrNone,
     /// The coordinate of each rank, of a dimension whose coordinates are ranked ([`crate::Ranked`]); of the level's width.
     Ranking,
@@ -76,7 +76,7 @@ pub enum Holds {
 }
 
 impl Part {
-    /// Where the segment of each parent position begins.
+    /// The position at which the segment of each parent position begins.
     pub const POSITIONS: Part = Part { name: "pos", holds: Holds::Positions };
     /// The coordinate of each position.
     pub const COORDINATES: Part = Part { name: "crd", holds: Holds::Coordinates };
@@ -105,7 +105,7 @@ impl Part {
 #[derive(Clone, Copy)]
 pub struct LevelKind(pub(crate) &'static LevelInfo);
 
-/// A level of a format: its kind, and what holds of the coordinates it stores.
+/// A level of a format: its kind, and the properties of the coordinates it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level {
     /// How coordinates are stored.
@@ -115,7 +115,7 @@ pub struct Level {
     pub unique: bool,
 }
 
-/// What always holds of the coordinates a level stores (Chou et al. 2018, Table 1).
+/// The properties that the coordinates of a level always have (Chou et al. 2018, Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// Every coordinate of the dimension is stored.
@@ -128,7 +128,7 @@ pub struct Properties {
     pub branchless: bool,
     /// Positions are contiguous: no position is unused.
     pub compact: bool,
-    /// Coordinates without entries may be stored, with zeros, to fill up.
+    /// Coordinates without entries may be stored, with zeros, as padding.
     pub padded: bool,
     /// There is at most one coordinate under each parent.
     pub single: bool,
@@ -136,7 +136,7 @@ pub struct Properties {
     pub shared: bool,
 }
 
-/// Which access and assembly functions a level offers (Chou et al. 2018, Table 2).
+/// The access and assembly functions that a level offers (Chou et al. 2018, Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Coordinates can be enumerated, one after the other, and each gives its position.
@@ -147,7 +147,7 @@ pub struct Capabilities {
     pub locate: bool,
     /// The position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
     pub search: bool,
-    /// Whether a coordinate is stored, and its position, are computed without a search, for every coordinate of the dimension.
+    /// For every coordinate of the dimension, a computation without a search tells if it is stored, and its position.
     pub test: bool,
     /// A result can be assembled by appending coordinates in order.
     pub append: bool,
@@ -156,7 +156,7 @@ pub struct Capabilities {
 }
 
 impl Properties {
-    /// Those of levels that store coordinates in order, each once, as compressed ones do.
+    /// The properties of levels that store coordinates in order, each once, as compressed ones do.
     pub const ASCENDING: Properties = Properties {
         full: false,
         ordered: true,
@@ -170,7 +170,7 @@ impl Properties {
 }
 
 impl Capabilities {
-    /// Nothing: kernels cannot walk through the level, and take it converted.
+    /// No capabilities: kernels cannot walk through the level, and take it converted.
     pub const NONE: Capabilities = Capabilities {
         iterate_coordinates: false,
         iterate_positions: false,
@@ -181,7 +181,7 @@ impl Capabilities {
         insert: false,
     };
 
-    /// Whether coordinates can be enumerated in some way.
+    /// True if coordinates can be enumerated in some way.
     pub const fn iterate(self) -> bool {
         self.iterate_coordinates || self.iterate_positions
     }
@@ -207,7 +207,7 @@ impl LevelKind {
         REGISTRY.find(|kind| kind.0.name == name)
     }
 
-    /// The kind that describes itself so: the one that is known by this description, or a new one, which stays.
+    /// The kind with this description: the one that is known by it, or a new one, which stays.
     ///
     /// # Errors
     /// The description is not that of a kind, or its name or a letter is another kind's.
@@ -220,12 +220,12 @@ impl LevelKind {
         LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.is_ranked()).collect()
     }
 
-    /// What the kind is.
+    /// The description of the kind.
     pub const fn info(self) -> &'static LevelInfo {
         self.0
     }
 
-    /// Whether this is one of the kinds that all others are converted through.
+    /// True if this is one of the kinds that all others are converted through.
     pub fn is_plain(self) -> bool {
         PLAIN.contains(&self)
     }
@@ -234,17 +234,17 @@ impl LevelKind {
         self.0.parts.iter().any(|part| what.contains(&part.holds))
     }
 
-    /// Whether a level keeps positions.
+    /// True if a level keeps positions.
     pub fn has_positions(self) -> bool {
         self.holds(&[Holds::Positions])
     }
 
-    /// Whether a level keeps numbers that are as wide as coordinates.
+    /// True if a level keeps numbers that are as wide as coordinates.
     pub fn has_coordinates(self) -> bool {
         self.holds(&[Holds::Coordinates, Holds::CoordinatesOrNone, Holds::Ranking])
     }
 
-    /// Whether a level keeps the coordinates that have ranks, which only a map says something of.
+    /// True if a level keeps the coordinates that have ranks, which only a map describes.
     pub fn is_ranked(self) -> bool {
         self.holds(&[Holds::Ranking])
     }
@@ -268,7 +268,7 @@ impl PartialEq for LevelKind {
 
 impl Eq for LevelKind {}
 
-// By name, and not by address: what is done in the order of hashes is then the same in every process.
+// By name, and not by address: work in the order of hashes is then the same in every process.
 impl Hash for LevelKind {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.name.hash(state);
@@ -305,13 +305,13 @@ impl Level {
     /// A singleton level that repeats coordinates.
     pub const SINGLETON_NONUNIQUE: Level = Level { kind: LevelKind::SINGLETON, unique: false };
 
-    /// What always holds of the level's coordinates.
+    /// The properties that the level's coordinates always have.
     pub const fn properties(self) -> Properties {
         let properties = self.kind.0.properties;
         Properties { unique: properties.unique && self.unique, ..properties }
     }
 
-    /// Which access and assembly functions the level offers.
+    /// The access and assembly functions that the level offers.
     pub const fn capabilities(self) -> Capabilities {
         let capabilities = self.kind.0.capabilities;
         Capabilities { search: capabilities.search && self.unique, ..capabilities }
@@ -333,7 +333,7 @@ impl Level {
         if self.unique { info.letter } else { info.repeating.unwrap_or(info.letter) }
     }
 
-    /// All levels there are, with their letters in a sentence: `d dense, s compressed, u compressed non-unique, ..`.
+    /// All levels, with their letters in a sentence: `d dense, s compressed, u compressed non-unique, ..`.
     pub fn alphabet() -> String {
         let mut words = Vec::new();
         for kind in LevelKind::all() {

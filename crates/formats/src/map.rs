@@ -1,4 +1,4 @@
-//! Dimension-to-level maps: what each level stores of a tensor's coordinates.
+//! Dimension-to-level maps: the part of a tensor's coordinates that each level stores.
 //!
 //! A tensor of the user's dimensions is kept as another tensor, of *stored* dimensions, one a level. The map says how the
 //! coordinates of the second follow from those of the first, and the first can be recovered from the second:
@@ -39,7 +39,7 @@ use std::str::FromStr;
 
 use crate::map_error::{MapError, MapFault};
 
-/// What one level stores.
+/// The part of a tensor's coordinates that one level stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Term {
     /// The coordinate of a dimension.
@@ -50,7 +50,7 @@ pub enum Term {
     Remainder(usize, u32),
     /// The coordinate of the first dimension less that of the second: the number of the diagonal.
     Difference(usize, usize),
-    /// How many entries with the same coordinate of a dimension come before: the number of the slot.
+    /// The number of entries before it with the same coordinate of a dimension: the number of the slot.
     Ordinal(usize),
     /// The same; the dimension's other terms are those of ranks, among so many neighboring coordinates each.
     RankedOrdinal(usize, u32),
@@ -77,7 +77,7 @@ impl Term {
         }
     }
 
-    /// Whether it is the number of a slot.
+    /// True if it is the number of a slot.
     pub const fn is_ordinal(self) -> bool {
         matches!(self, Term::Ordinal(_) | Term::RankedOrdinal(..))
     }
@@ -162,7 +162,7 @@ pub enum Recovery {
         difference: usize,
         /// The other dimension.
         other: usize,
-        /// Whether the difference is the other dimension's coordinate less this one's.
+        /// True if the difference is the other dimension's coordinate less this one's.
         reverse: bool,
     },
 }
@@ -272,7 +272,7 @@ impl Map {
         self.order
     }
 
-    /// What each level stores.
+    /// The part of the coordinates that each level stores.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
@@ -291,7 +291,7 @@ impl Map {
         })
     }
 
-    /// The map that makes of ranks what this one makes of the coordinates that have them.
+    /// The map that treats ranks as this one treats the coordinates that have them.
     pub fn of_ranks(&self) -> Map {
         let unranked = |term: &Term| match *term {
             Term::RankedOrdinal(d, _) => Term::Ordinal(d),
@@ -311,8 +311,8 @@ impl Map {
         self.terms.iter().enumerate().map(size).collect()
     }
 
-    /// The size of the stored dimension of a level, of a tensor of these sizes as far as they are known; `None` where they do
-    /// not tell.
+    /// The size of the stored dimension of a level, of a tensor of these sizes as far as they are known; `None` if they do not
+    /// tell.
     pub fn stored_size(&self, level: usize, dims: &[Option<u64>]) -> Option<u64> {
         let size = |d: usize| dims.get(d).copied().flatten();
         match *self.terms.get(level)? {
@@ -324,8 +324,8 @@ impl Map {
         }
     }
 
-    /// How many different coordinates the arrays of a level tell apart, of a tensor of these sizes as far as they are known: as
-    /// many as the stored dimension has, or as there are ranks.
+    /// The number of different coordinates that the arrays of a level tell apart, of a tensor of these sizes as far as they are
+    /// known: as many as the stored dimension has, or as there are ranks.
     pub(crate) fn kept_size(&self, level: usize, dims: &[Option<u64>]) -> Option<u64> {
         match *self.terms.get(level)? {
             Term::RankedOrdinal(d, _) => dims.get(d).copied().flatten(),
@@ -339,8 +339,8 @@ impl Map {
     }
 }
 
-/// The number of diagonals of a matrix with dimensions of these sizes; `None` where it is no signed number of 64 bits, as sizes are.
-/// One without entries has none.
+/// The number of diagonals of a matrix with dimensions of these sizes; `None` if it is no signed number of 64 bits, as sizes are. A
+/// matrix without entries has none.
 ///
 /// ```
 /// use lacunar_formats::diagonals;

@@ -1,4 +1,4 @@
-//! What is wrong with the terms of a map, or with a mode order: which term, in words, and what to do about it.
+//! The mistakes in the terms of a map, or in a mode order: the term at fault, the mistake in words, and a hint.
 //!
 //! ```
 //! use lacunar_formats::{FormatError, FormatSpec, MapFault, Term};
@@ -15,13 +15,13 @@ use crate::map::Term;
 /// A mistake in the terms behind a format's colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapError {
-    /// The term at fault, counted from 0; `None` where it is all of them.
+    /// The term at fault, counted from 0; `None` if it is all of them.
     pub term: Option<usize>,
-    /// What is wrong.
+    /// The mistake.
     pub fault: MapFault,
 }
 
-/// What is wrong with terms.
+/// The kinds of mistakes in terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapFault {
     /// A text is no term.
@@ -58,7 +58,7 @@ impl MapError {
         MapError { term: term.into(), fault }
     }
 
-    /// Why a mode order is not one of so many levels; `None` if it is one.
+    /// The reason why a mode order is not one of so many levels; `None` if it is one.
     pub(crate) fn of_order(mode_order: &[usize], levels: usize) -> Option<MapError> {
         if mode_order.len() != levels {
             return Some(MapError::new(None, MapFault::Count { terms: mode_order.len(), levels }));
@@ -71,7 +71,7 @@ impl MapError {
         Some(MapError::new(None, MapFault::Missing(missing)))
     }
 
-    /// What to do about it.
+    /// The hint of what to do about it.
     pub fn hint(&self) -> String {
         match &self.fault {
             MapFault::NoTerm(_) => {

@@ -19,7 +19,7 @@ use std::sync::{PoisonError, RwLock};
 use crate::kinds::{Family, KINDS};
 use crate::level::{DescribedPart, Description, Holds, LevelInfo, LevelKind, Part};
 
-/// Why a description is not that of a new kind.
+/// The reason why a description is not that of a new kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KindError {
     /// A name that is no word: of the kind or of one of its arrays.
@@ -34,14 +34,14 @@ pub enum KindError {
     Parts {
         /// The kind.
         kind: String,
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
-    /// The family's code cannot implement what is described.
+    /// The family's code cannot implement the description.
     Family {
         /// The kind.
         kind: String,
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
 }
@@ -66,7 +66,7 @@ impl std::error::Error for KindError {}
 
 /// The kinds that are known.
 pub(crate) struct Registry {
-    /// Those that were made while the program runs.
+    /// The kinds that were made while the program runs.
     made: RwLock<Vec<&'static LevelInfo>>,
 }
 
@@ -84,15 +84,15 @@ impl Registry {
         all
     }
 
-    /// The first kind of which something holds.
+    /// The first kind that `holds` accepts.
     pub(crate) fn find(&self, mut holds: impl FnMut(LevelKind) -> bool) -> Option<LevelKind> {
         self.find_map(|kind| holds(kind).then_some(kind))
     }
 
-    /// What `of` says of the first kind of which it says something.
+    /// The first value that `of` gives for a kind.
     pub(crate) fn find_map<T>(&self, mut of: impl FnMut(LevelKind) -> Option<T>) -> Option<T> {
         let every_program = KINDS.iter().find_map(|info| of(LevelKind(info)));
-        // What a panic interrupts is no change: the last thing that one does is to add the kind.
+        // A panic leaves no change behind: the last step of every change is to add the kind.
         let made = || self.made.read().unwrap_or_else(PoisonError::into_inner);
         every_program.or_else(|| made().iter().find_map(|info| of(LevelKind(info))))
     }
@@ -126,7 +126,7 @@ fn kept(described: &Description<'_>) -> &'static LevelInfo {
     }))
 }
 
-/// Whether a text can be the name of a kind, and a part of the name of an array in a kernel.
+/// True if a text can be the name of a kind, and a part of the name of an array in a kernel.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -167,7 +167,7 @@ fn check_parts(described: &Description<'_>) -> Result<(), KindError> {
     Ok(())
 }
 
-/// Checks that the family's code does what the description says: that of every family was written for the properties, the
+/// Checks that the family's code does what the description says: the code of every family was written for the properties, the
 /// capabilities and the arrays of its own kind.
 fn check_family(described: &Description<'_>) -> Result<(), KindError> {
     let own = described.family.own_kind();
@@ -249,7 +249,7 @@ mod tests {
     fn threads_get_the_same_kinds() {
         let registry = empty();
         let intern = |thread: usize| {
-            // Each begins elsewhere.
+            // Each thread begins with another kind.
             let mut kinds: Vec<LevelKind> = (0..8)
                 .map(|k| {
                     let number = (k + thread) % 8;

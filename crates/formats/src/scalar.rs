@@ -80,7 +80,7 @@ impl Scalar {
         }
     }
 
-    /// The same value in another type, rounded where both are real or complex; `None` if that type does not have it.
+    /// The same value in another type, rounded if both are real or complex; `None` if that type does not have it.
     ///
     /// ```
     /// use lacunar_formats::{DType, Scalar};
@@ -92,7 +92,7 @@ impl Scalar {
         if self.ty.is_complex() && !ty.is_complex() && self.im() != 0.0 {
             return None;
         }
-        // A pattern stores ones; what it does not store is something else.
+        // A pattern stores ones; an element that is not stored is something else.
         if ty == DType::Pattern {
             return self.is_zero().then_some(Scalar::zero(ty));
         }
@@ -135,7 +135,7 @@ impl Scalar {
         part(self.ty, self.imag)
     }
 
-    /// Whether it is zero, of either sign.
+    /// True if it is zero, of either sign.
     pub fn is_zero(self) -> bool {
         match self.ty.is_float() {
             true => self.re() == 0.0 && (!self.ty.is_complex() || self.im() == 0.0),
@@ -143,7 +143,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is an infinite real number.
+    /// True if it is an infinite real number.
     pub fn is_infinite(self) -> bool {
         self.ty.is_real() && self.re().is_infinite()
     }

@@ -1,6 +1,6 @@
 //! Formats of slots, whose coordinates are ranked or not: ELL, SELL and SELL-C-sigma.
 //!
-//! What a map says of ranks ([`crate::Ranked`]) and the level kind that keeps them go together:
+//! The ranks in a map ([`crate::Ranked`]) and the level kind that keeps them go together:
 //!
 //! ```text
 //! sell(8)       dedp:0/8,#0,0%8,1        slots
@@ -23,7 +23,7 @@ impl Format {
     /// Slots: entry number `k` of every row in slot `k`, and a place for every row in each slot.
     ///
     /// # Errors
-    /// Those of [`Format::mapped`].
+    /// The errors of [`Format::mapped`].
     pub fn ell() -> Result<Format, FormatError> {
         Format::mapped(vec![SLOTS, Level::DENSE, OPTIONAL], vec![Term::Ordinal(0), Term::Whole(0), Term::Whole(1)])
     }
@@ -53,7 +53,7 @@ impl Format {
         Format::mapped(vec![Level::DENSE, RANKED, Level::DENSE, OPTIONAL], terms)
     }
 
-    /// The format, if the levels that keep ranks are those of which the map says so.
+    /// The format, if the levels that keep ranks are those that the map ranks.
     pub(crate) fn with_ranks_mapped(self) -> Result<Format, FormatError> {
         let mapped = self.map.as_ref().and_then(|map| map.ranked()).map(|ranked| ranked.level);
         let fits = |(level, kept): (usize, &Level)| kept.kind.is_ranked() == (mapped == Some(level));
@@ -63,7 +63,7 @@ impl Format {
         }
     }
 
-    /// The format of ranks: what is stored by ranks here is stored by coordinates.
+    /// The format of ranks: dimensions that are stored by ranks here are stored by coordinates there.
     pub fn of_ranks(&self) -> Format {
         let Some((map, ranked)) = self.map().and_then(|map| Some((map, map.ranked()?))) else {
             return self.clone();

@@ -1,7 +1,7 @@
 //! Widths of index arrays: how many bits a coordinate or a position has, level by level.
 //!
-//! Coordinates have 8, 16, 32 or 64 bits, positions 32 or 64. In text the bits of coordinates stand behind a level's letter,
-//! those of positions behind an `@`; what is not said is 32:
+//! Coordinates have 8, 16, 32 or 64 bits, positions 32 or 64. In text the bits of coordinates stand behind a level's letter, those
+//! of positions behind an `@`; a width that is left out is 32:
 //!
 //! ```text
 //! ds16              csr whose columns have 16 bits
@@ -81,7 +81,7 @@ impl IndexWidth {
     }
 }
 
-/// The widths of one level's arrays. Of what a kind of levels does not keep, they are 32.
+/// The widths of one level's arrays. They are 32 for arrays that a kind of levels does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Widths {
     pub positions: IndexWidth,
@@ -89,7 +89,7 @@ pub(crate) struct Widths {
 }
 
 impl Widths {
-    /// What is not said to be otherwise.
+    /// The widths that are not written.
     pub const USUAL: Widths = Widths { positions: IndexWidth::W32, coordinates: IndexWidth::W32 };
 
     /// These widths, for a level of a kind.
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(format("ds64@64", 2), Format::csr().with_widths(w64, w64));
         assert_eq!(format("ds16", 2), Format::csr().with_coordinates(1, w16));
         assert_eq!(format("ds@64", 2), Format::csr().with_positions(1, w64));
-        // What a level does not keep has no width, and positions are never narrow.
+        // An array that a level does not have has no width, and positions are never narrow.
         assert_eq!(Format::dense(3), Format::dense(3).with_widths(w64, w64));
         assert_eq!(Format::csr().with_widths(w8, w32), Format::csr());
         assert_eq!(Format::csr().with_coordinates(7, w8), Format::csr());

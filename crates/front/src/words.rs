@@ -1,4 +1,4 @@
-//! Words for messages: what the user may have meant, and the names of things in lists.
+//! Words for messages: guesses at the user's meaning, and the names of things in lists.
 //!
 //! ```text
 //! nearest("squrt", ["sqrt", "square"]) = Some("sqrt")

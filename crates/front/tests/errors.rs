@@ -50,7 +50,7 @@ struct Case {
     source: String,
     declarations: Declarations,
     schedule: Option<String>,
-    /// What is wrong with flags.
+    /// The mistakes in flags.
     flag_errors: String,
     expected: Option<String>,
     /// The file up to the expected message.

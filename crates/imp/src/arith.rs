@@ -1,4 +1,4 @@
-//! What the operations give: the arithmetic of the IR on values, shared by the interpreter and constant folding.
+//! The arithmetic of the IR: the results of operations on values, shared by the interpreter and constant folding.
 //!
 //! A value is a [`Const`]. The operands have the types that the operation accepts (see [`crate::ops`]); the verifier
 //! has made sure of it. For types that it does not accept an operation gives zero.
@@ -68,7 +68,7 @@ pub fn wrap(ty: DType, bits: u64) -> Const {
     Const { ty, bits, imag: 0 }
 }
 
-/// The answer of a word, about the bit at a place.
+/// The answer of a word about the bit at a place.
 pub fn word(op: WordOp, word: Const, place: Const) -> Const {
     // The number of bits is a power of two, so that the remainder is that of a negative place too.
     let place = place.bits % width(word.ty);
@@ -328,7 +328,7 @@ pub fn cast(ty: DType, a: Const) -> Const {
     }
 }
 
-/// Truncation towards zero to an integer type; what is out of its range becomes its smallest or largest value.
+/// Truncation towards zero to an integer type; a value out of its range becomes its smallest or largest value.
 fn saturate(ty: DType, value: f64) -> Const {
     // `as` from a float saturates and takes NaN to 0.
     let bits = match ty {

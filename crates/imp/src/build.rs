@@ -266,7 +266,7 @@ impl Builder {
         if then == otherwise { then } else { self.expr(Expr::Select(condition, then, otherwise)) }
     }
 
-    /// Conversion to `ty`; nothing where the type is `ty` already.
+    /// Conversion to `ty`; nothing if the type is `ty` already.
     pub fn cast(&mut self, ty: DType, a: ExprId) -> ExprId {
         if self.type_of(a) == ty { a } else { self.expr(Expr::Cast(ty, a)) }
     }
@@ -287,7 +287,7 @@ impl Builder {
         }
     }
 
-    /// Opens a block; what is pushed goes into it until [`Builder::end_block`].
+    /// Opens a block; statements that are pushed go into it until [`Builder::end_block`].
     pub fn begin_block(&mut self) {
         self.blocks.push(Block::new());
     }
@@ -310,8 +310,8 @@ impl Builder {
         self.var(var)
     }
 
-    /// Closes the loop that was opened last. Flags that a vector loop sets are set before it, if it runs at all. One whose body
-    /// turned out not to be one for vectors even so becomes serial.
+    /// Closes the loop that was opened last. Flags that a vector loop sets are set before it, if it runs at all. The loop becomes
+    /// serial if even then its body is not one for vectors.
     pub fn end_for(&mut self) {
         let mut body = self.end_block();
         if let Some(OpenLoop { var, begin, end, mut kind }) = self.loops.pop() {

@@ -65,8 +65,8 @@ pub fn function(seed: u64) -> (Function, Memory) {
     (function, memory)
 }
 
-/// Compares what two runs left, reals to a relative and absolute `tolerance` (`F32` and `C64`: to no less than 1e-4,
-/// unless it is 0). NaN equals NaN. Says what differs.
+/// Compares the memory after two runs, reals to a relative and absolute `tolerance` (`F32` and `C64`: to no less than 1e-4, unless
+/// it is 0). NaN equals NaN. The error says what differs.
 pub fn compare(a: &Memory, b: &Memory, tolerance: f64) -> Result<(), String> {
     if a.scalars != b.scalars || a.arrays.len() != b.arrays.len() {
         return Err("different parameters".to_string());
@@ -112,7 +112,7 @@ struct Known {
     worth: Worth,
 }
 
-/// What a floating-point value is good for.
+/// The uses that a floating-point value is fit for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
     /// It adds up rounded values: it is only stored.
@@ -127,17 +127,17 @@ struct Generator {
     b: Builder,
     rng: SplitMix,
     known: Vec<Known>,
-    /// Elements and values that were used where they can be used again: what passes look for.
+    /// Elements and values that were used and can be used again, as passes look for repetitions.
     places: Vec<(ArrayId, DType, ExprId)>,
     values: Vec<(ExprId, Worth)>,
     inputs: Vec<(ArrayId, DType)>,
     /// Output and local arrays of `LEN` defined elements.
     writable: Vec<(ArrayId, DType)>,
     loops: u32,
-    /// How many statements are still to be made.
+    /// The number of statements still to be made.
     budget: u64,
     next_array: u32,
-    /// Whether the statements to come stand in a parallel loop.
+    /// True if the statements to come stand in a parallel loop.
     in_parallel: bool,
 }
 
@@ -235,7 +235,7 @@ impl Generator {
     }
 }
 
-/// An array of `LEN` constants, which is small enough to be had always.
+/// An array of `LEN` constants, which is small enough for memory always to be found.
 fn data_of(ty: DType, values: &[Const]) -> ArrayData {
     ArrayData::from_values(ty, values).unwrap_or_else(|_| ArrayData::empty(ty))
 }

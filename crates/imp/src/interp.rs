@@ -1,10 +1,9 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
-//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel
-//! loops: in an order of its own); a back end that gives
-//! another result (up to what a function that is not `strict` allows) is wrong. Beyond the meaning it reports what a
-//! kernel must never do: an index outside an array, an element read before it was written, iterations of parallel
-//! or vector loops that meet, a runtime function called without what it demands.
+//! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel loops: in an
+//! order of its own); a back end that gives another result (up to the freedom that a function has which is not `strict`) is wrong.
+//! Beyond the meaning it reports the forbidden acts of a kernel: an index outside an array, an element read before it was written,
+//! iterations of parallel or vector loops that meet, a runtime function called when its demands are not met.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -39,14 +38,14 @@ use access::{Sharing, Use};
 use buffer::Buffer;
 use parts::Parts;
 
-/// What an execution may use.
+/// The resources that an execution may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Statements executed, and elements that fills and runtime functions touch; `None` for no limit.
     pub steps: Option<u64>,
     /// Bytes that one array of the kernel's own may take; more is `OutOfMemory`.
     pub array_bytes: usize,
-    /// What decides on the order in which the iterations of parallel loops run.
+    /// The seed of the order in which the iterations of parallel loops run.
     pub seed: u64,
     /// `Output` arrays come without values, as memory does that was only allocated.
     pub blank_outputs: bool,
@@ -67,17 +66,17 @@ pub struct Outcome {
     pub unwritten: Vec<Option<usize>>,
 }
 
-/// What a kernel must never do, or a wrong call of the interpreter.
+/// A forbidden act of a kernel, or a wrong call of the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{fault}{}{stmt}", if stmt.is_empty() { "" } else { ": " })]
 pub struct InterpError {
-    /// What is wrong.
+    /// The kind of mistake.
     pub fault: Fault,
     /// The statement at fault, printed (a loop or branch: its first line); empty if there is none.
     pub stmt: String,
 }
 
-/// What can go wrong.
+/// The kinds of mistakes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The memory does not fit the parameters.
@@ -121,13 +120,12 @@ pub enum Fault {
 
 /// Runs a function on memory. The outcome is `None` if it ran to its end, or the status that it failed with.
 ///
-/// Grown arrays go out as long as the largest capacity that was asked for; what of them was never written is zero
-/// there.
+/// Grown arrays go out as long as the largest capacity that was asked for; elements of them that were never written are zero there.
 pub fn interpret(function: &Verified<Function>, memory: &mut Memory) -> Result<Option<Status>, InterpError> {
     interpret_within(function, memory, Limits::default()).map(|outcome| outcome.status)
 }
 
-/// [`interpret`] with limits of one's own, which also tells what was not written.
+/// [`interpret`] with the caller's limits; also tells which elements were not written.
 pub fn interpret_within(
     function: &Verified<Function>,
     memory: &mut Memory,
@@ -177,7 +175,7 @@ enum Flow {
     Break,
 }
 
-/// Why the kernel stopped.
+/// The reason why the kernel stopped.
 enum Stop {
     Failed(Status),
     Error(Box<InterpError>),
@@ -205,7 +203,7 @@ struct Machine<'a> {
     parts: Vec<Parts>,
     /// The parallel and vector loops that are running.
     sharing: Vec<Sharing>,
-    /// By array: how many of these it comes from the inside of.
+    /// By array: the number of these that it comes from the inside of.
     own_within: Vec<usize>,
     order: SplitMix,
     limits: Limits,

@@ -1,4 +1,4 @@
-//! The imperative IR: what a kernel does, with no tensor in it.
+//! The imperative IR: the operations of a kernel, with no tensor in it.
 //!
 //! # Meaning
 //!
@@ -17,22 +17,22 @@
 //! mutable variable is also defined once (its declaration, which resets it every time it is executed) and may be
 //! assigned to wherever it is visible.
 //!
-//! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg`
-//! wrap. `Div` and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0;
-//! the smallest signed integer divided by -1 wraps. Shifts take the amount modulo the type's number of bits. On `Bool`, `Add` and `Max` are or, `Mul` and `Min` are and.
-//! Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and sum
-//! contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
-//! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to
-//! an integer truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero;
-//! real to complex has imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may
-//! hold them, select between them and convert them, and no other operation takes them. They are converted by way of `F32`, which is
-//! rounded to the nearest, ties to even. Nothing here has the type `Pattern`.
+//! **Arithmetic.** Both operands of a binary operation have the type of the result. Integer `Add`, `Sub`, `Mul`, `Neg` wrap. `Div`
+//! and `Rem` on integers truncate towards zero (`Rem` has the sign of the dividend); by zero they give 0; the smallest signed
+//! integer divided by -1 wraps. Shifts take the amount modulo the type's number of bits. On `Bool`, `Add` and `Max` are or, `Mul`
+//! and `Min` are and. Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and
+//! sum contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
+//! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to an integer
+//! truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero; real to complex has
+//! imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may hold them, select between
+//! them and convert them, and no other operation takes them. They are converted by way of `F32`, which is rounded to the nearest,
+//! ties to even. Nothing here has the type `Pattern`.
 //!
-//! **Words.** An unsigned number is also a set of small numbers: those of its bits that are 1, counted from the lowest.
-//! `bit(w, k)` says whether `k` is in the set, and `rank(w, k)` how many numbers less than `k` are; `k` is an `I64`, taken
-//! modulo the number of bits. With `w` the word of a bitmap, `bit` says whether a coordinate is stored and `rank` how
-//! many of the word are stored before it. Where `k` counts the lanes of a vector loop and `w` stays the same, the bits
-//! are a mask, and elements at `first + rank(w, k)` under this mask are neighbors.
+//! **Words.** An unsigned number is also a set of small numbers: those of its bits that are 1, counted from the lowest. `bit(w, k)`
+//! says if `k` is in the set, and `rank(w, k)` how many numbers less than `k` are; `k` is an `I64`, taken modulo the number of
+//! bits. With `w` the word of a bitmap, `bit` says if a coordinate is stored and `rank` how many of the word are stored before it.
+//! If `k` counts the lanes of a vector loop and `w` stays the same, the bits are a mask, and elements at `first + rank(w, k)` under
+//! this mask are neighbors.
 //!
 //! **Index type.** Coordinates, positions, sizes and array indices are `I64`. Arrays of coordinates hold
 //! unsigned numbers of any width; a load gives the array's element type, to be cast.
@@ -126,7 +126,7 @@ pub struct Function {
     pub vars: Arena<Var>,
     /// Expressions, hash-consed.
     pub exprs: UniqueArena<Expr>,
-    /// What it does.
+    /// The statements of its body.
     pub body: Block,
 }
 
@@ -146,14 +146,13 @@ pub struct Array {
     pub name: String,
     /// The type of its elements.
     pub elem: DType,
-    /// Whose memory it is.
+    /// The owner and the use of its memory.
     pub role: ArrayRole,
-    /// How many elements a parameter is certain to have, so that these may be read early. `Grown` and `Local` arrays:
-    /// 0.
+    /// The number of elements that a parameter is certain to have, so that these may be read early. `Grown` and `Local` arrays: 0.
     pub min_len: u64,
 }
 
-/// Whose memory an array is, and what may be done with it.
+/// The owner of an array's memory, and its permitted use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayRole {
     /// The caller's, only read. Printed `in`.
@@ -176,7 +175,7 @@ pub struct Var {
     pub name: String,
     /// Its type.
     pub ty: DType,
-    /// Whether it can be assigned to after its definition.
+    /// True if it can be assigned to after its definition.
     pub mutable: bool,
 }
 
@@ -218,11 +217,11 @@ pub enum LoopKind {
     Unrolled(u32),
 }
 
-/// Why a kernel stopped. The numbers are the kernel's return values.
+/// The reason why a kernel stopped. The numbers are the kernel's return values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Status {
-    /// Memory could not be had.
+    /// Memory could not be allocated.
     OutOfMemory = 1,
     /// A size or position does not fit its type.
     SizeOverflow = 2,
@@ -251,16 +250,16 @@ pub enum Stmt {
         var: VarId,
         /// The array.
         array: ArrayId,
-        /// Which element.
+        /// The index of the element.
         index: ExprId,
     },
     /// Writes an element. `a[e] = v;`, or `a[e] += v;` with a reduction.
     Store {
         /// The array, not an input.
         array: ArrayId,
-        /// Which element.
+        /// The index of the element.
         index: ExprId,
-        /// What is written, or combined with what is there.
+        /// The value that is written, or combined with the old one.
         value: ExprId,
         /// Combine with the old value instead of replacing it.
         reduce: Option<BinaryOp>,
@@ -275,14 +274,14 @@ pub enum Stmt {
         end: ExprId,
         /// How it may be run.
         kind: LoopKind,
-        /// What is done.
+        /// The statements of the body.
         body: Block,
     },
     /// Repeats while a condition over variables holds. `while c { .. }`
     While {
         /// The condition.
         cond: ExprId,
-        /// What is done.
+        /// The statements of the body.
         body: Block,
     },
     /// Leaves the innermost `while` (not across a `for`). `break;`
@@ -291,9 +290,9 @@ pub enum Stmt {
     If {
         /// The condition.
         cond: ExprId,
-        /// What is done if it holds.
+        /// The statements if it holds.
         then: Block,
-        /// What is done if not.
+        /// The statements if it does not.
         otherwise: Block,
     },
     /// Gives a local array memory for `len` elements, dropping what it held; makes a list of parts one of `len` empty
@@ -301,24 +300,24 @@ pub enum Stmt {
     Alloc {
         /// The array, `Local` or `Parts`.
         array: ArrayId,
-        /// How many elements; a negative number is a `SizeOverflow`.
+        /// The number of elements; a negative number is a `SizeOverflow`.
         len: ExprId,
-        /// Whether the elements are zero; otherwise they are undefined.
+        /// True if the elements are zero; otherwise they are undefined.
         zeroed: bool,
     },
     /// Makes sure that a `Grown` or `Local` array has room for `count * block` elements, keeping its content; a
     /// negative factor, or a product that does not fit, is a `SizeOverflow`. Memory grows at least twofold, so that
     /// appending is linear in total, but a function may only count on the largest capacity that it has asked for.
-    /// `grow a[count * block];`, `grow a[count * block] = 0;`, and `grow a[count];` where a block is one element
+    /// `grow a[count * block];`, `grow a[count * block] = 0;`, and `grow a[count];` if a block is one element
     Grow {
         /// The array.
         array: ArrayId,
-        /// How many blocks.
+        /// The number of blocks.
         count: ExprId,
-        /// How many elements a block has.
+        /// The number of elements of a block.
         block: ExprId,
-        /// Whether new memory is zeroed; otherwise its elements are undefined. New elements are zero for certain only
-        /// if this and every earlier `Grow` of the array are zeroed.
+        /// True if new memory is zeroed; otherwise its elements are undefined. New elements are zero for certain only if this and
+        /// every earlier `Grow` of the array are zeroed.
         zeroed: bool,
     },
     /// Combines an element with a value, indivisibly where the iterations of a parallel loop meet.
@@ -326,11 +325,11 @@ pub enum Stmt {
     Atomic {
         /// The array, not an input.
         array: ArrayId,
-        /// Which element.
+        /// The index of the element.
         index: ExprId,
-        /// What it is combined with.
+        /// The value that it is combined with.
         value: ExprId,
-        /// How: `Add`, `Min`, `Max`, `And`, `Or` or `Xor`.
+        /// The operation: `Add`, `Min`, `Max`, `And`, `Or` or `Xor`.
         op: BinaryOp,
     },
     /// Makes the first `len` elements of an iteration's own array part number `slot` of a list; the array has no memory
@@ -339,11 +338,11 @@ pub enum Stmt {
     Deposit {
         /// The list, of role `Parts` and the array's element type.
         parts: ArrayId,
-        /// Which part.
+        /// The number of the part.
         slot: ExprId,
         /// The array, `Local`, the iteration's own.
         array: ArrayId,
-        /// How many elements it has; at most its capacity.
+        /// The number of its elements; at most its capacity.
         len: ExprId,
     },
     /// Grows an array as far as needed and puts all parts of a list into it, in order, from `at` on. The list has no
@@ -352,7 +351,7 @@ pub enum Stmt {
     Collect {
         /// The array, `Grown` or `Local`.
         array: ArrayId,
-        /// Where the first part begins; at most the array's capacity.
+        /// The index at which the first part begins; at most the array's capacity.
         at: ExprId,
         /// The list, of the array's element type.
         parts: ArrayId,
@@ -376,7 +375,7 @@ pub enum Stmt {
     },
     /// Calls a function of the runtime. `let n: i64 = sort_combine(..);`
     Call {
-        /// Which.
+        /// The function.
         callee: Callee,
         /// Arrays and scalars, as the callee demands.
         args: Vec<Arg>,

@@ -1,5 +1,5 @@
-//! What back ends ask of loops that are not serial: the arrays that each iteration of a parallel loop has for itself,
-//! and what the iterations of a vector loop add up.
+//! Questions of back ends about loops that are not serial: the arrays that each iteration of a parallel loop has for itself, and
+//! the sums of the iterations of a vector loop.
 //!
 //! ```
 //! use lacunar_imp::{BinaryOp, Stmt, loops, parse};
@@ -75,15 +75,15 @@ pub fn reductions(function: &Function, body: &[Stmt]) -> Option<Vec<Reduction>> 
     (!read_otherwise).then_some(reductions)
 }
 
-/// Whether a loop with this body may be a vector loop, as far as its statements and variables tell: what its iterations do to
-/// arrays is the caller's to know.
+/// True if a loop with this body may be a vector loop, as far as its statements and variables tell. The caller has to know what its
+/// iterations do to arrays.
 pub fn may_be_vector(function: &Function, body: &[Stmt]) -> bool {
     let mut fits = reductions(function, body).is_some();
     body.iter().for_each(|stmt| visit(stmt, &mut |inner| fits &= may_be_in_vector(inner)));
     fits
 }
 
-/// Whether a statement may stand in a vector loop. (The blocks in it are looked at apart.)
+/// True if a statement may stand in a vector loop. (The blocks in it are looked at apart.)
 pub(crate) fn may_be_in_vector(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Define { .. }
@@ -106,8 +106,8 @@ pub(crate) fn may_be_in_vector(stmt: &Stmt) -> bool {
     }
 }
 
-/// Takes out of a body the flags that each of its iterations sets: assignments of constants, not in branches or loops, to
-/// variables from outside that the body uses nowhere else. They can be set once, where the loop runs at all.
+/// Takes out of a body the flags that each of its iterations sets: assignments of constants, not in branches or loops, to variables
+/// from outside that the body uses nowhere else. They can be set once, if the loop runs at all.
 pub(crate) fn take_flags(function: &Function, body: &mut Vec<Stmt>) -> Vec<Stmt> {
     let mut ends_early = false;
     body.iter().for_each(|stmt| visit(stmt, &mut |inner| ends_early |= matches!(inner, Stmt::Break)));
@@ -147,7 +147,7 @@ fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, ExprId)>
     assigned.into_iter().filter(move |(var, _)| !declared.contains(var))
 }
 
-/// The operation and operand of a value `var op operand` where the operation is associative.
+/// The operation and operand of a value `var op operand`, if the operation is associative.
 pub(crate) fn combination(function: &Function, var: VarId, value: ExprId) -> Option<(BinaryOp, ExprId)> {
     match function.exprs[value] {
         Expr::Binary(op, left, right) if op.is_associative() && function.exprs[left] == Expr::Var(var) => {

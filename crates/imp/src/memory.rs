@@ -15,7 +15,7 @@ use num_complex::Complex;
 
 use crate::ir::Const;
 
-/// What a function is run on, and what it leaves.
+/// The memory that a function is run on and leaves behind.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Memory {
     /// The array parameters, in the order of the parameters. Grown arrays come in empty and go out with their content.
@@ -185,7 +185,7 @@ array_data! {
 }
 
 impl ArrayData {
-    /// Whether there are no elements.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

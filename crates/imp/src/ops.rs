@@ -1,5 +1,5 @@
-//! The operations, with their names, symbols and operand types: one table for the verifier, the printer, the parser and tests. Their
-//! meaning is that of [`crate::ir`].
+//! The operations, with their names, symbols and operand types: one table for the verifier, the printer, the parser and tests.
+//! Their meaning is that of [`crate::ir`].
 //!
 //! `BinaryOp::Add` is printed `a + b` and taken by every type; `BinaryOp::Atan2` is printed `atan2(a, b)` and taken by
 //! reals only.
@@ -63,9 +63,9 @@ pub enum UnaryOp {
     Ceil,
     /// -1, 0 or 1 (reals and integers; NaN stays).
     Sign,
-    /// How many bits are 1 (unsigned integers only).
+    /// The number of bits that are 1 (unsigned integers only).
     CountOnes,
-    /// How many bits below the lowest 1 there are; of 0, all (unsigned integers only).
+    /// The number of bits below the lowest 1; of 0, all (unsigned integers only).
     TrailingZeros,
 }
 
@@ -123,9 +123,9 @@ pub enum CompareOp {
 /// Questions to the bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WordOp {
-    /// Whether the bit at a place is 1; the result is `Bool`.
+    /// True if the bit at a place is 1; the result is `Bool`.
     Bit,
-    /// How many bits below a place are 1; the result is `I64`.
+    /// The number of bits below a place that are 1; the result is `I64`.
     Rank,
 }
 
@@ -234,7 +234,7 @@ impl UnaryOp {
         }
     }
 
-    /// Whether an operand may have type `ty`.
+    /// True if an operand may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         match self {
             _ if ty.is_storage() => false,
@@ -322,7 +322,7 @@ impl BinaryOp {
         BinaryOp::ALL.into_iter().find(|op| op.name() == name)
     }
 
-    /// Whether the operands may have type `ty`.
+    /// True if the operands may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         match self {
             _ if ty.is_storage() => false,
@@ -336,12 +336,12 @@ impl BinaryOp {
         }
     }
 
-    /// Whether a sequence of it may be regrouped (up to rounding): what a vector loop may accumulate with.
+    /// True if a sequence of it may be regrouped (up to rounding), so that a vector loop may accumulate with it.
     pub const fn is_associative(self) -> bool {
         self.is_atomic() || matches!(self, BinaryOp::Mul)
     }
 
-    /// Whether an element can be combined with a value by it indivisibly.
+    /// True if an element can be combined with a value by it indivisibly.
     pub const fn is_atomic(self) -> bool {
         matches!(self, BinaryOp::Add | BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
     }
@@ -372,7 +372,7 @@ impl CompareOp {
         CompareOp::ALL.into_iter().find(|op| op.name() == name)
     }
 
-    /// Whether the operands may have type `ty`.
+    /// True if the operands may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         !ty.is_storage() && (matches!(self, CompareOp::Eq | CompareOp::Ne) || !ty.is_complex())
     }
@@ -403,7 +403,7 @@ impl WordOp {
         }
     }
 
-    /// Whether words may have type `ty`.
+    /// True if words may have type `ty`.
     pub const fn accepts(self, ty: DType) -> bool {
         matches!(ty.kind(), Kind::Unsigned)
     }
@@ -428,7 +428,7 @@ impl Callee {
         Callee::ALL.into_iter().find(|callee| callee.name() == name)
     }
 
-    /// Whether it gives an `I64`.
+    /// True if it gives an `I64`.
     pub const fn has_result(self) -> bool {
         matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack)
     }

@@ -47,7 +47,7 @@ fn malformed(span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error("E0801", message).label(span, "here")
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy)]
 enum Named {
     Array(ArrayId),
@@ -61,7 +61,7 @@ struct Parser<'a> {
     next: usize,
     function: Function,
     names: FxHashMap<&'a str, Named>,
-    /// By expression: how deep it is.
+    /// By expression: its depth.
     depths: Vec<u32>,
     /// The blocks around the next token.
     nesting: usize,
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         self.text.get(self.token(ahead).span.range()).unwrap_or_default()
     }
 
-    /// Whether the token is this symbol or word.
+    /// True if the token is this symbol or word.
     fn is(&self, ahead: usize, text: &str) -> bool {
         matches!(self.token(ahead).kind, TokenKind::Symbol | TokenKind::Name) && self.word(ahead) == text
     }
@@ -364,7 +364,7 @@ impl<'a> Parser<'a> {
         Ok(if self.accept("parallel") { LoopKind::Parallel } else { LoopKind::Serial })
     }
 
-    /// `(8)`; 0 where there is none.
+    /// `(8)`; 0 if there is none.
     fn times(&mut self) -> Result<u32, Diagnostic> {
         if !self.accept("(") {
             return Ok(0);

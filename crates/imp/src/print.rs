@@ -141,7 +141,7 @@ impl ArrayRole {
         }
     }
 
-    /// Whether arrays of this role are parameters; the others are declared in the body.
+    /// True if arrays of this role are parameters; the others are declared in the body.
     pub const fn is_parameter(self) -> bool {
         matches!(self, ArrayRole::Input | ArrayRole::Output | ArrayRole::Grown)
     }
@@ -166,7 +166,7 @@ struct Printer<'a> {
     text: &'a mut String,
 }
 
-/// Tighter than any symbol: what the operand of `-` and `!` must be.
+/// Tighter than any symbol, as the operand of `-` and `!` must bind.
 const UNARY: u8 = 7;
 
 impl Printer<'_> {

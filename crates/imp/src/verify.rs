@@ -1,4 +1,4 @@
-//! The verifier: what every function must keep to, as a list of promises. Back ends take only [`Verified`] functions.
+//! The verifier: the rules for every function, as a list of promises. Back ends take only [`Verified`] functions.
 //!
 //! *Names.* The function's name and those of arrays and variables are identifiers of C and no keywords; arrays and
 //! variables have different names.
@@ -12,10 +12,9 @@
 //! *Variables.* Each is defined once in the text at most, before it is used, and used only up to the end of the block
 //! that defines it. Only mutable variables are assigned to; loads, counters and results of calls are immutable.
 //!
-//! *Statements.* Values have the type of what they are put into, indices and bounds are `I64`, conditions `Bool`. Input
-//! arrays are not written; only local ones and lists of parts are allocated, only local and grown ones grow. `break`
-//! stands in a `while`, not across a `for`. A call passes what its callee takes. Blocks nest no deeper than
-//! [`MAX_NESTING`].
+//! *Statements.* Values have the type of the variable or element that they are put into, indices and bounds are `I64`, conditions
+//! `Bool`. Input arrays are not written; only local ones and lists of parts are allocated, only local and grown ones grow. `break`
+//! stands in a `while`, not across a `for`. A call passes what its callee takes. Blocks nest no deeper than [`MAX_NESTING`].
 //!
 //! *Parallel loops.* A variable from outside is not assigned to. A local array that gets memory in the loop is used in
 //! it only, and gets memory nowhere else; other arrays and lists get none. Lists of parts are allocated and collected
@@ -75,7 +74,7 @@ impl<T> Deref for Verified<T> {
     }
 }
 
-/// A broken promise, and what breaks it.
+/// A broken promise, and the part of the function that breaks it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{rule}: {entity}")]
 pub struct VerifyError {
@@ -85,7 +84,7 @@ pub struct VerifyError {
     pub entity: String,
 }
 
-/// What can be broken.
+/// The promises that can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // Each variant's message says what it is.
 pub enum Rule {
@@ -210,9 +209,9 @@ enum Loop {
 
 struct Verifier<'a> {
     function: &'a Function,
-    /// By variable: whether it may be used at this place.
+    /// By variable: true if it may be used at this place.
     visible: Vec<bool>,
-    /// By variable: whether its definition has been met.
+    /// By variable: true if its definition has been met.
     defined: Vec<bool>,
     /// By expression: the last round of [`Verifier::uses`] that has looked at it.
     seen: Vec<u32>,
@@ -444,7 +443,7 @@ impl Verifier<'_> {
         self.require(stmt, Rule::NotVisible, uses_visible)
     }
 
-    /// Whether all variables of an expression are visible; looks at each shared part once.
+    /// True if all variables of an expression are visible; looks at each shared part once.
     fn uses(&mut self, value: ExprId) -> bool {
         if std::mem::replace(&mut self.seen[value.index()], self.round) == self.round {
             return true;

@@ -1,4 +1,4 @@
-//! What passes and checks share: walking statements, rewriting expressions, and what a block changes.
+//! Shared functions of passes and checks: walking statements, rewriting expressions, and the changes of a block.
 //!
 //! In `for i in 0 .. n { t = t + i; y[i] += t; }` the block changes the variables `i` and `t` and the array `y`.
 
@@ -105,7 +105,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// What a statement, with all in it, gives a value or writes.
+    /// The variables and arrays that a statement, with all in it, gives a value or writes.
     pub(crate) fn of(function: &Function, stmt: &Stmt) -> Changes {
         let mut changes =
             Changes { vars: vec![false; function.vars.len()], arrays: vec![false; function.arrays.len()] };
@@ -120,13 +120,13 @@ impl Changes {
         changes
     }
 
-    /// Whether an expression reads a changed variable.
+    /// True if an expression reads a changed variable.
     pub(crate) fn touch(&self, function: &Function, expr: ExprId) -> bool {
         reads(function, expr, &|var| self.vars[var.index()])
     }
 }
 
-/// Whether an expression reads a variable that passes the test.
+/// True if an expression reads a variable that passes the test.
 pub(crate) fn reads(function: &Function, expr: ExprId, test: &impl Fn(VarId) -> bool) -> bool {
     let mut seen = rustc_hash::FxHashSet::default();
     let mut rest = vec![expr];
@@ -141,11 +141,10 @@ pub(crate) fn reads(function: &Function, expr: ExprId, test: &impl Fn(VarId) -> 
 
 /// Rewrites expressions: puts values in the place of variables, and each expression made anew through a rule.
 ///
-/// A variable is given a value before the first statement that reads it is rewritten, so what has been rewritten once
-/// stays right.
+/// A variable is given a value before the first statement that reads it is rewritten, so that rewritten expressions stay right.
 #[derive(Default)]
 pub(crate) struct Rewriter {
-    /// What stands in the place of a variable, rewritten already.
+    /// The expression in the place of a variable, rewritten already.
     pub(crate) values: rustc_hash::FxHashMap<VarId, ExprId>,
     done: rustc_hash::FxHashMap<ExprId, ExprId>,
 }

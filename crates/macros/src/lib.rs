@@ -76,14 +76,13 @@ impl Parse for Argument {
 
 /// Evaluates a program of index notation on tensors: `einsum!("y(i) = A(i,j) * x(j)", A = &a, x = &x)?`.
 ///
-/// Each tensor that is read is given as `name = operand`: a tensor, a number, a slice, whatever is an `Operand`. The format
-/// of a result may be given as `name: format`. A second text is a schedule.
+/// Each tensor that is read is given as `name = operand`: a tensor, a number, a slice, or any other `Operand`. The format of a
+/// result may be given as `name: format`. A second text is a schedule.
 ///
 /// It gives the result of the last statement, as `Result<DynTensor, Error>`; with `-> Type` behind the arguments, a
-/// `Result<Type, Error>` of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a
-/// tensor instead, `y = &mut y`, whose format it has then, and whose memory is used again where it is dense; if that is the
-/// result of the last statement, the macro gives `Result<(), Error>`. A statement with `+=` adds to the values that are
-/// there.
+/// `Result<Type, Error>` of a type that is a `FromResult`: `Tensor<f64>`, `f64`, `Vec<f64>`. A result may be put into a tensor
+/// instead, `y = &mut y`, whose format it has then, and whose memory is used again if it is dense; if that is the result of the
+/// last statement, the macro gives `Result<(), Error>`. A statement with `+=` adds to the earlier values.
 ///
 /// A program or a schedule that does not parse, and names that are missing, unknown or given twice are compile errors that
 /// show the program.
@@ -117,7 +116,7 @@ fn expanded(input: Tokens) -> syn::Result<Tokens> {
     let of = |kind: Kind| arguments.iter().zip(&adds).filter(move |(argument, _)| argument.kind == kind);
     let given = of(Kind::Operand).map(|(Argument { name, value, .. }, _)| {
         let name = name.to_string();
-        // What is no operand is told at its place.
+        // An argument that is no operand is reported at its place.
         quote_spanned! { value.span() => (#name, &(#value) as &dyn ::lacunar::Operand) }
     });
     let targets = of(Kind::Target).map(|(Argument { name, value, .. }, adds)| {
@@ -146,7 +145,7 @@ fn expanded(input: Tokens) -> syn::Result<Tokens> {
     })
 }
 
-/// The arguments, and what stands behind the last arrow that is inside of no parentheses.
+/// The arguments, and the tokens behind the last arrow that is inside of no parentheses.
 fn without_type(input: Tokens) -> (Tokens, Option<Tokens>) {
     let tokens: Vec<TokenTree> = input.into_iter().collect();
     let is = |place: usize, character: char| match tokens.get(place) {

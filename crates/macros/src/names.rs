@@ -1,15 +1,15 @@
 //! The names of an `einsum!` against its program: every operand is one of the program's tensors, each that is read is given,
 //! none twice.
 //!
-//! On entry: the program's text and the arguments. On exit: what the program does to the tensors that results are put into;
-//! or the first mistake, at the argument's place in the Rust code or at the program's, with the program shown.
+//! On entry: the program's text and the arguments. On exit: the effect of the program on the tensors that results are put into; or
+//! the first mistake, at the argument's place in the Rust code or at the program's, with the program shown.
 
 use lacunar_base::Diagnostic;
 use lacunar_front::einsum::tensors;
 use lacunar_notation::{AssignOp, Role};
 use proc_macro2::Span;
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `name = value`.
@@ -27,25 +27,25 @@ pub struct Name {
     pub text: String,
     /// Its place.
     pub span: Span,
-    /// What is given under it.
+    /// The kind of argument.
     pub kind: Kind,
 }
 
 /// A mistake and its place; `None` for the program's.
 #[derive(Debug)]
 pub struct Mistake {
-    /// What to say.
+    /// The mistake in words.
     pub message: String,
     /// The argument's place.
     pub span: Option<Span>,
 }
 
-/// What holds of a program and its arguments.
+/// The facts about a program and its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// For each argument whether it is a tensor whose values are added to.
+    /// For each argument, true if it is a tensor whose values are added to.
     pub adds: Vec<bool>,
-    /// Whether the result of the last statement is put into a tensor.
+    /// True if the result of the last statement is put into a tensor.
     pub puts_last: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Kernel {
     pub tensors: Arena<Tensor>,
     /// Index variables.
     pub vars: Arena<IndexVar>,
-    /// What is done.
+    /// The statement to run.
     pub stmt: Stmt,
     /// Results hold values on entry, which the statement adds to (`+=`).
     pub updates: bool,
@@ -37,13 +37,13 @@ pub struct Kernel {
     pub provenance: Provenance,
     /// How the variables of stored dimensions are tied to those of the statement.
     pub stored: StoredSpace,
-    /// In how many passes a sparse result comes into being.
+    /// The number of passes in which a sparse result comes into being.
     pub assembly: Assembly,
 }
 
 impl Kernel {
-    /// Whether something else than a schedule confines the loop over a variable to a part of its values: what is recovered from it
-    /// has to lie in its dimension.
+    /// True if something other than a schedule confines the loop over a variable to a part of its values: the coordinate that is
+    /// recovered from it has to lie in its dimension.
     pub fn is_confined(&self, var: VarId) -> bool {
         self.stored.recovered_from(var).next().is_some()
     }
@@ -70,9 +70,9 @@ pub enum Stmt {
 /// An assignment of concrete notation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assign {
-    /// What is assigned to.
+    /// The place that is assigned to.
     pub lhs: Access,
-    /// How.
+    /// The way of assigning.
     pub op: AssignOp,
     /// The value.
     pub rhs: Expr,
@@ -128,7 +128,7 @@ impl Stmt {
     }
 }
 
-/// What is wrong with a kernel, found by [`verify`].
+/// The mistake in a kernel that [`verify`] found.
 pub type Fault = String;
 
 /// Checks the invariants of concrete notation: every variable of an access has a value (the loops around it are over the

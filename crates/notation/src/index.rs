@@ -31,7 +31,7 @@ pub struct Program {
     pub statements: Vec<Assignment>,
 }
 
-/// A tensor: what is known of it before it has values.
+/// A tensor without its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     /// Its name, unique in the program.
@@ -40,20 +40,19 @@ pub struct Tensor {
     pub format: Format,
     /// The type of its elements.
     pub dtype: DType,
-    /// The value of every element that is not stored, where it is declared or inferred; else 0 ([`Tensor::fill`]).
+    /// The value of every element that is not stored, if it is declared or inferred; else 0 ([`Tensor::fill`]).
     pub fill: Option<Scalar>,
-    /// The size of each dimension, where known at compile time. Kernels take sizes as parameters; these serve checks
-    /// and the planner.
+    /// The size of each dimension, if known at compile time. Kernels take sizes as parameters; these serve checks and the planner.
     pub dims: Vec<Option<u64>>,
     /// How it comes into being.
     pub role: Role,
-    /// Number of stored values, where known (for the planner).
+    /// Number of stored values, if known (for the planner).
     pub nnz: Option<u64>,
-    /// Number of stored values under that coordinate of the outermost level that has the most, where known (for the planner).
+    /// Number of stored values under that coordinate of the outermost level that has the most, if known (for the planner).
     pub heaviest: Option<u64>,
-    /// In a kernel that walks through stored dimensions: what this is the storage of.
+    /// In a kernel that walks through stored dimensions: the view of the tensor whose storage this is.
     pub view: Option<View>,
-    /// Where it first appears.
+    /// The place at which it first appears.
     pub span: Span,
 }
 
@@ -68,7 +67,7 @@ pub enum Role {
     Workspace(WorkspaceKind),
 }
 
-/// How a workspace stores what is scattered into it (Kjolstad et al. 2019, §5).
+/// How a workspace stores the values that are scattered into it (Kjolstad et al. 2019, §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkspaceKind {
     /// Order 0: a variable.
@@ -86,9 +85,9 @@ pub enum WorkspaceKind {
 pub struct IndexVar {
     /// Its name, unique in the program.
     pub name: String,
-    /// The size of the dimensions it runs over, where known at compile time.
+    /// The size of the dimensions it runs over, if known at compile time.
     pub size: Option<u64>,
-    /// Where it first appears.
+    /// The place at which it first appears.
     pub span: Span,
 }
 
@@ -99,29 +98,29 @@ pub struct Access {
     pub tensor: TensorId,
     /// The variable of each dimension.
     pub vars: Vec<VarId>,
-    /// Where it is written.
+    /// Its place in the text.
     pub span: Span,
 }
 
 /// One statement: `lhs = rhs` or `lhs += rhs`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
-    /// What is assigned to; its variables are distinct.
+    /// The access that is assigned to; its variables are distinct.
     pub lhs: Access,
-    /// How.
+    /// The way of assigning.
     pub op: AssignOp,
     /// The value.
     pub rhs: Expr,
-    /// Where it is written.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// How an assignment treats what was there.
+/// How an assignment treats the earlier value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AssignOp {
     /// `=`: replaces.
     Set,
-    /// `+=` and its kin: combines with what was there.
+    /// `+=` and its kin: combines with the earlier value.
     Reduce(ReduceOp),
 }
 
@@ -135,11 +134,11 @@ pub enum ReduceOp {
 /// An expression with its type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression, with its operands.
     pub kind: ExprKind,
     /// The type of its value.
     pub dtype: DType,
-    /// Where it is written.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -169,10 +168,10 @@ pub enum Literal {
     Int(i128),
     /// A real number.
     Float(f64),
-    /// A structural zero: what an access reads where nothing is stored. Made by the compiler, never by a user.
+    /// A structural zero: the value that an access reads where nothing is stored. Made by the compiler, never by a user.
     Absent,
-    /// What an access reads where nothing is stored and the fill value is not 0, or what follows from such. Made by the
-    /// compiler, never by a user.
+    /// The value that an access reads where nothing is stored and the fill value is not 0, or a consequence of such values. Made by
+    /// the compiler, never by a user.
     Fill(Scalar),
 }
 
@@ -215,7 +214,7 @@ impl Expr {
         Expr::new(ExprKind::Literal(literal), dtype)
     }
 
-    /// What is not stored, where the fill value is this.
+    /// An element that is not stored, of a tensor with this fill value.
     pub fn fill(value: Scalar) -> Expr {
         let literal = if value.is_zero() { Literal::Absent } else { Literal::Fill(value) };
         Expr::new(ExprKind::Literal(literal), value.ty)
@@ -226,7 +225,7 @@ impl Expr {
         Expr::new(ExprKind::Literal(Literal::Absent), dtype)
     }
 
-    /// Whether it stands for what is not stored: a structural zero, or another fill value.
+    /// True if it stands for an element that is not stored: a structural zero, or another fill value.
     pub fn is_absent(&self) -> bool {
         matches!(self.kind, ExprKind::Literal(Literal::Absent | Literal::Fill(_)))
     }
@@ -261,7 +260,7 @@ impl Expr {
         }
     }
 
-    /// The operands of nested operations `op`, from the left; the expression itself where it is no such operation.
+    /// The operands of nested operations `op`, from the left; the expression itself if it is no such operation.
     pub fn operands(&self, op: BinaryFn) -> Vec<&Expr> {
         fn collect<'e>(expr: &'e Expr, op: BinaryFn, found: &mut Vec<&'e Expr>) {
             match &expr.kind {
@@ -336,7 +335,7 @@ impl Expr {
         found
     }
 
-    /// The same expression with each operand replaced by what `f` makes of it.
+    /// The same expression with each operand replaced by the result of `f` for it.
     pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
         let kind = match self.kind {
             leaf @ (ExprKind::Literal(_) | ExprKind::Access(_)) => leaf,

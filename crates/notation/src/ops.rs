@@ -1,9 +1,9 @@
 //! The functions of index notation: their names, and the types they give.
 //!
-//! What an operator does to *absent* entries (which have the fill value of their tensor, 0 unless said otherwise) decides
-//! how a kernel may iterate: where an absent operand makes the result absent, stored coordinates are intersected; where it
-//! does not, united (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021).
-//! [`BinaryFn::annihilated_by`] and [`Function`]'s value at the fill values say it.
+//! The effect of an operator on *absent* entries (which have the fill value of their tensor, 0 unless said otherwise) decides how a
+//! kernel may iterate: if an absent operand makes the result absent, stored coordinates are intersected; if it does not, united
+//! (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021). [`BinaryFn::annihilated_by`] and [`Function`]'s
+//! value at the fill values tell this effect.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -229,8 +229,8 @@ impl Function {
 }
 
 impl UnaryFn {
-    /// The type that operands are converted to before the function is applied, and the type of its result, for an
-    /// operand of type `operand`; `None` where the function is not defined on it.
+    /// The type that operands are converted to before the function is applied, and the type of its result, for an operand of type
+    /// `operand`; `None` if the function is not defined on it.
     pub fn types(self, operand: DType) -> Option<(DType, DType)> {
         let real = if operand.is_float() { operand } else { DType::F64 };
         match self {
@@ -264,7 +264,7 @@ impl UnaryFn {
         }
     }
 
-    /// Whether the function gives 0 at 0, so that an absent operand leaves the result absent.
+    /// True if the function gives 0 at 0, so that an absent operand leaves the result absent.
     pub fn keeps_zero(self) -> bool {
         !matches!(
             self,
@@ -281,8 +281,7 @@ impl UnaryFn {
 }
 
 impl BinaryFn {
-    /// The type that both operands (already promoted to one type) are converted to; `None` where the function is not
-    /// defined on it.
+    /// The type that both operands (already promoted to one type) are converted to; `None` if the function is not defined on it.
     pub fn operand_type(self, promoted: DType) -> Option<DType> {
         let real = if promoted.is_float() { promoted } else { DType::F64 };
         match self {
@@ -299,18 +298,18 @@ impl BinaryFn {
         }
     }
 
-    /// The type of the result for operands promoted to `promoted`; `None` where the function is not defined on it.
+    /// The type of the result for operands promoted to `promoted`; `None` if the function is not defined on it.
     pub fn result_type(self, promoted: DType) -> Option<DType> {
         let operand = self.operand_type(promoted)?;
         Some(if self.is_comparison() { DType::Bool } else { operand })
     }
 
-    /// Whether the result is a `bool` whatever the operands.
+    /// True if the result is a `bool` whatever the operands.
     pub fn is_comparison(self) -> bool {
         matches!(self, BinaryFn::Eq | BinaryFn::Ne | BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge)
     }
 
-    /// Whether an absent left, and an absent right operand make the result absent, whatever the other is.
+    /// Tells if an absent left, and if an absent right operand makes the result absent, whatever the other is.
     ///
     /// An entry that is not stored is a structural zero: times anything, or divided by anything, it is absent; also
     /// where the other operand is NaN or infinite. IEEE arithmetic holds between stored values.
@@ -322,11 +321,11 @@ impl BinaryFn {
         }
     }
 
-    /// What the function gives whatever the other operand is, where the left, and where the right operand is absent with this
-    /// fill value.
+    /// The value of the function whatever the other operand is, for a left, and for a right operand that is absent with this fill
+    /// value.
     ///
-    /// Besides 0 ([`BinaryFn::annihilates`]) that are infinities in sums, the least value of a minimum and the greatest of a
-    /// maximum, and the bits of all ones in `or`; as with 0, also where the other operand is NaN, or the opposite infinity.
+    /// Besides 0 ([`BinaryFn::annihilates`]) these are infinities in sums, the least value of a minimum and the greatest of a
+    /// maximum, and the bits of all ones in `or`; as with 0, also if the other operand is NaN, or the opposite infinity.
     ///
     /// ```
     /// use lacunar_formats::{DType, Scalar};
@@ -348,7 +347,7 @@ impl BinaryFn {
             BinaryFn::Or => is_all_ones(fill),
             _ => false,
         };
-        // What is subtracted does not annihilate: of infinity less infinity, the left one decides.
+        // A subtrahend does not annihilate: in infinity less infinity, the left one decides.
         let left = either || (self == BinaryFn::Sub && fill.is_infinite());
         (left.then_some(fill), either.then_some(fill))
     }
@@ -367,7 +366,7 @@ impl BinaryFn {
         }
     }
 
-    /// Whether the function gives 0 where both operands are absent.
+    /// True if the function gives 0 where both operands are absent.
     pub fn keeps_zero(self) -> bool {
         match self {
             BinaryFn::Pow | BinaryFn::Eq | BinaryFn::Le | BinaryFn::Ge => false,
@@ -388,7 +387,7 @@ impl BinaryFn {
     }
 }
 
-/// Whether all bits of an integer are 1.
+/// True if all bits of an integer are 1.
 fn is_all_ones(value: Scalar) -> bool {
     let ones = match value.ty.kind() {
         Kind::Bool => Some(Scalar::bool(true)),

@@ -9,22 +9,22 @@
 //! f --pos A(i,j)--> fp           fp: a position of the level of A that stores j, which knows both i and j
 //! ```
 //!
-//! A variable without relations below it is a *leaf*: it has a loop. Which coordinate of `i` is meant where all leaves
-//! of `i` have values, and what range a leaf runs over, follow from the relations (`compiler/src/lower/derive.rs`).
+//! A variable without relations below it is a *leaf*: it has a loop. The relations tell the coordinate of `i` once all leaves of
+//! `i` have values, and the range of a leaf (`compiler/src/lower/derive.rs`).
 //!
 //! Paper: Senanayake et al. 2020, §4.2 (provenance graph) and §6.2.
 
 use crate::index::{Access, TensorId, VarId};
 use crate::schedule::{BoundKind, Merge, Parts, Race, Unit};
 
-/// How the variables of a kernel derive from each other, and what is said of its loops.
+/// How the variables of a kernel derive from each other, and the tags of its loops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
-    /// In the order in which they were made.
+    /// The relations, in the order in which they were made.
     pub relations: Vec<Relation>,
-    /// What is said of loops.
+    /// The tags of loops.
     pub tags: Vec<(VarId, Tag)>,
-    /// Workspaces of which is said how they are stored.
+    /// The workspaces whose kind of storage is said.
     pub stored: Vec<TensorId>,
 }
 
@@ -33,7 +33,7 @@ pub struct Provenance {
 pub enum Relation {
     /// `parent = first + size * outer + inner`, with `inner < size`, where `first` is the first value of `parent`.
     Split {
-        /// What was split.
+        /// The variable that was split.
         parent: VarId,
         /// Over the strips.
         outer: VarId,
@@ -44,13 +44,13 @@ pub enum Relation {
     },
     /// As [`Relation::Split`] with the size that gives so many strips.
     Divide {
-        /// What was divided.
+        /// The variable that was divided.
         parent: VarId,
         /// Over the strips.
         outer: VarId,
         /// Inside a strip.
         inner: VarId,
-        /// How many strips.
+        /// The number of strips.
         parts: Parts,
     },
     /// All pairs in lexicographic order.
@@ -86,7 +86,7 @@ pub enum Relation {
         bounded: VarId,
         /// The promised number.
         size: u64,
-        /// What is promised.
+        /// The kind of promise.
         kind: BoundKind,
     },
     /// The same values: the name of a variable in the loops that fill a workspace.
@@ -98,7 +98,7 @@ pub enum Relation {
     },
 }
 
-/// What is said of a loop.
+/// A tag that a schedule gives a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// It is shared out.
@@ -177,7 +177,7 @@ impl Provenance {
         found
     }
 
-    /// Whether `var` is `ancestor`, or derives from it other than by name.
+    /// True if `var` is `ancestor`, or derives from it other than by name.
     pub fn derives(&self, var: VarId, ancestor: VarId) -> bool {
         var == ancestor
             || self.origin(var).is_some_and(|relation| {
@@ -186,14 +186,14 @@ impl Provenance {
             })
     }
 
-    /// Whether a variable takes part in no relation but as a name, so that its loop is an ordinary one.
+    /// True if a variable takes part in no relation but as a name, so that its loop is an ordinary one.
     pub fn is_plain(&self, var: VarId) -> bool {
         self.origin(var).is_none_or(|relation| matches!(relation, Relation::Rename { .. }))
             && self.uses(var).all(|relation| matches!(relation, Relation::Rename { .. }))
     }
 
-    /// Whether the value of a variable is known where `bound` have values: it is among them, or all that some relation made
-    /// of it (and of a partner) are known.
+    /// True if the value of a variable is known when `bound` have values: it is among them, or all that some relation made of it
+    /// (and of a partner) are known.
     pub fn is_known(&self, var: VarId, bound: &[VarId]) -> bool {
         bound.contains(&var)
             || self.uses(var).any(|relation| {
@@ -202,7 +202,7 @@ impl Provenance {
             })
     }
 
-    /// What is said of the loop over a variable.
+    /// The tags of the loop over a variable.
     pub fn tags(&self, var: VarId) -> impl Iterator<Item = Tag> {
         self.tags.iter().filter(move |(tagged, _)| *tagged == var).map(|(_, tag)| *tag)
     }
@@ -215,12 +215,12 @@ impl Provenance {
         })
     }
 
-    /// Whether threads share the loop over a variable.
+    /// True if threads share the loop over a variable.
     pub fn is_shared(&self, var: VarId) -> bool {
         matches!(self.parallel(var), Some((Unit::CpuThread, _)))
     }
 
-    /// How often the body of the loop over a variable is repeated.
+    /// The number of times that the body of the loop over a variable is repeated.
     pub fn unroll(&self, var: VarId) -> Option<u32> {
         self.tags(var).find_map(|tag| match tag {
             Tag::Unroll(times) => Some(times),

@@ -23,10 +23,10 @@ pub struct Schedule {
     pub commands: Vec<Command>,
 }
 
-/// A command, and where it stands.
+/// A command, and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// What it does.
+    /// The transformation.
     pub kind: CommandKind,
     /// Its place in the schedule's text.
     pub span: Span,
@@ -70,7 +70,7 @@ pub enum CommandKind {
     },
     /// `split(var, outer, inner, size)`: strips of a constant size.
     Split {
-        /// What is split.
+        /// The variable that is split.
         var: Name,
         /// The new variable over the strips.
         outer: Name,
@@ -81,13 +81,13 @@ pub enum CommandKind {
     },
     /// `divide(var, outer, inner, parts)`: a given number of equal strips.
     Divide {
-        /// What is divided.
+        /// The variable that is divided.
         var: Name,
         /// The new variable over the strips.
         outer: Name,
         /// The new variable inside a strip.
         inner: Name,
-        /// How many strips.
+        /// The number of strips.
         parts: Parts,
     },
     /// `pos(var, position, A(i,j))`: a variable (or a fused one) is replaced by the positions of the level of a tensor that
@@ -111,16 +111,16 @@ pub enum CommandKind {
     Parallelize {
         /// The loop.
         var: Name,
-        /// To whom.
+        /// The kind of unit.
         unit: Unit,
-        /// What is done where iterations write to the same place.
+        /// The treatment of iterations that write to the same place.
         race: Race,
     },
     /// `unroll(var, times)`.
     Unroll {
         /// The loop.
         var: Name,
-        /// How often the body is repeated; 0: for every iteration.
+        /// The number of times that the body is repeated; 0: for every iteration.
         times: u32,
     },
     /// `bound(var, bounded, size, kind)`: a promise about the size of a dimension, checked when the kernel is run.
@@ -131,7 +131,7 @@ pub enum CommandKind {
         bounded: Name,
         /// The size.
         size: u64,
-        /// What is promised.
+        /// The kind of promise.
         kind: BoundKind,
     },
     /// `precompute(expression, vars, into, kind)`: a part of an expression is computed into a workspace first.
@@ -142,36 +142,36 @@ pub enum CommandKind {
         vars: Vec<Name>,
         /// Their names in the loops that fill the workspace; the same names, or new ones.
         into: Vec<Name>,
-        /// How the workspace is stored; chosen by what fills and reads it where nothing is said.
+        /// How the workspace is stored. If nothing is said, the statements that fill and read it decide.
         kind: Option<WorkspaceKind>,
     },
     /// `assemble(C, insert)`: how a sparse result comes into being.
     Assemble {
         /// The result.
         tensor: TensorId,
-        /// How.
+        /// The way of assembling.
         how: Assembly,
     },
     /// `mergeby(var, strategy)`: how the operands of a loop are merged.
     Mergeby {
         /// The loop.
         var: Name,
-        /// How.
+        /// The way of merging.
         strategy: Merge,
     },
 }
 
-/// How many strips a `divide` makes.
+/// The number of strips that a `divide` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
     /// So many.
     Count(u64),
-    /// So many for each thread that the kernel is run with, and fewer where they would be too small to be worth their cost.
-    /// Written `4 threads`, or `threads`.
+    /// So many for each thread that the kernel is run with, and fewer if they would be too small to be worth their cost. Written
+    /// `4 threads`, or `threads`.
     PerThread(u64),
 }
 
-/// What runs the iterations of a parallel loop.
+/// The unit that runs the iterations of a parallel loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Threads of the processor.
@@ -186,7 +186,7 @@ pub enum Unit {
     GpuThread,
 }
 
-/// What is done where parallel iterations write to the same place.
+/// The treatment of parallel iterations that write to the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Race {
     /// The cheapest of the following that is right.
@@ -203,7 +203,7 @@ pub enum Race {
     ParallelReduction,
 }
 
-/// What `bound` promises of a size.
+/// The promise of a `bound` about a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoundKind {
     /// It is the number.
@@ -320,7 +320,7 @@ impl fmt::Display for Parts {
     }
 }
 
-/// What a command does with variables.
+/// The effect of a command on variables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect<'a> {
     /// It names these.
@@ -332,7 +332,7 @@ pub struct Effect<'a> {
 }
 
 impl CommandKind {
-    /// What it does with variables.
+    /// Its effect on variables.
     pub fn effect(&self) -> Effect<'_> {
         let replaces = |uses, makes| Effect { uses, replaces: true, makes };
         let keeps = |uses| Effect { uses, replaces: false, makes: Vec::new() };

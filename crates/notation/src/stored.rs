@@ -8,10 +8,10 @@
 //! y(i) = A(i,j) * x(j)      A: dia            y(i) = A(k,i) * x(k,i)                    j = k + i - (size of i - 1)
 //! ```
 //!
-//! A variable of the statement that has no loop of its own is *recovered*: loops visit only such values of the others that it
-//! is one of its dimension's coordinates. Where a dimension is stored by the ranks of its coordinates, what is recovered from
-//! the others is a rank, and an array of the tensor's tells the coordinate that has it. Every coordinate has one rank, so that
-//! loops that come to each rank once come to each coordinate once:
+//! A variable of the statement that has no loop of its own is *recovered*: loops visit only such values of the others that it is
+//! one of its dimension's coordinates. If a dimension is stored by the ranks of its coordinates, a rank is recovered from the
+//! others, and an array of the tensor tells the coordinate that has it. Every coordinate has one rank, so that loops that come to
+//! each rank once come to each coordinate once:
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: sell(4,64)    y(i0,i1) = A(i0,s,i1,j) * x(j)                 i = ranking[4 i0 + i1]
@@ -23,7 +23,7 @@ use lacunar_formats::Format;
 
 use crate::index::{TensorId, VarId};
 
-/// What ties the variables of stored dimensions to those of the statement.
+/// The ties between the variables of stored dimensions and those of the statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredSpace {
     /// Variables of stored dimensions, with their sizes.
@@ -45,8 +45,8 @@ pub enum StoredSize {
     Slots(TensorId, usize),
 }
 
-/// A variable that follows from others: the sum of `terms`, each a variable times a number, less the size of a variable and
-/// plus one where there is one.
+/// A variable that follows from others: the sum of `terms`, each a variable times a number; if `less` names a variable, the size of
+/// that is taken off, and one is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// The variable of the statement.
@@ -55,7 +55,7 @@ pub struct Recovered {
     pub terms: Vec<(VarId, u32)>,
     /// The variable whose size, less one, is taken off.
     pub less: Option<VarId>,
-    /// The level of a tensor that keeps the coordinate of each rank, where the sum is a rank.
+    /// The level of a tensor that keeps the coordinate of each rank, if the sum is a rank.
     pub ranked: Option<(TensorId, usize)>,
 }
 
@@ -64,11 +64,11 @@ pub struct Recovered {
 pub struct View {
     /// The format of the program's tensor: one with a map, whose stored dimensions are those here; or a dense one.
     pub format: Format,
-    /// Of a dense one: what each level walks through.
+    /// Of a dense one: the step of each level.
     pub steps: Vec<ViewStep>,
 }
 
-/// What a level of a view walks through.
+/// The part of a dimension that a level of a view walks through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewStep {
     /// A dimension.

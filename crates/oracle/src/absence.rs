@@ -1,4 +1,4 @@
-//! What the oracle takes entries for that are not there, and what functions make of them.
+//! Absent entries in the oracle: their values, and the results of functions of them.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -15,14 +15,14 @@ use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::scalar::Scalar;
 
-/// A value, and what it was computed of.
+/// A value, and its origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of some entry.
+    /// Computed of some entry.
     Stored(Scalar),
-    /// Of constants of the program, and perhaps of absent zeros.
+    /// Computed of constants of the program, and perhaps of absent zeros.
     Written(Scalar),
-    /// Of entries that are not there.
+    /// Computed of entries that are not there.
     Absent(Scalar),
 }
 
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// Whether a result with this fill value has no entry here.
+    /// True if a result with this fill value has no entry here.
     pub fn rests_at(self, fill: Scalar) -> bool {
         match self {
             Value::Stored(_) => false,
@@ -59,12 +59,12 @@ pub fn unary(a: Value, function: impl FnOnce(Scalar) -> Scalar) -> Value {
     }
 }
 
-/// A value that is left out where it is 0.
+/// A value that is left out if it is 0.
 pub fn pruned(a: Value) -> Value {
     if a.scalar().is_zero() { Value::Absent(a.scalar()) } else { a }
 }
 
-/// A value converted to a type; a pattern has what is not absent.
+/// A value converted to a type; a pattern has all values that are not absent.
 pub fn cast(a: Value, dtype: DType) -> Value {
     match a {
         Value::Absent(_) if dtype == DType::Pattern => Value::Absent(Scalar::Bool(false)),
@@ -96,7 +96,7 @@ pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
     }
 }
 
-/// Whether an absent operand of this value makes the result absent, with this value, whatever the other operand.
+/// True if an absent operand of this value makes the result absent, with this value, whatever the other operand.
 fn annihilates(function: BinaryFn, value: Scalar, dtype: DType, left: bool) -> bool {
     if value.is_zero() {
         return match function {

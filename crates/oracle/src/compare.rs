@@ -1,14 +1,14 @@
-//! Comparing what an engine produced with what the oracle says: values, then storage.
+//! Comparing the result of an engine with that of the oracle: values, then storage.
 //!
-//! *Values* (where they are not moot): an entry that is absent equals a stored fill value; NaN equals NaN; integers and truth values are exact; reals
-//! may differ by rounding, judged by the largest number that occurred on the way to the value, because sums may be
-//! taken in any order.
+//! *Values* (where they are not moot): an entry that is absent equals a stored fill value; NaN equals NaN; integers and truth
+//! values are exact; reals may differ by rounding, judged by the largest number that occurred on the way to the value, because sums
+//! may be taken in any order.
 //!
-//! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every
-//! coordinate whose value is not the fill value is stored, and none is stored that is not structurally present, except where the
-//! format stores whole blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels,
-//! and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as well:
-//! workspaces are 0 where they hold nothing, which is then a value like others.
+//! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every coordinate whose
+//! value is not the fill value is stored, and none is stored that is not structurally present, except if the format stores whole
+//! blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels, and a singleton below
+//! a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as well: workspaces are 0 where they
+//! hold nothing, which is then a value like others.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub fn tolerance(dtype: DType) -> f64 {
     }
 }
 
-/// Whether two values of a type are the same but for rounding of numbers as large as `scale`.
+/// True if two values of a type are the same but for rounding of numbers as large as `scale`.
 pub fn close(a: Scalar, b: Scalar, scale: f64, dtype: DType) -> bool {
     let margin = |x: f64, y: f64| tolerance(dtype) * scale.max(x.abs()).max(y.abs());
     match (a, b) {
@@ -76,8 +76,8 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
 }
 
 /// Checks the stored coordinates of a result, given in the order they are stored in. `filled` says that fill values fill up the
-/// storage of an operand, which a kernel computes with: then they may be stored where the result has no entry; `scheduled` that a
-/// schedule was given.
+/// storage of an operand, which a kernel computes with: then they may be stored at places where the result has no entry.
+/// `scheduled` says that a schedule was given.
 ///
 /// # Errors
 /// The first fault, in words.
@@ -95,7 +95,7 @@ pub fn storage(
     let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();
     for (place, value) in scalars(&actual.values).into_iter().enumerate() {
         let at = coordinate(actual, place)?;
-        // In what order a map stores entries is the map's matter.
+        // A map may store entries in any order.
         let key: Vec<u64> = match mapped {
             true => vec![place as u64],
             false => format.mode_order().iter().map(|&dimension| at[dimension]).collect(),
@@ -120,18 +120,18 @@ pub fn storage(
     }
 }
 
-/// Whether zeros fill up the storage of a tensor whose format has a map; they are no entries.
+/// True if zeros fill up the storage of a tensor whose format has a map; they are no entries.
 pub fn fills_up(format: &Format) -> bool {
     format.map().is_some() && format.levels().iter().any(|level| level.properties().padded)
 }
 
-/// Whether a dense level is below one that is not.
+/// True if a dense level is below one that is not.
 fn has_blocks(format: &Format) -> bool {
     let mut levels = format.levels().iter().skip_while(|level| level.kind == LevelKind::DENSE);
     levels.any(|level| level.kind == LevelKind::DENSE)
 }
 
-/// Whether the format has a place for a coordinate under each parent, whether there is one or not.
+/// True if the format has a place for a coordinate under each parent, even if there is none.
 fn pads(format: &Format) -> bool {
     let levels = format.levels();
     let padded = |level: &Level| level.kind != LevelKind::DENSE && level.properties().padded;

@@ -1,4 +1,4 @@
-//! A tensor as its stored entries: a map from coordinates to values. What the oracle reads and writes.
+//! A tensor as its stored entries: a map from coordinates to values, which the oracle reads and writes.
 //!
 //! An entry that is in the map is *present*, also if its value is the fill value; any other is absent, and has the fill
 //! value.
@@ -28,7 +28,7 @@ pub struct Entries {
     pub fill: Scalar,
 }
 
-/// The largest number of entries that is made where every coordinate of a tensor has one.
+/// The largest number of entries that is made if every coordinate of a tensor has one.
 pub const MAX_DENSE: u64 = 1 << 24;
 
 impl Entries {
@@ -81,15 +81,15 @@ impl Entries {
         coo
     }
 
-    /// The same tensor with the entries that a format stores besides: all, if every level is dense; otherwise whole
-    /// blocks of the dense levels below the last level that is not, and what other padded levels fill up: all between the
-    /// first and the last entry, or from coordinate 0 on, as the packed tensor says.
+    /// The same tensor with the entries that a format stores besides: all, if every level is dense; otherwise whole blocks of the
+    /// dense levels below the last level that is not, and the padding of other levels: all between the first and the last entry, or
+    /// from coordinate 0 on, as the packed tensor says.
     ///
     /// # Errors
     /// More than [`MAX_DENSE`] entries.
     pub fn stored_in(&self, format: &Format) -> Result<Entries, String> {
         let order = format.order();
-        // With a map, whatever only fills up storage is no entry.
+        // With a map, padding is no entry.
         if format.map().is_some() {
             return Ok(self.clone());
         }
@@ -144,7 +144,7 @@ pub fn repeating(mut entries: Entries) -> Entries {
     entries
 }
 
-/// The entries that a format can hold: below a parent of a level that has room for one coordinate, those of the first. For
+/// The entries that a format can hold: below a parent of a level that has room for one coordinate, only those of the first. For
 /// formats in which equal values share a position, most values are those of their neighbors.
 pub fn fitting(entries: Entries, format: &Format) -> Entries {
     let entries = if format.shares_positions() { repeating(entries) } else { entries };

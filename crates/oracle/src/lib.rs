@@ -1,8 +1,8 @@
-//! The dense oracle: what a program means, evaluated by definition, and how results are compared with it.
+//! The dense oracle: the meaning of a program, evaluated by definition, and the comparison of results with it.
 //!
 //! It begins at the text ([`read`]) with rules of its own for types ([`types`]), implicit sums ([`sums`]), absent entries
-//! ([`absence`]) and arithmetic ([`scalar`]), and shares no code with the compiler, and the parser alone with the front end. Tensors
-//! are lists of their present entries ([`entries`]).
+//! ([`absence`]) and arithmetic ([`scalar`]), and shares no code with the compiler, and the parser alone with the front end.
+//! Tensors are lists of their present entries ([`entries`]).
 //!
 //! ```
 //! use lacunar_front::Declarations;

@@ -1,4 +1,4 @@
-//! The dense oracle: what a program means, evaluated by definition on coordinate lists.
+//! The dense oracle: the meaning of a program, evaluated by definition on coordinate lists.
 //!
 //! It visits every point of the iteration space and shares no code with the compiler. A value is *stored* (computed of some
 //! entry that is present), *written* (a constant of the program, or computed of such and of absent zeros), or *absent*: an
@@ -7,20 +7,19 @@
 //! - an absent operand that annihilates makes the result absent: 0 in a product, and as a dividend; an infinity in a sum; the
 //!   least value of a minimum, the greatest of a maximum;
 //! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`, where the fill value is 0;
-//! - other functions take the fill value for what is absent; they are absent if one operand is and none is stored, and where all
+//! - other functions take an absent operand as its fill value; they are absent if one operand is and none is stored, and, if all
 //!   absent operands are 0, if the value is, too;
 //! - a sum passes over absent zeros, and is absent if it has no other terms.
 //!
-//! A result has an entry unless it is absent and 0, or, where its fill value is another, unless it is not stored and that.
-//! Unless declared, the fill value of a sparse result is its value where no operand has entries, if an operand has a fill
-//! value that is not 0. Where the result's format stores more entries than are present ([`Entries::stored_in`]), later
-//! statements read them as present fill values.
+//! A result has an entry unless it is absent and 0, or, if its fill value is another, unless it is not stored and that. Unless
+//! declared, the fill value of a sparse result is its value where no operand has entries, if an operand has a fill value that is
+//! not 0. If the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them as
+//! present fill values.
 //!
-//! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. Where
-//! a sum is a factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities,
-//! NaN or divisors of zero occur there, what comes out depends on that, and the value is *moot*; so it is where a place
-//! was read that only fills up storage behind a map, which an engine finds a zero at; and so are all values of a statement that reads
-//! moot ones.
+//! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
+//! factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities, NaN or divisors of zero
+//! occur there, the value depends on that, and is *moot*. It is also moot if a padding place behind a map was read, at which an
+//! engine finds a zero; and so are all values of a statement that reads moot ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +38,7 @@ use crate::sums::{Node, Term, with_sums};
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
 pub const MAX_WORK: u64 = 50_000_000;
 
-/// What a program gives for one of its results.
+/// The oracle's result for one result of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The result's name.
@@ -59,14 +58,14 @@ impl Outcome {
     }
 }
 
-/// What is asked: the meaning of a program, with these tensors.
+/// A question to the oracle: the meaning of a program, with these tensors.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The program.
     pub source: &'a str,
     /// Types, fill values, sizes; the formats are not looked at.
     pub declarations: &'a Declarations,
-    /// How tensors are stored. A tensor that is not here is dense. The meaning does not depend on it but for what later
+    /// How tensors are stored. A tensor that is not here is dense. The meaning does not depend on it but for the entries that later
     /// statements find stored, and for the fill value of a sparse result.
     pub formats: &'a BTreeMap<String, Format>,
     /// The entries of each input, and of results that have values before the program runs (for `+=`). An input stored dense is
@@ -119,8 +118,8 @@ struct Places {
     stranger: Option<u64>,
 }
 
-/// Of a variable of at least so many values, those alone are looked at that occur in entries, and one that does not: it stands
-/// for all others, and nothing may be there.
+/// Of a variable of at least so many values, only the coordinates that occur in entries are looked at, and one that does not: it
+/// stands for all others, and nothing may be there.
 const MANY: u64 = 1 << 20;
 
 /// The coordinates of each variable that has many, among entries of tensors that are given.
@@ -200,7 +199,7 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     Ok(outcomes)
 }
 
-/// Sets the fill value of a sparse result that has none declared: the value of what is assigned, where nothing is stored.
+/// Sets the fill value of a sparse result that has none declared: the value that is assigned where nothing is stored.
 fn infer_fill(program: &Program, statement: &Statement, fills: &mut [Scalar]) {
     let target = statement.target.index();
     let mut read = Vec::new();
@@ -218,7 +217,7 @@ fn infer_fill(program: &Program, statement: &Statement, fills: &mut [Scalar]) {
     }
 }
 
-/// The value of a term where no tensor has an entry; those without gaps have entries everywhere, of whatever value.
+/// The value of a term where no tensor has an entry; tensors without gaps have entries everywhere, of whatever value.
 fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
     match &term.node {
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
@@ -229,7 +228,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
         Node::Cast(a) => cast(blank(program, a, fills), term.dtype),
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
         Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
-        // How many terms there are is not known.
+        // The number of terms is not known.
         Node::Sum { body, .. } => match blank(program, body, fills) {
             zero @ (Value::Absent(value) | Value::Written(value)) if value.is_zero() => zero,
             other => Value::Stored(other.scalar()),
@@ -237,14 +236,14 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
     }
 }
 
-/// Whether every statement's iteration space is small enough to enumerate.
+/// True if every statement's iteration space is small enough to enumerate.
 pub fn is_small(question: &Question<'_>) -> bool {
     let Ok(program) = Program::new(question) else { return false };
     let mut statements = program.reading.statements.iter();
     statements.all(|statement| total_work(&program, statement, &program.whole(statement)).is_some())
 }
 
-/// How many nodes are evaluated for a statement; `None` if they are more than [`MAX_WORK`].
+/// The number of nodes that are evaluated for a statement; `None` if they are more than [`MAX_WORK`].
 fn total_work(program: &Program, statement: &Statement, rhs: &Term) -> Option<u64> {
     let points = statement.vars.iter().try_fold(1u64, |product, &var| product.checked_mul(program.count(var)))?;
     points.checked_mul(work(program, rhs)?).filter(|&work| work <= MAX_WORK)
@@ -301,7 +300,7 @@ impl Lookup {
         Ok(lookup)
     }
 
-    /// The same, with what entries were computed from.
+    /// The same, with the magnitudes that entries were computed from.
     fn with_scales(mut self, scales: &BTreeMap<Vec<u64>, f64>) -> Lookup {
         let numbered = scales.iter().filter_map(|(at, &scale)| Some((self.number(at.iter().copied())?, scale)));
         self.scales = numbered.collect();
@@ -329,11 +328,11 @@ struct Run<'a> {
     at: Vec<u64>,
     /// The largest finite magnitude since it was last reset.
     peak: f64,
-    /// Whether an infinity, a NaN or a divisor of zero occurred since it was last reset.
+    /// True if an infinity, a NaN or a divisor of zero occurred since it was last reset.
     exceptional: bool,
-    /// Whether a place was read, since it was last reset, that may only fill up storage: an engine finds a stored zero there.
+    /// True if a place was read, since it was last reset, that may be padding: an engine finds a stored zero there.
     filled_up: bool,
-    /// Whether something was at a coordinate that stands for others.
+    /// True if something was at a coordinate that stands for others.
     strayed: bool,
 }
 
@@ -363,7 +362,7 @@ fn run(
         strayed: false,
     };
     let movable = has_movable_sum(&rhs);
-    // What is computed in a shorter type stays as inexact in a result of a wider one.
+    // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
     for numbers in coordinates(&counts) {
@@ -387,7 +386,7 @@ fn run(
             true => binary(BinaryFn::Add, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
         if new.rests_at(fill) {
-            // What was there may be annihilated by what is added.
+            // The earlier value may be annihilated by the one that is added.
             outcome.entries.values.remove(&coordinate);
             continue;
         }
@@ -403,7 +402,7 @@ fn run(
     Ok(outcome)
 }
 
-/// How many nodes are evaluated for one value of a term; `None` if they cannot be counted.
+/// The number of nodes that are evaluated for one value of a term; `None` if they cannot be counted.
 fn work(program: &Program, term: &Term) -> Option<u64> {
     let below = match &term.node {
         Node::Constant(_) | Node::Element(..) => 0,
@@ -414,7 +413,7 @@ fn work(program: &Program, term: &Term) -> Option<u64> {
     below.checked_add(1)
 }
 
-/// Whether a sum is an operand of something else than a sum or difference.
+/// True if a sum is an operand of something else than a sum or difference.
 fn has_movable_sum(term: &Term) -> bool {
     fn has_sum(term: &Term) -> bool {
         matches!(term.node, Node::Sum { .. }) || children(term).into_iter().any(has_sum)
@@ -427,7 +426,7 @@ fn has_movable_sum(term: &Term) -> bool {
     }
 }
 
-/// How far a part of the term may be from the true value. Inputs are what they are.
+/// How far a part of the term may be from the true value. Inputs are exact.
 fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
     let own = match term.node {
         Node::Element(tensor, _) if !program.tensor(tensor).result => 0.0,
@@ -450,7 +449,7 @@ fn finite(value: Option<Scalar>) -> f64 {
 }
 
 impl Run<'_> {
-    /// The coordinate of this number of those of a variable that are looked at, and whether it stands for others.
+    /// The coordinate of this number among those of a variable that are looked at; true if it stands for others.
     fn place(&self, var: VarId, number: u64) -> (u64, bool) {
         match &self.program.places[var.index()] {
             None => (number, false),

@@ -1,13 +1,13 @@
-//! What was written, as the oracle reads it: from the syntax tree of the text, by rules of its own.
+//! The program as the oracle reads it: from the syntax tree of the text, by rules of its own.
 //!
-//! The front end's check has no part in it, so that what it changes or drops is seen. Of a program that is right, which is what
-//! the oracle is given, it needs to know:
+//! The front end's check has no part in it, so that its changes and omissions are seen. The oracle is given a program that is
+//! right, and needs to know of it:
 //!
 //! - which names are tensors and which are variables: `name(...)` is a conversion, a function or a sum if it is called like one,
 //!   and else an element;
-//! - the type of each part ([`crate::types`]): constants take the type of what they are beside, or are `i64` and `f64`;
-//!   constants alone are computed at once; what is only stored (`f16`, `bf16`, `pattern`) is computed with in a wider type, and
-//!   rounded where it is written, by a conversion or an assignment;
+//! - the type of each part ([`crate::types`]): constants take the type of the operand beside them, or are `i64` and `f64`;
+//!   constants alone are computed at once; values of types for storage only (`f16`, `bf16`, `pattern`) are computed with in a wider
+//!   type, and rounded where they are written, by a conversion or an assignment;
 //! - the size of each variable: that of every dimension it runs through.
 
 use std::collections::BTreeMap;
@@ -32,29 +32,29 @@ pub struct Reading {
     pub statements: Vec<Statement>,
 }
 
-/// What is known of a tensor.
+/// The facts that are known of a tensor.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Its name.
     pub name: String,
     /// Its number of dimensions.
     pub order: usize,
-    /// Its type: declared, or that of what is assigned first, or `f64`.
+    /// Its type: declared, or that of the first value that is assigned, or `f64`.
     pub dtype: DType,
     /// The value of elements that are not stored, if it is declared.
     pub fill: Option<Scalar>,
-    /// Whether it is assigned to.
+    /// True if it is assigned to.
     pub result: bool,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What is assigned to.
+    /// The tensor that is assigned to.
     pub target: TensorId,
     /// Its variables.
     pub vars: Vec<VarId>,
-    /// Whether it is added to what was there.
+    /// True if it is added to the earlier value.
     pub adds: bool,
     /// The value, in the type of the target; sums that are not written are not there yet.
     pub rhs: Term,
@@ -98,7 +98,7 @@ struct Reader<'a> {
 enum Value {
     /// A constant.
     Open(Constant),
-    /// A term, and the type by which it mixes, which its own is there to compute in.
+    /// A term, and the type by which it mixes. The term's own type is there to compute in.
     Typed(Term, DType),
 }
 
@@ -109,7 +109,7 @@ enum Constant {
 }
 
 impl Constant {
-    /// Its type where nothing else says one.
+    /// Its type if nothing else says one.
     fn alone(self) -> DType {
         match self {
             Constant::Whole(value) if value > i128::from(i64::MAX) => DType::U64,
@@ -163,7 +163,7 @@ impl Reader<'_> {
                 self.types[target.index()] = Some(dtype);
                 cast(settled(value, dtype), dtype)
             }
-            // What it would be alone says whether a constant is a number or a truth value.
+            // The type that a constant has alone says if it is a number or a truth value.
             (Some(dtype), Value::Open(constant)) => {
                 let own = match (constant, dtype.kind()) {
                     (_, Kind::Bool) => constant.alone(),

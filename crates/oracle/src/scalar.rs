@@ -1,8 +1,8 @@
 //! One value of any element type, and the arithmetic of the imperative IR on it.
 //!
-//! Integers are kept in 128 bits and wrapped to their type after every operation; reals are kept as `f64` and rounded
-//! to `f32` where the type says so, which for `+ - * /` and `sqrt` is the correctly rounded `f32` result. So one
-//! definition serves all types; `f16` and `bf16` are rounded to from `f32`. The rules (division by zero, casts, NaN in `min`) are those of the head
+//! Integers are kept in 128 bits and wrapped to their type after every operation; reals are kept as `f64` and rounded to `f32`
+//! where the type says so, which for `+ - * /` and `sqrt` is the correctly rounded `f32` result. So one definition serves all
+//! types; `f16` and `bf16` are rounded to from `f32`. The rules (division by zero, casts, NaN in `min`) are those of the head
 //! comment of `imp/ir.rs`, written down a second time on purpose.
 //!
 //! ```
@@ -17,7 +17,7 @@ use lacunar_formats::{DType, Kind};
 use lacunar_notation::{BinaryFn, Literal, UnaryFn};
 use num_complex::Complex;
 
-/// A value. Which type it has is known from where it stands.
+/// A value. The context tells its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// Of type `bool`.
@@ -39,14 +39,14 @@ fn range(dtype: DType) -> (i128, i128) {
 /// An integer, modulo two to the number of bits of its type.
 fn wrap(value: i128, dtype: DType) -> Scalar {
     let (least, greatest) = range(dtype);
-    // Two to the number of bits divides two to the 128, so that what wraps around here is right all the same.
+    // Two to the number of bits divides two to the 128, so that a sum that wraps around here is right all the same.
     Scalar::Int(least + value.wrapping_sub(least).rem_euclid(greatest - least + 1))
 }
 
 /// A real number, truncated towards zero and kept within the range of an integer type.
 fn saturate(value: f64, dtype: DType) -> Scalar {
     let (least, greatest) = range(dtype);
-    // `as` takes NaN to 0 and what is too large to an end of the range of 128 bits.
+    // `as` takes NaN to 0 and a value that is too large to an end of the range of 128 bits.
     Scalar::Int((value as i128).clamp(least, greatest))
 }
 
@@ -59,8 +59,8 @@ fn round(value: f64, dtype: DType) -> f64 {
     }
 }
 
-/// A number with so many bits between it and the nearest others, ties to even; numbers below two to the `least` are as far apart
-/// as those above it, and what is beyond two to the `greatest` is infinite.
+/// A number with so many bits between it and the nearest others, ties to even; numbers below two to the `least` are as far apart as
+/// those above it, and a number beyond two to the `greatest` is infinite.
 fn rounded_to(value: f32, bits: i32, least: i32, greatest: i32) -> f64 {
     let value = f64::from(value);
     if value == 0.0 || !value.is_finite() {
@@ -80,8 +80,8 @@ fn complex(value: Complex<f64>, dtype: DType) -> Scalar {
     Scalar::Complex(Complex::new(round(value.re, dtype), round(value.im, dtype)))
 }
 
-/// Base to an integer power, wrapping after each product; a negative exponent leaves what truncation leaves of the
-/// fraction: something only for bases 1 and -1.
+/// Base to an integer power, wrapping after each product; a negative exponent leaves the truncated fraction: something other than 0
+/// only for bases 1 and -1.
 fn integer_power(base: i128, exponent: i128, dtype: DType) -> Scalar {
     if exponent < 0 {
         let odd = exponent % 2 != 0;
@@ -130,7 +130,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is zero (`-0.0` too).
+    /// True if it is zero (`-0.0` too).
     pub fn is_zero(self) -> bool {
         match self {
             Scalar::Bool(value) => !value,
@@ -162,7 +162,8 @@ impl Scalar {
         }
     }
 
-    /// A declared fill value in the type of its tensor; zeros of either sign are 0, and what a pattern does not store is.
+    /// A declared fill value in the type of its tensor. Zeros of either sign are 0, and so are the elements that a pattern does not
+    /// store.
     pub fn declared_fill(self, dtype: DType) -> Scalar {
         let own = self.cast(dtype);
         if own.is_zero() || dtype == DType::Pattern { Scalar::zero(dtype) } else { own }
@@ -172,7 +173,7 @@ impl Scalar {
     pub fn fill(self, dtype: DType) -> lacunar_formats::Scalar {
         use lacunar_formats::Scalar as Fill;
         match self.cast(dtype) {
-            // What a pattern does not store is 0.
+            // The elements that a pattern does not store are 0.
             _ if dtype == DType::Pattern => Fill::zero(dtype),
             Scalar::Bool(value) => Fill::bool(value),
             Scalar::Int(value) => Fill { ty: dtype, bits: value as u64, imag: 0 },
@@ -184,7 +185,7 @@ impl Scalar {
     /// The value converted to another type.
     pub fn cast(self, to: DType) -> Scalar {
         match to.kind() {
-            // What a pattern stores is one, whatever it is.
+            // The elements that a pattern stores are one, whatever they are.
             _ if to == DType::Pattern => Scalar::Bool(true),
             Kind::Bool => Scalar::Bool(!self.is_zero()),
             Kind::Unsigned | Kind::Signed => match self {

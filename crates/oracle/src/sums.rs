@@ -1,10 +1,10 @@
-//! Where implicit sums stand, by definition: the oracle's own reading of `y(i) = b(i) + A(i,j)*c(j)`.
+//! The places of implicit sums, by definition: the oracle's own reading of `y(i) = b(i) + A(i,j)*c(j)`.
 //!
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
-//! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the
-//! way down it passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and quotients where only the dividend does.
-//! It stops at function calls and other conversions (the sum is around them) and at explicit sums. It passes the sums that
-//! this rule has placed for other variables, so the order of the variables does not matter.
+//! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the way down it
+//! passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and
+//! quotients where only the dividend does. It stops at function calls and other conversions (the sum is around them) and at
+//! explicit sums. It passes the sums that this rule has placed for other variables, so the order of the variables does not matter.
 //!
 //! ```text
 //! y(i) = b(i) + A(i,j)*c(j)              y(i) = b(i) + sum(j, A(i,j)*c(j))
@@ -23,7 +23,7 @@ use crate::types::computed_in;
 /// An expression in which every sum is explicit and over one variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// What it is.
+    /// The kind of term, with its parts.
     pub node: Node,
     /// The type of its value.
     pub dtype: DType,
@@ -46,14 +46,14 @@ pub enum Node {
     Sum {
         /// The variable.
         var: VarId,
-        /// Whether the user wrote it; otherwise it was implicit.
+        /// True if the user wrote it; otherwise it was implicit.
         written: bool,
-        /// What is summed.
+        /// The summand.
         body: Box<Term>,
     },
 }
 
-/// The value of a statement with all its sums, where these are the variables of what is assigned to.
+/// The value of a statement with all its sums, if these are the variables of its target.
 pub fn with_sums(rhs: &Term, vars: &[VarId]) -> Term {
     let mut free = Vec::new();
     free_vars(rhs, &mut Vec::new(), &mut free);
@@ -115,7 +115,7 @@ fn place(whole: Term, var: VarId) -> Term {
     Term { node, dtype }
 }
 
-/// Whether a variable occurs free in a term.
+/// True if a variable occurs free in a term.
 fn uses(term: &Term, var: VarId) -> bool {
     match &term.node {
         Node::Constant(_) => false,

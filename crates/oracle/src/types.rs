@@ -1,9 +1,9 @@
 //! The oracle's own rules of types, written down a second time.
 //!
-//! Two types mix as in NumPy 2: into the smallest type that holds both, where `bool` is below the integers, these below the
-//! reals, and these below the complex numbers. A real beside an integer has room for it if it has more bits, or if the integer
-//! has 8; signed beside unsigned takes a type of twice the unsigned one's bits; `u64` beside a signed type is `f64`. A pattern is
-//! what it stores, `true`. `f16` and `bf16` mix as reals do, and into `f32` with each other.
+//! Two types mix as in NumPy 2: into the smallest type that holds both, where `bool` is below the integers, these below the reals,
+//! and these below the complex numbers. A real beside an integer has room for it if it has more bits, or if the integer has 8;
+//! signed beside unsigned takes a type of twice the unsigned one's bits; `u64` beside a signed type is `f64`. A pattern mixes as
+//! the `true` that it stores. `f16` and `bf16` mix as reals do, and into `f32` with each other.
 //!
 //! ```
 //! use lacunar_formats::DType;
@@ -16,7 +16,7 @@
 use lacunar_formats::{DType, Kind};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
-/// The type in which values of a type are computed with.
+/// The type in which values of a type are computed.
 pub fn computed_in(stored: DType) -> DType {
     match stored {
         DType::F16 | DType::BF16 => DType::F32,

@@ -38,13 +38,13 @@ pub struct Edge {
     pub from: Option<usize>,
     /// The node of the level's variable.
     pub to: usize,
-    /// Whether every coordinate of the level is stored, so that it can be located instead of iterated.
+    /// True if every coordinate of the level is stored, so that it can be located instead of iterated.
     pub full: bool,
-    /// What the kernel does with the tensor.
+    /// The part of the tensor in the kernel.
     pub part: Part,
 }
 
-/// What a kernel does with a tensor.
+/// The part that a tensor has in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// It is read.
@@ -150,7 +150,7 @@ fn loops(stmt: &Stmt, order: &mut Vec<lacunar_notation::VarId>) {
     }
 }
 
-/// The merge lattice of every loop, from the outermost: its iterators, and the points with what is computed there.
+/// The merge lattice of every loop, from the outermost: its iterators, and the points with the computation at each.
 pub fn lattices(kernel: &Kernel) -> String {
     let mut text = String::new();
     write_lattices(kernel, &original_loops(kernel, &kernel.stmt), 0, &mut text);

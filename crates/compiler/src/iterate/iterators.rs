@@ -6,10 +6,9 @@
 //!   A level 0 is compressed: an iterator.  b level 0 is dense: located, not iterated.
 //! ```
 //!
-//! Where the schedule replaces coordinates by the positions of one access, the others are searched.
-//! Levels whose coordinates cannot be enumerated in order are searched as well.
-//! A level that is a second one over the same variable (`A(i,i)`) cannot be iterated together with the first, on whose
-//! position it depends; once the coordinate is known, it is *searched*.
+//! If the schedule replaces coordinates by the positions of one access, the others are searched. Levels whose coordinates cannot be
+//! enumerated in order are searched as well. A level that is a second one over the same variable (`A(i,i)`) cannot be iterated
+//! together with the first, on whose position it depends; once the coordinate is known, it is *searched*.
 
 use super::position_space::replaced_by;
 use crate::levels::is_iterated;
@@ -17,7 +16,7 @@ use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, Role, TensorId, VarId, WorkspaceKind};
 
-/// What identifies an access: two accesses of one tensor by the same variables share their iterators.
+/// The identity of an access: two accesses of one tensor by the same variables share their iterators.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AccessKey {
     /// The tensor.
@@ -35,9 +34,9 @@ impl From<&Access> for AccessKey {
 /// An iterator over the stored coordinates of one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iterator {
-    /// Whose.
+    /// The access that is iterated.
     pub access: AccessKey,
-    /// Which level.
+    /// The number of the level.
     pub level: usize,
     /// How its coordinates are met.
     pub mode: Mode,
@@ -65,7 +64,7 @@ pub fn sparse_levels(kernel: &Kernel, tensor: TensorId) -> impl std::iter::Itera
     levels.filter(move |(_, level)| iterated && !level.properties().full)
 }
 
-/// How a kernel assigns to its result.
+/// The access of the assignments to a kernel's result.
 pub fn result_of(kernel: &Kernel) -> Option<AccessKey> {
     let mut found = None;
     kernel.stmt.visit_assigns(&mut |assign| {

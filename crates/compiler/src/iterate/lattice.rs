@@ -1,4 +1,4 @@
-//! Merge lattices: which combinations of iterators a loop has to visit, and what is computed at each.
+//! Merge lattices: the combinations of iterators that a loop has to visit, and the computation at each.
 //!
 //! A *lattice point* is a set of iterators that all have a value at a coordinate. A loop over `i` around
 //! `a(i) = b(i) + c(i)`, all sparse, has the points
@@ -50,12 +50,12 @@ impl Point {
     /// The point without iterators: every coordinate.
     pub const ALL: Point = Point(0);
 
-    /// Whether it has iterator `k`.
+    /// True if it has iterator `k`.
     pub fn has(self, k: usize) -> bool {
         self.0 >> k & 1 == 1
     }
 
-    /// Whether all iterators of `other` are in it.
+    /// True if all iterators of `other` are in it.
     pub fn contains(self, other: Point) -> bool {
         self.0 & other.0 == other.0
     }
@@ -70,7 +70,7 @@ impl Point {
         Point(points.iter().fold(0, |all, point| all | point.0))
     }
 
-    /// Those of some points that contain no other.
+    /// The points of some that contain no other.
     pub fn smallest(points: &[Point]) -> Vec<Point> {
         let smallest = |point: &&Point| !points.iter().any(|other| other != *point && point.contains(*other));
         points.iter().filter(smallest).copied().collect()
@@ -107,7 +107,7 @@ impl Lattice {
         }
         let builder = Points { kernel, iterators: &iterators, var };
         let mut points = builder.of_stmt(body, &mut Vec::new());
-        // A loop over positions is where these are.
+        // A loop over positions visits only coordinates at these.
         let driven = replaced_by(kernel, var).map(AccessKey::from);
         let driver = iterators.iter().position(|it| driven.as_ref() == Some(&it.access) && it.mode == Mode::Coiterate);
         if let Some(driver) = driver {
@@ -125,13 +125,13 @@ impl Lattice {
         Ok(Lattice { iterators, points })
     }
 
-    /// Whether there is something to do at every coordinate of the dimension.
+    /// True if there is something to do at every coordinate of the dimension.
     pub fn is_full(&self) -> bool {
         self.points.contains(&Point::ALL)
     }
 
-    /// Whether every coordinate of the dimension is looked at: something may be done where no iterator that is advanced
-    /// has a coordinate, perhaps if one is found that is searched.
+    /// True if every coordinate of the dimension is looked at: something may be done where no iterator that is advanced has a
+    /// coordinate, perhaps if one is found that is searched.
     pub fn visits_all(&self) -> bool {
         let searched = self.searched();
         self.points.iter().any(|point| searched.contains(*point))
@@ -142,7 +142,7 @@ impl Lattice {
         Point(self.iterators.iter().enumerate().filter(|(_, it)| it.mode == Mode::Search).map(|(k, _)| 1 << k).sum())
     }
 
-    /// What is left of `body` at a point: every iterator that is not in it is absent.
+    /// The rest of `body` at a point: every iterator that is not in it is absent.
     pub fn residual(&self, kernel: &Kernel, body: &Stmt, point: Point) -> Option<Stmt> {
         let absent: Vec<&AccessKey> =
             self.iterators.iter().enumerate().filter(|(k, _)| !point.has(*k)).map(|(_, it)| &it.access).collect();
@@ -150,8 +150,8 @@ impl Lattice {
     }
 }
 
-/// What tells at once whether it has a coordinate, a workspace with marks or a level that is tested, is not advanced where others
-/// lead, or where every coordinate is looked at: because something is done at all of them, or in vector lanes.
+/// Searches the iterators that tell at once if they have a coordinate: workspaces with marks, and levels that are tested. They are
+/// not advanced if others lead, or if every coordinate is looked at, because something is done at all of them, or in vector lanes.
 ///
 /// ```text
 /// a(i) = b(i) * c(i)     b: compressed, c: bitmap     for p in positions of b { i = crd[p]; if bit i of c .. }
@@ -175,7 +175,7 @@ fn search_tested(kernel: &Kernel, var: VarId, iterators: &mut [Iterator], points
     }
 }
 
-/// Whether an iterator can be advanced by words of 64 coordinates, and tested for each of them.
+/// True if an iterator can be advanced by words of 64 coordinates, and tested for each of them.
 pub(crate) fn advances_by_words(kernel: &Kernel, it: &Iterator) -> bool {
     let tensor = &kernel.tensors[it.access.tensor];
     let by_positions = kernel.provenance.relations.iter().any(|relation| matches!(relation, Relation::Pos { .. }));
@@ -184,7 +184,7 @@ pub(crate) fn advances_by_words(kernel: &Kernel, it: &Iterator) -> bool {
     !matches!(tensor.role, Role::Workspace(_)) && is_tested(tensor.format.levels()[it.level]) && !by_positions && !again
 }
 
-/// Whether the loops over a variable, none of which appends to a result, run in vector lanes.
+/// True if the loops over a variable, none of which appends to a result, run in vector lanes.
 fn runs_in_lanes(kernel: &Kernel, var: VarId) -> bool {
     let lanes = |(leaf, tag): &(VarId, Tag)| {
         matches!(tag, Tag::Parallel(Unit::CpuVector, _)) && kernel.provenance.originals(*leaf).contains(&var)
@@ -192,7 +192,7 @@ fn runs_in_lanes(kernel: &Kernel, var: VarId) -> bool {
     kernel.provenance.tags.iter().any(lanes) && !appends(kernel, &kernel.stmt, var)
 }
 
-/// Whether a statement appends coordinates of a variable to a result.
+/// True if a statement appends coordinates of a variable to a result.
 fn appends(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     let mut appended = false;
     stmt.visit_assigns(&mut |assign| {
@@ -202,8 +202,8 @@ fn appends(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     appended
 }
 
-/// Whether the only iterator of a loop, whose coordinates are in no order, can be enumerated all the same: the loop visits all
-/// of them, and no result is appended to in their order.
+/// True if the only iterator of a loop, whose coordinates are in no order, can be enumerated all the same: the loop visits all of
+/// them, and no result is appended to in their order.
 fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -> bool {
     let level = kernel.tensors[only.access.tensor].format.levels()[only.level];
     let first = (0..only.level).all(|above| level_var(kernel, &only.access, above) != var);
@@ -265,7 +265,7 @@ impl Points<'_> {
     fn of_access(&self, access: &Access, producers: &mut Producers<'_>) -> Vec<Point> {
         let role = self.kernel.tensors[access.tensor].role;
         if matches!(role, Role::Workspace(_)) && !access.vars.contains(&self.var) {
-            // Outside the loops over the workspace: it has values where its producer has.
+            // Outside the loops over the workspace: it has values at the points of its producer.
             let found = producers.iter().rposition(|(tensor, _)| *tensor == access.tensor);
             return match found {
                 Some(place) => {
@@ -324,7 +324,7 @@ fn either(a: &[Point], b: &[Point]) -> Vec<Point> {
     unite(unite(both(a, b), a), b)
 }
 
-/// Whether a statement is an assignment, inside of loops with at most one iteration.
+/// True if a statement is an assignment, inside of loops with at most one iteration.
 pub(crate) fn is_single(kernel: &Kernel, stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Assign(_) => true,

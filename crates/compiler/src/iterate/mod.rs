@@ -1,6 +1,6 @@
-//! Which coordinates a loop visits: concrete notation to iterators and lattices.
+//! The coordinates that a loop visits: concrete notation to iterators and lattices.
 //!
-//! [`iterators`] lists what there is to iterate at one loop; [`lattice`] says how it is merged.
+//! [`iterators`] lists the iterators of one loop; [`lattice`] says how they are merged.
 
 pub mod graph;
 pub mod iterators;

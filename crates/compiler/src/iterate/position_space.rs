@@ -22,7 +22,7 @@ pub fn replaced_by(kernel: &Kernel, var: VarId) -> Option<&Access> {
     if back { None } else { driver(kernel, var) }
 }
 
-/// The access whose positions a variable, or what derives from it, runs over.
+/// The access whose positions a variable, or one that derives from it, runs over.
 pub fn driver(kernel: &Kernel, var: VarId) -> Option<&Access> {
     kernel.provenance.relations.iter().find_map(|relation| match relation {
         Relation::Pos { coordinate, access, position } => {
@@ -40,8 +40,8 @@ pub fn pos_levels(kernel: &Kernel, key: &AccessKey, originals: &[VarId]) -> Rang
     first..first + originals.len()
 }
 
-/// A statement with loops over original variables only, each where the first loop of those that derive from it stands:
-/// what is computed, without in which order. For analyses that ask what a statement reaches.
+/// A statement with loops over original variables only, each in the place of the first loop of those that derive from it: the
+/// computation without its order. For analyses that ask which places a statement reaches.
 pub fn original_loops(kernel: &Kernel, stmt: &Stmt) -> Stmt {
     fn strip(kernel: &Kernel, stmt: &Stmt, started: &mut Vec<VarId>) -> Stmt {
         match stmt {

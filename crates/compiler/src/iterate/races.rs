@@ -1,4 +1,4 @@
-//! Races: what the iterations of a loop write to together.
+//! Races: the tensors that the iterations of a loop write to together.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))     nothing over i; over j, every iteration adds to y(i)
@@ -17,10 +17,10 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
     let mut found = Vec::new();
     body.visit_assigns(&mut |assign| {
         let (tensor, vars) = (assign.lhs.tensor, &assign.lhs.vars);
-        // A workspace may also be indexed by the loop's own variable, or by what it was split from.
+        // A workspace may also be indexed by the loop's own variable, or by the variable that this was split from.
         let tells = originals.iter().all(|original| vars.contains(original))
             || vars.iter().any(|own| kernel.provenance.derives(var, *own) && !originals.contains(own));
-        // Whose coordinates are put on a list, has one list.
+        // A workspace that puts coordinates on a list has one list.
         let listed =
             matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted));
         if (!tells || listed) && !inside.contains(&tensor) && !found.contains(&tensor) {

@@ -1,4 +1,4 @@
-//! The residual of a statement where some accesses are absent: what is left to do at a lattice point.
+//! The residual of a statement if some accesses are absent: the rest of it that is to be done at a lattice point.
 //!
 //! ```text
 //! a(i) = b(i) + c(i)                       without b  ->  a(i) = c(i)
@@ -11,7 +11,7 @@ use lacunar_notation::{Access, Tensor};
 
 use crate::algebra::{preserves_fill, without};
 
-/// The statement with what `absent` names taken away; `None` where nothing is left to do.
+/// The statement without the accesses that `absent` names; `None` if nothing is left to do.
 pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
     match stmt {
         Stmt::Assign(assign) => {

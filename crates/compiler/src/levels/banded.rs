@@ -16,7 +16,7 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// A banded level of a tensor.
 #[derive(Debug)]
 struct Banded {
-    /// Where each parent's run begins; one more than there are parents.
+    /// The position at which each parent's run begins; one more than there are parents.
     pos: ArrayId,
     /// The first coordinate of each parent's run.
     first: ArrayId,

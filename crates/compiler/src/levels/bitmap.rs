@@ -4,7 +4,7 @@
 //! size 70 under parents 0, 1:   bits: words 0 1 | 2 3     position = rank[word] + ones below the bit
 //! ```
 //!
-//! Whether a coordinate is stored is a bit of one word, so that loops test it in vector lanes or take 64 coordinates at once
+//! A bit of one word tells if a coordinate is stored, so that loops test it in vector lanes or take 64 coordinates at once
 //! (`lower/loops/words.rs`). Alone, an iterator goes from one 1 to the next:
 //!
 //! ```text
@@ -34,7 +34,7 @@ struct Bitmap {
     rank: ArrayId,
     /// The size of the dimension.
     size: ExprId,
-    /// Whether it is that of a whole tensor: a part of a result counts no positions.
+    /// True if it is a level of a whole tensor: a part of a result counts no positions.
     whole: bool,
 }
 
@@ -53,7 +53,7 @@ impl Bitmap {
         b.add(first, number)
     }
 
-    /// Where the positions of a parent position begin; of the number of parents: how many positions there are.
+    /// The first position under a parent position; for the number of parents, the number of positions.
     fn edge(&self, b: &mut Builder, name: &str, parent: ExprId) -> ExprId {
         let words = self.words(b);
         let at = b.mul(parent, words);

@@ -21,7 +21,7 @@ pub(super) fn make(Arrays { arrays, whole, .. }: Arrays<'_>) -> Box<dyn LevelCod
 /// A compressed level of a tensor.
 #[derive(Debug)]
 pub struct Compressed {
-    /// Where each parent's segment begins; one more than there are parents.
+    /// The position at which each parent's segment begins; one more than there are parents.
     pub pos: ArrayId,
     /// The coordinate of each position.
     pub crd: ArrayId,

@@ -19,7 +19,7 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// A delta-coded level of a tensor.
 #[derive(Debug)]
 struct Delta {
-    /// Where each parent's segment begins; one more than there are parents.
+    /// The position at which each parent's segment begins; one more than there are parents.
     pos: ArrayId,
     /// The difference of each coordinate to the one before it.
     delta: ArrayId,

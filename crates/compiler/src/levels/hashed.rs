@@ -1,5 +1,5 @@
-//! Hashed levels: a table of coordinates with open addressing under each parent position. They are looked up, and iterated,
-//! from place to place, where the order of coordinates does not matter.
+//! Hashed levels: a table of coordinates with open addressing under each parent position. They are looked up, and iterated from
+//! place to place if the order of coordinates does not matter.
 //!
 //! ```text
 //! at = coordinate * FACTOR >> 32 & (capacity - 1)
@@ -22,7 +22,7 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 /// A hashed level of a tensor.
 #[derive(Debug)]
 struct Hashed {
-    /// Where each parent's table begins; one more than there are parents.
+    /// The position at which each parent's table begins; one more than there are parents.
     pos: ArrayId,
     /// The coordinate of each place; the largest number where it is free.
     crd: ArrayId,

@@ -16,9 +16,9 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// A loose level of a tensor.
 #[derive(Debug)]
 struct Loose {
-    /// Where each parent's places begin; one more than there are parents.
+    /// The position at which each parent's places begin; one more than there are parents.
     pos: ArrayId,
-    /// Where each parent's segment ends.
+    /// The position at which each parent's segment ends.
     end: ArrayId,
     /// The coordinate of each position that is used.
     crd: ArrayId,

@@ -4,10 +4,9 @@
 //! a result by appending. The lowering calls nothing else. A family is one file here, with its `mod` line and a line of `make`,
 //! and the file of the same name in `runtime/src/storage/`; a kind that is made while the program runs finds its family's.
 //!
-//! An iterator is a position that goes up, `begin .. end` under one parent position. Most kinds have a coordinate at each
-//! position between, which tells it. Those that do not say so ([`LevelCode::is_contiguous`]): then the lowering
-//! [starts](LevelCode::start) and [advances](LevelCode::advance) the position through them, and they may keep a variable
-//! beside it:
+//! An iterator is a position that goes up, `begin .. end` under one parent position. Most kinds have a coordinate at each position
+//! between, which tells it. The others say that they do not ([`LevelCode::is_contiguous`]): then the lowering
+//! [starts](LevelCode::start) and [advances](LevelCode::advance) the position through them, and they may keep a variable beside it:
 //!
 //! ```text
 //! compressed                          delta-coded coordinates
@@ -69,14 +68,14 @@ fn make(kind: LevelKind, arrays: Arrays<'_>) -> Box<dyn LevelCode> {
     }
 }
 
-/// What the code of a level is made of.
+/// The arrays and the size that the code of a level is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrays<'a> {
     /// The arrays of the kind's parts, in their order.
     pub arrays: &'a [ArrayId],
     /// The size of the dimension.
     pub size: ExprId,
-    /// Whether the level is that of a whole tensor; otherwise it is that of a piece of a result.
+    /// True if the level is that of a whole tensor; otherwise it is that of a piece of a result.
     pub whole: bool,
 }
 
@@ -109,21 +108,21 @@ impl Position {
     }
 }
 
-/// Where an iterator stands.
+/// The place that an iterator stands at.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
     /// The position of the level above (one of them, where they share a coordinate).
     pub parent: ExprId,
     /// The position.
     pub position: ExprId,
-    /// What the kind keeps beside it; nothing where a position is looked at that no iterator was moved to.
+    /// The variables that the kind keeps beside it; nothing if a position is looked at that no iterator was moved to.
     pub state: Option<State>,
 }
 
-/// What a kind keeps beside the position of an iterator.
+/// The variables that a kind keeps beside the position of an iterator.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The coordinate, or what tells it.
+    /// The coordinate, or a number that tells it.
     pub at: ImpVar,
     /// A second variable, of any type, if the kind needs one: the bits that are left of the coordinate's word, for bitmaps.
     pub rest: Option<ImpVar>,
@@ -141,12 +140,12 @@ impl State {
 pub struct Only {
     /// The position.
     pub position: ExprId,
-    /// Whether it has a coordinate.
+    /// True if it has a coordinate.
     pub present: ExprId,
 }
 
 impl Only {
-    /// The position as an interval, which is empty where it has no coordinate.
+    /// The position as an interval, which is empty if it has no coordinate.
     pub fn range(self, b: &mut Builder) -> (ExprId, ExprId) {
         let count = b.cast(DType::I64, self.present);
         (self.position, b.add(self.position, count))
@@ -162,11 +161,11 @@ pub struct Run {
     pub end: ExprId,
     /// The position of the first.
     pub position: ExprId,
-    /// Those of the others.
+    /// The positions of the others.
     pub neighbors: Neighbors,
 }
 
-/// Where neighbors in a run are.
+/// The positions of neighbors in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbors {
     /// At positions that follow each other.
@@ -175,18 +174,18 @@ pub enum Neighbors {
     Shared,
 }
 
-/// Where something is appended.
+/// The place at which something is appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// The position of the level above.
     pub parent: ExprId,
     /// The position.
     pub position: ExprId,
-    /// Whether room for all parents was made by [`LevelCode::append_init`].
+    /// True if room for all parents was made by [`LevelCode::append_init`].
     pub fixed: bool,
 }
 
-/// The code of one level of one tensor. Which functions are called follows from the kind's properties and capabilities:
+/// The code of one level of one tensor. The kind's properties and capabilities tell which functions are called:
 ///
 /// | levels that | need |
 /// |---|---|
@@ -213,8 +212,8 @@ pub trait LevelCode: std::fmt::Debug {
     /// The positions under those of the parent level, for levels that are iterated.
     fn bounds(&self, b: &mut Builder, parent: Position) -> (ExprId, ExprId);
 
-    /// The only position under one of the parent level, and whether it has a coordinate, for levels that have one at most. Bounds
-    /// say the same: they end at the position, or behind it.
+    /// The only position under one of the parent level, and the condition that it has a coordinate, for levels that have one at
+    /// most. Bounds say the same: they end at the position, or behind it.
     fn only(&self, _b: &mut Builder, _parent: Position) -> Option<Only> {
         None
     }
@@ -227,22 +226,22 @@ pub trait LevelCode: std::fmt::Debug {
     /// The parent position of a position. There are `parents` parent positions.
     fn parent(&self, b: &mut Builder, position: ExprId, parents: ExprId) -> ExprId;
 
-    /// The first position of `begin .. end`, all under one parent, whose coordinate is `coordinate` or more; for levels
-    /// that are iterated in order. Where positions are not contiguous, it may be before that one, behind all smaller coordinates.
+    /// The first position of `begin .. end`, all under one parent, whose coordinate is `coordinate` or more; for levels that are
+    /// iterated in order. If positions are not contiguous, it may be before that one, behind all smaller coordinates.
     fn seek(&self, _b: &mut Builder, _parent: ExprId, begin: ExprId, _end: ExprId, _coordinate: ExprId) -> ExprId {
         begin
     }
 
-    /// The position behind all of `begin .. end` that have coordinates less than `coordinate`, where it is not that which
+    /// The position behind all of `begin .. end` that have coordinates less than `coordinate`, if it is not the one that
     /// [`LevelCode::seek`] finds: positions may be shared.
     fn seek_end(&self, b: &mut Builder, parent: ExprId, begin: ExprId, end: ExprId, coordinate: ExprId) -> ExprId {
         self.seek(b, parent, begin, end, coordinate)
     }
 
-    /// The coordinate where an iterator stands, for levels that are iterated.
+    /// The coordinate that an iterator stands on, for levels that are iterated.
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId;
 
-    /// Whether every position within bounds has a coordinate, which the position tells.
+    /// True if every position within bounds has a coordinate, which the position tells.
     fn is_contiguous(&self) -> bool {
         true
     }
@@ -260,8 +259,8 @@ pub trait LevelCode: std::fmt::Debug {
         b.assign(position, next);
     }
 
-    /// Whether an iterator keeps to a region by its coordinates, as the end of its positions does not tell: they are shared, or do not
-    /// go up.
+    /// True if an iterator keeps to a region by its coordinates, as the end of its positions does not tell: they are shared, or do
+    /// not go up.
     fn stops_at_coordinates(&self) -> bool {
         false
     }
@@ -277,7 +276,7 @@ pub trait LevelCode: std::fmt::Debug {
         });
     }
 
-    /// Whether a position that an iterator was moved to, of an interval that ends at `end`, is one of it.
+    /// The condition that a position which an iterator was moved to, of an interval that ends at `end`, is one of it.
     fn is_before_end(&self, b: &mut Builder, position: ExprId, end: ExprId) -> ExprId {
         b.compare(CompareOp::Lt, position, end)
     }
@@ -287,7 +286,7 @@ pub trait LevelCode: std::fmt::Debug {
         b.sub(end, begin)
     }
 
-    /// Whether positions are runs of neighbors.
+    /// True if positions are runs of neighbors.
     fn has_runs(&self) -> bool {
         false
     }
@@ -330,7 +329,7 @@ pub trait LevelCode: std::fmt::Debug {
     /// The number of positions, under `parents` parent positions.
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId;
 
-    /// Result: before anything is appended. `parents` is the number of parent positions, where it is known in advance.
+    /// Result: before anything is appended. `parents` is the number of parent positions, if it is known in advance.
     fn append_init(&self, _b: &mut Builder, _parents: Option<ExprId>) {}
 
     /// Result: makes room for `count` positions.
@@ -343,7 +342,7 @@ pub trait LevelCode: std::fmt::Debug {
     /// levels that take words.
     fn append_word(&self, _b: &mut Builder, _slot: Slot, _number: ExprId, _bits: ExprId) {}
 
-    /// Result: whether coordinates are stored by words, rather than one by one.
+    /// Result: true if coordinates are stored by words, rather than one by one.
     fn takes_words(&self) -> bool {
         false
     }
@@ -356,7 +355,7 @@ pub trait LevelCode: std::fmt::Debug {
     /// [`LevelCode::append_edge`].
     fn append_finish(&self, _b: &mut Builder, _parents: ExprId, _complete: bool) {}
 
-    /// Piece of a result: how long the array of a part is that is put behind those of other pieces; `None` if
+    /// Piece of a result: the length of the array of a part that is put behind those of other pieces; `None` if
     /// [`LevelCode::append_finish`] of the whole makes it. There are `parents` parent positions and `positions` positions.
     fn part_length(&self, _b: &mut Builder, part: Part, parents: ExprId, positions: ExprId) -> Option<ExprId> {
         match part.holds {
@@ -368,17 +367,17 @@ pub trait LevelCode: std::fmt::Debug {
     }
 }
 
-/// Whether kernels can walk through the coordinates of a level in order.
+/// True if kernels can walk through the coordinates of a level in order.
 pub fn is_iterated(level: Level) -> bool {
     level.properties().ordered && level.capabilities().iterate()
 }
 
-/// Whether kernels can compute for every coordinate if a level has it, and where.
+/// True if kernels can compute for every coordinate if a level has it, and its position.
 pub fn is_tested(level: Level) -> bool {
     level.capabilities().test
 }
 
-/// Whether kernels can look coordinates up in a level.
+/// True if kernels can look coordinates up in a level.
 pub fn is_searched(level: Level) -> bool {
     is_iterated(level) || level.capabilities().search
 }
@@ -414,7 +413,7 @@ pub fn list_levels(keys: &[ArrayId], count: ImpVar) -> Vec<Rc<dyn LevelCode>> {
         .collect()
 }
 
-/// The positions under a parent position, where each parent has those of `pos[parent] .. pos[parent + 1]`.
+/// The positions under a parent position, if each parent has those of `pos[parent] .. pos[parent + 1]`.
 pub(crate) fn segment_bounds(b: &mut Builder, pos: ArrayId, parent: Position) -> (ExprId, ExprId) {
     let (first, end) = parent.range(b);
     (b.load_index("begin", pos, first), b.load_index("end", pos, end))

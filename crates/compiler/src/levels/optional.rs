@@ -16,7 +16,7 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// An optional level of a tensor.
 #[derive(Debug)]
 struct Optional {
-    /// The coordinate of each position; the largest number where there is none.
+    /// The coordinate of each position; the largest number if there is none.
     crd: ArrayId,
 }
 

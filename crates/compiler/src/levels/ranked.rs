@@ -4,7 +4,7 @@
 //! sell(2,4)      for s in pos[i0] .. pos[i0 + 1] { for i1 in 0 .. 2 { .. y[ranking[2 i0 + i1]] .. } }
 //! ```
 //!
-//! What is walked through are the slots. The array is read by the views of other tensors (`strided.rs`).
+//! Loops walk through the slots. The array is read by the views of other tensors (`strided.rs`).
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
 

@@ -28,7 +28,7 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// A level of repeated values of a tensor.
 #[derive(Debug)]
 struct Repeated {
-    /// Where each parent's runs begin; one more than there are parents.
+    /// The number of the first run of each parent; one more than there are parents.
     pos: ArrayId,
     /// The first coordinate of each run.
     crd: ArrayId,

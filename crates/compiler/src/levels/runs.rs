@@ -20,7 +20,7 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// A level of runs of a tensor.
 #[derive(Debug)]
 struct Runs {
-    /// Where each parent's runs begin; one more than there are parents.
+    /// The number of the first run of each parent; one more than there are parents.
     run: ArrayId,
     /// The first coordinate of each run.
     crd: ArrayId,

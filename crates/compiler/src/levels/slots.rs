@@ -16,7 +16,7 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// A level of slots.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// Where each parent's slots begin; one more than there are parents.
+    /// The position at which each parent's slots begin; one more than there are parents.
     pub(super) pos: ArrayId,
 }
 

@@ -11,14 +11,14 @@
 //!                           level of i1: position = parent - rank + ranking[rank + i1], where rank = parent % size
 //! ```
 //!
-//! Views only; no tensor of a user is stored so. The positions of the outer levels of a dimension are those of its first
-//! coordinate under them, which may lie outside of the dimension where the loops inside begin later.
+//! Views only; no tensor of a user is stored so. The positions of the outer levels of a dimension are those of its first coordinate
+//! under them, which may lie outside of the dimension if the loops inside begin later.
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 
 use super::{At, LevelCode, Position};
 
-/// A level that walks through a dimension, or through what is left of it.
+/// A level that walks through a dimension, or through the rest of it.
 #[derive(Debug)]
 pub struct Strided {
     /// How many positions lie between one parent and the next: the size of the dimension, or 1 for a level that is not the
@@ -28,7 +28,7 @@ pub struct Strided {
     pub stride: ExprId,
     /// The place of coordinate 0.
     pub shift: ExprId,
-    /// Where ranks end here, and become coordinates.
+    /// The array by which ranks become coordinates, if they do at this level.
     pub through: Option<Through>,
 }
 
@@ -37,7 +37,7 @@ pub struct Strided {
 pub struct Through {
     /// The coordinate of each rank.
     pub ranking: ArrayId,
-    /// What a parent's position says of ranks.
+    /// The meaning of a parent's position for ranks.
     pub parent: Parent,
 }
 

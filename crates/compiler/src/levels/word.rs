@@ -5,7 +5,7 @@
 //! first 7           its position is 7 + the ones below: 8
 //! ```
 //!
-//! Both are operations of the IR, `bit(bits, k)` and `first + rank(bits, k)`. Where lanes run over coordinates, the LLVM back end
+//! Both are operations of the IR, `bit(bits, k)` and `first + rank(bits, k)`. If lanes run over coordinates, the LLVM back end
 //! makes a mask of the one, instead of a branch, and of the other neighboring positions, instead of a gather
 //! (`emit/vector/words.rs`).
 
@@ -24,9 +24,9 @@ pub struct Word {
 impl Word {
     /// The type of the bits.
     pub const TYPE: DType = DType::U64;
-    /// How many there are.
+    /// The number of bits.
     pub const BITS: i64 = 64;
-    /// Which power of two that is.
+    /// The binary logarithm of the number of bits.
     const LOG_BITS: u64 = 6;
 
     /// A constant of the type of words.
@@ -41,7 +41,7 @@ impl Word {
         b.cast(DType::I64, number)
     }
 
-    /// Whether a coordinate of the word is there. Places in a word are coordinates modulo its bits.
+    /// The condition that a coordinate of the word is there. Places in a word are coordinates modulo its bits.
     pub fn has(self, b: &mut Builder, coordinate: ExprId) -> ExprId {
         b.word(WordOp::Bit, self.bits, coordinate)
     }
@@ -52,7 +52,7 @@ impl Word {
         b.add(self.first, before)
     }
 
-    /// How many are there.
+    /// The number of coordinates that are there.
     pub fn count(b: &mut Builder, bits: ExprId) -> ExprId {
         let ones = b.unary(UnaryOp::CountOnes, bits);
         b.cast(DType::I64, ones)

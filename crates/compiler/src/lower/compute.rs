@@ -5,8 +5,8 @@
 //! C(i,j) = A(i,j) + B(i,j)      where B may be absent:   A_vals[p] + (at_pB2 ? B_vals[q] : 0)
 //! ```
 //!
-//! On entry: the scope knows where every access stands, and which of them may be absent. An assignment says under which condition it
-//! gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
+//! On entry: the scope knows where every access stands, and which of them may be absent. An assignment says under which condition
+//! it gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
@@ -23,12 +23,12 @@ use crate::algebra::{Support, background, preserves_fill, selected, support};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
 
-/// Whether an expression differs from its background at a place, or an assignment has something to assign.
+/// Tells if an expression differs from its background at a place, or if an assignment has something to assign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Never,
     Always,
-    /// Where a condition holds.
+    /// If a condition holds.
     If(ExprId),
 }
 
@@ -71,13 +71,13 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
     Ok(written)
 }
 
-/// Whether a value differs from the fill value of a target.
+/// The condition that a value differs from the fill value of a target.
 fn differs(cx: &mut Lowerer<'_>, value: &Expr, target: TensorId, scope: &Scope) -> Result<ExprId, Diagnostic> {
     let of = expr(cx, value, scope)?;
     let tensor = &cx.kernel.tensors[target];
     let fill = if tensor.dtype == DType::Pattern { Scalar::zero(cx.b.type_of(of)) } else { tensor.fill() };
     let fill = cx.b.constant(fill);
-    // Values of some types are only stored, and compared as what they are computed in.
+    // Values of some types are only stored, and compared in the type that they are computed in.
     let dtype = cx.b.type_of(of).arithmetic();
     let (of, fill) = (cx.b.cast(dtype, of), cx.b.cast(dtype, fill));
     Ok(cx.b.compare(CompareOp::Ne, of, fill))
@@ -93,7 +93,7 @@ fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagn
 fn addend(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<ExprId, Diagnostic> {
     let value = expr(cx, &assign.rhs, scope)?;
     let dtype = cx.b.type_of(value);
-    // A truth is the same however often.
+    // A truth value stays the same, however often it is added.
     let Some(times) = scope.times().filter(|_| dtype != DType::Bool) else { return Ok(value) };
     let times = cx.b.cast(dtype, times);
     Ok(cx.b.mul(value, times))
@@ -104,7 +104,7 @@ fn expr(cx: &mut Lowerer<'_>, of: &Expr, scope: &Scope) -> Result<ExprId, Diagno
     match &of.kind {
         ExprKind::Literal(literal) => Ok(cx.b.constant(functions::constant(*literal, value_type(of.dtype)))),
         ExprKind::Access(access) => read(cx, access, scope),
-        // What a pattern has at a place is whether there is something.
+        // The value of a pattern at a place says whether there is something.
         ExprKind::Cast(a) if of.dtype == DType::Pattern => {
             let is_absent = background(&cx.kernel.tensors, a).is_some_and(|background| background.absent);
             let present = if is_absent { presence(cx, a, scope) } else { Presence::Always };
@@ -179,12 +179,12 @@ pub(super) fn read(cx: &mut Lowerer<'_>, access: &Access, scope: &Scope) -> Resu
     })
 }
 
-/// Whether an expression reads an access that may be absent.
+/// True if an expression reads an access that may be absent.
 fn is_uncertain(expr: &Expr, scope: &Scope) -> bool {
     expr.accesses().into_iter().any(|access| scope.uncertain(&AccessKey::from(access)).is_some())
 }
 
-/// Whether an expression differs from its background here. Every access that is left in it is present, except that one may be
+/// Tells if an expression differs from its background here. Every access that is left in it is present, except that one may be
 /// uncertain in this scope, and that a workspace may have been given nothing.
 fn presence(cx: &mut Lowerer<'_>, expr: &Expr, scope: &Scope) -> Presence {
     match &expr.kind {
@@ -206,7 +206,7 @@ fn presence(cx: &mut Lowerer<'_>, expr: &Expr, scope: &Scope) -> Presence {
     }
 }
 
-/// Whether a workspace has a value where it is read; any other tensor has.
+/// Tells if a workspace has a value where it is read. Any other tensor has one.
 fn workspace_presence(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Presence {
     match scope.sink(tensor).and_then(|workspace| workspace.given()) {
         Some(given) => Presence::If(cx.b.var(given)),
@@ -230,7 +230,7 @@ fn any_present(cx: &mut Lowerer<'_>, a: Presence, b: Presence) -> Presence {
     }
 }
 
-/// The type of the values of an expression: those of a pattern are truth values.
+/// The type of the values of an expression; a pattern has truth values.
 fn value_type(dtype: DType) -> DType {
     if dtype == DType::Pattern { DType::Bool } else { dtype }
 }

@@ -1,12 +1,12 @@
-//! Which places of a result a statement is certain to write.
+//! The places of a result that a statement is certain to write.
 //!
 //! Statements are those with loops over original variables ([`crate::iterate::position_space::original_loops`]).
 //!
-//! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs
-//! no repair at the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point
-//! without iterators, and what is written there is written at every other point, where more is present. Loops over what a
-//! schedule derives from a variable visit all its values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves
-//! coordinates out says so ([`super::region`]).
+//! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs no repair at
+//! the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point without iterators, and a
+//! place that is written at this point is written at every other point, where more is present. Loops over variables that a schedule
+//! derives visit all values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves coordinates out says so
+//! ([`super::region`]).
 
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Role, TensorId, VarId};
@@ -17,7 +17,7 @@ use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::position_space::replaced_by;
 
-/// Whether `stmt` assigns to `tensor` (with `=`) at every combination of values of `vars`.
+/// True if `stmt` assigns to `tensor` (with `=`) at every combination of values of `vars`.
 pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &[VarId]) -> bool {
     match stmt {
         Stmt::Assign(assign) => assign.lhs.tensor == tensor && assign.op == AssignOp::Set && vars.is_empty(),
@@ -30,7 +30,7 @@ pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &
     }
 }
 
-/// Whether `stmt` reaches the loop inside those over `vars` at every combination of their values.
+/// True if `stmt` reaches the loop inside those over `vars` at every combination of their values.
 pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool {
     if vars.is_empty() {
         return true;
@@ -45,9 +45,9 @@ pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool 
     }
 }
 
-/// Whether the loop visits every coordinate, and `check` holds of what is done where nothing is stored.
+/// True if the loop visits every coordinate, and `check` holds for the part of its body that runs where nothing is stored.
 fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
-    // A loop over positions passes over what has none, and a region over what is outside of it.
+    // A loop over positions skips coordinates without one, and a region leaves out what is outside of it.
     replaced_by(kernel, var).is_none()
         && !region::leaves_out(kernel, var)
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {
@@ -59,8 +59,8 @@ fn drop(vars: &[VarId], var: VarId) -> Vec<VarId> {
     vars.iter().copied().filter(|other| *other != var).collect()
 }
 
-/// Whether a statement gives a tensor something whatever the operands hold: in loops over dimensions that are not
-/// empty (unless that is `assumed`), of values that are there.
+/// True if a statement gives a tensor a value, whatever the operands hold. This takes loops over dimensions that are not empty
+/// (unless that is `assumed`) and operands that are present.
 pub(super) fn is_certain(cx: &Lowerer<'_>, stmt: &Stmt, tensor: TensorId, assumed: bool, scope: &Scope) -> bool {
     match stmt {
         Stmt::Assign(assign) => {
@@ -82,7 +82,7 @@ pub(super) fn is_certain(cx: &Lowerer<'_>, stmt: &Stmt, tensor: TensorId, assume
     }
 }
 
-/// Whether threads share a loop of a statement.
+/// True if threads share a loop of a statement.
 pub(super) fn has_shared_loop(cx: &Lowerer<'_>, stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Assign(_) => false,

@@ -1,7 +1,7 @@
 //! The values of variables and the positions of levels, from those that are known.
 //!
-//! Variables are related: a schedule splits and fuses them, and counts the positions of a level instead of coordinates. This file is
-//! where the relations of `notation/src/provenance.rs` are solved, in both directions:
+//! Variables are related: a schedule splits and fuses them, and counts the positions of a level instead of coordinates. This file
+//! is where the relations of `notation/src/provenance.rs` are solved, in both directions:
 //!
 //! ```text
 //! split(i, i0, i1, 32)     i0 in 0 .. ceil(n / 32),  i1 in 0 .. min(32, n - 32 i0)       range
@@ -11,12 +11,13 @@
 //! ```
 //!
 //! On entry: the loops around have told the scope the values of their variables. A variable of the statement may be *confined* to a
-//! part of its values (a strip, a chunk); what derives from it is counted from the first of all, wherever its loop begins.
+//! part of its values (a strip, a chunk); variables that derive from it are counted from the first of all its values, wherever its
+//! loop begins.
 //!
-//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers
-//! of a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end where what they
-//! are cut from does, and `i0` counts the strips that have an `i1`-th value where `i1` comes first. Products of fused sizes are
-//! the exception; who runs a kernel checks them.
+//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers of
+//! a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end at the end of the
+//! variable that they are cut from, and `i0` counts the strips that have an `i1`-th value if `i1` comes first. Products of fused
+//! sizes are the exception; the caller of a kernel checks them.
 //!
 //! Paper: Senanayake et al. 2020, §6.1-6.2 (coordinate recovery and bounds).
 
@@ -98,7 +99,8 @@ pub(super) fn value_position(cx: &mut Lowerer<'_>, access: &AccessKey, scope: &S
     }
 }
 
-/// The value of a variable: bound by a loop, put together from what derives from it, or taken from what it derives from.
+/// The value of a variable: bound by a loop, put together from the variables that derive from it, or taken from those that it
+/// derives from.
 pub(super) fn coordinate(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<ExprId, Diagnostic> {
     match value_below(cx, var, scope)? {
         Some(value) => Ok(value),
@@ -148,7 +150,7 @@ fn value_above(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Option
             if var == outer {
                 return Ok(Some(cx.b.binary(BinaryOp::Div, offset, size)));
             }
-            // Where the strip is known, what is left is a difference.
+            // If the strip is known, the place in it is a difference.
             match value_below(cx, outer, scope)? {
                 Some(number) => {
                     let begin = cx.b.mul(number, size);
@@ -184,7 +186,7 @@ fn value_above(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Option
 /// The values of a variable, where the variables of the scope have theirs. Values of strips count from 0.
 pub(super) fn range(cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<Interval, Diagnostic> {
     let place = place_in_strips(cx, var, scope);
-    // What is known of strips holds for no place in particular.
+    // A range that is known for strips holds for no place in particular.
     if let (Some(known), None) = (scope.range(var), place) {
         return Ok(known);
     }
@@ -328,8 +330,8 @@ pub(super) fn first(cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Resu
     }
 }
 
-/// By how many values of the inner variable of a pair the outer one advances. Though fewer may be left of the inner one where
-/// more is known, pairs keep their numbers.
+/// The number of values of the inner variable of a pair by which the outer one advances. Pairs keep their numbers even if fewer
+/// values of the inner one are left where more is known.
 pub(super) fn width(cx: &mut Lowerer<'_>, inner: VarId, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
     if let Some(width) = scope.width(inner) {
         return Ok(width);
@@ -339,7 +341,7 @@ pub(super) fn width(cx: &mut Lowerer<'_>, inner: VarId, scope: &mut Scope) -> Re
     Ok(width)
 }
 
-/// The size of the strips that a relation makes, which they keep where more is known of what they are cut from.
+/// The size of the strips that a relation makes. They keep it even if more is known of the variable that they are cut from.
 pub(super) fn strip(cx: &mut Lowerer<'_>, relation: &Relation, scope: &mut Scope) -> Result<ExprId, Diagnostic> {
     match *relation {
         Relation::Split { size, .. } => Ok(constant(&mut cx.b, size)),
@@ -374,7 +376,7 @@ fn number_of(cx: &mut Lowerer<'_>, parts: Parts) -> ExprId {
     }
 }
 
-/// The first value of what a leaf was split from that belongs to a value of the leaf, in the terms of the outermost
+/// The first value that belongs to a value of a leaf, of the variable that the leaf was split from, in the terms of the outermost
 /// variable that is not split.
 pub(super) fn first_below(
     cx: &mut Lowerer<'_>,
@@ -403,8 +405,8 @@ pub(super) fn first_below(
     }
 }
 
-/// Whether a variable, or all that it was cut into, has a loop of its own around. What is fused has one when its pairs are
-/// taken apart.
+/// True if a variable, or all that it was cut into, has a loop of its own around. A fused variable has one when its pairs are taken
+/// apart.
 pub(super) fn is_bound(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
     bound.contains(&var)
         || cx.kernel.provenance.uses(var).any(|relation| {
@@ -413,7 +415,7 @@ pub(super) fn is_bound(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
         })
 }
 
-/// Whether the values of a variable will not be narrowed down further by loops to come.
+/// True if the loops to come will not narrow the values of a variable further.
 fn is_settled(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
     match cx.kernel.provenance.origin(var) {
         None | Some(Relation::Rename { .. }) => true,

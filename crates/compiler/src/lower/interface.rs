@@ -4,8 +4,8 @@
 //! y(i) = A(i,j) * x(j)     A: csr       i_size, j_size;  A2_pos, A2_crd, A_vals;  x_vals;  y_vals
 //! ```
 //!
-//! A size that follows from others is computed, and a small one that is known is a constant. The levels of views have no arrays: they
-//! follow from the map of another tensor ([`super::views`]).
+//! A size that follows from others is computed, and a small one that is known is a constant. The levels of views have no arrays:
+//! they follow from the map of another tensor ([`super::views`]).
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ use super::views;
 use super::{Found, Lowerer, Options, Parameters, Phase, SPECIALIZED_SIZE, TensorCode};
 use crate::levels::{LevelCode, Part, level_code};
 
-/// What a parameter of a kernel is.
+/// The meaning of a parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
     /// The number of values of an index variable.
@@ -33,13 +33,13 @@ pub enum Binding {
     Level(TensorId, usize, Part),
     /// The values of a tensor.
     Values(TensorId),
-    /// How many values a result has whose pattern is given.
+    /// The number of values of a result whose pattern is given.
     Stored(TensorId),
-    /// With how many threads the kernel is run; at least 1.
+    /// The number of threads that the kernel is run with; at least 1.
     Threads,
 }
 
-/// What the parameters of a kernel are, in their order.
+/// The meaning of each parameter of a kernel, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
     /// One for each parameter.
@@ -83,7 +83,7 @@ pub(super) fn prepare<'k>(kernel: &'k Kernel, options: &'k Options) -> Result<Lo
 struct Arrays {
     levels: Vec<Rc<dyn LevelCode>>,
     values: Option<ArrayId>,
-    /// How many values it has, where its pattern is given.
+    /// The number of its values, if its pattern is given.
     stored: Option<ExprId>,
 }
 

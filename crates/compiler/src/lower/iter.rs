@@ -1,4 +1,4 @@
-//! Iterators of a loop: what is known of them, which positions they have here, and cursors on these.
+//! Iterators of a loop: their properties, their positions here, and cursors on these.
 //!
 //! ```text
 //! forall(j, ..)  A: csr, i known       positions A2_pos[i] .. A2_pos[i+1], within the region of j        bounds
@@ -21,7 +21,7 @@ use crate::iterate::iterators::{Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words};
 use crate::levels::{Cursor, Only, Word};
 
-/// What is known of an iterator.
+/// The properties of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits {
     /// It has a coordinate at every position, which the position tells.
@@ -44,7 +44,7 @@ pub(super) struct Traits {
     pub uncertain: bool,
 }
 
-/// What is known of the iterators of a loop, by their numbers.
+/// The properties of the iterators of a loop, by their numbers.
 pub(super) fn traits(cx: &Lowerer<'_>, lattice: &Lattice, scope: &Scope) -> Vec<Traits> {
     lattice.iterators.iter().map(|iterator| traits_of(cx, iterator, scope)).collect()
 }
@@ -68,7 +68,7 @@ fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
     }
 }
 
-/// What a position of an iterator is called.
+/// The name of a position of an iterator.
 pub(super) fn name(cx: &Lowerer<'_>, iterator: &Iterator) -> String {
     format!("p{}{}", cx.name(iterator.access.tensor), iterator.level + 1)
 }
@@ -99,7 +99,7 @@ pub(super) fn bounds(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -
     Ok((cx.b.var(begin), cx.b.var(end)))
 }
 
-/// The only position of an iterator that has one at most, where nothing confines it.
+/// The only position of an iterator that has one at most, if nothing confines it.
 pub(super) fn only(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Result<Option<Only>, Diagnostic> {
     let (key, number) = (&iterator.access, iterator.level);
     let var = level_var(cx.kernel, key, number);
@@ -158,8 +158,8 @@ pub(super) fn most_coordinates(cx: &Lowerer<'_>, iterator: &Iterator, positions:
     }
 }
 
-/// The largest number of coordinates that a merge of iterators can visit, each of which has so many: all of the dimension; or those of
-/// every iterator, of which an intersection visits those of one.
+/// The largest number of coordinates that a merge of iterators can visit, each of which has so many: all of the dimension; or those
+/// of every iterator, of which an intersection visits those of one.
 pub(super) fn most_visited(
     cx: &mut Lowerer<'_>,
     lattice: &Lattice,

@@ -9,29 +9,30 @@
 //! ```
 //!
 //! The recursion follows the statement, and is the only one between the files of this folder: `statement` calls them, and is called
-//! back for what is inside: by `nest` and `loops/` for the body of a loop, by `producers` for both sides of a `where`. In the order
-//! in which an expression meets them:
+//! back for the statements inside: by `nest` and `loops/` for the body of a loop, by `producers` for both sides of a `where`. In
+//! the order in which an expression meets them:
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
 //! | `interface` | parameters: sizes, and the arrays of every tensor |
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
-//! | `scope` | what is known at a place |
+//! | `scope` | the facts that are known at a place |
 //! | `units/` | loops that threads share: how many chunks, which share each has |
 //! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
-//! | `nest` | loops over what a schedule derived: counters, and the last loop, which finishes an original variable |
+//! | `nest` | loops over variables that a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
 //! | `region` | the part of its values that a loop takes |
 //! | `strategy` | how the loop over an original variable is run, from its lattice; pure, printed by `--emit loops` |
 //! | `iter` | iterators: where they begin, whether they are at an end, how they go on |
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
 //! | `compute` | values, and whether they are present |
-//! | `sinks/` | what becomes of values: dense results, appended ones, given patterns, workspaces, copies of threads |
-//! | `coverage` | which places of a result are certain to be written |
-//! | `storage` | where things lie in the arrays of a tensor |
+//! | `sinks/` | the destinations of values: dense results, appended ones, given patterns, workspaces, copies of threads |
+//! | `coverage` | the places of a result that are certain to be written |
+//! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
 //!
-//! A `Lowerer` holds what is true of the whole kernel; a `Scope` what is true at a place of it. Nothing else is carried along.
+//! A `Lowerer` holds facts that are true of the whole kernel; a `Scope` those that are true at a place of it. Nothing else is
+//! carried along.
 //!
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
@@ -68,7 +69,7 @@ use units::threads;
 
 pub use interface::{Binding, Interface};
 
-/// What a kernel does about the pattern and the values of a sparse result.
+/// The part of the pattern and the values of a sparse result that a kernel finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Finds the pattern and computes the values.
@@ -96,7 +97,7 @@ pub struct Options {
     pub name: String,
     /// Pattern, values or both.
     pub phase: Phase,
-    /// Whoever gives the pattern of a result may be wrong: it is compared with that of the result on the way.
+    /// The given pattern of a result may be wrong: it is compared with that of the result on the way.
     pub compared: bool,
     /// No reassociation and no contraction of floating-point operations.
     pub strict: bool,
@@ -117,10 +118,10 @@ pub const SPECIALIZED_SIZE: u64 = 128;
 pub struct Lowered {
     /// The code.
     pub function: Function,
-    /// What its parameters are.
+    /// The meaning of its parameters.
     pub interface: Interface,
-    /// What it does: [`Phase::Fused`] instead of [`Phase::Compute`] where only the values tell what is stored, so that a
-    /// pattern which was given has to be compared with that of the result.
+    /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell what is stored, so
+    /// that a pattern which was given has to be compared with that of the result.
     pub phase: Phase,
     /// How each loop is run, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
@@ -168,7 +169,7 @@ struct TensorCode {
     values: Option<ArrayId>,
 }
 
-/// A kernel that is being lowered: what is true of all of it, and the code so far.
+/// A kernel that is being lowered: the facts about all of it, and the code so far.
 struct Lowerer<'k> {
     kernel: &'k Kernel,
     options: &'k Options,
@@ -177,44 +178,44 @@ struct Lowerer<'k> {
     parameters: Parameters,
     b: Builder,
     interface: Interface,
-    /// With how many threads the kernel is run, once something asks.
+    /// The number of threads that the kernel is run with, once something asks for it.
     threads: Option<ExprId>,
     found: Found,
 }
 
-/// What a kernel is run with.
+/// The parameters that a kernel is run with.
 struct Parameters {
     /// The size of each variable, by its index.
     sizes: Vec<ExprId>,
     /// The arrays of each tensor, by its index.
     code: Vec<Rc<TensorCode>>,
-    /// How many values the result has, where its pattern is given.
+    /// The number of values of the result, if its pattern is given.
     stored: Option<ExprId>,
 }
 
-/// What lowering finds out about a kernel.
+/// The facts that lowering finds out about a kernel.
 #[derive(Debug, Default)]
 struct Found {
-    /// What a result is given is known only where it is computed.
+    /// Only the computation tells which values a result is given.
     conditional: bool,
     /// How each loop is run, in words.
     loops: String,
 }
 
-/// What a statement tells of whether it gave the result a value.
+/// Tells if a statement gave the result a value.
 #[derive(Clone, Copy, Debug)]
 enum Written {
     /// It did.
     Always,
-    /// It did where a condition holds.
+    /// It did if a condition holds.
     If(ExprId),
-    /// It does not tell: it is a loop, and the sink of the result knows what was appended inside, or an assignment to a workspace,
-    /// which gives the result nothing.
+    /// The statement does not tell. It is a loop, and the sink of the result knows what was appended inside; or it is an assignment
+    /// to a workspace, which gives the result nothing.
     Untold,
 }
 
 impl Written {
-    /// The condition under which it did, if there is one. Where a statement does not tell and the sink has not counted, it did.
+    /// The condition under which it did, if there is one. If a statement does not tell and the sink has not counted, it did.
     fn condition(self) -> Option<ExprId> {
         match self {
             Written::If(condition) => Some(condition),
@@ -245,8 +246,8 @@ fn statement(cx: &mut Lowerer<'_>, stmt: &Stmt, scope: &Scope) -> Result<Written
     }
 }
 
-/// The loop over a variable: what an outer loop left of it, a loop that threads share, a loop over a derived variable, or one over
-/// a variable of the statement.
+/// The loop over a variable: the rest that an outer loop left of it, a loop that threads share, a loop over a derived variable, or
+/// one over a variable of the statement.
 fn forall(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
     if let Some(pending) = scope.pending(var) {
         return nest::pending_loop(cx, var, &pending, body, scope);
@@ -274,12 +275,12 @@ impl<'k> Lowerer<'k> {
         &self.kernel.vars[var].name
     }
 
-    /// Whether the kernel compares the pattern that it is given with that of its result.
+    /// True if the kernel compares the pattern that it is given with that of its result.
     fn compares(&self) -> bool {
         self.options.compared && self.options.phase == Phase::Compute
     }
 
-    /// With how many threads the kernel is run.
+    /// The number of threads that the kernel is run with.
     fn threads(&mut self) -> ExprId {
         if let Some(threads) = self.threads {
             return threads;
@@ -309,7 +310,7 @@ impl<'k> Lowerer<'k> {
         self.found.loops += &format!("{}{how}\n", "  ".repeat(depth));
     }
 
-    /// The statements that `build` emits, and what it gives.
+    /// The statements that `build` emits, and its value.
     fn block<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> (Block, T) {
         self.b.begin_block();
         let value = build(self);
@@ -328,7 +329,7 @@ impl<'k> Lowerer<'k> {
         value
     }
 
-    /// `if cond { .. }`, or `..` where no condition is known.
+    /// `if cond { .. }`, or `..` if no condition is known.
     fn when_some<T>(&mut self, cond: Option<ExprId>, build: impl FnOnce(&mut Self) -> T) -> T {
         match cond {
             Some(cond) => self.when(cond, build),

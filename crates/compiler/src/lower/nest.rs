@@ -1,25 +1,25 @@
 //! Loops over derived variables: which values they take, and when an original coordinate is recovered.
 //!
-//! A loop over a leaf of the provenance graph is one of two things. Where other leaves of the same original variable are
-//! still to come, it is a plain *counter*. The last of them *finishes*: what is left is an interval of an original variable,
-//! or of positions, and the loop becomes the ordinary one over that variable, confined to the interval:
+//! A loop over a leaf of the provenance graph is one of two things. If other leaves of the same original variable are still to
+//! come, it is a plain *counter*. The last of them *finishes*: an interval of an original variable, or of positions, is left, and
+//! the loop becomes the ordinary one over that variable, confined to the interval:
 //!
 //! ```text
 //! split(i, i0, i1, 32)      for i0 in 0 .. ceil(n / 32)                          a counter
 //!                             for i in 32 i0 .. min(32 i0 + 32, n)               i1 finishes i
 //! ```
 //!
-//! Where a constant length is worth it (lanes, small arrays), the strips are whole ones and a last one, each with code of its own:
+//! If a constant length is worth it (lanes, small arrays), the whole strips and the last one each get code of their own:
 //!
 //! ```text
 //! for i0 in 0 .. n / 32 { for i1 in 0 .. 32 { .. 32 i0 + i1 .. } }
 //! if n % 32 > 0 { for i in 32 (n / 32) .. n { .. } }
 //! ```
 //!
-//! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates,
-//! so that merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest
-//! of two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above,
-//! from the ancestor of its first position to that of its last:
+//! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates, so that
+//! merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest of
+//! two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above, from
+//! the ancestor of its first position to that of its last:
 //!
 //! ```text
 //! fuse(i, j, f), pos(f, fp, A(i,j)), split(fp, c, p, 1000)         A: csr
@@ -29,9 +29,9 @@
 //!       for p in max(lo, pos[i]) .. min(hi, pos[i + 1])
 //! ```
 //!
-//! Where strips are fused (`fuse(i0, j0, f)`), pairs of them are counted, and each is a strip of one value.
+//! Fused strips (`fuse(i0, j0, f)`) are counted in pairs, and each is a strip of one value.
 //!
-//! Where the strip's number comes last (`reorder(i1, i0)`), every value is an interval of length one.
+//! If the strip's number comes last (`reorder(i1, i0)`), every value is an interval of length one.
 //!
 //! On entry: a kernel whose provenance passed the checks of `schedule/`. On exit: the coordinates of all original
 //! variables are bound where the assignment is reached.
@@ -56,7 +56,7 @@ use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::pos_levels;
 use crate::schedule::nest::each_loop;
 
-/// What the loop over a leaf amounts to.
+/// The kind of loop that a leaf needs.
 enum Leaf {
     /// Other leaves are to come.
     Counter,
@@ -157,7 +157,7 @@ fn whole_strips(cx: &Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Opt
     (is_dense && is_worth).then_some(WholeStrips { parent, number: outer, place: inner, size })
 }
 
-/// The loop over the numbers of strips: over whole ones, whose loops have a constant length, and then what is left.
+/// The loop over the numbers of strips: first over the whole ones, whose loops have a constant length, and then over the rest.
 fn strips(
     cx: &mut Lowerer<'_>,
     of: &WholeStrips,
@@ -210,7 +210,7 @@ fn pair(
     half(cx, outer, value, &nest, scope)
 }
 
-/// What the loop over a leaf amounts to, where some variables have values.
+/// The kind of loop that a leaf needs, once some variables have values.
 fn leaf(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> Leaf {
     let is_known = |var: VarId| is_bound(cx, var, bound);
     match cx.kernel.provenance.origin(var) {
@@ -278,7 +278,7 @@ fn stride(cx: &mut Lowerer<'_>, relation: &Relation, body: &Stmt, scope: &mut Sc
     }
 }
 
-/// The loops over what a variable stands for, within an interval of its values.
+/// The loops that a variable stands for, within an interval of its values.
 fn finish(
     cx: &mut Lowerer<'_>,
     var: VarId,

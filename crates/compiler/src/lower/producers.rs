@@ -47,7 +47,7 @@ pub(super) fn lower(
     Ok(written)
 }
 
-/// Whether a consumer walks through the list of a workspace, other than looking coordinates up.
+/// True if a consumer walks through the list of a workspace, instead of only looking coordinates up.
 fn is_walked(kernel: &Kernel, consumer: &Stmt, tensor: TensorId) -> bool {
     match consumer {
         Stmt::Assign(_) => false,

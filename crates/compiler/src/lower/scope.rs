@@ -1,4 +1,4 @@
-//! What is known at a place of the nest: a list of facts, to which loops and statements add.
+//! The facts that are known at a place of the nest: a list, to which loops and statements add.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))     A: csr
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables
-//! around. Adding a fact copies no other, what is known outside stays as it was, and a later fact about the same thing hides an
-//! earlier one. A scope says where a place is and how far tensors are
-//! walked through; it says nothing of the code that is emitted there.
+//! around. Adding a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing
+//! hides an earlier one. A scope says where a place is and how far tensors are walked through; it says nothing of the code that is
+//! emitted there.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -40,8 +40,8 @@ pub(super) enum Fact {
     Presence(AccessKey, Option<Uncertain>),
     /// The values that a variable of the provenance graph takes here.
     Range(VarId, Interval),
-    /// By how many values of this inner variable of a fused pair the outer one advances: fixed where the first loop over the pairs,
-    /// or a part of them, begins.
+    /// The number of values of this inner variable of a fused pair by which the outer one advances. It is fixed where the first
+    /// loop over the pairs, or over a part of them, begins.
     Width(VarId, ExprId),
     /// The size of the strips that a variable is divided into, fixed likewise.
     Strip(VarId, ExprId),
@@ -65,21 +65,21 @@ pub(super) enum Fact {
     WholeBlock(VarId),
     /// This is the last block of some recovered variable, of which a part may lie outside.
     LastBlock,
-    /// How often what is added here is added.
+    /// The number of times that a value is added here.
     Times(ExprId),
     /// This place is inside a loop that threads share.
     Shared,
     /// How many chunks the work of the kernel is worth.
     MostChunks(ExprId),
-    /// Where this thread lists coordinates, once a loop does.
+    /// The list of coordinates of this thread, once a loop makes one.
     List(Rc<Cell<Option<ArrayId>>>),
     /// A tensor has arrays of its own here: a workspace, or the piece of a result that a thread assembles.
     Code(TensorId, Rc<TensorCode>),
-    /// Where what is assigned to a tensor goes.
+    /// The sink for the values assigned to a tensor.
     Sink(TensorId, Rc<dyn Sink>),
     /// How the result is written, wherever values go in between.
     Result(Rc<dyn Sink>),
-    /// Room for what the innermost group of the result is given was made before the loops around this place.
+    /// Room for the values of the innermost group of the result was made before the loops around this place.
     Reserved,
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
@@ -87,7 +87,7 @@ pub(super) enum Fact {
     BlockGiven(MutableVar),
     /// The slab of the result that is assembled here.
     Slab(Slab),
-    /// What a chunk carries out, until the loop over its positions has taken it.
+    /// The carry of a chunk, until the loop over its positions has taken it.
     Carry(Option<Rc<Carry>>),
 }
 
@@ -102,7 +102,7 @@ pub(super) struct InStrip {
     pub len: ExprId,
 }
 
-/// An access that is present where a condition holds.
+/// An access that is present if a condition holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Uncertain {
     pub present: ExprId,
@@ -114,13 +114,13 @@ pub(super) struct Uncertain {
 pub(super) enum Reading {
     /// Its position exists even where it is absent (a cursor on another coordinate): it is read and then ignored.
     Ignored,
-    /// Where it is present.
+    /// It is read only if it is present.
     Guarded,
     /// It was read, or is the fill value.
     Done(ExprId),
 }
 
-/// What remains to be looped over, inside a loop that has taken its place.
+/// The loop that remains to be emitted, inside a loop that has taken its place.
 #[derive(Clone, Debug)]
 pub(super) enum Pending {
     /// The variable itself, within the windows of the scope.
@@ -131,7 +131,7 @@ pub(super) enum Pending {
     Half(ExprId),
 }
 
-/// What is known at a place.
+/// The facts that are known at a place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     newest: Option<Rc<Known>>,
@@ -221,12 +221,12 @@ impl Scope {
         }
     }
 
-    /// An access is present where a condition holds.
+    /// Makes an access uncertain: it is present if a condition holds.
     pub fn doubt(&mut self, access: &AccessKey, present: ExprId, reading: Reading) {
         self.know(Fact::Presence(access.clone(), Some(Uncertain { present, reading })));
     }
 
-    /// Under which condition an access is present, if it may be absent.
+    /// The condition under which an access is present, if it may be absent.
     pub fn uncertain(&self, access: &AccessKey) -> Option<Uncertain> {
         self.find(|fact| match fact {
             Fact::Presence(key, uncertain) if key == access => Some(*uncertain),
@@ -235,7 +235,7 @@ impl Scope {
         .flatten()
     }
 
-    /// The values that a variable takes, where that was found.
+    /// The values that a variable takes, if that was found.
     pub fn range(&self, var: VarId) -> Option<Interval> {
         self.find(|fact| match fact {
             Fact::Range(own, interval) if *own == var => Some(*interval),
@@ -243,7 +243,7 @@ impl Scope {
         })
     }
 
-    /// By how many values of an inner variable of a pair the outer one advances, where that is fixed.
+    /// The number of values of an inner variable of a pair by which the outer one advances, if that is fixed.
     pub fn width(&self, inner: VarId) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::Width(own, width) if *own == inner => Some(*width),
@@ -251,7 +251,7 @@ impl Scope {
         })
     }
 
-    /// The size of the strips of a variable, where that is fixed.
+    /// The size of the strips of a variable, if that is fixed.
     pub fn strip(&self, parent: VarId) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::Strip(own, size) if *own == parent => Some(*size),
@@ -288,7 +288,7 @@ impl Scope {
         windows
     }
 
-    /// What the loop over a variable stands for.
+    /// The loop that the loop over a variable stands for.
     pub fn pending(&self, var: VarId) -> Option<Pending> {
         self.find(|fact| match fact {
             Fact::Pending(own, pending) if *own == var => Some(pending.clone()),
@@ -306,12 +306,12 @@ impl Scope {
         .unwrap_or(var)
     }
 
-    /// Whether the strip that this place inside of strips counts is a whole one.
+    /// True if the strip that this place inside of strips counts is a whole one.
     pub fn is_whole_strip(&self, place: VarId) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::WholeStrip(own) if *own == place))
     }
 
-    /// Whether a strip around is the last one.
+    /// True if a strip around is the last one.
     pub fn is_last_strip(&self) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::LastStrip))
     }
@@ -324,7 +324,7 @@ impl Scope {
         })
     }
 
-    /// Whether the first loop over an original variable is around.
+    /// True if the first loop over an original variable is around.
     pub fn is_started(&self, var: VarId) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::Started(own) if *own == var))
     }
@@ -334,22 +334,22 @@ impl Scope {
         vars.into_iter().for_each(|var| self.know(Fact::Started(var)));
     }
 
-    /// Whether the block of a recovered variable is known to lie inside of the dimension.
+    /// True if the block of a recovered variable is known to lie inside of the dimension.
     pub fn is_whole_block(&self, var: VarId) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::WholeBlock(own) if *own == var))
     }
 
-    /// Whether the block of any recovered variable is.
+    /// True if the block of any recovered variable is known to lie inside of its dimension.
     pub fn has_whole_blocks(&self) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::WholeBlock(_)))
     }
 
-    /// Whether this is the last block of some recovered variable.
+    /// True if this is the last block of some recovered variable.
     pub fn is_last_block(&self) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::LastBlock))
     }
 
-    /// How often what is added here is added.
+    /// The number of times that a value is added here.
     pub fn times(&self) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::Times(times) => Some(*times),
@@ -357,7 +357,7 @@ impl Scope {
         })
     }
 
-    /// Whether this place is inside a loop that threads share.
+    /// True if this place is inside a loop that threads share.
     pub fn is_shared(&self) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::Shared))
     }
@@ -370,7 +370,7 @@ impl Scope {
         })
     }
 
-    /// Where this thread lists coordinates.
+    /// The list of coordinates of this thread.
     pub fn list(&self) -> Option<&Cell<Option<ArrayId>>> {
         self.find(|fact| match fact {
             Fact::List(list) => Some(&**list),
@@ -386,7 +386,7 @@ impl Scope {
         })
     }
 
-    /// Where what is assigned to a tensor goes.
+    /// The sink for the values assigned to a tensor.
     pub fn sink(&self, tensor: TensorId) -> Option<Rc<dyn Sink>> {
         self.find(|fact| match fact {
             Fact::Sink(own, sink) if *own == tensor => Some(sink.clone()),
@@ -418,7 +418,7 @@ impl Scope {
         .flatten()
     }
 
-    /// Whether room for what is appended was made before the loops around.
+    /// True if room for appended values was made before the loops around.
     pub fn is_reserved(&self) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::Reserved))
     }
@@ -447,7 +447,7 @@ impl Scope {
         })
     }
 
-    /// What the chunk carries out.
+    /// The carry of the chunk.
     pub fn carry(&self) -> Option<Rc<Carry>> {
         self.find(|fact| match fact {
             Fact::Carry(carry) => Some(carry.clone()),

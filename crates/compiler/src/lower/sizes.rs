@@ -49,7 +49,7 @@ pub(super) fn product(b: &mut Builder, a: ExprId, c: ExprId) -> ExprId {
     b.select(fits, product, most)
 }
 
-/// The size of strips that are cut from something of a size. Short ones stay constants, which loops are unrolled by.
+/// The size of strips that are cut from something of a given size. Short strips stay constants, by which loops are unrolled.
 pub(super) fn strip_of(b: &mut Builder, strip: ExprId, whole: ExprId) -> ExprId {
     match b.as_const(strip) {
         Some(constant) if constant.bits <= SPECIALIZED_SIZE => strip,
@@ -57,7 +57,7 @@ pub(super) fn strip_of(b: &mut Builder, strip: ExprId, whole: ExprId) -> ExprId 
     }
 }
 
-/// Where strip number `number` begins in something of a size; at its end, where it has no such strip.
+/// The first value of strip number `number` in something of size `whole`; the end of it, if there is no such strip.
 pub(super) fn strip_begin(b: &mut Builder, number: ExprId, strip: ExprId, whole: ExprId) -> ExprId {
     let full = b.binary(BinaryOp::Div, whole, strip);
     let inside = b.compare(CompareOp::Le, number, full);
@@ -94,7 +94,7 @@ pub(super) fn derived_size(b: &mut Builder, kernel: &Kernel, var: VarId, sizes: 
     })
 }
 
-/// Whether one constant divides another.
+/// True if one constant divides another.
 pub(super) fn divides(b: &Builder, a: ExprId, c: ExprId) -> bool {
     let (a, c) = (b.as_const(a), b.as_const(c));
     a.zip(c).is_some_and(|(a, c)| a.bits != 0 && c.bits % a.bits == 0)

@@ -1,4 +1,4 @@
-//! Where things lie in the storage of a tensor, whatever place of the nest asks: its arrays, how many positions a level has, which
+//! The layout of a tensor's storage, independent of the place in the nest: its arrays, how many positions a level has, which
 //! positions lie under others.
 //!
 //! ```text
@@ -131,7 +131,7 @@ pub(super) fn ancestors(
     Ok((cx.b.define("low", first), cx.b.define("high", end)))
 }
 
-/// Whether a level of a view walks through a dimension together with others.
+/// True if a level of a view walks through a dimension together with others.
 pub(super) fn is_inside_dimension(cx: &Lowerer<'_>, access: &AccessKey, level: usize) -> bool {
     let view = cx.kernel.tensors[access.tensor].view.as_ref();
     view.and_then(|view| view.steps.get(level)).is_some_and(|step| *step != ViewStep::Whole)

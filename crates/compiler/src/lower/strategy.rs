@@ -1,7 +1,7 @@
 //! Strategies: how the loop over a variable of the statement is run.
 //!
-//! The choice follows from the merge lattice, from what is known of its iterators, from the schedule, and from what the loop is
-//! confined to. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.
+//! The choice follows from the merge lattice, from the properties of its iterators, from the schedule, and from the region of the
+//! loop. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: csr        i: every coordinate     j: positions of A2
@@ -63,7 +63,7 @@ pub(super) struct MergeLoop {
     pub kind: MergeKind,
 }
 
-/// What a loop of a merge is.
+/// The kind of one loop of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MergeKind {
     /// The coordinates that are left of the dimension.
@@ -76,7 +76,7 @@ pub(super) enum MergeKind {
     Select,
 }
 
-/// What surrounds a loop, and what is inside of it.
+/// The surroundings and the body of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
     /// How the schedule says that it is run.
@@ -101,13 +101,13 @@ pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
     }
 }
 
-/// Whether a lattice has too many points for a loop each.
+/// True if a lattice has too many points for a loop each.
 pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
     let limit = if matches!(body, Stmt::Assign(_)) { MOST_POINTS } else { MOST_OUTER_POINTS };
     lattice.points.len() > limit && lattice.searched() == Point::ALL
 }
 
-/// Whether lanes can test all operands of a loop: each is tested, and has its values right there.
+/// True if lanes can test all operands of a loop: each is tested, and has its values right there.
 pub(super) fn can_test(traits: &[Traits], circumstances: &Circumstances) -> bool {
     let is_tested = |traits: &Traits| traits.words && traits.innermost && !traits.uncertain;
     circumstances.kind == LoopKind::Vector(0)
@@ -166,7 +166,7 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumst
     }
 }
 
-/// What one loop of a merge is.
+/// The kind of one loop of a merge.
 fn merge_kind(lattice: &Lattice, point: Point, traits: &[Traits], circumstances: &Circumstances) -> MergeKind {
     let steps = |k: usize| traits[k].contiguous && !traits[k].repeats;
     match (lattice.visits_all(), point.0.count_ones()) {
@@ -177,8 +177,8 @@ fn merge_kind(lattice: &Lattice, point: Point, traits: &[Traits], circumstances:
     }
 }
 
-/// Whether a merge has a value at every coordinate it meets, and everything it reads there is at hand. A marked workspace has its values
-/// at their coordinates, not where its cursor stands.
+/// True if a merge has a value at every coordinate it meets, and everything it reads there is at hand. A marked workspace has its
+/// values at their coordinates, not at its cursor.
 fn is_plain_union(lattice: &Lattice, point: Point, traits: &[Traits], circumstances: &Circumstances) -> bool {
     let is_at_hand = |k: usize| {
         let Traits { innermost, marked, contiguous, repeats, .. } = traits[k];
@@ -192,8 +192,8 @@ fn is_plain_union(lattice: &Lattice, point: Point, traits: &[Traits], circumstan
         && point.members().all(is_at_hand)
 }
 
-/// Whether the operands of a loop are to be merged by words: the schedule says so, something is merged, and all have a coordinate at
-/// every position, so that counting finds them.
+/// True if the operands of a loop are to be merged by words: the schedule says so, something is merged, and all have a coordinate
+/// at every position, so that counting finds them.
 fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], traits: &[Traits], circumstances: &Circumstances) -> bool {
     let merged = Point::union(loops).0.count_ones();
     let others = 1 - u32::from(lattice.visits_all());

@@ -5,7 +5,7 @@
 //! x: dense, seen as x(j0,j1)      j = 4 j0 + j1: two levels that walk through the one dimension together
 //! ```
 //!
-//! What stands between the two is a [`ViewStep`] for each level; a step is a case here and code in `levels/`.
+//! A [`ViewStep`] for each level connects the two; a step is a case here and code in `levels/`.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::levels::{LevelCode, Parent, Strided, Through};
 /// Gives the array that a level of a tensor keeps the coordinate of each rank in.
 pub(super) type Ranking<'a> = &'a mut dyn FnMut(&mut Builder, TensorId, usize) -> ArrayId;
 
-/// Whether a level that a kernel walks through is stored in arrays of its own.
+/// True if a level that a kernel walks through is stored in arrays of its own.
 pub(super) fn is_stored(tensor: &Tensor, level: usize) -> bool {
     match step(tensor, level) {
         ViewStep::Whole => true,
@@ -31,7 +31,7 @@ pub(super) fn is_stored(tensor: &Tensor, level: usize) -> bool {
 /// The levels of a tensor as a kernel walks through them, from those that are stored. `sizes` are those of variables.
 ///
 /// # Errors
-/// A view is of what is not in the kernel.
+/// A view of a tensor or variable that is not in the kernel.
 pub(super) fn seen(
     b: &mut Builder,
     (kernel, tensor): (&Kernel, &Tensor),
@@ -55,7 +55,7 @@ pub(super) fn seen(
     Ok(levels)
 }
 
-/// What a level of a tensor walks through.
+/// The step of a level of a tensor.
 fn step(tensor: &Tensor, level: usize) -> ViewStep {
     let steps = tensor.view.as_ref().map(|view| view.steps.as_slice());
     steps.and_then(|steps| steps.get(level)).copied().unwrap_or(ViewStep::Whole)

@@ -1,16 +1,16 @@
 //! The schedule that the planner chooses: which loops threads share, and which run in vector lanes.
 //!
-//! The outermost loop of every nest is shared where that is safe: it tells where the result is written, or each chunk can have a
-//! copy of what is written together (the kernel makes no more chunks than its work is worth copies, when it is run); a sparse
-//! result is assembled in pieces by chunks of the loop over its first level.
+//! The outermost loop of every nest is shared if that is safe: its variable tells where the result is written, or each chunk can
+//! have a copy of the values that chunks write together (the kernel makes no more chunks than its work is worth copies, when it is
+//! run). A sparse result is assembled in pieces by chunks of the loop over its first level.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      parallelize(i, cpu, none)
 //! a = A(i,j) * B(i,j)       parallelize(i, cpu, temporary)
 //! ```
 //!
-//! Lanes run innermost loops that add up in a variable, those whose values all fit the registers, and those that add to
-//! neighbors in a dense row. What is only copied or combined once is left to the back end: memory bounds it.
+//! Lanes run innermost loops that add up in a variable, those whose values all fit the registers, and those that add to neighbors
+//! in a dense row. Loops that only copy or combine values once are left to the back end: memory bounds them.
 //!
 //! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
 
@@ -26,13 +26,13 @@ use crate::iterate::lattice::{Lattice, Point, advances_by_words, is_single};
 use crate::iterate::races::written_together;
 use crate::schedule::apply;
 
-/// Adds what the planner chooses to a kernel; the commands that say it.
+/// Adds the planner's commands to a kernel; gives these commands.
 pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Command> {
     let mut chosen = Vec::new();
     let sparse_result =
         kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Result && !tensor.format.is_dense());
     share(kernel, &kernel.stmt, sparse_result, &mut chosen);
-    // What is said of a variable holds for all its loops.
+    // A race strategy applies to all loops over a variable.
     chosen.retain_mut(|(var, race)| match race_everywhere(kernel, &kernel.stmt, *var) {
         Some(Race::None) => true,
         Some(other) => {
@@ -42,7 +42,7 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
         None => false,
     });
     let mut commands = Vec::new();
-    // What is said of a variable holds for all its loops: where one of them cannot do it, none does.
+    // A command applies to all loops over a variable: if one of them cannot be shared, none is.
     for (var, race) in chosen {
         if let Ok(command) = parallelize(kernel, var, Unit::CpuThread, race) {
             let name = &kernel.vars[var].name;
@@ -76,7 +76,7 @@ fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Resul
     Ok(command)
 }
 
-/// The variables whose loops are innermost and add up, in a variable, the stored values of one tensor with what is gathered
+/// The variables whose loops are innermost and add up, in a variable, the stored values of one tensor with values that are gathered
 /// for them.
 fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     match stmt {
@@ -173,7 +173,7 @@ fn innermost_and_dense(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     }
 }
 
-/// The outermost loops that can be shared, with what is done about races.
+/// The outermost loops that can be shared, with their race strategies.
 fn share(kernel: &Kernel, stmt: &Stmt, sparse_result: bool, chosen: &mut Vec<(VarId, Race)>) {
     match stmt {
         Stmt::Assign(_) => {}
@@ -186,7 +186,7 @@ fn share(kernel: &Kernel, stmt: &Stmt, sparse_result: bool, chosen: &mut Vec<(Va
             if chosen.iter().any(|(known, _)| known == var) {
                 return;
             }
-            // Enumerated by one thread, it is faster than looked up by many.
+            // Enumeration by one thread is faster than look-ups by many.
             if is_in_no_order(kernel, body, *var) {
                 return;
             }
@@ -206,7 +206,7 @@ fn share(kernel: &Kernel, stmt: &Stmt, sparse_result: bool, chosen: &mut Vec<(Va
     }
 }
 
-/// What has to be done about races in all loops over a variable; `None` if one of them cannot be shared.
+/// The race strategy that fits all loops over a variable; `None` if one of them cannot be shared.
 fn race_everywhere(kernel: &Kernel, stmt: &Stmt, var: VarId) -> Option<Race> {
     match stmt {
         Stmt::Assign(_) => Some(Race::None),
@@ -244,7 +244,7 @@ fn first_level(kernel: &Kernel, body: &Stmt) -> Option<VarId> {
     found
 }
 
-/// Whether every chunk can have a copy of a tensor: what is put on a list has one list.
+/// True if every chunk can have a copy of a tensor. A workspace with a list cannot be copied, as it has one list.
 fn can_be_copied(kernel: &Kernel, tensor: TensorId) -> bool {
     !matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
 }

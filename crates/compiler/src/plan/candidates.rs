@@ -1,9 +1,9 @@
 //! Candidates: a handful of schedules for one statement, among which measuring may choose.
 //!
-//! The planner's own choice is the first; the others change one thing of it each: the plain loop nest, one thread, other
-//! orders of the loops that agree with the storage, threads that share stored values, look-ups in place of merges, sums
-//! without factors taken out, tiles, vector lanes, unrolled loops, merges that gallop. What the checks
-//! refuse is left out, and what makes the kernel of a candidate before it.
+//! The planner's own choice is the first; the others change one thing of it each: the plain loop nest, one thread, other orders of
+//! the loops that agree with the storage, threads that share stored values, look-ups in place of merges, sums without factors taken
+//! out, tiles, vector lanes, unrolled loops, merges that gallop. A candidate is left out if the checks refuse it, or if one before
+//! it makes the same kernel.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      reorder(i, j), parallelize(i, cpu, none), parallelize(j, vector, ignore)
@@ -41,11 +41,11 @@ const UNROLLED: u32 = 4;
 /// One way to compute a statement.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Who chooses what the schedule leaves open.
+    /// How everything is chosen that the schedule leaves open.
     pub search: Search,
-    /// The commands; where there is none, the loops as they are.
+    /// The commands; without any, the loops stay as they are.
     pub schedule: Schedule,
-    /// In a few words, what it does otherwise than the planner's choice.
+    /// The difference from the planner's choice, in a few words.
     pub idea: String,
 }
 
@@ -113,7 +113,8 @@ impl Pool<'_> {
         }
     }
 
-    /// Adds a schedule with what the planner would say of its loops: who shares them, and which run in vector lanes.
+    /// Adds a schedule, completed by the planner's choices for its loops: those that threads share, and those that run in vector
+    /// lanes.
     fn offer_completed(&mut self, mut schedule: Schedule, idea: &str) {
         let Some(Plan { mut kernel, .. }) = self.planned(Search::Cost, &schedule) else { return };
         let shared = schedule.commands.iter().any(|command| runs_on(command, Unit::CpuThread));
@@ -181,7 +182,7 @@ impl Pool<'_> {
         each("unrolled loop over", &|_, _| true, &|var| CommandKind::Unroll { var, times: UNROLLED });
     }
 
-    /// Strips of the innermost loop that fit the registers, where the whole of it does not.
+    /// Strips of the innermost loop that fit the registers, if the whole of it does not.
     fn tiles(&mut self, kernel: &Kernel, lhs: &Access, rhs: &Expr, ordinary: &Plan) {
         let Some([outer @ .., before, last]) = order_of(&ordinary.schedule) else { return };
         let Some(var) = lhs.vars.iter().copied().find(|var| kernel.vars[*var].name == last.text) else { return };

@@ -1,4 +1,4 @@
-//! Tensors of a kernel that are made of tensors of the program: in other storage, or what a result held before.
+//! Tensors of a kernel that are made of tensors of the program: in other storage, or with the earlier values of a result.
 //!
 //! ```text
 //! C(i,j) = A(i,j) + B(j,i)      B: csr      B_by_order: csc of `B`, read in its place
@@ -15,7 +15,7 @@ use lacunar_notation::{Access, Expr, ExprKind, Role, Tensor, TensorId};
 use super::{Conversion, given};
 use crate::iterate::iterators::AccessKey;
 
-/// A tensor of the kernel for what the result held before.
+/// A tensor of the kernel for the earlier values of the result.
 pub(super) fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mut Vec<Conversion>) -> TensorId {
     if let Some(known) = made_of(kernel, conversions, result, &kernel.tensors[result]) {
         return known;
@@ -31,8 +31,8 @@ pub(super) fn old_values(kernel: &mut Kernel, result: TensorId, conversions: &mu
     tensor
 }
 
-/// The tensor of the kernel that is made of `source` and stored as another one is. Tensors of the user's dimensions and of stored ones
-/// may have the same levels: what they are the storage of tells them apart.
+/// The tensor of the kernel that is made of `source` and stored as another one is. Tensors of the user's dimensions and of stored
+/// ones may have the same levels: their views tell them apart.
 fn made_of(kernel: &Kernel, conversions: &[Conversion], source: TensorId, as_is: &Tensor) -> Option<TensorId> {
     let same =
         |tensor: &Tensor| (&tensor.format, &tensor.view, tensor.dtype) == (&as_is.format, &as_is.view, as_is.dtype);
@@ -40,8 +40,8 @@ fn made_of(kernel: &Kernel, conversions: &[Conversion], source: TensorId, as_is:
     made.into_iter().find(|tensor| same(&kernel.tensors[*tensor]))
 }
 
-/// The type of elements and the fill value in another format: patterns become truth values where nothing else would tell what
-/// only fills up.
+/// The type of elements and the fill value in another format: patterns become truth values if nothing else would tell stored
+/// elements from padding.
 pub(super) fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scalar>) {
     let as_values = tensor.dtype == DType::Pattern && format.is_padded();
     if as_values { (DType::Bool, None) } else { (tensor.dtype, tensor.fill) }
@@ -49,7 +49,7 @@ pub(super) fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scal
 
 /// A tensor of the kernel for `source` in another format.
 fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
-    // What is converted may itself stand for the old values of the result.
+    // The tensor that is converted may itself stand for the old values of the result.
     let origin = conversions.iter().find(|conversion| conversion.tensor == source).map_or(source, |c| c.source);
     let (dtype, fill) = stored_as(&kernel.tensors[source], format);
     let tensor = Tensor {

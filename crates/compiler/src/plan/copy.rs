@@ -4,9 +4,9 @@
 //! B(j,i) = A(i,j)      A: csr, B: csr      A is converted to csc, whose arrays are those of B
 //! ```
 //!
-//! Demands: one operand of the result's type and fill value and with the same variables, none of them twice, and a sparse result. As in
-//! any conversion, what cannot be told from what fills up storage (the zeros of dense levels and of blocks) is left out.
-//! Paper: Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
+//! Demands: one operand of the result's type and fill value and with the same variables, none of them twice, and a sparse result.
+//! As in any conversion, values that cannot be told from padding (the zeros of dense levels and of blocks) are left out. Paper:
+//! Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
 
 use lacunar_formats::Format;
 use lacunar_notation::{AssignOp, Assignment, ExprKind, Program, TensorId};
@@ -18,11 +18,11 @@ pub struct Copied {
     pub source: TensorId,
     /// How the operand has to be stored.
     pub format: Format,
-    /// Which of its modes each mode of the result is.
+    /// The operand's mode for each mode of the result.
     pub modes: Vec<usize>,
 }
 
-/// What a statement stores otherwise, if that is all it does.
+/// The copy that a statement makes, if it only stores an operand otherwise.
 pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied> {
     let (lhs, ExprKind::Access(rhs)) = (&statement.lhs, &statement.rhs.kind) else { return None };
     let (result, source) = (&program.tensors[lhs.tensor], &program.tensors[rhs.tensor]);

@@ -5,9 +5,9 @@
 //! of those that are added, the size of the dimension where nothing restricts it. The average segment of a level is the
 //! ratio of the numbers of positions of the level and of the one above.
 //!
-//! Weights (in units of one scalar iteration, from measurements on x86 with AVX-512): an innermost dense loop over
-//! contiguous operands runs in vectors; an operand walked across its storage order misses the cache; what is scattered into
-//! a workspace costs a few iterations, into a sorted one a good many; a converted value costs its share of a sort.
+//! Weights (in units of one scalar iteration, from measurements on x86 with AVX-512): an innermost dense loop over contiguous
+//! operands runs in vectors; an operand walked across its storage order misses the cache; a value that is scattered into a
+//! workspace costs a few iterations, into a sorted one a good many; a converted value costs its share of a sort.
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k), all CSR, n rows, 16 a row:
@@ -52,7 +52,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
     let mut total: f64 = model.converted.iter().map(conversion).sum();
     let format = &kernel.tensors[lhs.tensor].format;
     let (sums, drained) = model.sums(rhs, lhs, &lhs.vars, true);
-    // What a scattered sum leaves is visited where it is; the rest of the statement by loops of its own.
+    // The values of a scattered sum are visited where they are, and the rest of the statement by loops of its own.
     let (own, values) = match model.first_scattered(rhs, lhs) {
         None => model.nest(rhs, &lhs.vars, lhs, None),
         Some(first) => {
@@ -76,7 +76,7 @@ struct Model<'a> {
     order: &'a [VarId],
     /// The whole right-hand side: it restricts the loops around a producer.
     root: &'a Expr,
-    /// Nothing is to be done where no operand of it is stored.
+    /// Nothing is to be done if no operand of it is stored.
     preserves_fill: bool,
     /// Operands that this order demands in another format than theirs.
     converted: Vec<(AccessKey, Format)>,
@@ -93,7 +93,7 @@ impl Model<'_> {
         if let Some(nnz) = info.nnz {
             return nnz as f64;
         }
-        // Under each coordinate of the last sparse level, dense ones store all there is.
+        // Under each coordinate of the last sparse level, dense levels store every coordinate.
         let levels = info.format.levels();
         let full = levels.iter().rev().take_while(|level| level.properties().full).count();
         let size = |&mode: &usize| info.dims[mode].map_or(UNKNOWN_SIZE, |size| size as f64);
@@ -125,8 +125,8 @@ impl Model<'_> {
         if counts.is_empty() { vec![1.0] } else { counts }
     }
 
-    /// The average number of coordinates of `var` that an access leaves where the variables `bound` have values; `None` where
-    /// it does not restrict `var`. A level under one that is not bound is met anywhere.
+    /// The average number of coordinates of `var` that an access leaves if the variables `bound` have values; `None` if it does not
+    /// restrict `var`. A level under one that is not bound is met anywhere.
     fn segment(&self, access: &Access, var: VarId, bound: &[VarId]) -> Option<f64> {
         let format = self.format(access);
         let counts = self.positions(access.tensor, format);
@@ -141,11 +141,11 @@ impl Model<'_> {
         Some((counts[level] / above.max(1.0)).min(self.size(var)))
     }
 
-    /// How many iterations an expression leaves a loop over `var`, and how many coordinates are looked at.
+    /// The number of iterations that an expression leaves a loop over `var`, and the number of coordinates that are looked at.
     fn trip(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
         match &expr.kind {
             ExprKind::Literal(_) => None,
-            // What is not stored and not zero has to be visited, unless the result is that value.
+            // A fill value that is not zero has to be visited, unless the result has it as well.
             ExprKind::Access(access)
                 if !self.preserves_fill && !self.kernel.tensors[access.tensor].fill().is_zero() =>
             {
@@ -211,7 +211,7 @@ impl Model<'_> {
         weight
     }
 
-    /// Whether a sum is done before a variable of the result gets its value.
+    /// True if a sum is done before a variable of the result gets its value.
     fn is_scattered(&self, sum: &Expr, lhs: &Access) -> bool {
         let first = sum.reduced_vars().into_iter().map(|var| turn(self.order, var)).min();
         first.is_some_and(|first| lhs.vars.iter().any(|var| turn(self.order, *var) > first))
@@ -228,7 +228,7 @@ impl Model<'_> {
         }
     }
 
-    /// The expression where the sums that are scattered have nothing.
+    /// The expression without the sums that are scattered.
     fn without_scattered(&self, expr: &Expr, lhs: &Access) -> Expr {
         let emptied = self.empty_scattered(expr.clone(), lhs);
         without(&self.kernel.tensors, &emptied, &|_: &Access| false)

@@ -1,11 +1,12 @@
 //! Sums over the variables of tensors that are stored by diagonals, arranged so that loops can go along the diagonals.
 //!
-//! On entry: a statement in reduction notation, and accesses with maps that are to be walked through. On exit: an equal statement in
-//! which a variable `k` that a map stores as the diagonal `k - j` is summed over only where `j` has a value and an access that is
-//! walked through uses `k`. There, and only there, the loop over `k` can become one over diagonals: `k = kd + j - (size of j - 1)`.
+//! On entry: a statement in reduction notation, and accesses with maps that are to be walked through. On exit: an equal statement
+//! in which a variable `k` that a map stores as the diagonal `k - j` is summed over only where `j` has a value and an access that
+//! is walked through uses `k`. There, and only there, the loop over `k` can become one over diagonals:
+//! `k = kd + j - (size of j - 1)`.
 //!
-//! Unlike blocks and ranks, a diagonal alone tells no coordinate: it takes the other variable's, so that a sum over `k` may not stand
-//! around the sum over `j`, and a term without the tensor keeps a loop over `k` itself:
+//! Unlike blocks and ranks, a diagonal alone tells no coordinate: it takes the other variable's, so that a sum over `k` may not
+//! stand around the sum over `j`, and a term without the tensor keeps a loop over `k` itself:
 //!
 //! ```text
 //! y = A(j,k) * x(k)       sum(k, sum(j, A(j,k)) * x(k))             sum(k, j, A(j,k) * x(k))                 A: dia
@@ -21,7 +22,7 @@ use crate::concretize::flatten;
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::{fresh_name, substitute_var};
 
-/// Which variables are recovered from a diagonal and another variable, and the accesses that are stored so.
+/// The variables that are recovered from a diagonal and another variable, and the accesses that are stored so.
 pub(super) struct Diagonals<'a> {
     /// The variable from whose coordinate a variable's diagonals are counted, if it is stored so.
     pub counted_from: &'a dyn Fn(VarId) -> Option<VarId>,
@@ -34,7 +35,7 @@ impl Diagonals<'_> {
     ///
     /// # Errors
     /// The place among the walked accesses of one that cannot be walked through: its diagonals are summed over outside of the sum
-    /// over what they are counted from, and the sums cannot be made one.
+    /// over the variable that they are counted from, and the sums cannot be made one.
     pub(super) fn arrange(&self, statement: &Assignment, vars: &mut Arena<IndexVar>) -> Result<Assignment, usize> {
         let bound = &statement.lhs.vars;
         let rhs = match self.out_of_place(&statement.rhs, &mut bound.clone()) {
@@ -51,7 +52,8 @@ impl Diagonals<'_> {
         Ok(Assignment { rhs, ..statement.clone() })
     }
 
-    /// The place of a walked access that occurs where a variable of it has a value before that from which its diagonals are counted.
+    /// The place of a walked access that occurs where a variable of it has a value before that from which its diagonals are
+    /// counted.
     fn out_of_place(&self, expr: &Expr, bound: &mut Vec<VarId>) -> Option<usize> {
         let mut found = None;
         self.visit_sums(expr, bound, &mut |this, summed, body, bound| {

@@ -9,7 +9,7 @@
 //!   choose                  threads, lanes
 //! ```
 //!
-//! On entry: a statement in reduction notation. On exit: a [`Plan`], verified. Where the schedule needs a nest of loops and nothing
+//! On entry: a statement in reduction notation. On exit: a [`Plan`], verified. If the schedule needs a nest of loops and nothing
 //! else ([`given::flat_nest`]), its commands are carried out first, and the order follows from them.
 
 use lacunar_base::Diagnostic;
@@ -33,7 +33,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     let mut draft = Draft::new(source, request);
     draft.read_old_values();
     let mut schedule = request.schedule.cloned().unwrap_or_default();
-    // What a schedule says of a tensor holds of what the statement reads in its place.
+    // A command about a tensor applies to the tensor that the statement reads in its place.
     for command in &mut schedule.commands {
         given::redirect(&mut command.kind, &draft.rhs, &draft.conversions);
     }
@@ -71,7 +71,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     Ok(Plan { kernel, result, statement, conversions, copied, convert_result, notes, warnings, is_full, schedule })
 }
 
-/// What is decided so far.
+/// The decisions so far.
 struct Draft<'a> {
     request: &'a Request<'a>,
     kernel: Kernel,
@@ -113,7 +113,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The result's old values, where they are read or cannot be added to in place.
+    /// Makes a tensor for the result's old values, if they are read or cannot be added to in place.
     fn read_old_values(&mut self) {
         let result = self.result;
         if self.rhs.accesses().iter().any(|access| access.tensor == result) {
@@ -133,7 +133,7 @@ impl<'a> Draft<'a> {
         self.kernel.updates = self.op == AssignOp::Reduce(ReduceOp::Add);
     }
 
-    /// Warns where a result that stores what it is given gets every element.
+    /// Warns if a sparse result is given every element.
     fn warn_if_full(&mut self) {
         let result = &self.kernel.tensors[self.result];
         let assign = Assign { lhs: self.lhs.clone(), op: self.op, rhs: self.rhs.clone() };
@@ -155,7 +155,8 @@ impl<'a> Draft<'a> {
         self.is_full = true;
     }
 
-    /// Makes a nest of loops and nothing else, and carries out a schedule that needs it; whether it does and there is one.
+    /// Makes a nest of loops and nothing else, and carries out a schedule that needs it; tells if the schedule does and there is
+    /// such a nest.
     fn make_flat_nest(&mut self, schedule: &Schedule) -> Result<bool, Diagnostic> {
         if !given::wants_flat_nest(schedule) {
             return Ok(false);
@@ -178,7 +179,7 @@ impl<'a> Draft<'a> {
     fn ordered(&mut self, orders: &[&Command]) -> Result<Vec<VarId>, Diagnostic> {
         let Request { search, strict, .. } = *self.request;
         let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search);
-        // A sum inside a product can be done first, or for each term of the product: what is cheaper.
+        // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen.
         let flat = flatten(self.rhs.clone());
         if flat != self.rhs {
             let other = order::choose(&self.kernel, &self.lhs, &flat, search);
@@ -194,7 +195,7 @@ impl<'a> Draft<'a> {
                 choice.reason = "given".to_string();
             }
         }
-        // What a product has in common over the inner loops can be multiplied behind them.
+        // Common factors of a product over the inner loops can be multiplied behind them.
         if search == Search::Cost && !strict {
             let cost = cost::cost(&self.kernel, &self.lhs, &self.rhs, &choice.order);
             let factored = factor::factor(self.rhs.clone(), &choice.order);
@@ -212,7 +213,7 @@ impl<'a> Draft<'a> {
         Ok(choice.order)
     }
 
-    /// Operands whose storage order contradicts the loops are read from tensors in another format.
+    /// Reads operands whose storage order contradicts the loops from tensors in another format.
     fn convert_operands(&mut self, order: &[VarId], is_flat: bool, schedule: &Schedule) -> Result<(), Diagnostic> {
         let read: Vec<(Access, Expr, Vec<VarId>)> = match is_flat {
             true => {
@@ -248,7 +249,7 @@ impl<'a> Draft<'a> {
         read_converted(&mut self.kernel, key, format, why, &mut self.conversions, &mut self.notes)
     }
 
-    /// A result that cannot be appended to in an order is assembled in another format, which is given.
+    /// Assembles a result that cannot be appended to in an order in another format, which is given.
     fn assemble_result(&mut self, order: &[VarId]) -> Option<Format> {
         let wanted = self.kernel.tensors[self.result].format.clone();
         let format = storage::assembled_format(&self.kernel, &self.lhs, order).filter(|format| *format != wanted)?;
@@ -267,7 +268,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// What the planner adds where nobody says anything; the commands that say it, with the order.
+    /// Adds the planner's commands if the user gives none; gives these commands, with the order.
     fn choose(&mut self, order: &[VarId]) -> Vec<Command> {
         if self.request.search != Search::Cost || self.request.schedule.is_some() {
             return Vec::new();
@@ -277,7 +278,7 @@ impl<'a> Draft<'a> {
         chosen
     }
 
-    /// Operands that loops over parts of a dimension would look up at every coordinate are converted.
+    /// Converts operands that loops over parts of a dimension would look up at every coordinate.
     fn convert_tried(&mut self) {
         for (assign, _) in given::known_orders(&self.kernel) {
             for key in storage::distinct_accesses(&assign.rhs) {
@@ -290,7 +291,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The kernel is one that can be lowered, and the schedule's promises hold.
+    /// Checks that the kernel can be lowered, and that the schedule's promises hold.
     fn check(&mut self, schedule: &Schedule) -> Result<(), Diagnostic> {
         if self.request.schedule.is_some() {
             finish::check(&self.kernel, schedule)?;
@@ -304,7 +305,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The sum of what a result held before and of what is assigned to it; where that is only stored, it is rounded once.
+/// The sum of a result's earlier value and the value that is assigned to it; if its type is only stored, the sum is rounded once.
 fn added(before: Expr, value: Expr) -> Expr {
     let dtype = before.dtype;
     if !dtype.is_storage() {

@@ -1,13 +1,13 @@
-//! Factored sums: what a product has in common over the innermost loops is multiplied once, behind them.
+//! Factored sums: common factors of a product over the innermost loops are multiplied once, behind them.
 //!
 //! ```text
 //! sum(k, l, B(i,k,l) * C(k,j) * D(l,j))   ->   sum(k, C(k,j) * sum(l, B(i,k,l) * D(l,j)))        order i, k, l, j
 //! sum(k, A(i,j) * D(i,k) * E(j,k))        ->   A(i,j) * sum(k, D(i,k) * E(j,k))
 //! ```
 //!
-//! The first is what SPLATT does for MTTKRP (Smith et al., *SPLATT: Efficient and Parallel Sparse Tensor-Matrix
-//! Multiplication*, IPDPS 2015, §III). Multiplication distributes over the sum up to rounding (so not in strict kernels), for
-//! finite values, and an absent factor makes either form absent.
+//! SPLATT does the first for MTTKRP (Smith et al., *SPLATT: Efficient and Parallel Sparse Tensor-Matrix Multiplication*, IPDPS
+//! 2015, §III). Multiplication distributes over the sum up to rounding (so not in strict kernels), for finite values, and an absent
+//! factor makes either form absent.
 
 use lacunar_notation::{BinaryFn, Expr, ExprKind, ReduceOp, VarId};
 
@@ -34,7 +34,7 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
         pending.push(var);
         let depends = |factor: &Expr| pending.iter().any(|var| factor.free_vars().contains(var));
         let next = vars.last().copied();
-        // A factor leaves the loops over what is pending if some further loop has it, or none.
+        // A factor leaves the loops over the pending variables if some further loop has it, or none.
         let leaves = factors.iter().any(|factor| !depends(factor));
         if !leaves && next.is_some() {
             continue;
@@ -47,7 +47,7 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
             let kind = ExprKind::Reduce(ReduceOp::Add, summed, Box::new(product));
             factors.push(Expr { kind, dtype, span });
         } else {
-            // Nothing depends on them: they only repeat what is there.
+            // Nothing depends on these variables: their loops only repeat the value.
             let one = factors.pop();
             factors.extend(one.map(|one| Expr {
                 kind: ExprKind::Reduce(ReduceOp::Add, summed, Box::new(one)),

@@ -1,7 +1,7 @@
-//! What is settled when all commands of a schedule are carried out: how what is computed reaches the result.
+//! The last step after all commands of a schedule: the way in which computed values reach the result.
 //!
-//! What is added up at one place goes through a variable; a sparse result that would be scattered into, or appended to out
-//! of order, gets a workspace, which is read in order:
+//! A sum for one place goes through a variable. A sparse result that would be scattered into, or appended to out of order, gets a
+//! workspace, which is read in order:
 //!
 //! ```text
 //! forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))))
@@ -42,7 +42,7 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     let first_summed = loops.iter().position(summed);
     let disordered = if dense { None } else { first_disordered(kernel, &assign.lhs, &loops) };
     let Some(cut) = first_summed.into_iter().chain(disordered).min() else { return Ok(()) };
-    // What is added indivisibly is added to the result; up to there, each iteration has a variable of its own.
+    // Indivisible additions go to the result; before them, each iteration has a variable of its own.
     let atomic = loops.iter().position(|var| matches!(kernel.provenance.parallel(*var), Some((_, Race::Atomics))));
     let partial = atomic.is_some_and(|atomic| atomic >= cut);
     let cut = atomic.map_or(cut, |atomic| cut.max(atomic + 1));
@@ -77,11 +77,11 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     Ok(())
 }
 
-/// What has to hold when a schedule is carried out: every operand is reached from its outermost level inwards, every sparse
-/// result is appended to in the order of its levels and once at each place, and threads share what they can share.
+/// Checks a schedule that is carried out: every operand is reached from its outermost level inwards, every sparse result is
+/// appended to in the order of its levels and once at each place, and threads share only loops that they can share.
 ///
 /// # Errors
-/// What does not hold.
+/// The condition that does not hold.
 pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     for (assign, order) in known_orders(kernel) {
         let accesses = assign.rhs.accesses().into_iter().map(AccessKey::from);
@@ -96,7 +96,8 @@ pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     check_shared(kernel, span_of(schedule))
 }
 
-/// Which coordinates a sparse result has is known from workspaces over variables of the statement, not over parts of them.
+/// Checks workspaces: over variables of the statement they tell the coordinates of a sparse result, over parts of variables they do
+/// not.
 fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     if kernel.tensors.iter().all(|(_, tensor)| tensor.role != Role::Result || tensor.format.is_dense()) {
         return Ok(());
@@ -115,7 +116,8 @@ fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     Err(Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint))
 }
 
-/// What is added to a sparse result is added to 0, which its elements have to be where nothing is.
+/// Checks the fill value: values that are added to a sparse result are added to 0, which has to be the value of elements that are
+/// not stored.
 fn check_fill(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     let mut added = None;
     kernel.stmt.visit_assigns(&mut |assign| {
@@ -176,7 +178,7 @@ fn check_assembly(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, schedule
     }
 }
 
-/// Whether the loop over a leaf, or a part of it, runs over what an assignment sums up.
+/// True if the loop over a leaf, or a part of it, runs over a variable that an assignment sums over.
 fn is_summed(kernel: &Kernel, assign: &Assign, leaf: VarId) -> bool {
     derived(kernel, leaf).any(|var| !assign.lhs.vars.contains(&var))
 }
@@ -191,8 +193,8 @@ fn stored(kernel: &Kernel, access: &Access) -> Vec<VarId> {
     (0..key.vars.len()).map(|level| level_var(kernel, &key, level)).collect()
 }
 
-/// The depth of the first of some loops that leaves the order in which a sparse tensor is appended to. Behind the loops that
-/// tell the coordinates of its sparse levels, any loop may follow.
+/// The depth of the first of some loops that leaves the order in which a sparse tensor is appended to. After the loops that tell
+/// the coordinates of its sparse levels, any loop may follow.
 fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<usize> {
     let levels = stored(kernel, lhs);
     let appended: Vec<VarId> = levels.iter().copied().filter(|var| !is_in_block(kernel, lhs, *var)).collect();
@@ -227,13 +229,13 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
     None
 }
 
-/// Whether a variable is a strip, or made of one.
+/// True if a variable is a strip, or made of one.
 fn is_part(provenance: &Provenance, var: VarId) -> bool {
     let cut = |var| matches!(provenance.origin(var), Some(Relation::Split { .. } | Relation::Divide { .. }));
     provenance.ancestors(var).into_iter().any(cut)
 }
 
-/// The variables under whose values the positions lie that some loops run over.
+/// The variables under whose values the positions of some loops lie.
 fn positioned(kernel: &Kernel, loops: &[VarId]) -> Vec<VarId> {
     let above = |leaf: &VarId| {
         let key = AccessKey::from(driver(kernel, *leaf)?);
@@ -244,7 +246,7 @@ fn positioned(kernel: &Kernel, loops: &[VarId]) -> Vec<VarId> {
     loops.iter().filter_map(above).flatten().collect()
 }
 
-/// Those of some loops that derive from variables, in the order in which they run through these variables' values.
+/// The loops that derive from variables, in the order in which they run through these variables' values.
 fn in_order(kernel: &Kernel, vars: &[VarId], loops: &[VarId]) -> Vec<VarId> {
     fn collect(provenance: &Provenance, var: VarId, loops: &[VarId], found: &mut Vec<VarId>) {
         if loops.contains(&var) {

@@ -1,8 +1,8 @@
-//! Schedules that are given: which statement their commands apply to, and what is settled after them.
+//! Schedules that are given: the statement that their commands apply to, and the steps after them.
 //!
-//! `reorder`s of the statement's own variables, before these are replaced, fix the order that the plan is made for; what
-//! follows applies to the planned statement, with its workspaces. Commands that need a nest of loops and nothing else (`fuse`, `pos`, `coord`,
-//! `precompute`, a `reorder` of derived variables) apply to the *flat nest* instead, if the statement is one sum:
+//! `reorder`s of the statement's own variables, before these are replaced, fix the order that the plan is made for. The later
+//! commands apply to the planned statement, with its workspaces. Commands that need a nest of loops and nothing else (`fuse`,
+//! `pos`, `coord`, `precompute`, a `reorder` of derived variables) apply to the *flat nest* instead, if the statement is one sum:
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      forall(i, forall(j, y(i) += A(i,j) * x(j)))
@@ -32,7 +32,7 @@ pub(super) fn order_command(kernel: &Kernel, order: &[VarId]) -> Option<Command>
     (order.len() > 1).then_some(Command { kind, span: Span::NONE })
 }
 
-/// Whether a schedule's commands apply to the flat nest of a statement.
+/// True if a schedule's commands apply to the flat nest of a statement.
 pub(super) fn wants_flat_nest(schedule: &Schedule) -> bool {
     let mut derived: Vec<&Name> = Vec::new();
     schedule.commands.iter().any(|command| match &command.kind {
@@ -53,7 +53,7 @@ pub(super) fn wants_flat_nest(schedule: &Schedule) -> bool {
     })
 }
 
-/// A command about the tensors that an expression reads, instead of those that they are made of.
+/// Redirects a command about tensors to those that an expression reads in their place.
 pub(super) fn redirect(command: &mut CommandKind, rhs: &Expr, conversions: &[Conversion]) {
     let read: Vec<AccessKey> = distinct_accesses(rhs);
     let to = |access: &Access| {
@@ -110,7 +110,7 @@ pub(super) fn reordered(kernel: &Kernel, order: &[VarId], names: &[Name]) -> Res
     Ok(order.iter().map(|var| if wanted.contains(var) { next.next().unwrap_or(*var) } else { *var }).collect())
 }
 
-/// What a statement that is one sum adds up; the whole expression of others.
+/// The summand of a statement that is one sum; the whole expression of others.
 pub(super) fn summand(flat: &Expr) -> &Expr {
     match &flat.kind {
         ExprKind::Reduce(ReduceOp::Add, _, body) => body,
@@ -172,7 +172,7 @@ pub(super) fn map_exprs(stmt: Stmt, f: &mut impl FnMut(Expr) -> Expr) -> Stmt {
     }
 }
 
-/// Accesses whose positions a loop runs over keep their storage.
+/// True for an access whose positions a loop runs over: it keeps its storage.
 pub(super) fn is_positioned(kernel: &Kernel, tensor: TensorId, vars: &[VarId]) -> bool {
     kernel.provenance.relations.iter().any(
         |relation| matches!(relation, Relation::Pos { access, .. } if access.tensor == tensor && access.vars == vars),

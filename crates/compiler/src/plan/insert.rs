@@ -1,4 +1,4 @@
-//! Results in two phases, `assemble(C, insert)`: what a statement must not do for them.
+//! Results in two phases, `assemble(C, insert)`: the statements that must not use them.
 //!
 //! ```text
 //! C(i,j) = A(i,j) + B(i,j)      the pattern, then the values
@@ -15,7 +15,7 @@ use super::{Conversion, Plan};
 
 const HINT: &str = "leave `insert` out: results are appended to at once, by threads in pieces";
 
-/// Refuses two phases over a statement that reads what the first one replaces.
+/// Refuses two phases over a statement that reads the values which the first one replaces.
 pub(super) fn check(
     kernel: &Kernel,
     result: TensorId,
@@ -31,7 +31,7 @@ pub(super) fn check(
     Err(Diagnostic::error("E1215", message).label(span_of(schedule), "in two phases").hint(HINT))
 }
 
-/// The refusal of two phases where the first one cannot know the pattern.
+/// The refusal of two phases if the first one cannot know the pattern.
 pub fn unknown_pattern(plan: &Plan) -> Diagnostic {
     let name = &plan.kernel.tensors[plan.result].name;
     let message = format!("only when the values of `{name}` are computed is it known which of them are stored");

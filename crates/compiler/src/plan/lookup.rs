@@ -7,8 +7,8 @@
 //!   ->  forall(i, where(forall(j, forall(k, t += L(i,j) * L(j,k) * w(k))), forall(k, w(k) = L(i,k))))
 //! ```
 //!
-//! Where a two-finger merge walks through row i again for each j, this walks through it once. It is how hand-written triangle
-//! counts and masked products work (Davis, *Algorithm 1000: SuiteSparse:GraphBLAS*, TOMS 2019).
+//! A two-finger merge walks through row i again for each j; this walks through it once. Hand-written triangle counts and masked
+//! products work so (Davis, *Algorithm 1000: SuiteSparse:GraphBLAS*, TOMS 2019).
 
 use lacunar_base::Span;
 use lacunar_notation::concrete::{Kernel, Stmt};
@@ -35,7 +35,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
     {
         return None;
     }
-    // Nothing is converted: what is looked up is met in the order of its storage.
+    // Nothing is converted: the tensor that is looked up is met in the order of its storage.
     let concordant =
         flat.accesses().into_iter().all(|access| storage::is_concordant(kernel, &AccessKey::from(access), &order));
     let Stmt::Forall(..) = flat_nest(lhs, AssignOp::Reduce(ReduceOp::Add), flat, &order)? else { return None };

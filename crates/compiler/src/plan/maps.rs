@@ -1,8 +1,8 @@
 //! Statements over tensors whose formats map dimensions to levels: rewritten into statements over stored dimensions, or over
 //! tensors that are converted first.
 //!
-//! On entry: a checked statement. On exit: one in reduction notation in which every tensor stores one dimension a level, so that all
-//! later stages know nothing of maps. Each variable whose dimension some map takes apart is replaced by those of the stored
+//! On entry: a checked statement. On exit: one in reduction notation in which every tensor stores one dimension a level, so that
+//! all later stages know nothing of maps. Each variable whose dimension some map takes apart is replaced by those of the stored
 //! dimensions ([`lacunar_notation::stored`]); dense tensors are seen through views. Entries of a tensor with slots are summed up
 //! over the slots, each entry being in one of them:
 //!
@@ -10,15 +10,15 @@
 //! y(i) = sum(j, A(i,j) * x(j))       A: ell      y(i) = sum(s, j, A(s,i,j) * x(j))
 //! ```
 //!
-//! Where a dimension is stored by the ranks of its coordinates, loops are over ranks, and dense tensors are seen at the
-//! coordinates that have them. Two tensors rank a dimension in two ways, so that one at most is walked through.
+//! If a dimension is stored by the ranks of its coordinates, loops are over ranks, and dense tensors are seen at the coordinates
+//! that have them. Two tensors rank a dimension in two ways, so that one at most is walked through.
 //!
 //! A dimension that is recovered in reverse, from the far end of a diagonal (`ds:1-0,1`), would be walked through downwards: such
 //! tensors are always converted.
 //!
-//! All maps of a statement have to take a variable's dimension apart in the same way, and what is not dense has to store it so
-//! too. Where that does not hold, tensors with maps are converted to formats without, those with few values first to give way;
-//! and results are converted afterwards. So every statement has a plan, whatever the formats.
+//! All maps of a statement have to take a variable's dimension apart in the same way, and tensors that are not dense have to store
+//! it so too. Otherwise, tensors with maps are converted to formats without, and those with few values give way first; results are
+//! converted afterwards. So every statement has a plan, whatever the formats.
 //!
 //! Paper: Chou et al. 2020, §4, remaps the coordinates of conversions; here every statement is remapped.
 
@@ -51,7 +51,7 @@ pub(super) struct Rewritten {
     pub space: StoredSpace,
     /// The result has a map, and the statement gives it in a format without.
     pub result_without_map: bool,
-    /// What was done, for people.
+    /// The decisions, in words for people.
     pub notes: Vec<String>,
 }
 

@@ -1,11 +1,11 @@
-//! Planning: the order of the loops, and what has to be converted for it.
+//! Planning: the order of the loops, and the conversions that it needs.
 //!
-//! On entry: one statement of a checked program. On exit: a [`Plan`]: a kernel in concrete notation that the lowering
-//! accepts, the conversions of inputs it relies on, and whether its result has to be converted afterwards. No expression
-//! is refused: where the storage orders of operands contradict each other, some are converted, and a note says so.
+//! On entry: one statement of a checked program. On exit: a [`Plan`]: a kernel in concrete notation that the lowering accepts, the
+//! conversions of inputs it relies on, and a format for the result if it is to be converted afterwards. No expression is refused:
+//! if the storage orders of operands contradict each other, some are converted, and a note says so.
 //!
-//! `draft` takes the steps; `order` searches for the cheapest order under the cost model of `cost`; `storage` says which conversions
-//! an order needs, `convert` makes them; `workspaces` chooses how temporaries are stored.
+//! `draft` takes the steps; `order` searches for the cheapest order under the cost model of `cost`; `storage` says which
+//! conversions an order needs, `convert` makes them; `workspaces` chooses how temporaries are stored.
 //!
 //! Paper: Kjolstad et al. 2017, §4.2, requires the graph of storage orders to be acyclic and refuses the rest; Ahrens et al.,
 //! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.
@@ -45,7 +45,7 @@ use self::draft::draft;
 use crate::concretize::flatten;
 use crate::reduction::make_explicit;
 
-/// What has to be done to run one statement.
+/// The kernel, the conversions and the notes for one statement.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The kernel. Its first tensors are those of the program, with the same handles.
@@ -61,13 +61,13 @@ pub struct Plan {
     /// The kernel's result has this format and is converted to the one the program asks for; to that of its stored dimensions
     /// first, where the kernel walks through these.
     pub convert_result: Option<Format>,
-    /// What was chosen and why, for people.
+    /// The choices and their reasons, in words for people.
     pub notes: Vec<String>,
-    /// What may surprise the user, for people.
+    /// The facts that may surprise the user, in words for people.
     pub warnings: Vec<String>,
     /// The result is sparse and stores every element.
     pub is_full: bool,
-    /// The schedule that was given, or chosen: given, it makes the same kernel.
+    /// The schedule that was given or chosen. Planning with it makes the same kernel.
     pub schedule: Schedule,
 }
 
@@ -80,20 +80,20 @@ pub struct Conversion {
     pub source: TensorId,
 }
 
-/// Who chooses the order of the loops.
+/// How the order of the loops is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Search {
-    /// The cost model.
+    /// By the cost model.
     #[default]
     Cost,
-    /// Nobody: the first order that needs no conversion, or else the natural one.
+    /// By nobody: the first order that needs no conversion, or else the natural one.
     Plain,
 }
 
-/// What a plan has to respect.
+/// The demands on a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
-    /// Who chooses the order of the loops.
+    /// How the order of the loops is chosen.
     pub search: Search,
     /// Products are not taken out of sums, which would round otherwise.
     pub strict: bool,
@@ -104,7 +104,7 @@ pub struct Request<'a> {
 /// Plans one statement of a program.
 ///
 /// # Errors
-/// Why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
+/// The reason why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let rewritten = maps::requested(program, statement, request.schedule);
@@ -119,7 +119,7 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
     Ok(plan)
 }
 
-/// What is planned: a statement, over stored dimensions where tensors have maps.
+/// The statement to plan, over stored dimensions if tensors have maps.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     program: &'a Program,
@@ -177,7 +177,7 @@ fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
     skewed.or_else(looked_up).or_else(tiled)
 }
 
-/// The tensors and variables of a statement, what it assigns to, and the sum that it assigns, unless that reads the result.
+/// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result.
 fn flat(source: Source<'_>) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };

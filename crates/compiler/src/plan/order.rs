@@ -24,7 +24,7 @@ pub(super) struct Choice {
     pub order: Vec<VarId>,
     /// Its estimated work.
     pub cost: f64,
-    /// Why it was chosen.
+    /// The reason for the choice.
     pub reason: String,
 }
 
@@ -60,8 +60,8 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
     }
 }
 
-/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. And how
-/// many estimates that took.
+/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. Also gives the
+/// number of estimates that this took.
 pub(super) fn ranked(kernel: &Kernel, lhs: &Access, rhs: &Expr, natural: &[VarId]) -> (Vec<(f64, Vec<VarId>)>, usize) {
     let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
     let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };

@@ -1,5 +1,5 @@
-//! Sums over dense rows: what is summed up in a row is summed up in registers; in a long row, for one strip of a constant length after
-//! the other.
+//! Sums over dense rows: the sums of a row are formed in registers; in a long row, for one strip of a constant length after the
+//! other.
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k)      A: csr, k: of at most 128 values
@@ -31,7 +31,7 @@ use crate::iterate::iterators::{AccessKey, level_var};
 /// The bytes of a strip: a quarter of the registers, so that several strips fit.
 const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
 
-/// A statement, its loops in order, and what the planner chose for them.
+/// A statement, its loops in order, and the planner's choices for them.
 struct Rows<'a> {
     kernel: &'a Kernel,
     lhs: &'a Access,
@@ -42,8 +42,8 @@ struct Rows<'a> {
     strict: bool,
 }
 
-/// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops that
-/// `chosen` says; a `strict` schedule takes no product out of a sum.
+/// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops
+/// that `chosen` says; a `strict` schedule takes no product out of a sum.
 pub(super) fn schedule(
     kernel: &Kernel,
     lhs: &Access,
@@ -94,9 +94,9 @@ impl Rows<'_> {
             vec![CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size }];
         match outer.iter().position(|var| self.summed.contains(var)) {
             _ if self.summed.contains(&row) => {}
-            // Which coordinates a sparse result has is not told by a workspace over strips: rows are added to where they are.
+            // A workspace over strips does not tell which coordinates a sparse result has: rows are added to where they are.
             Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => {}
-            // What is added to the result outside of any loop over its variables would be added to by all threads.
+            // A result outside of any loop over its variables would be added to by all threads.
             None | Some(0) => return None,
             Some(first) => {
                 let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
@@ -152,17 +152,18 @@ impl Rows<'_> {
         self.body.accesses().into_iter().chain([self.lhs]).map(AccessKey::from)
     }
 
-    /// Whether a variable is stored in dense levels wherever it is.
+    /// True if a variable is stored in dense levels wherever it is.
     fn is_dense(&self, var: VarId) -> bool {
         self.levels_of(var, |_, is_full| is_full)
     }
 
-    /// Whether a variable walks through neighboring elements wherever it is.
+    /// True if a variable walks through neighboring elements wherever it is.
     fn is_row(&self, var: VarId) -> bool {
         self.levels_of(var, |is_last, is_full| is_last && is_full)
     }
 
-    /// Whether something holds of all levels over a variable: of whether they are the last of a tensor, and dense.
+    /// True if `holds` accepts all levels over a variable. Its arguments say if a level is the last of a tensor, and if it is
+    /// dense.
     fn levels_of(&self, var: VarId, holds: impl Fn(bool, bool) -> bool) -> bool {
         self.accesses().all(|key| {
             let levels = self.kernel.tensors[key.tensor].format.levels();
@@ -172,7 +173,7 @@ impl Rows<'_> {
     }
 }
 
-/// What an expression is the product of.
+/// The factors of an expression.
 fn factors(expr: &Expr) -> Vec<&Expr> {
     match &expr.kind {
         ExprKind::Binary(BinaryFn::Mul, left, right) => [factors(left), factors(right)].concat(),

@@ -1,4 +1,4 @@
-//! Skewed operands: where one row holds so much that chunks of rows cannot be balanced, threads share positions instead.
+//! Skewed operands: if one row holds so much that chunks of rows cannot be balanced, threads share positions instead.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: csr, its longest row an eighth of all values or more
@@ -15,7 +15,7 @@ use lacunar_notation::{Access, Expr, ExprKind, ReduceOp, VarId};
 
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 
-/// The share of a tensor's values from which on its heaviest row upsets the balance: one in so many.
+/// The share of a tensor's values from which on its heaviest row upsets the balance, as one in this many.
 const HEAVY: u64 = 16;
 
 /// The fewest values for which balance matters: fewer are one thread's work.

@@ -1,5 +1,5 @@
-//! Which storage an order of loops needs: operands are visited from the outer level to the inner one, and results are
-//! appended to in the order of their levels.
+//! The storage that an order of loops needs: operands are visited from the outer level to the inner one, and results are appended
+//! to in the order of their levels.
 
 use lacunar_formats::{Format, IndexWidth, Level};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
@@ -10,7 +10,7 @@ use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::levels::{is_iterated, is_searched};
 
-/// Whether the loops reach every iterated level of an access after the levels above it.
+/// True if the loops reach every iterated level of an access after the levels above it.
 pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let tensor = &kernel.tensors[access.tensor];
     if matches!(tensor.role, Role::Workspace(WorkspaceKind::Scalar | WorkspaceKind::Dense)) {
@@ -25,14 +25,14 @@ pub(super) fn is_concordant(kernel: &Kernel, access: &AccessKey, order: &[VarId]
         .all(|(level, kind)| kind.properties().full || turns[..level].iter().all(|above| *above <= turns[level]))
 }
 
-/// Whether the loops reach all levels of a tensor that is walked through by stored dimensions in their order.
+/// True if the loops reach all levels of a tensor that is walked through by stored dimensions in their order.
 pub(super) fn is_walked_in_order(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let tensor = &kernel.tensors[access.tensor];
     let turns: Vec<usize> = tensor.format.mode_order().iter().map(|&mode| turn(order, access.vars[mode])).collect();
     !is_walked(kernel, access) || turns.is_sorted()
 }
 
-/// Whether a tensor is walked through by the stored dimensions of a format with a map.
+/// True if a tensor is walked through by the stored dimensions of a format with a map.
 pub(super) fn is_walked(kernel: &Kernel, access: &AccessKey) -> bool {
     kernel.tensors[access.tensor].view.as_ref().is_some_and(|view| view.format.map().is_some())
 }
@@ -58,15 +58,15 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
     found
 }
 
-/// Whether loops in an order can follow an access at all, be it by trying every coordinate of a dimension.
+/// True if loops in an order can follow an access at all, be it by trying every coordinate of a dimension.
 pub(super) fn can_be_walked(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let format = &kernel.tensors[access.tensor].format;
     let is_reached = |level: &Level| level.properties().full || is_searched(*level);
     is_concordant(kernel, access, order) && (format.is_plain() || format.levels().iter().all(is_reached))
 }
 
-/// Whether kernels can walk through the levels of an access that are not plain: coordinates are enumerated in order, or they
-/// are looked up and something else says where, so that no loop has to try every coordinate of the dimension.
+/// True if kernels can walk through the levels of an access that are not plain: coordinates are enumerated in order, or they are
+/// looked up and something else names them, so that no loop has to try every coordinate of the dimension.
 fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bool {
     let assign = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
     let body = Stmt::Assign(assign);
@@ -79,8 +79,8 @@ fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bo
     })
 }
 
-/// Whether loops come to a level of an access by trying every coordinate of a dimension that has many more than are stored: a
-/// schedule has cut the loop over what could be enumerated in no order only.
+/// True if loops come to a level of an access by trying every coordinate of a dimension that has many more than are stored. A
+/// schedule has then cut a loop that could only be enumerated in no order.
 pub(super) fn is_tried(kernel: &Kernel, assign: &Assign, key: &AccessKey) -> bool {
     let body = Stmt::Assign(assign.clone());
     let levels = kernel.tensors[key.tensor].format.levels().iter().enumerate();
@@ -93,8 +93,8 @@ pub(super) fn is_tried(kernel: &Kernel, assign: &Assign, key: &AccessKey) -> boo
     })
 }
 
-/// Whether a variable's loop goes through a level whose coordinates are in no order, and have many times more places than are
-/// stored: it would try all of these, if it were cut.
+/// True if a variable's loop goes through a level whose coordinates are in no order, and which has many times more places than are
+/// stored: the loop would try all of these, if it were cut.
 pub(super) fn is_in_no_order(kernel: &Kernel, body: &Stmt, var: VarId) -> bool {
     Lattice::build(kernel, body, var).is_ok_and(|lattice| {
         lattice.iterators.iter().any(|iterator| {
@@ -107,24 +107,24 @@ pub(super) fn is_in_no_order(kernel: &Kernel, body: &Stmt, var: VarId) -> bool {
     })
 }
 
-/// Whether a dimension is not known to be about as small as the number of values.
+/// True if a dimension is not known to be about as small as the number of values.
 fn is_spread_out(kernel: &Kernel, key: &AccessKey, level: usize) -> bool {
     let tensor = &kernel.tensors[key.tensor];
     let size = kernel.vars[level_var(kernel, key, level)].size;
     !size.zip(tensor.nnz).is_some_and(|(size, nnz)| is_near(size, nnz))
 }
 
-/// Whether a dimension is not much larger than the number of values, so that something can be done for each coordinate.
+/// True if a dimension is not much larger than the number of values, so that something can be done for each coordinate.
 pub(super) fn is_near(size: u64, nnz: u64) -> bool {
     size <= nnz.saturating_mul(4).saturating_add(1 << 20)
 }
 
-/// The largest dimension that gets a place for each coordinate where it is not known how much is stored: the positions of that
+/// The largest dimension that gets a place for each coordinate if the number of stored values is not known: the positions of that
 /// many rows take a gigabyte.
 const MOST_ROWS: u64 = 1 << 28;
 
-/// Whether a converted tensor may have a dense outermost level over a dimension: its positions take memory in proportion to the
-/// size, not to what is stored. A size that is not known is taken as small enough.
+/// True if a converted tensor may have a dense outermost level over a dimension: its positions take memory in proportion to the
+/// size, not to the number of stored values. A size that is not known is taken as small enough.
 pub(super) fn may_be_rows(size: Option<u64>, nnz: Option<u64>) -> bool {
     match (size, nnz) {
         (Some(size), Some(nnz)) => is_near(size, nnz),
@@ -133,8 +133,8 @@ pub(super) fn may_be_rows(size: Option<u64>, nnz: Option<u64>) -> bool {
     }
 }
 
-/// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one
-/// where the tensor has a dense outermost level now and the dimension is not much larger than the number of values.
+/// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one if the
+/// tensor has a dense outermost level now and the dimension is not much larger than the number of values.
 fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
     let tensor = &kernel.tensors[access.tensor];
     let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
@@ -147,8 +147,8 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
     with_widths_of(tensor, levels, modes)
 }
 
-/// The format of these levels for the same tensor. A dimension's coordinates have the width that they have now, where a level
-/// keeps them.
+/// The format of these levels for the same tensor. A dimension's coordinates have the width that they have now, if a level keeps
+/// them.
 fn with_widths_of(tensor: &Tensor, levels: Vec<Level>, modes: Vec<usize>) -> Format {
     let like = &tensor.format;
     if levels == like.levels() && modes == like.mode_order() {
@@ -203,8 +203,7 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
     Some(with_widths_of(tensor, vec![Level::COMPRESSED; modes.len()], modes))
 }
 
-/// Whether loops in this order meet the coordinates of the result in the order of its levels, down to the last that is
-/// appended to.
+/// True if loops in this order meet the coordinates of the result in the order of its levels, down to the last that is appended to.
 pub(super) fn appends_in(format: &Format, lhs: &Access, order: &[VarId]) -> bool {
     let last = format.levels().iter().rposition(|level| !level.properties().full);
     let turns: Vec<usize> = format.mode_order().iter().map(|&mode| turn(order, lhs.vars[mode])).collect();
@@ -230,7 +229,7 @@ pub(super) fn distinct_accesses(rhs: &Expr) -> Vec<AccessKey> {
     found
 }
 
-/// Whether a tensor has a level that is iterated.
+/// True if a tensor has a level that is iterated.
 pub(super) fn is_sparse(kernel: &Kernel, tensor: TensorId) -> bool {
     !kernel.tensors[tensor].format.is_dense()
 }

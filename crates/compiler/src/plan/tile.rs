@@ -1,5 +1,5 @@
-//! Accumulations cut into tiles that stay in the cache: where an outer loop adds to a whole dense result again and again, it is
-//! done for one tile of the result after the other.
+//! Accumulations cut into tiles that stay in the cache: if an outer loop adds to a whole dense result again and again, it is done
+//! for one tile of the result after the other.
 //!
 //! ```text
 //! y(i) = A(k,i) * x(k,i)      A: diagonals, x: seen along them
@@ -24,7 +24,7 @@ use crate::iterate::iterators::{AccessKey, level_var};
 
 /// The bytes of a tile of the result: half of a first-level cache.
 const TILE_BYTES: u64 = 16 << 10;
-/// How many tiles there have to be at least.
+/// The least number of tiles.
 const LEAST_TILES: u64 = 4;
 
 /// A schedule for `lhs = flat` in tiles, if it accumulates so.
@@ -45,7 +45,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
             level + 1 == key.vars.len() && kernel.tensors[key.tensor].format.levels()[level].properties().full
         })
     });
-    // Only loops over what is stored are few enough to be repeated for every tile.
+    // Only loops over stored coordinates are short enough to be repeated for every tile.
     let repeated = accesses.iter().any(|key| key.vars.contains(&outer) && storage::is_sparse(kernel, key.tensor));
     if !fits || !walked || !repeated {
         return None;

@@ -66,8 +66,8 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
     }
 }
 
-/// Whether the consumer of a workspace visits every coordinate even where the workspace has nothing, or its producer fills
-/// every coordinate.
+/// True if the consumer of a workspace visits every coordinate even if the workspace has nothing there, or its producer fills every
+/// coordinate.
 fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
     match stmt {
         Stmt::Assign(_) => false,
@@ -76,7 +76,7 @@ fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
         Stmt::Where { consumer, producer } if producer.writes().contains(&tensor) => {
             let Some(vars) = workspace_vars(producer, tensor) else { return false };
             let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
-            // Where the result is appended to, it must be known which coordinates have a value: all, or none.
+            // If the result is appended to, it must be known which coordinates have a value: all, or none.
             (loops_full(consumer) && dense_result(kernel)) || (loops_full(producer) && fills_alone(producer, tensor))
         }
         Stmt::Where { consumer, producer } => {
@@ -99,13 +99,13 @@ fn dense_result(kernel: &Kernel) -> bool {
     kernel.tensors.iter().all(|(_, tensor)| tensor.role != Role::Result || tensor.format.is_dense())
 }
 
-/// Whether a producer fills no other tensor.
+/// True if a producer fills no other tensor.
 fn fills_alone(producer: &Stmt, tensor: TensorId) -> bool {
     producer.writes() == [tensor]
 }
 
-/// Whether the producer of a workspace, in the loops as they are, gives all coordinates a value if it gives any: it runs
-/// through all of them, not only through strips that stand around.
+/// True if the producer of a workspace, in the loops as they are, gives all coordinates a value if it gives any: it runs through
+/// all of them, not only through strips that stand around.
 fn given_all_or_none(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
     match stmt {
         Stmt::Assign(_) => false,
@@ -140,8 +140,8 @@ fn loops(stmt: &Stmt, found: &mut Vec<VarId>) {
     }
 }
 
-/// Whether a producer whose loops over `vars` are full gives each of their coordinates a value if it gives any: no sum is
-/// formed inside of them, which may be over nothing at some, and no operand is stored at some of them only.
+/// True if a producer whose loops over `vars` are full gives each of their coordinates a value if it gives any: no sum is formed
+/// inside of them, which may be over nothing at some, and no operand is stored at some of them only.
 fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bool {
     match stmt {
         Stmt::Assign(assign) => {
@@ -159,10 +159,10 @@ fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bo
     }
 }
 
-/// Whether an expression has a value at every coordinate of `vars` if it has one at any, whichever of its operands are
-/// stored at the coordinates of the loops around: `A(i,j) * D(j,k)` in `k`, where `A` is sparse; not `A(i,j) + B(i,k)`.
+/// True if an expression has a value at every coordinate of `vars` if it has one at any, whichever of its operands are stored at
+/// the coordinates of the loops around: `A(i,j) * D(j,k)` in `k`, where `A` is sparse; not `A(i,j) + B(i,k)`.
 fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
-    // Where it is not absent without its operands, it never is.
+    // An expression that is present without its operands is never absent.
     let absent =
         |expr: &Expr| background(&kernel.tensors, expr).is_some_and(|found| found.absent && found.value.is_zero());
     match &expr.kind {
@@ -188,12 +188,12 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
     }
 }
 
-/// Whether all operands of an expression are stored everywhere.
+/// True if all operands of an expression are stored everywhere.
 fn is_stored(kernel: &Kernel, expr: &Expr) -> bool {
     expr.accesses().iter().all(|access| sparse_levels(kernel, access.tensor).next().is_none())
 }
 
-/// Whether every loop over `var` in a statement visits every coordinate.
+/// True if every loop over `var` in a statement visits every coordinate.
 fn loop_is_full(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     match stmt {
         Stmt::Assign(_) => true,

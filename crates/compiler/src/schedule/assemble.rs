@@ -1,9 +1,9 @@
 //! `assemble(C, append)`, `assemble(C, insert)`: how a sparse result comes into being.
 //!
-//! Demands: `C` is the result, and sparse. `append` is how results are assembled unless something is said: at once, by
-//! threads in pieces that are put one behind the other (`lower/sinks/piece.rs`). `insert` is two phases, *assemble* and
-//! *compute*: the first finds the pattern, the second inserts the values at their places, which takes the memory of the result
-//! and no more (`lower/sinks/placed.rs` for threads). What the second phase demands of the statement is checked in `plan/insert.rs`.
+//! Demands: `C` is the result, and sparse. `append` is how results are assembled unless something is said: at once, by threads in
+//! pieces that are put one behind the other (`lower/sinks/piece.rs`). `insert` is two phases, *assemble* and *compute*: the first
+//! finds the pattern, the second inserts the values at their places, which takes the memory of the result and no more
+//! (`lower/sinks/placed.rs` for threads). `plan/insert.rs` checks the demands of the second phase on the statement.
 //!
 //! Paper: Chou et al. 2018, §5.3.
 

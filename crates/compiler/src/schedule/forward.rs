@@ -1,4 +1,4 @@
-//! What becomes of names: which loops stand where a loop stood before a command, and how accesses read afterwards.
+//! Forwards of names: the loops that stand in the place of a loop before a command, and the accesses that are read afterwards.
 //!
 //! ```text
 //! split(i, i0, i1, 32)               i -> i0, i1
@@ -6,8 +6,8 @@
 //! precompute(b(i) * c(i), i, iw)     i -> i, iw,  b(i) -> b(iw),  c(i) -> c(iw)
 //! ```
 //!
-//! Of several commands in a row, the forwards are joined ([`Forward::then`]). A refusal says by it what a name that is gone became;
-//! [`Forward::check`] is what builds with debug assertions ask of every command: nothing of the kernel before is lost.
+//! The forwards of several commands in a row are joined ([`Forward::then`]). A refusal uses them to say what a name that is gone
+//! became; with debug assertions, [`Forward::check`] tests for every command that nothing of the kernel before is lost.
 //!
 //! Paper: Ikarashi et al., *Exocompilation for Productive Programming of Hardware Accelerators* (PLDI 2022), and Exo's cursors,
 //! which follow what they point at through transformations.
@@ -18,23 +18,23 @@ use lacunar_notation::{Access, VarId};
 
 use super::nest::loops;
 
-/// What became of the names of a kernel. What is not named has stayed as it was.
+/// The names of a kernel that changed, each with its successors. All other names have stayed as they were.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forward {
     /// Variables of loops, each with those of the loops that stand in the place of its own.
     loops: Vec<(VarId, Vec<VarId>)>,
-    /// Accesses, each with what is read in its place.
+    /// Accesses, each with the access that is read in its place.
     accesses: Vec<(Access, Access)>,
 }
 
 impl Forward {
-    /// The loop over a variable became loops over others.
+    /// Records that the loop over a variable became loops over others.
     pub(super) fn replaced(mut self, var: VarId, by: impl Into<Vec<VarId>>) -> Forward {
         self.loops.push((var, by.into()));
         self
     }
 
-    /// An access became another one.
+    /// Records that an access became another one.
     pub(super) fn redirected(mut self, access: &Access, to: &Access) -> Forward {
         if !self.accesses.iter().any(|(known, _)| is_same(known, access)) {
             self.accesses.push((access.clone(), to.clone()));
@@ -48,13 +48,13 @@ impl Forward {
         found.map_or_else(|| vec![var], |(_, now)| now.clone())
     }
 
-    /// What is read where an access was read.
+    /// The access that is read in the place of an access.
     pub fn access<'a>(&'a self, access: &'a Access) -> &'a Access {
         let found = self.accesses.iter().find(|(known, _)| is_same(known, access));
         found.map_or(access, |(_, now)| now)
     }
 
-    /// What became of names by this and then by what `next` tells of.
+    /// The forward of names by this and then by `next`.
     #[must_use]
     pub fn then(mut self, next: &Forward) -> Forward {
         for (_, now) in &mut self.loops {
@@ -74,7 +74,7 @@ impl Forward {
         self
     }
 
-    /// What became of names that a command uses and that are gone, in words.
+    /// The successors of names that a command uses and that are gone, in words.
     pub(super) fn gone(&self, kernel: &Kernel, command: &CommandKind) -> Vec<String> {
         let name = |var: &VarId| format!("`{}`", kernel.vars[*var].name);
         let used = command.effect().uses;
@@ -96,7 +96,7 @@ impl Forward {
     /// Checks that the loops and accesses of one kernel are, forwarded, those of another.
     ///
     /// # Errors
-    /// What is missing, in words.
+    /// The loops or accesses that are missing, in words.
     pub(super) fn check(&self, before: &Kernel, after: &Kernel) -> Result<(), String> {
         let (old, new) = (loops(&before.stmt), loops(&after.stmt));
         let forwarded: Vec<VarId> = old.iter().flat_map(|var| self.loops_of(*var)).collect();
@@ -116,14 +116,14 @@ impl Forward {
     }
 }
 
-/// What a statement reads.
+/// The accesses that a statement reads.
 fn accesses(stmt: &Stmt) -> Vec<&Access> {
     let mut found = Vec::new();
     stmt.visit_assigns(&mut |assign| found.extend(assign.rhs.accesses()));
     found
 }
 
-/// Whether two accesses read the same, wherever they stand.
+/// True if two accesses read the same, wherever they stand.
 fn is_same(a: &Access, b: &Access) -> bool {
     a.tensor == b.tensor && a.vars == b.vars
 }

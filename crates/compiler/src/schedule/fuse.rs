@@ -1,7 +1,7 @@
 //! `fuse(i, j, f)`: two loops nested directly become one over all pairs.
 //!
-//! Demands: the loop over `j` is all that the loop over `i` holds, neither is over positions already, and what is fused already
-//! is not fused with another part of its variables. Relation: fuse.
+//! Demands: the loop over `j` is all that the loop over `i` holds, neither is over positions already, and a fused variable is not
+//! fused with another part of its variables. Relation: fuse.
 //!
 //! ```text
 //! forall(i, forall(j, body))  ->  forall(f, body)
@@ -35,7 +35,7 @@ pub(super) fn fuse(kernel: &Kernel, outer_name: &Name, inner_name: &Name, fused:
                 .hint("fuse the coordinate variables first and take the positions of the fused one"));
         }
     }
-    // Of one variable, two parts make pairs; a part of pairs and a part of one of their variables do not.
+    // Two parts of one variable make pairs; a part of pairs and a part of one of their variables do not.
     let [of_outer, of_inner] = [outer, inner].map(|var| kernel.provenance.originals(var));
     if let Some(common) = of_outer.iter().find(|var| of_inner.contains(var))
         && of_outer.len() + of_inner.len() > 2

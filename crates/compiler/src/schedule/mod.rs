@@ -1,11 +1,11 @@
 //! Scheduling transformations: functions from a kernel to a kernel that computes the same, in another order or by others.
 //!
-//! One transformation a file. Each says what it demands (and refuses with the reason where that does not hold), what it does to
-//! the loops, and which relation it adds to the provenance graph. Accesses keep their variables; only loops change. Each takes a
-//! kernel and gives another one with what became of names ([`Forward`]), so that a refusal changes nothing.
+//! One transformation a file. Each says what it demands (and refuses with the reason if that does not hold), what it does to the
+//! loops, and which relation it adds to the provenance graph. Accesses keep their variables; only loops change. Each takes a kernel
+//! and gives another one with the forward of names ([`Forward`]), so that a refusal changes nothing.
 //!
-//! On entry: a kernel in concrete notation. On exit: one that passes [`lacunar_notation::concrete::verify`]. What the order
-//! of loops demands of storage and of workspaces is settled afterwards, by `plan/given.rs`.
+//! On entry: a kernel in concrete notation. On exit: one that passes [`lacunar_notation::concrete::verify`]. Later, `plan/given.rs`
+//! settles the demands of the loops' order on storage and on workspaces.
 //!
 //! ```text
 //! (forall(i, y(i) = x(i)), split(i, i0, i1, 32))  ->  (forall(i0, forall(i1, y(i) = x(i))), i -> i0, i1)
@@ -38,13 +38,13 @@ use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Command, CommandKind, Name};
 use lacunar_notation::{IndexVar, VarId};
 
-/// A kernel, and what became of the names of the one that it was made of.
+/// A kernel, and the forward of the names of the one that it was made of.
 type Transformed = Result<(Kernel, Forward), Diagnostic>;
 
 /// Carries out one command.
 ///
 /// # Errors
-/// Why the transformation is not one that keeps the meaning, or cannot be done here, with the command's place.
+/// The reason why the transformation does not keep the meaning, or cannot be done here, with the command's place.
 pub fn apply(kernel: &Kernel, command: &Command) -> Result<(Kernel, Forward), Diagnostic> {
     let span = command.span;
     let (made, forward) = match &command.kind {
@@ -75,7 +75,7 @@ pub fn apply(kernel: &Kernel, command: &Command) -> Result<(Kernel, Forward), Di
 /// Carries out commands one after the other.
 ///
 /// # Errors
-/// The first refusal. It notes what names became that the command uses and that earlier commands replaced.
+/// The first refusal. It notes the successors of names that the command uses and that earlier commands replaced.
 pub fn apply_all<'c>(
     kernel: &Kernel,
     commands: impl IntoIterator<Item = &'c Command>,
@@ -99,7 +99,7 @@ fn leaf(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
     })
 }
 
-/// The variable of a name whose loop is to be replaced by others: nothing is said of it yet, which would be lost.
+/// The variable of a name whose loop is to be replaced by others. The loop has no tags yet, which would be lost.
 fn replaceable(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
     let var = leaf(kernel, name)?;
     match kernel.provenance.tags(var).next() {
@@ -120,7 +120,7 @@ fn new_var(kernel: &mut Kernel, name: &Name, size: Option<u64>) -> VarId {
     kernel.vars.push(IndexVar { name: name.text.clone(), size, span })
 }
 
-/// The kernel with something said of the loop over a variable.
+/// The kernel with a tag on the loop over a variable.
 fn tagged(kernel: &Kernel, var: VarId, tag: Tag) -> Kernel {
     let mut made = kernel.clone();
     made.provenance.tags.push((var, tag));

@@ -1,4 +1,4 @@
-//! What transformations ask of nests of loops, and how they rewrite them.
+//! Questions about nests of loops, and rewrites of them, for the transformations.
 
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
@@ -65,7 +65,7 @@ pub(crate) fn each_loop<'s>(stmt: &'s Stmt, var: VarId, look: &mut impl FnMut(&'
     walk(stmt, var, &mut Vec::new(), look);
 }
 
-/// The variables of the loops that are nested directly from a statement on, and what is inside them.
+/// The variables of the loops that are nested directly from a statement on, and the statement inside them.
 pub(super) fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
     let mut vars = Vec::new();
     while let Stmt::Forall(var, body) = stmt {

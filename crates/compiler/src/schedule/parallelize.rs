@@ -1,10 +1,10 @@
 //! `parallelize(i, unit, race)`: the iterations of a loop are shared out.
 //!
-//! Demands, for threads: no other loop around or inside is shared; what the iterations write together is dealt with by the race
-//! strategy; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
+//! Demands, for threads: no other loop around or inside is shared; the race strategy deals with tensors that the iterations write
+//! together; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
 //! vectors: loops inside count coordinates, or the positions of one operand, whatever the lane. The units of a GPU are refused, as
-//! no back end makes code for one. It changes nothing but a tag. Workspaces are not added to indivisibly: there, `atomics` is carried
-//! out as `temporary`. Lanes reduce among themselves.
+//! no back end makes code for one. It changes nothing but a tag. Workspaces are not added to indivisibly: there, `atomics` is
+//! carried out as `temporary`. Lanes reduce among themselves.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
@@ -45,7 +45,7 @@ pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, 
     Ok((tagged(kernel, var, Tag::Parallel(unit, race)), Forward::default()))
 }
 
-/// The race strategy with which vector lanes can share the loops over a variable: what all of them add to one place, they reduce among
+/// The race strategy with which vector lanes can share the loops over a variable. Lanes that all add to one place reduce among
 /// themselves.
 fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
     let (mut innermost, mut together, mut scattered) = (true, None, None);
@@ -84,10 +84,10 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
     }
 }
 
-/// Whether a loop inside of one that lanes share counts coordinates or the positions of one operand, the same for all lanes.
+/// True if a loop inside of one that lanes share counts coordinates or the positions of one operand, the same for all lanes.
 fn is_uniform(kernel: &Kernel, lanes: VarId, body: &Stmt, leaf: VarId) -> bool {
     let shared = kernel.provenance.originals(lanes);
-    // Positions lie under what the levels above have.
+    // Positions lie under those of the levels above.
     let is_under_lane =
         |key: &AccessKey, level: usize| (0..level).any(|above| shared.contains(&level_var(kernel, key, above)));
     let mut uniform = true;
@@ -107,14 +107,14 @@ fn is_uniform(kernel: &Kernel, lanes: VarId, body: &Stmt, leaf: VarId) -> bool {
     uniform
 }
 
-/// Whether loops inside a body choose the place of a tensor that is assigned to. Where iterations of a loop around write the tensor
+/// True if loops inside a body choose the place of a tensor that is assigned to. If iterations of a loop around write the tensor
 /// together, their places are then neither the same nor known to be different:
 ///
 /// ```text
 /// forall(k, forall(j, y(j) += A(s,k,j)))      A: ell; under each k one j, which other k may have too
 /// ```
 ///
-/// What is put on a list has no places: a loop that does so is not carried out by lanes.
+/// A tensor with a list has no places: lanes do not carry out a loop that appends to one.
 fn is_placed_inside(kernel: &Kernel, body: &Stmt, tensor: TensorId) -> bool {
     if is_listed(kernel, tensor) {
         return false;
@@ -127,7 +127,7 @@ fn is_placed_inside(kernel: &Kernel, body: &Stmt, tensor: TensorId) -> bool {
     inside
 }
 
-/// Whether threads and lanes can share the loops that they are said to share, after all other transformations too.
+/// Checks that threads and lanes can share the loops that they are said to share, after all other transformations too.
 ///
 /// # Errors
 /// They cannot; `span` is the place to name.
@@ -209,7 +209,7 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
     });
     match fault {
         Some(fault) => Err(fault),
-        // Where nothing is written together, every strategy is the same.
+        // If nothing is written together, every strategy is the same.
         None if chosen == Race::Auto => Ok(Race::None),
         None => Ok(chosen),
     }
@@ -219,13 +219,13 @@ fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {
     matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
 }
 
-/// Whether a tensor is a workspace: a variable, or an array beside which it is noted whether it was given anything. Neither is
-/// combined indivisibly.
+/// True if a tensor is a workspace: a variable, or an array, beside which a flag says if it was given anything. Neither is combined
+/// indivisibly.
 fn is_workspace(kernel: &Kernel, tensor: TensorId) -> bool {
     matches!(kernel.tensors[tensor].role, Role::Workspace(_))
 }
 
-/// Whether a loop that appends to a sparse result does it in pieces that follow each other.
+/// Checks that a loop that appends to a sparse result does it in pieces that follow each other.
 fn assembled(
     kernel: &Kernel,
     name: &Name,

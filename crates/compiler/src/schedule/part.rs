@@ -1,4 +1,4 @@
-//! Parts of what is computed: finding them in a statement, comparing them, and putting something else in their place.
+//! Parts of a computation: finding them in a statement, comparing them, and putting something else in their place.
 //!
 //! A part is an expression as it stands in an assignment, or some operands of one product or sum, whatever their order:
 //!
@@ -6,7 +6,7 @@
 //! y(i) += A(i,j) * alpha * x(j)      part: A(i,j) * x(j)      replaced by w(i,j): y(i) += w(i,j) * alpha
 //! ```
 //!
-//! On entry: concrete notation, whose expressions have no reductions. What stands in a part's place has its type.
+//! On entry: concrete notation, whose expressions have no reductions. The replacement of a part has its type.
 
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{BinaryFn, Expr, ExprKind, TensorId, UnaryFn, VarId};
@@ -16,7 +16,7 @@ pub(super) struct Found<'s> {
     pub(super) assign: &'s Assign,
     /// The loops that stand around it without a workspace between.
     pub(super) loops: Vec<VarId>,
-    /// All loops around it since what it assigns to was empty; those of `loops` are the last.
+    /// All loops around it since its target was empty; those of `loops` are the last.
     pub(super) around: Vec<VarId>,
     /// All loops around it.
     pub(super) path: Vec<VarId>,
@@ -73,7 +73,7 @@ fn find_below<'s>(stmt: &'s Stmt, expr: &Expr, path: &mut Path) -> Option<Found<
     }
 }
 
-/// Whether a part stands in an expression as a factor, so that a sum of the whole is the whole of the part's sum.
+/// True if a part stands in an expression as a factor, so that a sum of the whole is the whole of the part's sum.
 pub(super) fn is_factor(within: &Expr, part: &Expr) -> bool {
     match &within.kind {
         _ if same(within, part) => true,
@@ -111,7 +111,7 @@ pub(super) fn replace(within: &Expr, part: &Expr, by: &Expr) -> Option<(Expr, Ex
         let by = Expr { dtype: computed, ..by.clone() };
         return Some((by.cast(stored), within.clone().cast(computed)));
     }
-    // What is converted in order to be stored is computed before.
+    // A value that is converted in order to be stored is computed before.
     if stored == computed && same(within, part) {
         let by = if by.dtype == within.dtype { by.clone() } else { Expr { dtype: within.dtype, ..by.clone() } };
         return Some((by, within.clone()));
@@ -149,7 +149,7 @@ pub(super) fn replace(within: &Expr, part: &Expr, by: &Expr) -> Option<(Expr, Ex
     found.map(|taken| (replaced, taken))
 }
 
-/// Whether two expressions are the same, wherever they stand and whatever the types.
+/// True if two expressions are the same, wherever they stand and whatever the types.
 fn same(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Access(a), ExprKind::Access(b)) => a.tensor == b.tensor && a.vars == b.vars,

@@ -11,9 +11,9 @@
 //!   ->  where(forall(i, y(i) = w(i)), forall(iw, w(iw) = b(iw) * c(iw)))               precompute(b(i) * c(i), i, iw)
 //! ```
 //!
-//! Loops of sums that only the part needs move into the producer, if the part is a factor of what is summed up (`exp(A(i,j))`
-//! is not the same of a sum). The producer stands outside of loops that it does not depend on, and inside of those that the
-//! part and the rest both depend on and that the workspace is not over.
+//! Loops of sums that only the part needs move into the producer, if the part is a factor of the summand (`exp(A(i,j))` is not the
+//! same of a sum). The producer stands outside of loops that it does not depend on, and inside of those that the part and the rest
+//! both depend on and that the workspace is not over.
 //! Papers: Kjolstad et al. 2019, §4; Senanayake et al. 2020, §5.1.
 
 use lacunar_base::{Diagnostic, Span};
@@ -61,7 +61,7 @@ pub(super) fn precompute(
     wanted.transformed(place, &consumer, wanted.renamed(place, into, producer)?, kind)
 }
 
-/// What is to be computed beforehand.
+/// The part to compute beforehand.
 struct Wanted<'a> {
     kernel: &'a Kernel,
     /// As it is named.
@@ -70,7 +70,7 @@ struct Wanted<'a> {
     part: Expr,
     /// The variables that it depends on.
     part_vars: Vec<VarId>,
-    /// Those that the rest of the assignment depends on.
+    /// The variables that the rest of the assignment depends on.
     other_vars: Vec<VarId>,
     /// The names of the variables that the workspace is over.
     vars: &'a [Name],
@@ -87,14 +87,14 @@ struct Producer {
     forward: Forward,
     /// The variables of its loops.
     loops: Vec<VarId>,
-    /// Those that the workspace is over.
+    /// The variables that the workspace is over.
     over: Vec<VarId>,
-    /// What it computes.
+    /// The expression that it computes.
     part: Expr,
 }
 
 impl Wanted<'_> {
-    /// Whether what depends on `vars` depends on a loop.
+    /// True if an expression that depends on `vars` depends on a loop.
     fn needs(&self, vars: &[VarId], leaf: VarId) -> bool {
         let provenance = &self.kernel.provenance;
         // Workspaces are over derived variables too.
@@ -102,21 +102,21 @@ impl Wanted<'_> {
         originals.any(|original| vars.contains(&original)) || vars.iter().any(|var| provenance.derives(leaf, *var))
     }
 
-    /// Whether the part depends on a loop.
+    /// True if the part depends on a loop.
     fn is_needed(&self, leaf: VarId) -> bool {
         self.needs(&self.part_vars, leaf)
     }
 
-    /// Whether only the part depends on a loop, which sums it up.
+    /// True if only the part depends on a loop, which sums it up.
     fn is_summed(&self, leaf: VarId) -> bool {
         self.is_needed(leaf) && !self.needs(&self.other_vars, leaf)
     }
 
-    /// How many of the loops stand outside of producer and consumer.
+    /// The number of the loops that stand outside of producer and consumer.
     fn place(&self) -> Result<usize, Diagnostic> {
         let Wanted { kernel, ref leaves, ref found, .. } = *self;
         let loops = &found.loops;
-        // Outside stay the loops before the first that the workspace, or only the part, runs over.
+        // The loops before the first that the workspace, or only the part, runs over stay outside.
         let inside = |var: &VarId| leaves.contains(var) || self.is_summed(*var);
         let both = |var: VarId| self.is_needed(var) && self.needs(&self.other_vars, var);
         let mut place = loops.iter().position(inside).unwrap_or(loops.len());
@@ -147,7 +147,7 @@ impl Wanted<'_> {
         (consumer, inside.filter(|var| over(*var) || self.is_needed(*var)).collect())
     }
 
-    /// What is summed up before the rest is computed is a factor of the sum.
+    /// Checks that a part which is summed up before the rest is computed is a factor of the sum.
     fn check_sum(&self, place: usize) -> Result<(), Diagnostic> {
         let summed = |var: &&VarId| !self.leaves.contains(var) && self.is_summed(**var);
         match self.found.loops[place..].iter().find(summed) {
@@ -161,7 +161,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// How the workspace is stored, as far as that is said or follows from its variables.
+    /// The kind of storage of the workspace, as far as that is said or follows from its variables.
     fn kind(&self, kind: Option<WorkspaceKind>) -> Result<Option<WorkspaceKind>, Diagnostic> {
         let kernel = self.kernel;
         let varying =
@@ -190,7 +190,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// The producer with loops over new variables where these have names of their own.
+    /// The producer with loops over new variables if these have names of their own.
     fn renamed(&self, place: usize, into: &[Name], loops: Vec<VarId>) -> Result<Producer, Diagnostic> {
         let kernel = self.kernel;
         let mut names: Vec<(VarId, &Name)> = self.leaves.iter().copied().zip(into).collect();
@@ -233,7 +233,7 @@ impl Wanted<'_> {
         let read = Access { tensor, vars: leaves.clone(), span };
         let value = Expr { kind: ExprKind::Access(read), dtype: part.dtype, span };
         let rhs = replace(&assign.rhs, self.expr, &value).map_or_else(|| assign.rhs.clone(), |(rhs, _)| rhs);
-        // Where no loop of the sum is left around the consumer, and no other term is added, it assigns.
+        // If no loop of the sum is left around the consumer, and no other term is added, it assigns.
         let summed = |var: &VarId| {
             let originals = kernel.provenance.originals(*var);
             !originals.iter().all(|original| assign.lhs.vars.contains(original)) && !assign.lhs.vars.contains(var)
@@ -253,7 +253,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The tensor whose positions a variable runs over where they do not begin at the root: they have no place in a workspace.
+/// The tensor whose positions a variable runs over, if they do not begin at the root: they have no place in a workspace.
 fn first_varies(kernel: &Kernel, leaf: VarId) -> Option<TensorId> {
     match kernel.provenance.origin(leaf)? {
         Relation::Pos { coordinate, access, .. } => {

@@ -1,7 +1,7 @@
 //! `reorder(a, b, ..)`: loops that are nested directly, in another order.
 //!
-//! Demands: the loops stand directly inside each other (others may stand between them). What they compute is an assignment
-//! with `+=`, or no loop is one of a sum. A loop over positions stays inside the loops over the levels above. Relation: none.
+//! Demands: the loops stand directly inside each other (others may stand between them). They compute an assignment with `+=`, or no
+//! loop is one of a sum. A loop over positions stays inside the loops over the levels above. Relation: none.
 //!
 //! ```text
 //! forall(i, forall(j, body))  ->  forall(j, forall(i, body))
@@ -68,7 +68,7 @@ fn rewrite(stmt: Stmt, wanted: &[VarId], done: &mut bool) -> Stmt {
     }
 }
 
-/// Only what is added up may be visited in any order with others of its sum.
+/// Checks that assignments add up over the reordered variables that they do not keep: only then does the order not matter.
 fn check_sums(kernel: &Kernel, stmt: &Stmt, wanted: &[VarId], span: Span) -> Result<(), Diagnostic> {
     let originals: Vec<VarId> = wanted.iter().flat_map(|var| kernel.provenance.originals(*var)).collect();
     let mut fault = None;

@@ -1,6 +1,6 @@
 //! `unroll(i, times)`: the body is repeated.
 //!
-//! Demands: a loop over `i`, and that all that is unrolled together repeats no body more often than [`MOST_COPIES`], which is
+//! Demands: a loop over `i`, and that loops which are unrolled together repeat no body more often than [`MOST_COPIES`], which is
 //! already more than instruction caches hold and compilers take quickly. It changes nothing but a tag. Paper: Senanayake et al.
 //! 2020, §5.1.
 
@@ -13,7 +13,7 @@ use lacunar_notation::schedule::Name;
 use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::lower::SPECIALIZED_SIZE;
 
-/// How often a body is repeated at most, by all loops around it.
+/// The most times that all loops around a body repeat it.
 const MOST_COPIES: u64 = 128;
 
 pub(super) fn unroll(kernel: &Kernel, name: &Name, times: u32, span: Span) -> Transformed {
@@ -28,7 +28,7 @@ pub(super) fn unroll(kernel: &Kernel, name: &Name, times: u32, span: Span) -> Tr
     Ok((made, Forward::default()))
 }
 
-/// How often the loops of a statement repeat the body that they repeat most.
+/// The number of times that the loops of a statement repeat the body that they repeat most.
 fn most_copies(kernel: &Kernel, stmt: &Stmt) -> u64 {
     match stmt {
         Stmt::Assign(_) => 1,
@@ -38,7 +38,7 @@ fn most_copies(kernel: &Kernel, stmt: &Stmt) -> u64 {
     }
 }
 
-/// How often a loop repeats its body: one whose number of iterations is no constant is not unrolled as a whole.
+/// The number of times that a loop repeats its body: one whose number of iterations is no constant is not unrolled as a whole.
 fn times(kernel: &Kernel, var: VarId) -> u64 {
     let strips = kernel.provenance.origin(var).is_some();
     let constant = |size: &u64| strips || *size <= SPECIALIZED_SIZE;

@@ -1,7 +1,7 @@
-//! The syntax tree: what was written, with nothing resolved.
+//! The syntax tree: the text as written, with nothing resolved.
 //!
-//! `A(i,j)` and `max(x, y)` are both an [`ExprKind::Apply`]; which is an access and which a call is decided by the
-//! check, from the name. No tree is higher than [`MAX_HEIGHT`], so that recursion over it is bounded.
+//! `A(i,j)` and `max(x, y)` are both an [`ExprKind::Apply`]; the check decides from the name which is an access and which a call.
+//! No tree is higher than [`MAX_HEIGHT`], so that recursion over it is bounded.
 
 use lacunar_base::Span;
 use lacunar_notation::AssignOp;
@@ -20,7 +20,7 @@ pub struct Ast {
 /// `lhs op rhs`.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The name of what is assigned to.
+    /// The name of the tensor that is assigned to.
     pub name: Name,
     /// Its indices as written.
     pub indices: Vec<Expr>,
@@ -46,7 +46,7 @@ pub struct Name {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression, with its operands.
     pub kind: ExprKind,
     /// Its place, without enclosing parentheses.
     pub span: Span,
@@ -67,7 +67,7 @@ pub enum ExprKind {
     Apply {
         /// The word before the parentheses.
         name: Name,
-        /// What is inside.
+        /// The indices or arguments inside.
         args: Vec<Expr>,
         /// Written with brackets, so certainly an access.
         brackets: bool,
@@ -76,7 +76,7 @@ pub enum ExprKind {
     Cast {
         /// The type as written.
         dtype: Name,
-        /// What is converted.
+        /// The expression that is converted.
         operand: Box<Expr>,
     },
     /// `-operand`.

@@ -1,4 +1,4 @@
-//! What is known of a program's tensors and index variables besides its text.
+//! Declarations: the facts about a program's tensors and index variables that are not in its text.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
@@ -10,7 +10,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lacunar_formats::{DType, FormatSpec, Scalar};
 
-/// What is known of a program's tensors and index variables; everything may be left out.
+/// The declared facts about a program's tensors and index variables; everything may be left out.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
     /// How tensors are stored. Undeclared inputs are dense; an undeclared result is dense too, unless its entries are

@@ -65,7 +65,7 @@ pub(crate) enum Error {
         first: Span,
         first_count: usize,
     },
-    /// `hint`: what else there is to do than giving it a value.
+    /// `hint`: the alternatives to giving it a value.
     Undeclared {
         name: String,
         span: Span,
@@ -219,14 +219,14 @@ pub(crate) enum Error {
     },
 }
 
-/// Where a size comes from.
+/// A size, and the place that it comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct SizeUse {
     /// The access, or the variable.
     pub span: Span,
     /// The size.
     pub size: u64,
-    /// Whose size it is, e.g. ``dimension 1 of `A` ``.
+    /// The owner of the size, e.g. ``dimension 1 of `A` ``.
     pub whose: String,
 }
 
@@ -512,7 +512,7 @@ impl Error {
     }
 }
 
-/// What to write instead of an operator that the language lacks.
+/// The hint of what to write instead of an operator that the language lacks.
 fn operator_hint(sign: &str) -> String {
     let function = match sign {
         "**" | "^" => "pow",

@@ -1,6 +1,6 @@
 //! Text to tokens.
 //!
-//! On exit the tokens cover the source in order and end with one [`TokenKind::End`]; what is no token is reported and
+//! On exit the tokens cover the source in order and end with one [`TokenKind::End`]; characters that are no token are reported and
 //! left out. `y(i) = 2.5 # half` gives `y ( i ) = 2.5 End`.
 
 use lacunar_base::Span;
@@ -35,13 +35,13 @@ pub(crate) enum TokenKind {
     End,
 }
 
-/// Signs, longer ones before their beginnings. Those that the language does not use are here to be named in errors.
+/// Signs, longer ones before their beginnings. Signs that the language does not use are here to be named in errors.
 const SIGNS: &[&str] = &[
     "**", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==", "!=", "<=", ">=", "->", "&&", "||", "(", ")", "[", "]",
     ",", ";", "=", "+", "-", "*", "/", "<", ">", "%", "^", "&", "|", "!", "@", ":", ".", "{", "}",
 ];
 
-/// All tokens of a source, and what is wrong with it and where.
+/// All tokens of a source, and its mistakes with their places.
 pub(super) fn lex(source: &str) -> (Vec<Token>, Vec<(Span, Error)>) {
     let mut lexer = Lexer { source, at: 0, tokens: Vec::new(), errors: Vec::new() };
     if source.len() > MAX_SOURCE {

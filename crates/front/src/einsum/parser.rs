@@ -22,7 +22,7 @@ pub(crate) const MAX_ERRORS: usize = 20;
 const OTHER_OPERATORS: &[&str] =
     &["**", "%", "^", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "&", "|", "!", "@", "->"];
 
-/// Reads a program. The tree holds the statements that are well formed, the diagnostics say what is wrong with others.
+/// Reads a program. The tree holds the statements that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
     let mut parser = Parser::new(source);
     let ast = if matches!(parser.errors[..], [Error::TooLong { .. }]) { Ast::default() } else { parser.program() };
@@ -39,7 +39,7 @@ pub(crate) struct Parser<'a> {
     open: Vec<Token>,
     /// The number of factors that the one being read is inside of.
     depth: usize,
-    /// The places of what the lexer reported.
+    /// The places of the mistakes that the lexer reported.
     bad: Vec<Span>,
     errors: Vec<Error>,
 }
@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
         Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, bad, errors }
     }
 
-    /// What is wrong with characters and numbers; known from the beginning.
+    /// The mistakes in characters and numbers; known from the beginning.
     pub fn take_errors(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.errors)
     }
@@ -78,8 +78,8 @@ impl<'a> Parser<'a> {
         Ast { statements }
     }
 
-    /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. What follows from a
-    /// mistake in the same statement that the lexer has noted is not another one.
+    /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. A consequence of a mistake in the
+    /// same statement that the lexer has noted is not another mistake.
     fn recover(&mut self, start: Span, error: Error) {
         if !self.is_told(start) {
             self.errors.push(error);
@@ -90,13 +90,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the lexer has noted a mistake between `start` and the next token.
+    /// True if the lexer has noted a mistake between `start` and the next token.
     pub fn is_told(&mut self, start: Span) -> bool {
         let reached = self.peek().span;
         self.bad.iter().any(|bad| start.start <= bad.start && bad.end <= reached.end)
     }
 
-    /// Forgets what was being read, after a mistake. Returns how many parentheses and brackets were open.
+    /// Forgets the open parentheses, brackets and factors, after a mistake. Returns the number of parentheses and brackets.
     pub fn give_up(&mut self) -> usize {
         let open = self.open.len();
         self.open.clear();
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Whether a sign is next.
+    /// True if a sign is next.
     pub fn at_sign(&mut self, sign: &'static str) -> bool {
         self.peek().kind == TokenKind::Sign(sign)
     }
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a statement may end here.
+    /// True if a statement may end here.
     fn at_end(&mut self) -> bool {
         matches!(self.peek().kind, TokenKind::End | TokenKind::Newline | TokenKind::Sign(";"))
     }
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands at a place.
+    /// The text at a place.
     pub fn text(&self, span: Span) -> &str {
         &self.source[span.range()]
     }
@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The mistake of the next token where `expected` should be.
+    /// The mistake of the next token in the place of `expected`.
     pub fn unexpected(&mut self, expected: &'static str) -> Error {
         let token = self.peek();
         match token.kind {
@@ -280,7 +280,7 @@ impl<'a> Parser<'a> {
         node(kind, token.span, 1)
     }
 
-    /// Reads what begins with a name.
+    /// Reads an expression that begins with a name.
     fn word(&mut self) -> Result<Expr, Error> {
         let span = self.advance().span;
         let name = Name { text: self.text(span).to_string(), span };
@@ -354,7 +354,7 @@ impl<'a> Parser<'a> {
         self.open.push(token);
     }
 
-    /// Takes the closing sign of what was opened last.
+    /// Takes the closing sign of the parenthesis or bracket that was opened last.
     pub fn close(&mut self, sign: &'static str, expected: &'static str) -> Result<Span, Error> {
         if let Some((_, span)) = self.take_sign(&[sign]) {
             self.open.pop();

@@ -142,8 +142,8 @@ impl Error {
     }
 }
 
-/// What may have been meant by a word that is no format: one here that other libraries call so or that is spelled nearly so, or
-/// levels of the kind that is called so.
+/// The hint for a word that is no format: one here that other libraries call so or that is spelled nearly so, or levels of the kind
+/// that is called so.
 fn format_hint(word: &str) -> String {
     let (name, sizes) = word.split_at(word.find('(').unwrap_or(word.len()));
     if let Some(own) = FormatSpec::means(name) {

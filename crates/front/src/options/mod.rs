@@ -1,7 +1,7 @@
 //! The values of the command's flags: `A:csr`, `y:f32`, `i:100`, `x:x.tns`, `alpha=2`, `x:rand`.
 //!
-//! Each function reads one flag's value and gives the name in it and what is said of it. The spans of diagnostics are
-//! within the value. What the name is, a tensor or an index variable, is known only with the program.
+//! Each function reads one flag's value and gives the name in it and the declaration for it. The spans of diagnostics are within
+//! the value. Only the program tells if the name is that of a tensor or of an index variable.
 //!
 //! ```
 //! use lacunar_front::options;
@@ -21,7 +21,7 @@ use error::Error;
 pub use generate::Generator;
 pub use scalar::Scalar;
 
-/// Where an input's values are.
+/// The source of an input's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// In a file of this name.
@@ -61,7 +61,7 @@ pub fn dtype(text: &str) -> Result<(String, DType), Diagnostic> {
     Ok((name, dtype))
 }
 
-/// `--fill NAME:VALUE`: what the elements of a tensor are that are not stored, e.g. `A:inf`, `A:-1`.
+/// `--fill NAME:VALUE`: the value of a tensor's elements that are not stored, e.g. `A:inf`, `A:-1`.
 ///
 /// # Errors
 /// E0704 for the value, E0701 and E0702 for the form of it.
@@ -84,7 +84,7 @@ pub fn sizes(text: &str) -> Result<(String, Vec<u64>), Diagnostic> {
     Ok((name, sizes.collect::<Result<_, _>>()?))
 }
 
-/// `-i NAME:FILE` or `-i NAME=VALUE`: where an input's values are.
+/// `-i NAME:FILE` or `-i NAME=VALUE`: the source of an input's values.
 ///
 /// # Errors
 /// E0704 for a scalar, E0707 for a file, E0701 and E0702 for the form of the value.
@@ -106,7 +106,7 @@ pub fn generator(text: &str) -> Result<(String, Generator), Diagnostic> {
     Ok((name, generate::parse(value).map_err(Error::into_diagnostic)?))
 }
 
-/// `-o NAME:FILE`: where a result is written.
+/// `-o NAME:FILE`: the file that a result is written to.
 ///
 /// # Errors
 /// E0707 for the file, E0701 and E0702 for the form of the value.
@@ -115,7 +115,7 @@ pub fn output(text: &str) -> Result<(String, String), Diagnostic> {
     Ok((name, file(value)?))
 }
 
-/// A part of a flag's value, without blanks around it, and where it begins.
+/// A part of a flag's value, without blanks around it, and its first position.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     text: &'a str,

@@ -19,7 +19,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The type of the scalar where none is declared.
+    /// The type of the scalar if none is declared.
     pub fn dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
@@ -37,7 +37,7 @@ impl Scalar {
         use lacunar_formats::Scalar as Value;
         match self {
             Scalar::Bool(value) => Value::bool(value),
-            // The reader lets through what fits in 64 bits.
+            // The reader accepts only values that fit in 64 bits.
             Scalar::Int(value) => Value { ty: self.dtype(), bits: value as u64, imag: 0 },
             Scalar::Float(value) => Value::real(DType::F64, value),
             Scalar::Complex(re, im) => Value::complex(DType::C128, re, im),

@@ -16,17 +16,17 @@ pub struct Ast {
 /// `name(arguments)`.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What stands before a colon: the result of a statement, or its number.
+    /// The word before a colon: the result of a statement, or its number.
     pub statement: Option<Name>,
     /// The command.
     pub name: Name,
-    /// What is inside the parentheses.
+    /// The arguments inside the parentheses.
     pub arguments: Vec<Argument>,
     /// All of it, without the statement.
     pub span: Span,
 }
 
-/// What a command is given.
+/// An argument of a command.
 #[derive(Clone, Debug)]
 pub enum Argument {
     /// A name, a number, an access, or any other expression.

@@ -1,4 +1,4 @@
-//! What each command takes: calls to commands whose numbers and words are read, but whose names are not looked up yet.
+//! The arguments of each command: calls to commands whose numbers and words are read, but whose names are not looked up yet.
 //!
 //! ```text
 //! parallelize(i, CPUThread, NoRaces)    Form::Done(Parallelize { var: i, unit: CpuThread, race: None })
@@ -15,7 +15,7 @@ use crate::einsum::{self, Expr, ExprKind, Meaning, Number, meaning};
 
 /// A command that is well-formed.
 pub(super) enum Form {
-    /// All it needs to know is in the text.
+    /// The text holds everything it needs.
     Done(CommandKind),
     /// `pos`, whose tensor is to be found.
     Pos { var: Name, position: Name, tensor: Name, vars: Option<Vec<Name>>, span: Span },
@@ -30,7 +30,7 @@ pub(super) enum Form {
 /// A way to read the arguments of a command.
 type Read = fn(&Arguments<'_>) -> Result<Form, Error>;
 
-/// Every command: how it is written, how many arguments it takes at least and at most, and what reads them.
+/// Every command: how it is written, how many arguments it takes at least and at most, and the function that reads them.
 const COMMANDS: [(&str, usize, usize, Read); 12] = [
     ("reorder(i, j)", 1, usize::MAX, reorder),
     ("fuse(i, j, f)", 3, 3, fuse),
@@ -122,7 +122,7 @@ struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Whether there is an argument at a place.
+    /// True if there is an argument at a place.
     fn has(&self, place: usize) -> bool {
         place < self.call.arguments.len()
     }
@@ -280,7 +280,7 @@ fn precompute(arguments: &Arguments<'_>) -> Result<Form, Error> {
 
 fn assemble(arguments: &Arguments<'_>) -> Result<Form, Error> {
     let (tensor, how) = (arguments.name(0, "a result")?, arguments.word(1, "a way to assemble", &ASSEMBLIES)?);
-    // taco's third argument: whether later commands mean the phase that counts.
+    // taco's third argument: it says if later commands mean the phase that counts.
     if arguments.has(2) {
         let expected = "`true` or `false`";
         match arguments.expr(2, expected)? {

@@ -6,13 +6,13 @@
 //! argument := expression | number 'threads' | '{' [name (',' name)*] '}' | '[' [name (',' name)*] ']'
 //! ```
 //!
-//! `statement` is the result of one, or its number from 1; it is needed where several statements have the variables that the
-//! command names. Names of commands and of what they take (`cpu`, `atomics`, ...) may be written in capitals or not, and
-//! in taco's spelling (`CPUThread`). What each command means stands in `docs/schedules.md`.
+//! `statement` is the result of one, or its number from 1; it is needed if several statements have the variables that the command
+//! names. Names of commands and of their words (`cpu`, `atomics`, ...) may be written in capitals or not, and in taco's spelling
+//! (`CPUThread`). `docs/schedules.md` explains the meaning of each command.
 //!
-//! In reading order: `parser` (text to calls), `ast`, `forms` (what each command takes), `scope` (which variables there
-//! are after each command), `resolve` (names of the program), and `error`, the words of every mistake. Whether a
-//! transformation is legal is the compiler's question; here it is whether it has a meaning.
+//! In reading order: `parser` (text to calls), `ast`, `forms` (the arguments of each command), `scope` (the variables after each
+//! command), `resolve` (names of the program), and `error`, the words of every mistake. The compiler decides if a transformation is
+//! legal; this language decides only if it has a meaning.
 //!
 //! ```
 //! use lacunar_front::{Declarations, check, schedule};

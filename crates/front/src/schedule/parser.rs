@@ -14,7 +14,7 @@ use super::ast::{Argument, Ast, Call};
 use super::error::Error;
 use crate::einsum::{self, Expr, ExprKind, MAX_ERRORS, Name, Number, Parser, TokenKind};
 
-/// Reads a schedule. The tree holds the commands that are well formed, the diagnostics say what is wrong with others.
+/// Reads a schedule. The tree holds the commands that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
     let (ast, mut errors) = read(source);
     errors.truncate(MAX_ERRORS);

@@ -1,7 +1,7 @@
 //! Calls to commands: every call is given to the statement that it is about, and its names are those of the program.
 //!
-//! A command is about the statement that has all tensors and variables it names; where several have them, the text says
-//! which one. In the schedule
+//! A command is about the statement that has all tensors and variables it names; if several have them, the text says which one. In
+//! the schedule
 //!
 //! ```text
 //! split(j, j0, j1, 8); z: unroll(i)        of     y(i) = A(i,j) * x(j); z(i) = 2 * y(i)
@@ -117,7 +117,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The places of the statements that the text before a call means: all, where there is none.
+    /// The places of the statements that the text before a call means; all, if there is no text.
     fn meant(&self, call: &Call) -> Result<Vec<usize>, Error> {
         let all = 0..self.parts.len();
         let Some(text) = &call.statement else { return Ok(all.collect()) };
@@ -174,7 +174,7 @@ impl Resolver<'_> {
 }
 
 impl Part<'_> {
-    /// Whether the statement has what a command names.
+    /// True if the statement has the variable or tensor that a command names.
     fn has(&self, program: &Program, used: &Used<'_>) -> bool {
         let is = |tensor: TensorId| program.tensors[tensor].name == used.name;
         match used.what {
@@ -185,7 +185,7 @@ impl Part<'_> {
         }
     }
 
-    /// The command that a form means, whose names the statement has; none, where it changes nothing.
+    /// The command that a form means, whose names the statement has; none, if it changes nothing.
     fn resolve(&self, program: &Program, form: Form) -> Result<Option<CommandKind>, Vec<Error>> {
         Ok(Some(match form {
             Form::Done(kind) => kind,

@@ -1,4 +1,4 @@
-//! Which variables a statement has after each command of its schedule.
+//! The variables that a statement has after each command of its schedule.
 //!
 //! A variable of the statement is *live* until a command replaces it by new ones. Names are never used twice: accesses
 //! keep the names of the statement's variables after their loops have been replaced.
@@ -21,18 +21,18 @@ pub(super) struct Scope {
     vars: IndexMap<String, Entry>,
 }
 
-/// What has become of a variable.
+/// The state of a variable.
 struct Entry {
     /// The variables of the statement that it derives from.
     originals: BTreeSet<VarId>,
-    /// Where a command made it; `None`: it is one of the statement.
+    /// The place of the command that made it; `None`: it is one of the statement.
     made: Option<Span>,
-    /// The command that replaced it, and what it has become.
+    /// The command that replaced it, and its successors.
     replaced: Option<(Span, Vec<String>)>,
 }
 
 impl Scope {
-    /// That of a statement before its schedule.
+    /// The scope of a statement before its schedule.
     pub fn new(program: &Program, statement: &Assignment) -> Scope {
         let mut vars = statement.lhs.vars.clone();
         vars.extend(statement.rhs.reduced_vars());
@@ -43,12 +43,12 @@ impl Scope {
         Scope { vars: vars.into_iter().map(|var| (program.vars[var].name.clone(), entry(var))).collect() }
     }
 
-    /// Whether the statement has, or had, a variable.
+    /// True if the statement has, or had, a variable.
     pub fn knows(&self, name: &str) -> bool {
         self.vars.contains_key(name)
     }
 
-    /// Whether a variable is one of the statement.
+    /// True if a variable is one of the statement.
     pub fn is_original(&self, name: &str) -> bool {
         self.vars.get(name).is_some_and(|entry| entry.made.is_none())
     }
@@ -95,7 +95,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Asks that the variables which are named have loops, that new names are new, and that none occurs twice.
+    /// Checks that the variables which are named have loops, that new names are new, and that none occurs twice.
     fn check(&self, program: &Program, uses: &[&Name], makes: &[&Name]) -> Result<(), Error> {
         for names in [uses, makes] {
             for (place, name) in names.iter().enumerate() {

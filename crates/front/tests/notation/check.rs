@@ -1,4 +1,4 @@
-//! What a program means: roles, sizes, types and formats, shown as the checked program's text.
+//! The meaning of a program: roles, sizes, types and formats, shown as the checked program's text.
 
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_front::{Declarations, check};

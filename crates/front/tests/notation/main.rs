@@ -1,4 +1,4 @@
-//! The front end: what is checked, printed and read back.
+//! Tests of the front end: programs are checked, printed and read back.
 //!
 //! One program: each that links LLVM or all of the runtime takes seconds to link.
 

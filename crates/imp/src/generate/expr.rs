@@ -112,7 +112,7 @@ impl Generator {
         self.b.word(op, word, place)
     }
 
-    /// A floating-point value that may be rounded, and whether it is.
+    /// A floating-point value that may be rounded, and its worth.
     fn rounded(&mut self, ty: DType, depth: u32) -> (ExprId, Worth) {
         if depth == 0 || self.rng.one_in(5) {
             return (self.leaf(ty, Worth::Rounded), Worth::Rounded);
@@ -124,7 +124,7 @@ impl Generator {
         let value = match self.rng.below(6) {
             0 | 1 => {
                 let ops: Vec<UnaryOp> = UnaryOp::ALL.into_iter().filter(|op| op.accepts(ty)).collect();
-                // What a mathematical function is taken of is a number as it stands, so that its sign of zero is known.
+                // The operand of a mathematical function is a number as it stands, so that its sign of zero is known.
                 let value = self.number(ty);
                 let ops: Vec<UnaryOp> = ops.into_iter().filter(|op| op.result_type(ty) == ty).collect();
                 self.rng.pick(&ops).map_or(value, |op| self.b.unary(op, value))
@@ -152,7 +152,7 @@ impl Generator {
         (value, Worth::Rounded)
     }
 
-    /// A constant, or an element of an input array where one has been loaded.
+    /// A constant, or an element of an input array if one has been loaded.
     pub(super) fn number(&mut self, ty: DType) -> ExprId {
         let inputs: Vec<_> = self.inputs.iter().filter(|(_, elem)| *elem == ty).map(|(array, _)| *array).collect();
         match self.rng.pick(&inputs) {
@@ -177,7 +177,7 @@ impl Generator {
             }
             1 => {
                 let from = self.rng.pick(&[DType::F32, DType::F64, DType::C64, DType::C128]).unwrap_or(ty);
-                // What single precision has rounded would differ by more than a double may.
+                // A value rounded in single precision would differ by more than a double may.
                 let widened = ty.part() == DType::F64 && from.part() == DType::F32;
                 let value = if complex || widened { self.number(from) } else { self.rounded(from, depth - 1).0 };
                 self.b.cast(ty, value)

@@ -1,9 +1,9 @@
 //! Random parallel and vector loops, whose iterations meet only where they may.
 //!
-//! In a parallel loop all statements work on arrays of the iteration's own; outside it stores one element of an array
-//! of its own and combines, by `atomic`, with elements of another one, and deposits an array of its own. In a vector
-//! loop each iteration stores one element of an array, and all add up a variable and an element. What is added up in
-//! any order are small multiples of 1/8, whose sums are exact.
+//! In a parallel loop all statements work on arrays of the iteration's own; outside it stores one element of an array of its own
+//! and combines, by `atomic`, with elements of another one, and deposits an array of its own. In a vector loop each iteration
+//! stores one element of an array, and all add up a variable and an element. Terms that are added up in any order are small
+//! multiples of 1/8, whose sums are exact.
 
 use lacunar_base::random::Draw;
 use lacunar_formats::DType;
@@ -26,7 +26,7 @@ impl Generator {
         Some([first, self.rng.pick(&others)?])
     }
 
-    /// An operation that passes a test and that sums of small numbers are exact by, in any order.
+    /// An operation that passes a test and that gives exact results for small numbers in any order.
     fn any_order(&mut self, ty: DType, test: fn(BinaryOp) -> bool) -> BinaryOp {
         let ops: Vec<BinaryOp> = Self::reductions(ty).into_iter().filter(|&op| test(op)).collect();
         self.rng.pick(&ops).unwrap_or(BinaryOp::Add)
@@ -90,7 +90,7 @@ impl Generator {
         for list in &lists {
             self.b.alloc(list.parts, end, false);
         }
-        // What the statements of the body must not change.
+        // The variables and arrays that the statements of the body must not change.
         let (known, writable) = (self.known.clone(), std::mem::take(&mut self.writable));
         let (places, around) = (self.places.len(), std::mem::replace(&mut self.in_parallel, true));
         self.known.iter_mut().for_each(|known| known.mutable = None);

@@ -1,5 +1,5 @@
-//! Random statements, and small programs around those that demand a history: `sort_marked` needs marks that agree with
-//! its list, a grown array an end, a `while` something that ends it.
+//! Random statements, and small programs around those that demand a history: `sort_marked` needs marks that agree with its list, a
+//! grown array an end, a `while` a statement that ends it.
 
 use lacunar_base::random::Draw;
 use lacunar_formats::DType;
@@ -34,7 +34,7 @@ impl Generator {
         }
     }
 
-    /// A few statements; what they define is forgotten.
+    /// A few statements; their definitions are forgotten.
     pub(super) fn statements(&mut self, depth: u32) {
         let (known, writable) = (self.known.len(), self.writable.len());
         let (places, values) = (self.places.len(), self.values.len());
@@ -60,7 +60,7 @@ impl Generator {
         Some(place)
     }
 
-    /// Runs `build` with the builder at hand, where [`Builder`] wants to lend it.
+    /// Runs `build` on the generator while a function of [`Builder`] lends the builder.
     pub(super) fn lent(&mut self, b: &mut Builder, build: impl FnOnce(&mut Generator)) {
         std::mem::swap(b, &mut self.b);
         build(self);
@@ -317,7 +317,7 @@ impl Generator {
         });
     }
 
-    /// What stands outside of loops: new local arrays, and now and then the end.
+    /// The statements outside of loops: new local arrays, and now and then the end.
     fn top_level(&mut self) {
         if self.rng.one_in(4) {
             let status = if self.rng.one_in(2) { Status::OutOfMemory } else { Status::SizeOverflow };

@@ -1,8 +1,8 @@
-//! What the iterations of parallel and vector loops do with the elements that they share, and whether they may.
+//! The uses of shared elements by the iterations of parallel and vector loops, and the check that they are allowed.
 //!
-//! Each such loop that is running remembers for every element of an array from outside which iterations have loaded it,
-//! stored it and combined a value with it (`atomic`, or a reduction of a vector loop). Two iterations of which one
-//! stores what the other one uses are a [`Fault::Conflict`], whatever order they ran in:
+//! Each such loop that is running remembers for every element of an array from outside which iterations have loaded it, stored it
+//! and combined a value with it (`atomic`, or a reduction of a vector loop). If one iteration stores an element that another one
+//! uses, that is a [`Fault::Conflict`], whatever order they ran in:
 //!
 //! ```text
 //! for i in 0 .. 4 parallel {
@@ -27,11 +27,11 @@ pub(super) struct Sharing {
     /// The counter of the iteration that runs.
     iteration: i64,
     uses: FxHashMap<(ArrayId, usize), Uses>,
-    /// What changes in the loop, if it is a vector loop.
+    /// The variables and arrays that change in the loop, if it is a vector loop.
     changes: Option<Changes>,
 }
 
-/// What a statement does with an element.
+/// The use of an element by a statement.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     Load,
@@ -68,13 +68,13 @@ impl By {
     }
 }
 
-/// What was done with an element.
+/// The uses of an element so far.
 #[derive(Clone, Copy, Default)]
 struct Uses {
     loaded: By,
     stored: By,
     combined: By,
-    /// The operation that it was combined by, if there is just one.
+    /// The operation that it was combined by, if it is only one.
     op: Option<BinaryOp>,
 }
 

@@ -11,9 +11,9 @@ use crate::memory::ArrayData;
 /// The elements of an array, with the ones that were never written.
 pub(super) struct Buffer {
     pub(super) data: ArrayData,
-    /// By element, whether it has a value; `None` if all have.
+    /// By element, true if it has a value; `None` if all have.
     defined: Option<Vec<bool>>,
-    /// Whether elements beyond the end may lie in memory that was had earlier and not zeroed.
+    /// True if elements beyond the end may lie in memory that was used earlier and not zeroed.
     slack: bool,
 }
 
@@ -34,12 +34,12 @@ impl Buffer {
         self.defined.as_ref().and_then(|defined| defined.iter().position(|defined| !defined))
     }
 
-    /// Whether an element within the length has a value.
+    /// True if an element within the length has a value.
     pub(super) fn is_defined(&self, index: usize) -> bool {
         self.defined.as_ref().is_none_or(|defined| defined[index])
     }
 
-    /// Whether all of the first `len` elements have a value, which are no more than there are.
+    /// True if all of the first `len` elements have a value. `len` is at most the length.
     pub(super) fn all_defined(&self, len: usize) -> bool {
         self.defined.as_ref().is_none_or(|defined| defined[..len].iter().all(|&defined| defined))
     }

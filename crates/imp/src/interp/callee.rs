@@ -114,7 +114,7 @@ impl Machine<'_> {
                 self.write(key, place as i64, Const::int(DType::I64, column[entry]))?;
             }
         }
-        // What lies behind the entries that are left is nobody's business.
+        // The elements behind the entries that are left are undefined.
         for place in combined.len()..n {
             keys.iter().chain([&values]).for_each(|array| self.buffers[array.index()].forget(place));
         }

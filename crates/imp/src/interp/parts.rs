@@ -11,7 +11,7 @@ use crate::arith;
 use crate::ir::{ArrayId, BinaryOp, Const, Status};
 use crate::memory::ArrayData;
 
-/// What has been deposited under each number.
+/// The array that has been deposited under each number.
 pub(super) type Parts = Vec<Option<Buffer>>;
 
 impl Machine<'_> {

@@ -7,9 +7,9 @@
 //! w[i] = z;
 //! ```
 //!
-//! A load is at hand as long as its variable is visible and neither the array nor a variable in the index has changed;
-//! a definition as long as no variable in it has. A loop's body may come after itself, so what changes anywhere in a
-//! loop is forgotten at its start.
+//! A load is at hand as long as its variable is visible and neither the array nor a variable in the index has changed; a definition
+//! as long as no variable in it has. A loop's body may come after itself, so facts about variables and arrays that change anywhere
+//! in a loop are forgotten at its start.
 
 use crate::ir::{ArrayId, Block, Expr, ExprId, Function, Stmt, VarId};
 use crate::walk::{Changes, Rewriter, assigned, blocks_mut, reads, written};
@@ -23,7 +23,7 @@ pub fn remove_repeated(mut function: Function) -> Function {
     function
 }
 
-/// What a variable is known to hold.
+/// The known source of a variable's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Element(ArrayId, ExprId),
@@ -32,7 +32,7 @@ enum Source {
 
 struct Known<'a> {
     function: &'a mut Function,
-    /// What is at hand, in the order of the text.
+    /// The values at hand, in the order of the text.
     facts: Vec<(Source, VarId)>,
     rewriter: Rewriter,
 }
@@ -55,12 +55,12 @@ impl Known<'_> {
                 kept.push(stmt);
             }
         }
-        // What the block has defined ends with it.
+        // The facts about variables of the block end with it.
         self.facts.retain(|fact| visible.contains(fact));
         kept
     }
 
-    /// Whether a statement gives what a variable holds already; then that variable takes its place.
+    /// True if a statement gives a value that a variable holds already; then that variable takes its place.
     fn replace(&mut self, stmt: &Stmt) -> bool {
         let Some((source, var)) = self.source(stmt) else { return false };
         let Some(&(_, first)) = self.facts.iter().find(|(known, _)| *known == source) else { return false };
@@ -69,7 +69,7 @@ impl Known<'_> {
         true
     }
 
-    /// Forgets what a statement itself changes, and notes what it gives.
+    /// Forgets the facts that a statement itself changes, and notes the one that it gives.
     fn record(&mut self, stmt: &Stmt) {
         let arrays = written(self.function, stmt);
         let var = assigned(stmt);
@@ -83,7 +83,7 @@ impl Known<'_> {
         self.facts.extend(self.source(stmt));
     }
 
-    /// What a statement puts into an immutable variable.
+    /// The value that a statement puts into an immutable variable.
     fn source(&self, stmt: &Stmt) -> Option<(Source, VarId)> {
         match *stmt {
             Stmt::Load { var, array, index } => Some((Source::Element(array, index), var)),

@@ -1,4 +1,4 @@
-//! Removes what nothing depends on (dead code elimination).
+//! Removes statements that nothing depends on (dead code elimination).
 //!
 //! ```text
 //! let x: f64 = a[i];
@@ -7,9 +7,9 @@
 //! y[i] = 1.0;
 //! ```
 //!
-//! A variable lives if a store, a bound, a condition, a size or a call reads it, or a definition, assignment or load of
-//! a variable that lives. What gives a value to others goes; so do counted loops and branches without a statement in
-//! them. A `while` stays, for it may be there to never end.
+//! A variable lives if a store, a bound, a condition, a size or a call reads it, or a definition, assignment or load of a variable
+//! that lives. Statements that give a value to other variables go; so do counted loops and branches without a statement in them. A
+//! `while` stays, for it may be there to never end.
 
 use crate::ir::{Block, Callee, Expr, ExprId, Function, Stmt, VarId};
 use crate::walk::{blocks, blocks_mut, exprs};
@@ -23,7 +23,7 @@ pub fn remove_dead(mut function: Function) -> Function {
     function
 }
 
-/// Removes what is dead now; whether there was anything.
+/// Removes dead statements; true if there were any.
 fn sweep(function: &Function, body: &mut Block) -> bool {
     let mut liveness =
         Liveness { function, live: vec![false; function.vars.len()], feeds: vec![Vec::new(); function.vars.len()] };
@@ -97,7 +97,7 @@ fn remove(block: &mut Block, live: &[bool]) -> bool {
     changed || block.len() != before
 }
 
-/// Whether a block holds remarks at most.
+/// True if a block holds remarks at most.
 fn is_empty(block: &Block) -> bool {
     block.iter().all(|stmt| matches!(stmt, Stmt::Comment(_)))
 }

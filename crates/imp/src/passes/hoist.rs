@@ -1,4 +1,4 @@
-//! Moves out of loops what does not change in them (loop-invariant code motion).
+//! Moves statements that do not change in loops out of them (loop-invariant code motion).
 //!
 //! ```text
 //! for i in 0 .. n {                  let s: f64 = alpha[0];
@@ -22,7 +22,7 @@ pub fn hoist_invariant(mut function: Function) -> Function {
     function
 }
 
-/// Hoists in the loops of a block, the inner ones first, so that what leaves them can go further.
+/// Hoists in the loops of a block, the inner ones first, so that statements which leave them can go further.
 fn block(function: &Function, stmts: Block) -> Block {
     let mut kept = Block::with_capacity(stmts.len());
     for mut stmt in stmts {
@@ -44,7 +44,7 @@ fn block(function: &Function, stmts: Block) -> Block {
     kept
 }
 
-/// Moves what is invariant from a loop's body, and from branches in it, to the end of `before`.
+/// Moves invariant statements from a loop's body, and from branches in it, to the end of `before`.
 fn lift(function: &Function, changes: &mut Changes, body: &mut Block, before: &mut Block) {
     let mut kept = Block::with_capacity(body.len());
     for mut stmt in std::mem::take(body) {

@@ -1,9 +1,9 @@
-//! Passes: functions from a function to one that does the same, sooner.
+//! Passes: functions from a function to one with the same meaning that is faster.
 //!
-//! Each takes and leaves a function that the verifier passes, keeps every value to the last bit and every failure,
-//! keeps the names of variables, and does nothing when run again on what it made. Work that a C compiler or LLVM does
-//! anyway (register allocation, common parts of expressions) is left to them; what they cannot see, because they know
-//! less of arrays, is done here.
+//! Each takes and leaves a function that the verifier passes, keeps every value to the last bit and every failure, keeps the names
+//! of variables, and does nothing when run again on its own result. Work that a C compiler or LLVM does anyway (register
+//! allocation, common parts of expressions) is left to them; the passes do work that those cannot do, because they know less of
+//! arrays.
 //!
 //! [`PASSES`] is the pipeline. [`optimize`] runs it: it records how long each pass took, prints what each changed as the
 //! stage `passes`, and in builds with debug assertions verifies what each left.
@@ -33,18 +33,18 @@ mod simplify;
 /// A pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// What it is called in records and texts.
+    /// Its name in records and texts.
     pub name: &'static str,
-    /// What it does.
+    /// The function that it runs.
     pub run: fn(Function) -> Function,
 }
 
-/// All passes, in the order in which they run. Some run again, on what others made.
+/// All passes, in the order in which they run. Some run again, on the results of others.
 pub const PASSES: [Pass; 7] = [
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "remove_repeated", run: cse::remove_repeated },
     Pass { name: "hoist_invariant", run: hoist::hoist_invariant },
-    // What came out of two loops next to each other may be the same.
+    // Statements that came out of two loops next to each other may be the same.
     Pass { name: "remove_repeated", run: cse::remove_repeated },
     Pass { name: "promote_scalars", run: scalar_promote::promote_scalars },
     // Promotion guards loops; some guards are constant.
@@ -56,9 +56,9 @@ pub const PASSES: [Pass; 7] = [
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("after `{pass}`: {error}")]
 pub struct PassError {
-    /// The pass; where functions are verified at the end only, the last one.
+    /// The pass; if functions are verified at the end only, the last one.
     pub pass: &'static str,
-    /// The promise, and what breaks it.
+    /// The promise, and the part of the function that breaks it.
     pub error: VerifyError,
 }
 
@@ -85,7 +85,7 @@ pub fn optimize(function: Verified<Function>, trace: &mut Trace) -> Result<Verif
     trace.time("verify", || verify(function)).map_err(|error| PassError { pass: last, error })
 }
 
-/// The name of a pass with what it changed of a function's text; nothing if it changed nothing.
+/// The name of a pass with its changes of a function's text; nothing if it changed nothing.
 fn change(pass: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();

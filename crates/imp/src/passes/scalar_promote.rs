@@ -55,7 +55,7 @@ fn nesting(block: &Block) -> usize {
 struct Element {
     array: ArrayId,
     index: ExprId,
-    /// Whether the first access replaces it.
+    /// True if the first access replaces it.
     replaced_first: bool,
 }
 
@@ -69,12 +69,12 @@ struct Promoter<'a> {
 /// A loop whose iterations may meet.
 enum Shared {
     Parallel,
-    /// With what changes in it.
+    /// A vector loop, with the variables and arrays that change in it.
     Vector(Changes),
 }
 
 impl Promoter<'_> {
-    /// Promotes in the loops of a block, the outer ones first: what is kept across them needs no keeping inside.
+    /// Promotes in the loops of a block, the outer ones first: elements that are kept across them need no keeping inside.
     fn block(&mut self, stmts: Block) -> Block {
         let mut kept = Block::with_capacity(stmts.len());
         for stmt in stmts {
@@ -99,7 +99,7 @@ impl Promoter<'_> {
         kept
     }
 
-    /// Whether an element of a loop may be loaded before and stored after it, for the loops around.
+    /// True if an element of a loop may be loaded before and stored after it, for the loops around.
     fn fits_around(&self, stmt: &Stmt, element: &Element) -> bool {
         let (Stmt::For { body, .. } | Stmt::While { body, .. }) = stmt else { return false };
         let same_throughout = |shared: &Shared| match shared {
@@ -215,8 +215,8 @@ fn stores(stmt: &Stmt, array: ArrayId) -> bool {
     matches!(*stmt, Stmt::Store { array: stored, .. } if stored == array)
 }
 
-/// Whether the loops in a statement, itself included, may assign to a variable where they use an array: parallel ones
-/// may not, vector ones may where they only combine with it by one associative operation.
+/// True if the loops in a statement, itself included, may assign to a variable in the place of an array: parallel ones may not,
+/// vector ones may if they only combine with it by one associative operation.
 fn stays_reduction(stmt: &Stmt, array: ArrayId) -> bool {
     let mut fits = true;
     match stmt {
@@ -238,7 +238,7 @@ fn stays_reduction(stmt: &Stmt, array: ArrayId) -> bool {
     fits
 }
 
-/// Whether a loop uses no other element of an array than this one, and stores it.
+/// True if a loop uses no other element of an array than this one, and stores it.
 fn is_only_element(stmt: &Stmt, array: ArrayId, index: ExprId) -> bool {
     let (mut only, mut stored) = (true, false);
     visit(stmt, &mut |inner| match inner {
@@ -257,7 +257,7 @@ fn is_only_element(stmt: &Stmt, array: ArrayId, index: ExprId) -> bool {
     only && stored
 }
 
-/// Whether the body uses an array, perhaps, before a statement of the body itself.
+/// True if the body uses an array, perhaps, before a statement of the body itself.
 fn precedes(body: &Block, stmt: &Stmt, array: ArrayId) -> bool {
     let mut used = false;
     for earlier in body.iter().take_while(|earlier| !std::ptr::eq(*earlier, stmt)) {

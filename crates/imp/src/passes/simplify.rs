@@ -1,4 +1,4 @@
-//! Evaluates what is constant and drops what does nothing.
+//! Evaluates constant expressions and drops statements without effect.
 //!
 //! ```text
 //! let k: i64 = 2 + 1;                      let k: i64 = 3;
@@ -7,9 +7,9 @@
 //! }
 //! ```
 //!
-//! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
-//! `x` is `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as another immutable variable is replaced by
-//! it; its definition is left for `dce.rs`.
+//! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where `x` is
+//! `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as another
+//! immutable variable is replaced by it; its definition is left for `dce.rs`.
 
 use lacunar_formats::{DType, Kind};
 
@@ -83,7 +83,7 @@ fn is_empty(function: &Function, begin: ExprId, end: ExprId) -> bool {
     }
 }
 
-/// Whether an expression can stand for a variable: it costs nothing, and its value does not change.
+/// True if an expression can stand for a variable: it costs nothing, and its value does not change.
 fn is_plain(function: &Function, value: ExprId) -> bool {
     match function.exprs[value] {
         Expr::Const(_) => true,
@@ -135,7 +135,7 @@ fn word_fold(op: WordOp, word: Option<Const>, place: Option<Const>) -> Option<Co
     }
 }
 
-/// What an expression is the same as.
+/// A simpler expression with the same value.
 enum Same {
     Operand(ExprId),
     Expr(Expr),
@@ -174,7 +174,7 @@ fn truth_pair(function: &Function, a: ExprId, b: ExprId) -> Option<(bool, bool)>
     (a.ty == DType::Bool).then_some((a.bits != 0, b.bits != 0))
 }
 
-/// Whether an integer type holds every value of another.
+/// True if an integer type holds every value of another.
 fn widens(from: DType, to: DType) -> bool {
     match (from.kind(), to.kind()) {
         (Kind::Bool, Kind::Signed | Kind::Unsigned) => true,
@@ -251,7 +251,7 @@ fn binary_identity(function: &mut Function, op: BinaryOp, a: ExprId, b: ExprId) 
     }
 }
 
-/// What an operation on one value twice, which is no floating-point number, gives.
+/// The value of an operation on one value twice, which is no floating-point number.
 fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
     match op {
         BinaryOp::And | BinaryOp::Or | BinaryOp::Min | BinaryOp::Max => Some(Same::Operand(a)),
@@ -264,7 +264,7 @@ fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
 /// How deep an expression is looked into.
 const DEPTH: u32 = 8;
 
-/// Whether a real number is another value than `-0.0` for certain.
+/// True if a real number is another value than `-0.0` for certain.
 fn never_negative_zero(function: &Function, expr: ExprId, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let never = |expr| never_negative_zero(function, expr, depth);
@@ -281,7 +281,7 @@ fn never_negative_zero(function: &Function, expr: ExprId, depth: u32) -> bool {
     }
 }
 
-/// Whether a real number is greater than zero for certain, and so not NaN.
+/// True if a real number is greater than zero for certain, and so not NaN.
 fn is_positive(function: &Function, expr: ExprId, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let positive = |expr| is_positive(function, expr, depth);
@@ -306,7 +306,7 @@ fn commutes(op: BinaryOp) -> bool {
     )
 }
 
-/// Whether `x op c` is `x` for every `x`.
+/// True if `x op c` is `x` for every `x`.
 fn is_right_neutral(op: BinaryOp, c: Const) -> bool {
     let (zero, one) = (c == Const::zero(c.ty), c == Const::one(c.ty));
     match (c.ty.kind(), op) {
@@ -324,7 +324,7 @@ fn is_right_neutral(op: BinaryOp, c: Const) -> bool {
     }
 }
 
-/// Whether `x op c` and `c op x` are `c` for every `x`, which is no floating-point number.
+/// True if `x op c` and `c op x` are `c` for every `x`, which is no floating-point number.
 fn absorbs(op: BinaryOp, c: Const) -> bool {
     match op {
         BinaryOp::Mul | BinaryOp::And => c == Const::zero(c.ty),

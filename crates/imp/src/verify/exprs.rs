@@ -1,4 +1,4 @@
-//! The promises about expressions: `1 + 2` is one, `1 + 2.0`, `bit(1.5, 0)` and one that an operand follows are not.
+//! The promises about expressions: `1 + 2` keeps them; `1 + 2.0`, `bit(1.5, 0)` and an expression that an operand follows do not.
 
 use lacunar_formats::{DType, Kind};
 
@@ -50,7 +50,7 @@ pub(super) fn check(function: &Function) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// How deep each expression is, by handle; operands come before their users.
+/// The depth of each expression, by handle; operands come before their users.
 pub(crate) fn expr_depths(function: &Function) -> Vec<u32> {
     let mut depths: Vec<u32> = Vec::with_capacity(function.exprs.len());
     for (_, expr) in function.exprs.iter() {

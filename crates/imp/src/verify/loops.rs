@@ -16,7 +16,7 @@ use super::{Loop, Rule, Verifier, VerifyError, error};
 use crate::ir::{Arg, ArrayId, ArrayRole, Block, ExprId, LoopKind, Stmt};
 use crate::loops;
 
-/// Where an array is used.
+/// The loops in which an array is used.
 #[derive(Clone, Default)]
 pub(super) struct Uses {
     /// The parallel loops around all its mentions, by their numbers; `None` before the first one.
@@ -47,7 +47,7 @@ impl Verifier<'_> {
         self.require(stmt, Rule::VectorReduction, adds_up)
     }
 
-    /// What a statement must keep to for the loops around it, and the arrays in it.
+    /// Checks the rules for a statement in the loops around it, and for the arrays in it.
     pub(super) fn place(&mut self, stmt: &Stmt) -> Result<(), VerifyError> {
         let in_vector = self.loops.iter().any(|outer| matches!(outer, Loop::For(LoopKind::Vector(_))));
         self.require(stmt, Rule::VectorBody, !in_vector || loops::may_be_in_vector(stmt))?;
@@ -135,7 +135,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Whether a statement may stand in a vector loop.
+/// True if a statement may name a list of parts: it allocates, deposits or collects.
 fn takes_parts(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Alloc { .. } | Stmt::Deposit { .. } | Stmt::Collect { .. })
 }

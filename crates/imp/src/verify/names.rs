@@ -1,4 +1,4 @@
-//! The promises about names: `A_vals` is one, `2x`, `int` and a name that something else has already are not.
+//! The promises about names: `A_vals` keeps them; `2x`, `int` and a name that is already taken do not.
 
 use rustc_hash::FxHashSet;
 
@@ -31,7 +31,7 @@ fn check_name(name: &str) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// Whether a name is a keyword of C (up to C23, and what the headers of kernels define as such).
+/// True if a name is a keyword of C (up to C23, and what the headers of kernels define as such).
 pub fn is_c_keyword(name: &str) -> bool {
     const KEYWORDS: [&str; 57] = [
         "alignas",

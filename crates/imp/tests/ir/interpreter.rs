@@ -11,7 +11,7 @@ fn run(text: &str, memory: &mut Memory) -> Result<Option<Status>, InterpError> {
     interpret(&verify(function).unwrap(), memory)
 }
 
-/// What an expression of type `i64` gives.
+/// The value of an expression of type `i64`.
 fn value(expr: &str) -> i64 {
     let mut memory = Memory { arrays: vec![ArrayData::I64(vec![0])], scalars: vec![] };
     run(&format!("kernel f(out y: i64[]) {{ y[0] = {expr}; }}"), &mut memory).unwrap();
@@ -19,7 +19,7 @@ fn value(expr: &str) -> i64 {
     y[0]
 }
 
-/// What goes wrong in a function of an output array of three numbers, a grown and a local array.
+/// The fault of a function of an output array of three numbers, a grown and a local array.
 fn fault(body: &str) -> Fault {
     let text = format!("kernel f(out y: i64[], grown g: i64[]) {{ local w: i64[]; local b: bool[]; {body} }}");
     let arrays = vec![ArrayData::I64(vec![5, 6, 7]), ArrayData::I64(vec![])];
@@ -144,7 +144,7 @@ fn faults() {
     ));
 }
 
-/// What a body leaves in an output array of four zeros.
+/// The content that a body leaves in an output array of four zeros.
 fn output(body: &str) -> Result<Vec<i64>, Fault> {
     let arrays = "local w: i64[]; local v: u8[]; local whole: i64[]; local ends: u8[]; parts p: i64[]; parts q: u8[];";
     let text = format!("kernel f(out y: i64[], n: i64) {{ {arrays} {body} }}");
@@ -190,7 +190,7 @@ fn parallel_loops() {
     assert_eq!(output("for i in 3 .. -3 parallel { y[0] = 1; }"), Ok(vec![0; 4]));
 }
 
-/// Which iteration runs first depends on the seed.
+/// The seed decides which iteration runs first.
 #[test]
 fn parallel_loops_have_no_order() {
     let text = "kernel f() { for i in 0 .. 8 parallel { if i < 4 { fail out_of_memory; } fail size_overflow; } }";

@@ -6,7 +6,7 @@ use lacunar_base::Trace;
 use lacunar_imp::passes::PASSES;
 use lacunar_imp::{Function, Limits, generate, interpret_within, optimize, parse, verify};
 
-/// What a pass, or `optimize`, makes of a function.
+/// The result of a pass, or of `optimize`, for a function.
 fn run(name: &str, function: Function) -> Function {
     match PASSES.into_iter().find(|pass| pass.name == name) {
         Some(pass) => (pass.run)(function),
@@ -54,7 +54,7 @@ fn random_functions_keep_their_meaning() {
     }
 }
 
-/// `tests/passes/NAME.imp` holds a function and, after a line of dashes, what the pass makes of it.
+/// `tests/passes/NAME.imp` holds a function and, after a line of dashes, the result of the pass.
 #[test]
 fn each_pass_on_one_function() {
     let cases = [

@@ -73,7 +73,7 @@ fn depth_is_bounded() {
     assert!(parse(&sum(400)).is_err());
 }
 
-/// Cuts, doubles and swaps pieces of good text: whatever comes out is read or refused, and what is read prints.
+/// Cuts, doubles and swaps pieces of good text: the parser reads or refuses the result, and a function that it reads prints.
 #[test]
 fn mangled_text_does_no_harm() {
     let bytes = EVERYTHING.as_bytes();

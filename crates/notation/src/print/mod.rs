@@ -1,8 +1,7 @@
 //! Printers: index notation, concrete notation and schedules as text.
 //!
-//! The text of a statement of index notation, or of a schedule, is one that `front` reads back to the same. Concrete
-//! notation that a schedule has transformed shows what is said of loops, and the relations of their variables, as
-//! Senanayake et al. 2020 do:
+//! The text of a statement of index notation, or of a schedule, is one that `front` reads back to the same. Concrete notation that
+//! a schedule has transformed shows the tags of loops, and the relations of their variables, as Senanayake et al. 2020 do:
 //!
 //! ```text
 //! suchthat(forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))), cpu, none), split(i, i0, i1, 32))
@@ -39,7 +38,7 @@ impl Display for Program {
 }
 
 impl Program {
-    /// One statement as text. An assignment rounds to a type that is only stored by itself: written, the conversion would be one more.
+    /// One statement as text. An assignment rounds to a type for storage only by itself: the printed conversion would be one more.
     pub fn statement_text(&self, statement: &Assignment) -> String {
         let names = Names { tensors: &self.tensors, vars: &self.vars };
         let Assignment { lhs, op, rhs, .. } = statement;
@@ -76,8 +75,8 @@ impl Display for Kernel {
 }
 
 impl Kernel {
-    /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, those relations
-    /// of its variables whose loops are all in the statement.
+    /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, the relations of its
+    /// variables whose loops are all in the statement.
     pub fn stmt_text(&self) -> String {
         let names = Names { tensors: &self.tensors, vars: &self.vars };
         let mut text = String::new();

@@ -26,22 +26,22 @@ pub struct ProvenanceGraph {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// Whether it is a variable of the statement.
+    /// True if it is a variable of the statement.
     pub is_original: bool,
-    /// Whether it has a loop.
+    /// True if it has a loop.
     pub is_leaf: bool,
-    /// What is said of its loop: `cpu, none`.
+    /// The tags of its loop: `cpu, none`.
     pub tags: String,
 }
 
 /// One or two variables become one or two others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// How: `split 32`.
+    /// The relation: `split 32`.
     pub label: String,
     /// The nodes of the variables.
     pub parents: Vec<usize>,
-    /// The nodes of what they become.
+    /// The nodes of the variables that they become.
     pub children: Vec<usize>,
 }
 
@@ -122,7 +122,7 @@ pub(super) fn loops(stmt: &Stmt) -> Vec<VarId> {
     }
 }
 
-/// What is said of the loop over a variable: `cpu, none, unroll 4`.
+/// The tags of the loop over a variable: `cpu, none, unroll 4`.
 pub(super) fn tags(provenance: &Provenance, var: VarId) -> String {
     let words = provenance.tags(var).map(|tag| match tag {
         Tag::Parallel(unit, race) => format!("{}, {}", unit.name(), race.name()),
@@ -133,7 +133,7 @@ pub(super) fn tags(provenance: &Provenance, var: VarId) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The relations that a statement alone makes good: all that they made have values inside of it.
+/// The relations that a statement alone makes good: all variables that they made have values inside of it.
 pub(super) fn closed<'a>(provenance: &'a Provenance, stmt: &Stmt) -> Vec<&'a Relation> {
     let bound = loops(stmt);
     let known = |relation: &&Relation| relation.children().into_iter().all(|child| provenance.is_known(child, &bound));
@@ -155,7 +155,7 @@ impl Names<'_> {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// What a relation has besides its variables.
+    /// The parameters of a relation besides its variables.
     fn parameters(self, relation: &Relation) -> Vec<String> {
         let text = |access: &Access| {
             let mut text = String::new();

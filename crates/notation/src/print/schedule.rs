@@ -4,8 +4,8 @@
 //! split(i, i0, i1, 32), reorder(i0, j, i1), parallelize(i0, cpu, none)
 //! ```
 //!
-//! What is left out is what the language takes it for: a `parallelize` without a third argument is `auto`, an `unroll`
-//! without a number is of every iteration, a list of one variable has no braces.
+//! Arguments are left out if the language assumes them: a `parallelize` without a third argument is `auto`, an `unroll` without a
+//! number is of every iteration, a list of one variable has no braces.
 
 use super::Names;
 use crate::concrete::Kernel;

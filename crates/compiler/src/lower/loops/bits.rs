@@ -18,15 +18,15 @@
 //!   }
 //! ```
 //!
-//! For other lattices, `left` is the or of the points' ands, and `h` the least of the points' greatest. Where every coordinate
-//! of the dimension is visited, a loop over all words and all bits takes the place of `h` and `left`. An operand that repeats
-//! coordinates has one bit for all positions of a coordinate, so that counting ones does not find them: a second cursor
-//! follows within the word.
+//! For other lattices, `left` is the or of the points' ands, and `h` the least of the points' greatest. If every coordinate of the
+//! dimension is visited, a loop over all words and all bits takes the place of `h` and `left`. An operand that repeats coordinates
+//! has one bit for all positions of a coordinate, so that counting ones does not find them: a second cursor follows within the
+//! word.
 //!
-//! Where all operands store words, there is a simpler loop (`words.rs`).
+//! If all operands store words, there is a simpler loop (`words.rs`).
 //!
-//! What it gains: coordinates that only one operand has cost an intersection no branch; what it costs: a pass over the
-//! coordinates of its own. It pays where words have several coordinates.
+//! Its gain: an intersection has no branch for coordinates that only one operand has. Its cost: a pass of its own over the
+//! coordinates. It pays if words have several coordinates.
 //!
 //! Paper: Henry et al. 2021, §6 names the strategy; the words are those of bitmap formats (Chou et al. 2018, §3).
 
@@ -60,7 +60,7 @@ struct Operand {
 pub(super) struct OperandWord {
     pub k: usize,
     pub word: Word,
-    /// Where coordinates repeat: the positions that are left.
+    /// The positions that are left, if coordinates repeat.
     pub rest: Option<Cursor>,
 }
 
@@ -94,7 +94,7 @@ fn all_words(cx: &mut Lowerer<'_>, l: &Loop<'_>, combined: &Combined, operands: 
     let (shift, round) = (log_bits(cx), Word::constant(&mut cx.b, BITS as u64 - 1));
     let first = cx.b.cast(WORD, begin);
     let first = cx.b.binary(BinaryOp::Shr, first, shift);
-    // Nothing is visited where the end is before the beginning, which is not negative.
+    // Nothing is visited if the end is before the beginning, which is not negative.
     let last = cx.b.binary(BinaryOp::Max, begin, end);
     let last = cx.b.cast(WORD, last);
     let last = cx.b.add(last, round);
@@ -210,7 +210,7 @@ fn window(cx: &mut Lowerer<'_>, l: &Loop<'_>, operand: &Operand, word: ExprId) -
     OperandWord { k, word: Word { bits: so_far, first: start }, rest }
 }
 
-/// One coordinate of a word: what is done with those operands that have its bit.
+/// One coordinate of a word: the body for those operands that have its bit.
 fn at_bit(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
@@ -256,7 +256,7 @@ fn at_bit(
     Ok(())
 }
 
-/// Which power of two the bits of a word are.
+/// The binary logarithm of the number of bits of a word.
 fn log_bits(cx: &mut Lowerer<'_>) -> ExprId {
     Word::constant(&mut cx.b, BITS.trailing_zeros().into())
 }

@@ -1,4 +1,4 @@
-//! Cases: what is done at one coordinate of a loop, for each lattice point that holds there.
+//! Cases: the code at one coordinate of a loop, for each lattice point that holds there.
 //!
 //! ```text
 //! a(i) = b(i) + c(i)      inside of the loop over {b, c}:      if both { a = b + c } else if b { a = b } else { a = c }
@@ -28,8 +28,8 @@ const MOST_UNCERTAIN: usize = 6;
 
 /// The body at one coordinate of a loop over the iterators of `here`: a case for each lattice point in it.
 ///
-/// `present` says, for the iterators of a merge, under which condition each has the coordinate; an iterator of
-/// `here` that is not named is certain to have it.
+/// `present` names the condition under which each iterator of a merge has the coordinate. An iterator of `here` that is not named
+/// is certain to have it.
 pub(super) fn cases(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
@@ -47,7 +47,7 @@ pub(super) fn cases(
     }
     let mut branches: Vec<(ExprId, Block)> = Vec::new();
     let mut last = None;
-    // Which combinations of uncertain iterators no earlier case has taken.
+    // The combinations of uncertain iterators that no earlier case has taken.
     let uncertain = Point::of(present.iter().map(|(k, _)| *k));
     let merging = here.0 & !searched.0;
     let needs_one = merging != 0 && !l.lattice.visits_all();
@@ -83,7 +83,7 @@ pub(super) fn cases(
     Ok(())
 }
 
-/// One case: the residual body with the coordinate bound, and what a result does around it.
+/// One case: the residual body with the coordinate bound, and the result's code around it.
 pub(super) fn at_coordinate(
     cx: &mut Lowerer<'_>,
     var: VarId,
@@ -117,7 +117,7 @@ fn search(
     let wanted = Point::union(points).0 & searched.0;
     for k in Point(wanted).members() {
         let iterator = &l.lattice.iterators[k];
-        // Searched only where the levels above have the coordinate.
+        // Levels are searched only if the levels above have the coordinate.
         let above = Point::of((0..l.lattice.iterators.len()).filter(|&other| {
             let other = &l.lattice.iterators[other];
             other.access == iterator.access && other.level < iterator.level
@@ -143,7 +143,7 @@ fn search(
     Ok(())
 }
 
-/// Finds a coordinate among the positions of an iterator, where some conditions hold: whether it is there, and where.
+/// Finds a coordinate among the positions of an iterator, if some conditions hold: tells if it is there, and its position.
 fn find(
     cx: &mut Lowerer<'_>,
     iterator: &Iterator,
@@ -173,8 +173,8 @@ fn find(
     Ok((found, if repeats { Position::Range(at, until) } else { Position::One(at) }))
 }
 
-/// The combinations in which uncertain iterators can be present; at least one of the merged ones, where some one is sure
-/// to be. Nothing (no knowledge) where they would be too many.
+/// The combinations in which uncertain iterators can be present; at least one of the merged ones, if some one is sure to be.
+/// Nothing (no knowledge) if they would be too many.
 fn combinations(uncertain: Point, merging: u64, needs_one: bool) -> Vec<u64> {
     let members: Vec<usize> = uncertain.members().collect();
     if members.len() > MOST_UNCERTAIN {

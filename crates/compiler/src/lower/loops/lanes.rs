@@ -1,15 +1,15 @@
 //! Vector lanes over levels that are tested: whether an operand has the coordinate of a lane is a bit, and its position a
 //! number of bits, so that a lane needs no branch.
 //!
-//! Where no result is appended to, lanes run over all coordinates (of sums over a single operand that stores fewer than half of
-//! them, over a list of those: `listed.rs`):
+//! If no result is appended to, lanes run over all coordinates (of sums over a single operand that stores fewer than half of them,
+//! over a list of those: `listed.rs`):
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)            A: dense, bitmap
 //!   for j in 0 .. size vector { w = word j / 64 of A; if bit j of w { t += A_vals[first of w + ones below j] * x[j] } }
 //! ```
 //!
-//! What is appended goes word by word. A coordinate's position in the result follows from the bits as well:
+//! Values are appended word by word. A coordinate's position in the result follows from the bits as well:
 //!
 //! ```text
 //! C(i,j) = A(i,j) + B(i,j)        all dense, bitmap
@@ -20,7 +20,7 @@
 //!   }
 //! ```
 //!
-//! Each operand is read under its own bit, before what is done where all are known: in neighboring lanes are then
+//! Each operand is read under its own bit, before the code at the coordinates where all are known: neighboring lanes then have
 //! neighboring values (`emit/vector/words.rs` of the LLVM back end).
 
 use lacunar_base::Diagnostic;
@@ -152,7 +152,7 @@ fn append_lane(
     let Some(residual) = l.lattice.residual(cx.kernel, l.body, all) else { return Ok(()) };
     let cond = word.has(&mut cx.b, lane);
     cx.when(cond, |cx| {
-        // Something is there at every coordinate whose bit is set, so that it does not say where.
+        // Something is there at every coordinate whose bit is set, so that the statement need not tell.
         statement(cx, &residual, &scope.with(Fact::Slot(position)))?;
         if let Some((tensor, level, coordinate)) = level {
             let own = code(cx, tensor, &scope);
@@ -162,7 +162,7 @@ fn append_lane(
     })
 }
 
-/// Binds the operands of a loop to a coordinate of their words; under which condition each has it.
+/// Binds the operands of a loop to a coordinate of their words; gives the condition under which each has it.
 fn bind(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
@@ -180,7 +180,7 @@ fn bind(
     present
 }
 
-/// Under which condition the coordinate is one of some point's; none if every one is.
+/// The condition under which the coordinate is one of some point's; none if every one is.
 fn somewhere(cx: &mut Lowerer<'_>, l: &Loop<'_>, present: &[(usize, ExprId)]) -> Option<ExprId> {
     if l.lattice.is_full() {
         return None;

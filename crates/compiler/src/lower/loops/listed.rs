@@ -107,7 +107,7 @@ fn over_list(cx: &mut Lowerer<'_>, l: &Loop<'_>, position: ExprId, size: ExprId)
     })
 }
 
-/// What is done at a coordinate of the list, the `q`-th behind a position.
+/// The body at a coordinate of the list, the `q`-th behind a position.
 fn at_listed(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
@@ -133,7 +133,7 @@ fn list(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<ArrayId, Diagnostic> {
     Ok(list)
 }
 
-/// What `build` emits, behind the allocation of the list of places if it uses one.
+/// The statements that `build` emits, behind the allocation of the list of places if it uses one.
 pub(in crate::lower) fn with_list<T>(
     cx: &mut Lowerer<'_>,
     scope: &Scope,

@@ -11,7 +11,7 @@
 //!   for the rest of c ..                    { c }
 //! ```
 //!
-//! Where every coordinate is visited, a counter takes the place of the minimum, and the last loop runs it to the end.
+//! If every coordinate is visited, a counter takes the place of the minimum, and the last loop runs it to the end.
 //!
 //! Paper: Kjolstad et al. 2017, §4.3 and Figure 8.
 
@@ -54,9 +54,9 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[MergeLoop]) -> R
     Ok(())
 }
 
-/// Where each iterator of a loop stands at a coordinate, and how it goes on behind it.
+/// The positions of the iterators of a loop at a coordinate, and the steps that move them on.
 struct Steps {
-    /// Under which condition an iterator has the coordinate, of those that may not.
+    /// The condition under which an iterator has the coordinate, for those that may not have it.
     present: Vec<(usize, ExprId)>,
     /// The next positions of iterators.
     next: Vec<(usize, ExprId)>,
@@ -128,7 +128,7 @@ fn next_position(cx: &mut Lowerer<'_>, cursors: &Cursors, k: usize, one: ExprId)
     Ok(cx.b.add(at, one))
 }
 
-/// Binds the iterators of a loop to a coordinate, of which each stands on one of its own.
+/// Binds the iterators of a loop to a coordinate. Each of them stands on a coordinate of its own.
 fn step(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,

@@ -1,4 +1,5 @@
-//! Loops over variables of the statement: `forall(i, body)` by its merge lattice. A file emits one strategy or two that are much alike:
+//! Loops over variables of the statement: `forall(i, body)` by its merge lattice. A file emits one strategy or two that are much
+//! alike:
 //!
 //! | file | strategy |
 //! |---|---|
@@ -13,11 +14,11 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Three more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced together,
-//! and `lanes` also appends to a result what loops over stored words visit.
+//! Three more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced
+//! together, and `lanes` also appends to a result what loops over stored words visit.
 //!
-//! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual statement,
-//! with the coordinate and the positions of the point's iterators known.
+//! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual
+//! statement, with the coordinate and the positions of the point's iterators known.
 //!
 //! Paper: Kjolstad et al. 2017, §4.3 and §6.
 
@@ -46,7 +47,7 @@ use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
 use here::{Loop, circumstances};
 
-/// The loops over an original variable, within what the scope confines it to.
+/// The loops over an original variable, within the limits of the scope.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
     let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))

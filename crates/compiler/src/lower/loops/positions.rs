@@ -35,7 +35,7 @@ pub(super) fn over(
     cx.each(kind, &name, positions, |cx, p| at_position(cx, l, k, p))
 }
 
-/// What is done at the position of iterator `k`, if it has one.
+/// The body at the position of iterator `k`, if it has one.
 pub(super) fn emit_one(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
     let iterator = &l.lattice.iterators[k];
     let only = iter::only(cx, iterator, l.scope)?;
@@ -48,7 +48,7 @@ pub(super) fn emit_one(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(
     cx.when(some, |cx| at_position(cx, &l.within(&scope), k, begin))
 }
 
-/// What is done at one position of iterator `k`.
+/// The body at one position of iterator `k`.
 pub(super) fn at_position(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, position: ExprId) -> Result<(), Diagnostic> {
     let iterator = &l.lattice.iterators[k];
     let at = At { parent: iter::parent(cx, iterator, l.scope)?, position, state: None };
@@ -57,7 +57,7 @@ pub(super) fn at_position(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, position
     at_entry(cx, l, k, (position, coordinate))
 }
 
-/// What is done at a position of iterator `k`, which has this coordinate.
+/// The body at a position of iterator `k`, which has this coordinate.
 pub(super) fn at_entry(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,

@@ -81,8 +81,8 @@ fn shared_run(
     cx.each(kind, cx.var_name(l.var), (from, to), |cx, coordinate| at_entry(cx, l, k, (position, coordinate)))
 }
 
-/// Whether the body adds something to one place that only `access` makes depend on the variable, so that it is the same over
-/// a run; and sums may be formed in any way.
+/// True if the body adds something to one place, and only `access` makes that depend on the variable, so that it is the same over a
+/// run; and sums may be formed in any way.
 fn is_same_throughout(cx: &Lowerer<'_>, var: VarId, body: &Stmt, access: &AccessKey) -> bool {
     let Stmt::Assign(Assign { lhs, op: AssignOp::Reduce(ReduceOp::Add), rhs }) = body else { return false };
     let others = rhs.accesses().into_iter().map(AccessKey::from).filter(|other| other != access);

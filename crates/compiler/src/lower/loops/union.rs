@@ -1,4 +1,4 @@
-//! Unions without a case for every combination: what is absent counts as its fill value, in these examples zero.
+//! Unions without a case for every combination: an absent operand counts as its fill value, in these examples zero.
 //!
 //! Two situations. At the innermost level, a merge that has a value at every coordinate it meets needs no branches: each
 //! operand is read where its cursor stands and dropped unless the cursor has the coordinate,
@@ -34,7 +34,7 @@ use crate::lower::{Lowerer, MutableVar, Written, region, statement};
 /// More than any coordinate.
 const NONE: i64 = i64::MAX;
 
-/// Moves cursors on behind a coordinate: which all of them have, or only some.
+/// Moves cursors on behind a coordinate, which all of them have, or only some.
 pub(super) type MoveOn<'a> = &'a dyn Fn(&mut Lowerer<'_>, bool) -> Result<(), Diagnostic>;
 
 /// The body of a plain union and the steps behind it: once where all operands have the coordinate, which a processor
@@ -82,7 +82,7 @@ fn select_present(
     let Some(result) = scope.result() else { return statement(cx, &residual, &scope).map(|_| ()) };
     let (checkpoint, inner) = result.before(cx, l.var, &residual, &scope)?;
     let written = statement(cx, &residual, &inner)?;
-    // One of them is present; but what differs from the fill value only is not told by that.
+    // One of them is present; but that does not tell if the value differs from the fill value.
     let is_selected = matches!(&residual, Stmt::Assign(assign) if selected(&cx.kernel.tensors, assign).is_some());
     let written = if is_selected { written } else { Written::Always };
     result.after(cx, l.var, checkpoint, written, &scope)

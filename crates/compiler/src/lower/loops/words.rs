@@ -8,7 +8,7 @@
 //!   }
 //! ```
 //!
-//! Where the schedule says lanes and the result can be appended to in them, [`super::lanes`] does what is inside.
+//! If the schedule says lanes and the result can be appended to in them, [`super::lanes`] emits the inner loop.
 //!
 //! On entry: every iterator that the loop advances is tested (`LevelCode::word`), and the loop does not visit all coordinates.
 
@@ -39,7 +39,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[Point]) -> Resul
     let (begin, end) = region::coordinates(cx, l.var, l.scope)?;
     let is_whole = l.scope.region(l.var).is_none() && end == size;
     let (bits, round) = (cx.b.int(Word::BITS), cx.b.int(Word::BITS - 1));
-    // Nothing is visited where the end is before the beginning, which is not negative.
+    // Nothing is visited if the end is before the beginning, which is not negative.
     let first = cx.b.binary(BinaryOp::Div, begin, bits);
     let last = cx.b.add(end, round);
     let last = cx.b.binary(BinaryOp::Div, last, bits);
@@ -48,7 +48,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, loops: &[Point]) -> Resul
     })
 }
 
-/// What is done at the coordinates of one word, within an interval.
+/// The bodies at the coordinates of one word, within an interval.
 fn at_word(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,

@@ -2,8 +2,8 @@
 //!
 //! A variable of the statement takes the values of an interval, and an iterator the positions of a window. Both are all there are,
 //! unless something *confines* them: a strip or a chunk that a schedule cut, the coordinates that lie inside of a dimension, a
-//! structure. Whoever knows of such a restriction [narrows](narrow) the region, so that several of them meet; loops ask here for their
-//! bounds and know nothing of the reasons.
+//! structure. The code that knows of such a restriction [narrows](narrow) the region, so that several of them meet; loops ask here
+//! for their bounds and know nothing of the reasons.
 //!
 //! ```text
 //! i in 32 i0 .. min(32 i0 + 32, n)        a dense loop takes the interval as its bounds
@@ -11,7 +11,8 @@
 //! p in max(begin, first) .. min(end, last)             or by a window of its positions
 //! ```
 //!
-//! What restricts a variable wherever its loop stands is a [`Restriction`], one file each in this folder, and listed in [`RESTRICTIONS`].
+//! A restriction that holds wherever a variable's loop stands is a [`Restriction`], one file each in this folder, and listed in
+//! [`RESTRICTIONS`].
 //!
 //! Paper: Senanayake et al. 2020, §6.2 (bounds).
 
@@ -37,7 +38,7 @@ pub(super) trait Restriction: Sync {
     /// A variable that the region depends on has no value.
     fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic>;
 
-    /// Whether loops over a variable pass over coordinates of its dimension, so that they do not cover it.
+    /// True if loops over a variable leave out coordinates of its dimension, so that they do not cover it.
     fn leaves_out(&self, kernel: &Kernel, var: VarId) -> bool;
 }
 
@@ -53,12 +54,12 @@ pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result
     Ok(scope)
 }
 
-/// Whether loops over a variable pass over coordinates of its dimension.
+/// True if loops over a variable leave out coordinates of its dimension.
 pub(super) fn leaves_out(kernel: &Kernel, var: VarId) -> bool {
     RESTRICTIONS.iter().any(|restriction| restriction.leaves_out(kernel, var))
 }
 
-/// Confines a variable to an interval of its values, and to what it was confined to before.
+/// Confines a variable to an interval of its values, within its earlier region.
 pub(super) fn narrow(cx: &mut Lowerer<'_>, var: VarId, (mut low, mut high): Interval, scope: &mut Scope) {
     if let Some((first, last)) = scope.region(var) {
         low = cx.b.binary(BinaryOp::Max, first, low);
@@ -89,13 +90,13 @@ pub(super) fn coordinates(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Re
     Ok((low, high))
 }
 
-/// Whether a loop over a variable is known to visit all of its dimension.
+/// True if a loop over a variable is known to visit all of its dimension.
 pub(super) fn is_whole(kernel: &Kernel, var: VarId, scope: &Scope) -> bool {
     let is_own = |key, number| level_var(kernel, key, number) == var;
     scope.region(var).is_none() && !scope.windows().into_iter().any(|(key, number, _)| is_own(key, number))
 }
 
-/// The part of an iterator's positions whose coordinates, and which themselves, lie within what the scope says.
+/// The part of an iterator's positions that lie, with their coordinates, within the limits of the scope.
 pub(super) fn positions(
     cx: &mut Lowerer<'_>,
     iterator: &Iterator,

@@ -5,9 +5,9 @@
 //! j = k + i - (m - 1), of size n:  for k in 0 .. m + n - 1         for i in max(0, m - 1 - k) .. min(m, n + m - 1 - k)
 //! ```
 //!
-//! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's
-//! coordinates. That is needed of loops over every coordinate; what is stored in sparse levels has such coordinates anyway.
-//! Ranks are as many as coordinates: they are confined alike.
+//! The last of the loops over a recovered variable's terms visits only values with which it is one of the dimension's coordinates.
+//! Loops over every coordinate need that; entries in sparse levels have such coordinates anyway. There are as many ranks as
+//! coordinates: they are confined alike.
 //!
 //! On entry: a kernel over stored dimensions (`plan/maps.rs`). Papers: Chou et al. 2018, Figure 5 (range and offset levels of
 //! diagonals); Senanayake et al. 2020, §6.2 (bounds).
@@ -71,7 +71,7 @@ pub(in crate::lower) struct WholeBlock {
     pub cond: ExprId,
 }
 
-/// What is recovered from a variable is a coordinate of its dimension.
+/// Restricts a value that is recovered from a variable to the coordinates of its dimension.
 pub(in crate::lower) struct InsideDimension;
 
 impl Restriction for InsideDimension {
@@ -95,7 +95,7 @@ impl Restriction for InsideDimension {
     }
 }
 
-/// The values of a variable, within its region, with which what is recovered from it is a coordinate of its dimension, where the
+/// The values of a variable, within its region, with which the variable recovered from it is a coordinate of its dimension, if the
 /// others that it is recovered from have values.
 fn inside(cx: &mut Lowerer<'_>, recovered: &Recovered, var: VarId, scope: &Scope) -> Result<Interval, Diagnostic> {
     let whole = (cx.b.int(0), cx.size(var));
@@ -127,19 +127,19 @@ fn inside(cx: &mut Lowerer<'_>, recovered: &Recovered, var: VarId, scope: &Scope
     Ok((cx.b.define(&format!("{name}_low"), low), cx.b.define(&format!("{name}_high"), high)))
 }
 
-/// Whether a loop over a variable, of those that `bound` have values in, is confined to what lies inside of dimensions.
+/// True if a loop over a variable is confined to the inside of dimensions, when the variables `bound` have values.
 pub(in crate::lower) fn is_confined(kernel: &Kernel, var: VarId, bound: &[VarId]) -> bool {
     kernel.stored.recovered_from(var).any(|recovered| is_last_of(kernel, recovered, var, bound))
 }
 
-/// Whether all variables that another one is recovered from have values, but for one.
+/// True if all variables that another one is recovered from have values, but for one.
 fn is_last_of(kernel: &Kernel, recovered: &Recovered, var: VarId, bound: &[VarId]) -> bool {
     let mut others = recovered.terms.iter().filter(|(term, _)| *term != var);
     others.all(|(term, _)| kernel.provenance.is_known(*term, bound))
 }
 
-/// Where a block's number is known and the place inside it is not: the condition under which the whole block lies inside of
-/// the dimension. Its loops then have constant bounds, and only the last block has others:
+/// The condition under which a whole block lies inside of its dimension, when the block's number is known and the place inside it
+/// is not. Its loops then have constant bounds, and only the last block has others:
 ///
 /// ```text
 /// if i0 < n / 4 { for i1 in 0 .. 4 { .. } } else { for i1 in 0 .. n - 4 i0 { .. } }
@@ -172,7 +172,7 @@ pub(in crate::lower) fn is_whole_block(
     Ok(Some(WholeBlock { var: recovered.var, cond }))
 }
 
-/// Whether the storage of a tensor under values of some variables has places that loops do not come to, as they lie outside of a
+/// True if the storage of a tensor under values of some variables has places that loops do not come to, as they lie outside of a
 /// dimension: behind the last block, or at the ends of diagonals.
 pub(in crate::lower) fn has_outside_places(kernel: &Kernel, tensor: TensorId, vars: &[VarId], scope: &Scope) -> bool {
     let view = kernel.tensors[tensor].view.as_ref();
@@ -184,7 +184,7 @@ pub(in crate::lower) fn has_outside_places(kernel: &Kernel, tensor: TensorId, va
         })
 }
 
-/// Whether a dimension is known to be made of whole blocks.
+/// True if a dimension is known to be made of whole blocks.
 fn fills_blocks(kernel: &Kernel, recovered: &Recovered) -> bool {
     let size = kernel.vars[recovered.var].size;
     let block = recovered.terms.iter().map(|(_, factor)| u64::from(*factor)).max().unwrap_or(1);

@@ -1,7 +1,7 @@
 //! Results that grow by appending: a sparse result is built in the order of its levels.
 //!
-//! Its iterated levels form *groups*: a compressed level with the singleton levels below it, which share positions. Each group has a
-//! counter, the position that is appended next:
+//! Its iterated levels form *groups*: a compressed level with the singleton levels below it, which share positions. Each group has
+//! a counter, the position that is appended next:
 //!
 //! ```text
 //! C: csr, around its levels           C2_n = 0                       one group, its counter
@@ -14,8 +14,8 @@
 //! A coordinate of an outer group is appended only if something was appended below it, so that a result never holds
 //! coordinates without values.
 //!
-//! Where the pattern of the result is given, its positions are counted in the same way, and nothing is stored but values; if whoever
-//! gave it may be wrong, coordinates are compared instead of stored ([`super::given`]).
+//! If the pattern of the result is given, its positions are counted in the same way, and only values are stored. If the given
+//! pattern may be wrong, coordinates are compared instead of stored ([`super::given`]).
 //!
 //! Paper: Chou et al. 2018, §5.3 (append).
 
@@ -46,7 +46,7 @@ use crate::lower::{Lowerer, MutableVar, Phase, Written};
 pub(in crate::lower) struct Append {
     pub access: AccessKey,
     pub groups: Vec<Group>,
-    /// How many values it has, where its pattern is given.
+    /// The number of its values, if its pattern is given.
     pub stored: Option<ExprId>,
 }
 
@@ -56,7 +56,7 @@ pub(in crate::lower) struct Group {
     pub head: usize,
     pub tail: usize,
     pub counter: MutableVar,
-    /// How many positions the pattern has that is given, where it is compared.
+    /// The number of positions of the given pattern, if it is compared.
     pub given: Option<ExprId>,
 }
 
@@ -113,7 +113,7 @@ impl Append {
             }
         }
         if let (true, Some(stored)) = (is_innermost, self.stored) {
-            // A pattern that was given has no more room than it has.
+            // A given pattern has no room for more values than it has.
             let block = self.block(cx, group, scope);
             let needed = cx.b.mul(count, block);
             fail_if(cx, CompareOp::Gt, needed, stored);
@@ -129,7 +129,7 @@ impl Append {
         extent(cx, &self.access, group.tail + 1, self.access.vars.len(), scope)
     }
 
-    /// Whether the parent positions of a group are known in advance.
+    /// True if the parent positions of a group are known in advance.
     pub fn is_fixed(&self, cx: &Lowerer<'_>, group: Group) -> bool {
         let levels = cx.kernel.tensors[self.access.tensor].format.levels();
         levels[..group.head].iter().all(|level| level.properties().full)
@@ -149,8 +149,8 @@ impl Append {
         }
     }
 
-    /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given anything,
-    /// if it may not be.
+    /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given
+    /// anything, if it may not be.
     fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<MutableVar> {
         let (tensor, order) = (self.access.tensor, self.access.vars.len());
         let inner: Vec<VarId> =
@@ -208,7 +208,7 @@ impl Sink for Append {
         Some(self)
     }
 
-    /// Where the loops append to the innermost group, makes room for all that they can append, so that they need not ask.
+    /// If the loops append to the innermost group, makes room for all that they can append, so that they need not ask.
     fn enter(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, most: super::Most<'_>, scope: &Scope) -> Scope {
         let innermost = self.groups.len().wrapping_sub(1);
         let group = self.groups.get(innermost).filter(|_| cx.options.phase.assembles());
@@ -219,7 +219,7 @@ impl Sink for Append {
             return scope.clone();
         }
         let mut most = most(cx);
-        // A share of the loop may end before it begins, where there is nothing of what it was cut from.
+        // A share of the loop may end before it begins, if nothing is left of the loop that it was cut from.
         if scope.region(var).is_some() || !scope.windows().is_empty() {
             let zero = cx.b.int(0);
             most = cx.b.binary(BinaryOp::Max, most, zero);
@@ -228,7 +228,7 @@ impl Sink for Append {
         scope.with(Fact::Reserved)
     }
 
-    /// Makes room for a value, or remembers what was appended so far.
+    /// Makes room for a value, or remembers the position so far.
     fn before(
         &self,
         cx: &mut Lowerer<'_>,
@@ -341,7 +341,8 @@ fn most_assigned(
     most_of(cx, append, &filled.rhs, vars, scope)
 }
 
-/// How many combinations of `vars` an expression can differ from its background at, if these are restricted to stored ones.
+/// The number of combinations of `vars` at which an expression can differ from its background, if these are restricted to stored
+/// ones.
 fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], scope: &Scope) -> Option<ExprId> {
     match &expr.kind {
         ExprKind::Literal(_) => Some(cx.b.int(0)),
@@ -375,8 +376,8 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
     }
 }
 
-/// The number of positions of a level of an operand that belong to what is assembled here: all of them, or those of
-/// the rows of a slab. `None` where the slab says nothing of them.
+/// The number of positions of a level of an operand that belong to the result or piece assembled here: all of them, or those of the
+/// rows of a slab. `None` if the slab says nothing of them.
 fn count_here(
     cx: &mut Lowerer<'_>,
     append: &Append,

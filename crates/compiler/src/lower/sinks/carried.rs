@@ -1,5 +1,5 @@
-//! Carried sums: chunks of positions cut segments, and what a chunk has of the segment that its beginning cuts is added behind the
-//! loop.
+//! Carried sums: chunks of positions cut segments, and the sum that a chunk has for the segment which its beginning cuts is added
+//! behind the loop.
 //!
 //! ```text
 //! y(i) += A(i,j) * x(j), positions of A shared        chunk 1 begins in the middle of row 7
@@ -33,7 +33,7 @@ use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sizes::product;
 use crate::lower::storage::{ancestors, count_positions, descend, is_inside_dimension, unbound, values};
 
-/// Room for what the chunks of a loop carry out.
+/// Room for the sums that the chunks of a loop carry out.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Room {
     /// The result.
@@ -46,7 +46,7 @@ pub(in crate::lower) struct Room {
     places: ArrayId,
 }
 
-/// What a chunk carries out.
+/// The sum that a chunk carries out.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Carry {
     room: Room,
@@ -85,13 +85,13 @@ pub(in crate::lower) fn depth_of(cx: &Lowerer<'_>, var: VarId, body: &Stmt, tens
     });
     // The positions of levels that walk through a dimension together are not those of segments.
     let is_cut = |depth: usize| assigned(cx, tensor).is_some_and(|key| is_inside_dimension(cx, &key, depth));
-    // Where coordinates repeat, what belongs together has several segments.
+    // If coordinates repeat, one coordinate has several segments.
     let is_unique = |level: &Level| level.unique;
     let stored = kernel.tensors[access.tensor].format.levels();
     depth.filter(|own| fits && !(0..=*own).any(is_cut) && stored[first..].iter().take(*own).all(is_unique))
 }
 
-/// Makes room for what chunks carry out.
+/// Makes room for the sums that chunks carry out.
 pub(in crate::lower) fn declare(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
@@ -125,7 +125,7 @@ pub(in crate::lower) fn begin(
     Ok(())
 }
 
-/// Where the segment that a chunk's beginning cuts ends; the chunk's beginning, if it cuts none.
+/// The end of the segment that a chunk's beginning cuts; the chunk's beginning, if it cuts none.
 fn cut(
     cx: &mut Lowerer<'_>,
     var: VarId,
@@ -147,7 +147,7 @@ fn cut(
         at = ancestors(cx, &key, level, at, scope)?;
     }
     let end = cx.b.add(at.0, one);
-    // The only chunk of no positions begins where nothing is.
+    // The only chunk of no positions begins where there are no segments.
     let all = count_positions(cx, &key, levels.end - 1, scope).ok_or_else(|| unbound(cx, &key, levels.end - 1))?;
     let is_inside = cx.b.compare(CompareOp::Lt, low, all);
     let cut = cx.b.declare("cut", low);
@@ -161,7 +161,7 @@ fn cut(
     Ok(cx.b.define("cut_end", cut))
 }
 
-/// The loops over an interval of positions: those of the cut segment add to what is carried out.
+/// The loops over an interval of positions: those of the cut segment add to the carried sum.
 pub(in crate::lower) fn nests(
     cx: &mut Lowerer<'_>,
     carry: &Carry,
@@ -179,7 +179,7 @@ pub(in crate::lower) fn nests(
     nest(cx, (begin, high), &scope)
 }
 
-/// Behind the loop: what was carried out is added to the segments it belongs to.
+/// Behind the loop: adds the carried sums to the segments they belong to.
 pub(in crate::lower) fn add_up(
     cx: &mut Lowerer<'_>,
     room: Room,

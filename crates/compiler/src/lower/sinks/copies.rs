@@ -7,8 +7,8 @@
 //! for c, p { y_vals[p] += y_copies[n c + p] }
 //! ```
 //!
-//! A copy is of all of a tensor, or, inside of loops over its outer levels, of what lies under their coordinates. A scalar workspace is
-//! a variable of the chunk, which it leaves in its place at the end.
+//! A copy is of all of a tensor, or, inside of loops over its outer levels, of the block under their coordinates. A scalar
+//! workspace is a variable of the chunk, which it leaves in its place at the end.
 //!
 //! Paper: Senanayake et al. 2020, §5.1 (race strategies: temporary).
 
@@ -39,18 +39,18 @@ pub(in crate::lower) struct Extent {
 }
 
 impl Extent {
-    /// Whether it is a variable, which has no place in memory.
+    /// True if it is a variable, which has no place in memory.
     pub fn is_variable(&self, cx: &Lowerer<'_>, scope: &Scope) -> bool {
         cx.kernel.tensors[self.tensor].role == Role::Workspace(WorkspaceKind::Scalar)
             || scope.sink(self.tensor).is_some_and(|sink| sink.scalar().is_some())
     }
 }
 
-/// Copies of what a loop that threads share adds to.
+/// Copies of the tensor that a loop which threads share adds to.
 pub(in crate::lower) struct Copies {
     of: Extent,
     array: ArrayId,
-    /// Whether a chunk gave anything, where the pattern of a result depends on it.
+    /// The flags that tell if a chunk gave anything, if the pattern of a result depends on it.
     given: Option<ArrayId>,
 }
 
@@ -83,7 +83,8 @@ pub(super) fn block_below(cx: &mut Lowerer<'_>, tensor: TensorId, depth: usize, 
     }
 }
 
-/// How many outer levels of a dense result have coordinates at a place: what is added to there lies under one position of theirs.
+/// The number of outer levels of a dense result that have coordinates at a place: additions there go to the block under one
+/// position of theirs.
 fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
     let is_result = cx.kernel.tensors[tensor].role == Role::Result;
     let Some(key) = assigned(cx, tensor).filter(|_| is_result) else { return 0 };
@@ -92,7 +93,7 @@ fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
     if (0..=depth).any(|level| is_inside_dimension(cx, &key, level)) { 0 } else { depth }
 }
 
-/// What chunks add to of a tensor: all of it, or what lies under the coordinates that it has here.
+/// The part of a tensor that chunks add to: all of it, or the block under the coordinates that it has here.
 pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Result<Extent, Diagnostic> {
     let info = &cx.kernel.tensors[tensor];
     if let Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted) = info.role {
@@ -109,7 +110,7 @@ pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope:
     Ok(Extent { tensor, first, len })
 }
 
-/// Declares copies of what the chunks add to.
+/// Declares copies of the part of a tensor that the chunks add to.
 pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: ExprId, scope: &Scope) -> Copies {
     let info = &cx.kernel.tensors[extent.tensor];
     let total = product(&mut cx.b, chunks, extent.len);
@@ -144,7 +145,7 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: Expr
     scope.know(Fact::Sink(copies.of.tensor, Rc::new(Copy { of, array: copies.array, offset, given })));
 }
 
-/// At the end of a chunk, in whose scope its copy is: what variables hold goes to the arrays.
+/// At the end of a chunk, in whose scope its copy is: the values of variables go to the arrays.
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &Scope) {
     if cx.kernel.tensors[copies.of.tensor].role == Role::Result {
         return;

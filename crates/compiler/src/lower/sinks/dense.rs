@@ -36,7 +36,7 @@ struct Dense {
     clearing: Clearing,
 }
 
-/// Where a dense result is set to its fill value.
+/// The loops in which a dense result is set to its fill value.
 #[derive(Clone, Copy, Debug)]
 enum Clearing {
     /// Nowhere: every value is written.
@@ -72,7 +72,7 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
     while let Stmt::Forall(leaf, body) = stmt {
         // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
         let originals = kernel.provenance.originals(*leaf);
-        // What lies under a place inside a dimension is not one block.
+        // The values under a place inside a dimension are not one block.
         if is_inside_dimension(cx, access, depth) {
             break;
         }
@@ -133,7 +133,8 @@ impl Sink for Dense {
         true
     }
 
-    /// Sets what lies under a strip to the fill value, if it is one whose loop does so: what is added to it is in the cache then.
+    /// Sets the values under a strip to the fill value, if it is a strip whose loop does so: they are in the cache then when
+    /// something is added to them.
     fn enter_strip(&self, cx: &mut Lowerer<'_>, leaf: VarId, number: ExprId, scope: &Scope) -> Result<(), Diagnostic> {
         let Clearing::Strips { leaf: own, of, size } = self.clearing else { return Ok(()) };
         let values = code(cx, self.access.tensor, scope).values.filter(|_| own == leaf);

@@ -6,7 +6,7 @@
 //! C: csr, pattern given      C_vals[C2_n] = ..; fails unless C2_crd[C2_n] is k                            append, given
 //! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 piece
 //! t, w                       workspaces: a variable, an array, a list                                     workspace
-//! y: dense, threads          to a chunk's copy; to what a chunk carries out; indivisibly                  copies, carried, atomic
+//! y: dense, threads          to a chunk's copy; to its carried sum; indivisibly                           copies, carried, atomic
 //! ```
 //!
 //! Sinks are a stack in the scope: inside of a loop that threads share, a copy hides the tensor that it is a copy of. An assignment
@@ -50,7 +50,7 @@ pub(super) struct Addition {
     pub value: ExprId,
 }
 
-/// Where values go.
+/// The destination of the values of a tensor.
 pub(super) trait Sink: std::fmt::Debug {
     /// Takes a value for the place that an assignment names.
     ///
@@ -63,7 +63,7 @@ pub(super) trait Sink: std::fmt::Debug {
         None
     }
 
-    /// Whether values go to elements of an array, so that threads can share it.
+    /// True if values go to elements of an array, so that threads can share it.
     fn is_array(&self) -> bool {
         false
     }
@@ -73,12 +73,12 @@ pub(super) trait Sink: std::fmt::Debug {
         None
     }
 
-    /// A variable that says whether anything was added, where a pattern depends on it.
+    /// A variable that says if anything was added, for a pattern that depends on it.
     fn given(&self) -> Option<MutableVar> {
         None
     }
 
-    /// The marks of a workspace that has some: whether a coordinate was given anything.
+    /// The marks of a workspace that has some: they tell if a coordinate was given anything.
     fn marks(&self) -> Option<ArrayId> {
         None
     }
@@ -112,7 +112,7 @@ pub(super) trait Sink: std::fmt::Debug {
         Ok(())
     }
 
-    /// Result: before `body` at a coordinate of `var`; what has to be remembered until behind it, and the scope inside.
+    /// Result: before `body` at a coordinate of `var`; gives the state to remember until behind it, and the scope inside.
     ///
     /// # Errors
     /// The place is not known.
@@ -153,14 +153,14 @@ pub(super) trait Sink: std::fmt::Debug {
     fn finish(&self, _cx: &mut Lowerer<'_>, _scope: &Scope) {}
 }
 
-/// What has to be remembered from before the body at a coordinate of a result.
+/// The state to remember from before the body at a coordinate of a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Checkpoint {
     /// The group that ends with this variable.
     pub group: Option<usize>,
     /// The counter of the group below, before the body.
     pub below: Option<ExprId>,
-    /// Whether the body gave the block under the position anything, where it may not.
+    /// A variable that says if the body gave the block under the position anything, if that is not certain.
     pub given: Option<MutableVar>,
 }
 

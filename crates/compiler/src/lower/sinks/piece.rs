@@ -1,5 +1,4 @@
-//! Pieces of sparse results: what a chunk of the outermost loop appends to arrays of its own, and how these are put one behind the
-//! other.
+//! Pieces of sparse results: each chunk of the outermost loop appends to arrays of its own, and these are put one behind the other.
 //!
 //! ```text
 //! C(i,k): csr                            a chunk has the rows first .. end and counts positions from 0
@@ -16,7 +15,7 @@
 //! pieces follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
 //!
 //! This takes the place of the counting phase of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
-//! once, and what it costs is a copy of all pieces but the first. (In the IR, a list of arrays has the role `Parts`.)
+//! once, at the cost of a copy of all pieces but the first. (In the IR, a list of arrays has the role `Parts`.)
 
 use std::rc::Rc;
 
@@ -84,7 +83,7 @@ pub(in crate::lower) fn declare(
 
 /// A chunk's piece of the result while it is assembled.
 pub(in crate::lower) struct Own {
-    /// Where the loop of the chunk is lowered.
+    /// The scope in which the loop of the chunk is lowered.
     pub scope: Scope,
     /// By level, its arrays.
     arrays: Vec<Vec<ArrayId>>,
@@ -155,7 +154,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
 
 /// Puts all pieces one behind the other. `append` is how any chunk appended.
 pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &Lists, scope: &Scope) {
-    // Of the group above: how many positions it has, and its tail.
+    // Of the group above: its number of positions, and its tail.
     let mut above: Option<(ExprId, usize)> = None;
     for group in &append.groups {
         let total = collect_group(cx, append, *group, above, lists, scope);
@@ -168,7 +167,7 @@ pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &L
     }
 }
 
-/// The arrays of a group's levels; how many positions it has in all pieces together.
+/// Collects the arrays of a group's levels; gives its number of positions in all pieces together.
 fn collect_group(
     cx: &mut Lowerer<'_>,
     append: &Append,

@@ -9,8 +9,8 @@
 //! }
 //! ```
 //!
-//! Where the first level is compressed, the chunk's first position is found by a search for its first coordinate. On entry: as
-//! for results in pieces ([`super::piece`]), which are how a pattern is found.
+//! If the first level is compressed, the chunk's first position is found by a search for its first coordinate. On entry: as for
+//! results in pieces ([`super::piece`]), by which a pattern is found.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! The values of results: how they are assigned, and what they are before.
+//! The values of results: how they are assigned, and their values before.
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Scalar;
@@ -31,7 +31,7 @@ pub(super) fn set_given(cx: &mut Lowerer<'_>, given: Option<MutableVar>) {
     }
 }
 
-/// What the elements of a result are before any is assigned: the fill value, or nothing added up.
+/// The values of a result's elements before any is assigned: the fill value, or the value of an empty sum.
 pub(super) fn cleared_value(cx: &mut Lowerer<'_>, tensor: TensorId) -> ExprId {
     let info = &cx.kernel.tensors[tensor];
     let mut is_set = false;
@@ -39,7 +39,7 @@ pub(super) fn cleared_value(cx: &mut Lowerer<'_>, tensor: TensorId) -> ExprId {
     cx.b.constant(if is_set { info.fill() } else { Scalar::zero(info.dtype) })
 }
 
-/// Sets block number `number` of the values of a result to what they are before any is assigned.
+/// Sets block number `number` of the values of a result to their values before any is assigned.
 pub(super) fn clear_block(cx: &mut Lowerer<'_>, tensor: TensorId, array: ArrayId, number: ExprId, block: ExprId) {
     let begin = cx.b.mul(number, block);
     let value = cleared_value(cx, tensor);

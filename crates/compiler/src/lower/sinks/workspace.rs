@@ -157,7 +157,7 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
     }
 }
 
-/// A variable that says whether a workspace was given anything, where that is not certain and the pattern of a result depends on it.
+/// A variable that says if a workspace was given anything, where that is not certain and the pattern of a result depends on it.
 fn declare_given(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain: bool, scope: &Scope) -> Option<MutableVar> {
     if is_certain || scope.appended().is_none() {
         return None;

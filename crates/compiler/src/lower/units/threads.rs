@@ -9,11 +9,12 @@
 //! ```
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given
-//! find their place in it ([`placed`]).
+//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse
+//! result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given find their place
+//! in it ([`placed`]).
 //!
-//! How many chunks there are does not depend on the number of threads where a kernel is `strict`: then sums are formed in the
-//! same order for any number of threads.
+//! In a `strict` kernel, the number of chunks does not depend on the number of threads: sums are then formed in the same order for
+//! any number of threads.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
@@ -41,7 +42,7 @@ use crate::lower::{GRAIN, Lowerer, Phase};
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
-/// The threads a strict kernel counts on, whatever their number is.
+/// The number of threads that a strict kernel counts on, whatever the actual number is.
 pub(in crate::lower) const STRICT_THREADS: i64 = 8;
 
 /// How races are met in the loop over a leaf, if the schedule says that threads share it.
@@ -52,8 +53,8 @@ pub(in crate::lower) fn race(kernel: &Kernel, var: VarId) -> Option<Race> {
     }
 }
 
-/// Whether some loop that threads were to share appends to the result in a way that they cannot: inside other loops, or where
-/// its pattern is given and does not tell their places.
+/// True if some loop that threads were to share appends to the result in a way that they cannot: inside other loops, or where its
+/// pattern is given and does not tell their places.
 pub(in crate::lower) fn must_be_serial(kernel: &Kernel, phase: Phase) -> bool {
     let Some(access) = result_of(kernel) else { return false };
     if kernel.tensors[access.tensor].format.is_dense() {
@@ -78,7 +79,7 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
     }
 }
 
-/// Scalar iterations' worth of making one element of a copy and adding it up.
+/// The work of making one element of a copy and adding it up, in scalar iterations.
 const WORK_OF_COPY: i64 = 2;
 
 /// How the chunks of a loop get along.
@@ -161,7 +162,7 @@ pub(in crate::lower) fn parallel_loop(
     Ok(())
 }
 
-/// So many of the chunks that each has more work than its copy of a tensor makes.
+/// Reduces the number of chunks, so that each has more work than its copy of a tensor makes.
 fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, extent: &Extent, scope: &Scope) -> ExprId {
     let Some(most) = scope.most_chunks() else { return chunks };
     let (work, grain, one) = (cx.b.int(WORK_OF_COPY), cx.b.int(GRAIN as i64), cx.b.int(1));
@@ -172,7 +173,7 @@ fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, extent: &Extent, scope: &
     cx.b.binary(BinaryOp::Min, chunks, worth)
 }
 
-/// What one chunk does.
+/// The body of one chunk.
 fn chunk(
     cx: &mut Lowerer<'_>,
     var: VarId,
@@ -195,7 +196,7 @@ fn chunk(
     Ok(())
 }
 
-/// Whether the loop over a leaf, the outermost of the kernel, assembles the result in pieces.
+/// True if the loop over a leaf, the outermost of the kernel, assembles the result in pieces.
 pub(in crate::lower) fn assembles_in_pieces(cx: &Lowerer<'_>, var: VarId) -> bool {
     cx.race(var).is_some() && cx.options.phase.assembles() && given::cut_by(cx.kernel) == Some(var)
 }
@@ -213,7 +214,7 @@ pub(in crate::lower) fn assemble_in_pieces(
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
-    // Where work goes with what is stored, a piece for each thread is enough, and the first need not be copied.
+    // If the work is proportional to the stored values, a piece for each thread is enough, and the first need not be copied.
     let is_listed = |tensor: &TensorId| cx.kernel.tensors[*tensor].role != Role::Workspace(WorkspaceKind::Scalar);
     let is_even = !filled_inside(body).iter().any(is_listed);
     let chunks = chunks(cx, var, interval, body, is_even, &scope);
@@ -274,7 +275,7 @@ fn in_chunks<T>(
     let balanced = if is_ready { None } else { balanced_by(cx.kernel, var, body) };
     let balanced = balanced
         .and_then(|(key, deepest)| count_positions(cx, &key, deepest, scope).map(|stored| (key, deepest, stored)));
-    // Every chunk has so many values, the first ones each one more, until all that are left over have a place.
+    // Every chunk has so many values, and each of the first ones has one of the values that are left over.
     let shares = (!is_ready && balanced.is_none()).then(|| {
         let each = cx.b.binary(BinaryOp::Div, length, chunks);
         let over = cx.b.binary(BinaryOp::Rem, length, chunks);
@@ -325,7 +326,7 @@ fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, u
     found
 }
 
-/// Whether every position of an outermost level tells a coordinate, and they ascend.
+/// True if every position of an outermost level tells a coordinate, and the coordinates ascend.
 fn tells_coordinates(level: Level) -> bool {
     let (properties, can) = (level.properties(), level.capabilities());
     properties.full || (properties.ordered && properties.compact && can.iterate_positions)
@@ -360,7 +361,7 @@ fn first_of(
     Ok(cx.b.var(first))
 }
 
-/// How many chunks the loop over an interval of a variable's values is cut into.
+/// The number of chunks that the loop over an interval of a variable's values is cut into.
 fn chunks(cx: &mut Lowerer<'_>, var: VarId, (low, high): Interval, body: &Stmt, is_few: bool, scope: &Scope) -> ExprId {
     let length = cx.b.sub(high, low);
     if let Some(Relation::Divide { outer, parts: Parts::PerThread(_), .. }) = cx.kernel.provenance.origin(var)

@@ -5,8 +5,8 @@
 //!   ->  y(i0,i1) = sum(j1, sum(j0, A(i0,j0,i1,j1) * x(j0,j1)))      i = 4 i0 + i1, j = 4 j0 + j1
 //! ```
 //!
-//! On entry: what is walked through and how variables are taken apart, which goes together ([`super::walked`]). On exit: no tensor of
-//! the statement has a map.
+//! On entry: the accesses that are walked through and the way variables are taken apart, which go together ([`super::walked`]). On
+//! exit: no tensor of the statement has a map.
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, Map, Term, diagonals};
@@ -160,7 +160,7 @@ impl Rewriter<'_> {
         let (dtype, span) = (expr.dtype, expr.span);
         let expr = match expr.kind {
             ExprKind::Access(access) => return self.operand(access, dtype, span),
-            // One place at most holds the value, so that its sum is converted to what the value is.
+            // At most one place holds the value, so that its sum is converted to the value's type.
             ExprKind::Cast(stored) if matches!(stored.kind, ExprKind::Access(_)) => {
                 return in_sum(self.expression(*stored), dtype);
             }
@@ -173,8 +173,8 @@ impl Rewriter<'_> {
         expr.map_children(&mut |child| self.expression(child))
     }
 
-    /// A sum over variables, some of which are taken apart. Sums over blocks are inside those over places in blocks: what is
-    /// added up at each place can stay in a register of its own.
+    /// A sum over variables, some of which are taken apart. Sums over blocks are inside those over places in blocks: the sum at
+    /// each place can stay in a register of its own.
     fn reduction(&self, op: ReduceOp, vars: &[VarId], body: Expr, dtype: DType, span: Span) -> Expr {
         let mut outside = Vec::new();
         let mut inside = Vec::new();
@@ -322,8 +322,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// A stored value, or the sum of it over places of which one at most holds it, in another type: what is summed up is converted, so
-/// that the sum can become one with others.
+/// A stored value, or the sum of it over places of which one at most holds it, in another type. The summand is converted, so that
+/// the sum can become one with others.
 fn in_sum(stored: Expr, dtype: DType) -> Expr {
     let sum = match stored.kind {
         ExprKind::Cast(sum) if matches!(sum.kind, ExprKind::Reduce(..)) => *sum,
@@ -337,8 +337,8 @@ fn in_sum(stored: Expr, dtype: DType) -> Expr {
     }
 }
 
-/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now and not known to be too large for
-/// that, in the order in which the map first stores something of each dimension.
+/// A format without a map for the same tensor: compressed levels, the outermost dense where it is now and not known to be too large
+/// for that, in the order in which the map first stores something of each dimension.
 fn without_map(tensor: &Tensor, map: &Map) -> Format {
     let format = &tensor.format;
     let mut modes: Vec<usize> = Vec::new();

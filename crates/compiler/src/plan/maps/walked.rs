@@ -1,4 +1,4 @@
-//! Which accesses are walked through as they are stored: those whose maps take the dimensions of variables apart in one way.
+//! The accesses that are walked through as they are stored: those whose maps take the dimensions of variables apart in one way.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)               A: bcsr(4,4)                       i and j in blocks of 4
@@ -38,7 +38,7 @@ pub(super) fn candidates(program: &Program, statement: &Assignment) -> Vec<Acces
         let Some(map) = program.tensors[access.tensor].format.map() else { continue };
         let distinct = key.vars.iter().enumerate().all(|(k, var)| !key.vars[..k].contains(var));
         let other_result = access.tensor != statement.lhs.tensor;
-        // What fills up slots is added to nothing only if it is 0.
+        // Padding in slots adds nothing to a sum only if it is 0.
         let unfilled = program.tensors[key.tensor].fill().is_zero();
         let slots = map.ordinal().is_none() || (unfilled && is_linear(&statement.rhs, access));
         let tensor = &program.tensors[key.tensor];
@@ -51,19 +51,19 @@ pub(super) fn candidates(program: &Program, statement: &Assignment) -> Vec<Acces
     found
 }
 
-/// Whether loops over a map's levels come to the coordinates of each dimension upwards.
+/// True if loops over a map's levels come to the coordinates of each dimension upwards.
 fn is_walkable(map: &Map) -> bool {
     (0..map.order()).all(|d| !matches!(map.recovery(d), Some(Recovery::Diagonal { reverse: true, .. })))
 }
 
-/// Whether the values of every stored dimension of a tensor can be counted, as far as its sizes are known.
+/// True if the values of every stored dimension of a tensor can be counted, as far as its sizes are known.
 fn has_countable(tensor: &Tensor, map: &Map) -> bool {
     let dims: Option<Vec<u64>> = tensor.dims.iter().copied().collect();
     let countable = |size: &Option<u64>| size.is_none_or(|size| i64::try_from(size).is_ok());
     dims.is_none_or(|dims| map.stored_dims(&dims).is_some_and(|sizes| sizes.iter().all(countable)))
 }
 
-/// Whether an access occurs once in an expression, and the value is a sum of terms of which one is a multiple of it.
+/// True if an access occurs once in an expression, and the value is a sum of terms of which one is a multiple of it.
 fn is_linear(expr: &Expr, access: &Access) -> bool {
     let is_it = |other: &&Access| other.tensor == access.tensor;
     if expr.accesses().into_iter().filter(is_it).count() != 1 {
@@ -137,7 +137,7 @@ pub(super) fn contradiction(
             Apart::Diagonals(_) if written => true,
             Apart::Blocks(..) | Apart::Ranks(_) | Apart::Diagonals(_) => {
                 let level = format.level_of(*dimension).map(|level| format.levels()[level]);
-                // What has a map is converted to a sparse format without.
+                // A tensor with a map is converted to a sparse format without.
                 format.map().is_some() || level != Some(Level::DENSE)
             }
         });
@@ -155,7 +155,7 @@ pub(super) fn contradiction(
     None
 }
 
-/// Whether a result has a map that takes its variables apart as the operands' maps do.
+/// True if a result has a map that takes its variables apart as the operands' maps do.
 pub(super) fn is_stored_so(program: &Program, key: &AccessKey, apart: &FxHashMap<VarId, Apart>) -> bool {
     program.tensors[key.tensor].format.map().is_some_and(|map| {
         map.ordinal().is_none()

@@ -43,8 +43,7 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
     }
 }
 
-/// Makes those of the open results dense that some statement does not leave sparse; they are open no more. Whether
-/// there was one.
+/// Makes those of the open results dense that some statement does not leave sparse; they are open no more. Tells if there was one.
 fn settle_dense(program: &mut Program, open: &mut IndexSet<TensorId>) -> bool {
     let before = open.len();
     for place in 0..program.statements.len() {
@@ -68,7 +67,7 @@ fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Err
     Error::FormatOrder { name: name.to_string(), span, message, order }
 }
 
-/// Whether the value of an expression is zero because it is absent where the entries of all sparse operands along `var` are.
+/// True if the value of an expression is zero because it is absent where the entries of all sparse operands along `var` are.
 fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
     let absent = |expr: &Expr| is_absent(program, expr, var);
     match &expr.kind {

@@ -25,7 +25,7 @@ use super::parser::parse;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};
 
-/// Reads a program and checks it against what is declared.
+/// Reads a program and checks it against its declarations.
 ///
 /// # Errors
 /// All mistakes that were found, in the order of the steps; spans are of `source`.
@@ -63,8 +63,8 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
 }
 
-/// The tensors of a program, in the order in which they occur first, each with its role. Those that are `given` have values;
-/// without them nothing is said of that. Nothing is asked of sizes, types and formats.
+/// The tensors of a program, in the order in which they occur first, each with its role. The tensors in `given` have values;
+/// without that list, any tensor may. Sizes, types and formats are not checked.
 ///
 /// # Errors
 /// All mistakes in what names mean, or those that keep the program from being read.

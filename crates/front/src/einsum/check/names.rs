@@ -1,8 +1,8 @@
-//! Step 1: what each name means.
+//! Step 1: the meaning of each name.
 //!
-//! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result;
-//! every declaration is of something in the program. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y` is a result of order 1, `A` an input
-//! of order 2, `i` and `j` are variables.
+//! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result; every
+//! declaration is of something in the program. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y`
+//! is a result of order 1, `A` an input of order 2, `i` and `j` are variables.
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
@@ -23,14 +23,14 @@ pub(super) struct Names {
     pub accesses: Vec<(usize, Vec<usize>, Span)>,
 }
 
-/// What is known of a tensor.
+/// The facts that are known of a tensor.
 pub(super) struct Entry {
     pub order: usize,
     pub span: Span,
     pub role: Role,
 }
 
-/// What `name(...)` is.
+/// The meaning of `name(...)`.
 #[derive(Clone, Copy)]
 pub(crate) enum Meaning {
     Access,
@@ -39,7 +39,7 @@ pub(crate) enum Meaning {
     Sum,
 }
 
-/// What `name(...)` or `name[...]` is, by its name.
+/// The meaning of `name(...)` or `name[...]`, by its name.
 pub(crate) fn meaning(name: &str, brackets: bool) -> Meaning {
     if brackets {
         Meaning::Access
@@ -77,7 +77,7 @@ pub(super) fn resolve_expression(names: Names, declarations: &Declarations, expr
 }
 
 impl Names {
-    /// Those of a checked program; its places are of another text and so left out.
+    /// The names of a checked program. Its places are of another text and so left out.
     pub fn of(program: &Program) -> Names {
         let tensor = |tensor: &Tensor| {
             (tensor.name.clone(), Entry { order: tensor.order(), span: Span::NONE, role: tensor.role })
@@ -122,9 +122,9 @@ struct Resolver<'a> {
     undeclared: IndexSet<String>,
     /// Results, each with the place where it is first assigned.
     assigned: IndexMap<String, Span>,
-    /// Variables that are bound where the resolver stands: those on the left, and of the sums around.
+    /// Variables that are bound at the resolver's place: those on the left, and of the sums around.
     bound: Vec<(String, Span)>,
-    /// The whole right-hand side of the statement, where that is all that is assigned.
+    /// The whole right-hand side of the statement, if nothing else is assigned.
     outermost: Option<Span>,
     errors: Vec<Error>,
 }
@@ -281,7 +281,7 @@ impl<'a> Resolver<'a> {
         self.bound.truncate(depth);
     }
 
-    /// An access, or what looks like one.
+    /// An access, or an expression that looks like one.
     fn access(&mut self, name: &Name, indices: &[Expr], span: Span) {
         if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
             return self.errors.push(not_an_access(name, index));
@@ -321,7 +321,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Declarations of what is not in the program.
+    /// Finds declarations of names that are not in the program.
     fn declared(&mut self) {
         let Names { tensors, vars, .. } = &self.names;
         let declarations = self.declarations;
@@ -367,7 +367,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
     Error::UnknownFunction { name: name.text.clone(), span: name.span, hint }
 }
 
-/// What a word is that cannot name a tensor.
+/// The meaning of a word that cannot name a tensor.
 fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "true" | "false" => Some("a truth value"),

@@ -63,7 +63,7 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
     if errors.is_empty() { Ok(sizes) } else { Err(errors) }
 }
 
-/// The declared sizes of each tensor, where there is one for each dimension.
+/// The declared sizes of each tensor, if there is one for each dimension.
 fn declared_dims<'a>(names: &Names, declarations: &'a Declarations, errors: &mut Vec<Error>) -> Vec<Option<&'a [u64]>> {
     let mut dims = Vec::new();
     for (name, entry) in &names.tensors {
@@ -138,19 +138,19 @@ impl Sizes {
         differing.map_or(Ok(()), |second| Err((first, second)))
     }
 
-    /// The size of a dimension of a tensor, where known.
+    /// The size of a dimension of a tensor, if it is known.
     pub fn of_dimension(&self, tensor: usize, dimension: usize) -> Option<u64> {
         self.size[self.find(self.first_dimension[tensor] + dimension)].as_ref().map(|known| known.size)
     }
 
-    /// The size of a variable, where known.
+    /// The size of a variable, if it is known.
     pub fn of_var(&self, var: usize) -> Option<u64> {
         self.size[self.var(var)].as_ref().map(|known| known.size)
     }
 }
 
-/// Checks that every variable of a left-hand side or of a sum has a size: it occurs on the right or in what is summed,
-/// or its size is known.
+/// Checks that every variable of a left-hand side or of a sum has a size: it occurs on the right or in the summand, or its size is
+/// known.
 pub(super) fn require(program: &Program, errors: &mut Vec<Error>) {
     let mut check = |var: VarId, used: &[VarId], span: Span, summed: bool| {
         let entry = &program.vars[var];

@@ -4,8 +4,8 @@
 //! holds integers or truth values, then it is `f64`. Operations on constants alone are done here. On exit an operand has
 //! the type that its function asks for, through [`ExprKind::Cast`] where it had another.
 //!
-//! What is only stored ([`DType::is_storage`]) mixes as its type does and is computed with in another: `A(i) * x(i)` of two
-//! `f16` is `f32(A(i)) * f32(x(i))` and makes an `f16` of an open result. It is rounded where it is assigned, once.
+//! A type for storage only ([`DType::is_storage`]) mixes by its own rules, but another type computes its values: `A(i) * x(i)` of
+//! two `f16` is `f32(A(i)) * f32(x(i))` and makes an `f16` of an open result. The value is rounded once, in the assignment.
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Kind, Scalar};
@@ -43,11 +43,12 @@ pub(super) struct Typer<'a> {
     errors: &'a mut Vec<Error>,
 }
 
-/// What an expression is before the type of a constant is settled.
+/// An expression before the type of a constant is settled.
 enum Value {
     /// A number, whose type its surroundings decide.
     Weak(Weak, Span),
-    /// Of one type; what that is only stored as is computed in [`DType::arithmetic`], the expression's own.
+    /// An expression of one type. A value of a type for storage only is computed in [`DType::arithmetic`], the expression's own
+    /// type.
     Typed(Expr, DType),
 }
 
@@ -161,7 +162,7 @@ impl<'a> Typer<'a> {
     fn cast(&mut self, dtype: DType, operand: &ast::Expr, span: Span) -> Option<Value> {
         let operand = self.expr(operand)?;
         let operand = self.settle_alone(operand)?;
-        // To `bool` it asks whether the value is not zero, as for every type, and to `pattern` whether there is one.
+        // A conversion to `bool` asks if the value is not zero, as for every type; one to `pattern` asks if there is a value.
         if operand.dtype.is_complex() && !dtype.is_complex() && dtype.kind() != Kind::Bool {
             self.errors.push(Error::ComplexCast { span: operand.span, from: operand.dtype, to: dtype });
             return None;
@@ -273,14 +274,14 @@ impl<'a> Typer<'a> {
     }
 }
 
-/// The type by which elements mix: what a pattern stores is true.
+/// The type by which elements mix: the stored entries of a pattern are true.
 fn of_value(dtype: DType) -> DType {
     if dtype == DType::Pattern { DType::Bool } else { dtype }
 }
 
-/// The expression in another type. What a tensor holds loses nothing by being read in the type that it is computed with, and is
-/// converted from the one that it is stored in. No other conversion is left out: each may change the value, and what is written
-/// decides where a sum is rounded.
+/// The expression in another type. An element of a tensor loses nothing by being read in the type that it is computed with, and is
+/// converted from the type that it is stored in. No other conversion is left out: each may change the value, and the text decides
+/// where a sum is rounded.
 fn convert(expr: Expr, dtype: DType) -> Expr {
     match expr.kind {
         ExprKind::Cast(read) if is_access(&read) && read.dtype.arithmetic() == expr.dtype => read.cast(dtype),
@@ -355,7 +356,7 @@ impl Weak {
     fn literal(self, dtype: DType) -> Option<Literal> {
         let bits = 8 * dtype.size() as u32;
         match self {
-            // Whether it is not 0, as of numbers that are not constant.
+            // True if it is not 0, as of numbers that are not constant.
             Weak::Int(value) if dtype == DType::Bool => Some(Literal::Bool(value != 0)),
             Weak::Float(value) if dtype == DType::Bool => Some(Literal::Bool(value != 0.0)),
             Weak::Int(value) if dtype.is_integer() => {
@@ -384,7 +385,7 @@ impl std::fmt::Display for Weak {
     }
 }
 
-/// Whether an expression is, or has in it, a quotient of integers, which are converted for it.
+/// True if an expression is, or has in it, a quotient of integers, which are converted for it.
 fn divides_integers(expr: &Expr) -> bool {
     let is_whole = |operand: &Expr| match &operand.kind {
         ExprKind::Cast(of) => of.dtype.is_integer(),
