@@ -11,7 +11,7 @@ use lacunar_examples::grid::{Kind, write_grid};
 use lacunar_runtime::random::{Generator, generate};
 use lacunar_runtime::{Coordinates, Values};
 
-/// Where the files of development lie, beside the repository.
+/// The folder of the files of development, beside the repository.
 const DEFAULT_FOLDER: &str = "../../shared/data/medium";
 /// The files of `--quick`, by the beginning of their names.
 const QUICK: [&str; 6] = ["bcsstk33", "cnr-2000", "ego-Twitter", "wave", "tags-math-sx", "email-Eu-core-temporal"];
@@ -24,7 +24,7 @@ pub enum Source {
     Matrix {
         /// Its name.
         name: String,
-        /// What it is.
+        /// Its kind.
         kind: Kind,
         /// The series of sizes to which it belongs.
         series: Option<&'static str>,
@@ -33,13 +33,13 @@ pub enum Source {
     Tensor(&'static str, [u64; 3], u64),
 }
 
-/// What an input holds, values of type `f64`.
+/// The entries of an input, of type `f64`.
 pub struct Entries {
     /// The entries.
     pub coo: Coo,
 }
 
-/// Which inputs are wanted.
+/// The inputs that are wanted.
 pub struct Wanted<'a> {
     /// A folder of files.
     pub folder: Option<&'a Path>,
@@ -178,7 +178,7 @@ impl Entries {
         floating(DynTensor::from_coo(self.coo.clone(), format)?)
     }
 
-    /// Whether it is a square matrix.
+    /// True if it is a square matrix.
     pub fn is_square(&self) -> bool {
         matches!(self.coo.dims[..], [rows, columns] if rows == columns)
     }

@@ -1,4 +1,4 @@
-//! What is measured: one file of `definitions/` a kernel.
+//! The kernels that are measured: one file of `definitions/` a kernel.
 //!
 //! ```toml
 //! name = "spmv"
@@ -41,7 +41,7 @@ use serde::Deserialize;
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// What it computes.
+    /// The computation, in index notation.
     pub expression: String,
     /// How many operations it takes.
     pub work: Work,
@@ -67,13 +67,13 @@ pub struct Definition {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
-    /// What is counted.
+    /// The things that are counted.
     pub per: Per,
     /// Operations for each.
     pub flops: u64,
 }
 
-/// What a kernel's operations are counted by.
+/// The things by which a kernel's operations are counted.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -108,7 +108,7 @@ pub struct Taco {
 pub struct TensorDefinition {
     /// Level letters, with an order of the modes if it is not that of the dimensions, or a name: `ds:1,0`, `bcsr(3,3)`.
     pub format: String,
-    /// Where it comes from; the result comes from nowhere.
+    /// Its origin; the result has none.
     pub from: Option<Origin>,
     /// Its sizes, where it is random.
     #[serde(default)]
@@ -122,7 +122,7 @@ fn one() -> u64 {
     1
 }
 
-/// Where an input comes from.
+/// The origin of an input.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {

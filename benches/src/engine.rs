@@ -1,9 +1,9 @@
-//! What computes a kernel, of ours or of others.
+//! Engines that compute a kernel, ours and others.
 
 use anyhow::{Context, Result};
 use lacunar::{DynTensor, Element};
 
-/// What came out, in numbers that can be compared: they do not depend on the order of storage, nor on stored zeros.
+/// A result, in numbers that can be compared: they do not depend on the order of storage, nor on stored zeros.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Check {
     /// The number of stored values.
@@ -16,7 +16,8 @@ pub struct Check {
     pub placed: f64,
 }
 
-/// What a coordinate of each dimension counts in the weight of a place. The peers' programs have the same numbers.
+/// For each dimension, the factor of its coordinate in the weight of a place. The peers' programs have the same
+/// numbers.
 const FACTORS: [u64; 8] = [1, 31, 577, 97, 211, 401, 13, 7];
 
 impl Check {
@@ -59,7 +60,7 @@ impl Check {
         }
     }
 
-    /// Whether the two differ by no more than rounding.
+    /// True if the two differ by no more than rounding.
     pub fn agrees(&self, other: &Check) -> bool {
         let tolerance = 1e-9 * self.magnitude.max(other.magnitude) + f64::MIN_POSITIVE;
         let near = |a: f64, b: f64| (a - b).abs() <= tolerance;

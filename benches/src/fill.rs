@@ -39,7 +39,7 @@ pub fn stored_values(format: &Format, entries: &Coo) -> Result<u64> {
     (keys.len() as u64).checked_mul(below).context("the format stores too many values")
 }
 
-/// Whether every block of a format lies inside a tensor of these sizes.
+/// True if every block of a format lies inside a tensor of these sizes.
 pub fn has_whole_blocks(format: &Format, dims: &[u64]) -> bool {
     let terms = format.map().map(|map| map.terms()).unwrap_or_default();
     terms.iter().all(|term| match *term {

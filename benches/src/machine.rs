@@ -1,4 +1,4 @@
-//! What the machine can do: how fast its memory is, by how many bytes are touched, and how fast it multiplies and adds.
+//! The machine's limits: how fast its memory is, by how many bytes are touched, and how fast it multiplies and adds.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::peers::program::{HUGE_PAGES, compile};
 /// The largest array, in MiB.
 const LARGEST: &str = "1024";
 
-/// What was measured, for every number of threads.
+/// The limits measured, for every number of threads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor's name; empty where the system does not tell.
@@ -21,7 +21,7 @@ pub struct Machine {
     pub limits: Vec<Limits>,
 }
 
-/// What some number of threads can do.
+/// The limits for some number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// How many threads.

@@ -23,7 +23,7 @@ const SLOW: Duration = Duration::from_secs(2);
 /// Longer than the threads of any engine spin when they have nothing to do: 300,000 pauses of some 140 cycles in libgomp.
 const REST: Duration = Duration::from_millis(60);
 
-/// What an engine did.
+/// The measurement of one engine.
 pub struct Measurement {
     /// The engine.
     pub engine: String,

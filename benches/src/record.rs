@@ -1,4 +1,4 @@
-//! What is written down: one JSON object a line.
+//! The records of a run: one JSON object a line.
 //!
 //! ```text
 //! {"what":"machine","processor":"...","limits":[...]}
@@ -19,13 +19,13 @@ use crate::machine::Machine;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub enum Record {
-    /// What the machine can do.
+    /// The machine's limits.
     Machine(Machine),
     /// An engine on an input.
     Measurement(Line),
     /// Something that could not be measured, or a result that differs.
     Problem {
-        /// What happened.
+        /// The problem, in words.
         text: String,
     },
 }
@@ -79,7 +79,7 @@ impl Line {
         self.engine.split(':').next().unwrap_or_default()
     }
 
-    /// Whether the engine is one of ours.
+    /// True if the engine is one of ours.
     pub fn is_ours(&self) -> bool {
         self.family().starts_with(OURS)
     }
@@ -136,7 +136,7 @@ pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
     duels
 }
 
-/// Those that count where engines are compared: inputs of a series do so only where there are no others.
+/// The duels that count when engines are compared: inputs of a series do so only if there are no others.
 pub fn compared<'d, 'a>(duels: &'d [Duel<'a>]) -> Vec<&'d Duel<'a>> {
     let single: Vec<&Duel<'_>> = duels.iter().filter(|duel| duel.ours.series.is_none()).collect();
     if single.is_empty() { duels.iter().collect() } else { single }

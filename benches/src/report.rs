@@ -1,4 +1,4 @@
-//! What was measured, as JSON lines, as a table that grows, and as a summary.
+//! The measurements, as JSON lines, as a table that grows, and as a summary.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use crate::record::{Duel, Line, Record, compared, duels, geometric_mean};
 /// The name of the file of JSON lines.
 pub const FILE: &str = "measurements.jsonl";
 
-/// Where measurements go.
+/// The report that takes the measurements.
 pub struct Report {
     folder: PathBuf,
     json: BufWriter<File>,

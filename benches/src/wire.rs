@@ -48,7 +48,7 @@ fn write_tensor(out: &mut impl Write, tensor: &DynTensor) -> Result<()> {
     Ok(())
 }
 
-/// What each level stores of the coordinates.
+/// The function of the coordinates that each level stores.
 fn terms(format: &Format) -> Vec<Term> {
     match format.map() {
         Some(map) => map.terms().to_vec(),
@@ -56,7 +56,7 @@ fn terms(format: &Format) -> Vec<Term> {
     }
 }
 
-/// What a level is. The number of its arrays, which follow.
+/// Writes a level's kind, dimension and block size. Returns the number of its arrays, which follow.
 fn write_level(out: &mut impl Write, level: Level, term: Term) -> Result<usize> {
     const KINDS: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
     let kind = KINDS.iter().position(|kind| *kind == level.kind);

@@ -51,8 +51,8 @@ pub fn twice_area(a: Point, b: Point, c: Point) -> i64 {
     (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
-/// Whether `p` lies strictly inside the circle through the corners of the counter-clockwise triangle `a b c`: the sign
-/// of the determinant whose rows are `(dx, dy, dx² + dy²)` of each corner seen from `p`.
+/// True if `p` lies strictly inside the circle through the corners of the counter-clockwise triangle `a b c`. This is
+/// the sign of the determinant whose rows are `(dx, dy, dx² + dy²)` of each corner seen from `p`.
 pub fn in_circle([a, b, c]: [Point; 3], p: Point) -> bool {
     let row = |q: Point| {
         let (dx, dy) = (i128::from(q.x - p.x), i128::from(q.y - p.y));

@@ -35,7 +35,7 @@ pub type SymmetricMatrix = BTreeMap<[usize; 2], f64>;
 /// The entries of a tensor of order 3, by coordinates.
 pub type Tensor3 = BTreeMap<[usize; 3], f64>;
 
-/// What can be written; the table at the head of this file defines each.
+/// The quantities that can be written; the table at the head of this file defines each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Quantity {
     /// The stiffness matrix.

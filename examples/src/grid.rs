@@ -72,7 +72,7 @@ fn count(kind: Kind) -> Result<(u64, u64)> {
     rows.zip(entries).context("the matrix is too large")
 }
 
-/// What a point of a grid is coupled to.
+/// The couplings of the points of a grid.
 struct Stencil {
     /// Points in directions z, y and x.
     extent: [u64; 3],

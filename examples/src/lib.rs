@@ -1,4 +1,4 @@
-//! Where the example data of Lacunar comes from.
+//! The programs that make the example data of Lacunar.
 //!
 //! Every file in `examples/data` is the output of a program of this crate, and a test compares the two, so the origin
 //! of each number can be read here:

@@ -83,13 +83,13 @@ pub struct Case {
     pub schedule: Option<Choice>,
     /// How many threads run it.
     pub threads: Option<usize>,
-    /// Whether sums keep their order.
+    /// True if sums keep their order.
     #[serde(default)]
     pub strict: bool,
-    /// Whether loops are ordered without a search.
+    /// True if loops are ordered without a search.
     #[serde(default)]
     pub plain: bool,
-    /// Whether results are assembled by one kernel and computed by another.
+    /// True if results are assembled by one kernel and computed by another.
     #[serde(default)]
     pub phases: bool,
     /// Tensors with index arrays of 64 bits.
@@ -97,10 +97,10 @@ pub struct Case {
     pub wide: Vec<String>,
     /// The code of the error with which the schedule is refused.
     pub error: Option<String>,
-    /// What it belongs to; `#tag` in the names of its tests.
+    /// The subjects that it belongs to; `#tag` in the names of its tests.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What it is about; said where it fails.
+    /// Its purpose; printed if it fails.
     #[serde(default)]
     pub why: String,
 }
@@ -115,7 +115,7 @@ pub enum Choice {
     Many(Vec<String>),
 }
 
-/// Where entries come from.
+/// The source of entries.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Data {
@@ -131,9 +131,9 @@ pub enum Data {
 pub struct Generated {
     /// The probability that a coordinate has an entry.
     pub density: f64,
-    /// Where randomness starts; by default from the names of case and tensor.
+    /// The seed of the random choices; by default made from the names of case and tensor.
     pub seed: Option<u64>,
-    /// Whether some of the entries are zeros.
+    /// True if some of the entries are zeros.
     #[serde(default)]
     pub zeros: bool,
 }
@@ -142,7 +142,7 @@ impl CaseFile {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// What TOML or the format of cases does not allow.
+    /// Text that TOML or the format of cases does not allow.
     pub fn parse(text: &str) -> Result<CaseFile, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
@@ -205,7 +205,7 @@ struct Axis<'a> {
     words: Vec<String>,
 }
 
-/// What is chosen.
+/// The thing that is chosen.
 enum Of<'a> {
     /// The format of a tensor.
     Format(&'a str),

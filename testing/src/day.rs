@@ -19,12 +19,12 @@ pub fn today() -> u64 {
     wanted.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400))
 }
 
-/// Whether something is in the sample of a day, in which one thing in `one_in` is.
+/// True if something is in the sample of a day, which holds one thing in `one_in`.
 pub fn chosen(id: &str, day: u64, one_in: u64) -> bool {
     data::seed(&[id, &day.to_string()]).is_multiple_of(one_in.max(1))
 }
 
-/// Whether a run takes everything, and knows nothing of what passed before: `LACUNAR_ALL`.
+/// True if a run takes everything, and knows nothing of earlier runs: `LACUNAR_ALL`.
 pub fn all_wanted() -> bool {
     std::env::var_os("LACUNAR_ALL").is_some_and(|value| !value.is_empty())
 }

@@ -38,25 +38,25 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     None
 }
 
-/// Whether the diagonals and blocks of a tensor can be counted; others are refused.
+/// True if the diagonals and blocks of a tensor can be counted; other tensors are refused.
 fn is_countable(tensor: &Operand) -> bool {
     let counted = |size: &Option<u64>| size.is_none_or(|size| i64::try_from(size).is_ok());
     let sizes = tensor.format.map().map(|map| map.stored_dims(&tensor.dims));
     sizes.is_none_or(|sizes| sizes.is_some_and(|sizes| sizes.iter().all(counted)))
 }
 
-/// What has the pattern of a tensor of which it is not known what it stores, but values.
+/// The element type for a format that does not tell entries from padding: patterns become truth values.
 fn unpadded(dtype: DType) -> DType {
     if dtype == DType::Pattern { DType::Bool } else { dtype }
 }
 
-/// Whether some variable has more values than memory has bytes.
+/// True if some variable has more values than memory has bytes.
 fn is_far(sizes: &[u64]) -> bool {
     sizes.iter().any(|&size| size >= FAR)
 }
 
-/// Whether a program of a space without end visits what is stored alone, whatever that is: nothing is at the coordinates that no
-/// tensor has, also where all that is stored elsewhere is full, which the oracle knows.
+/// True if a program over an enormous space visits stored coordinates only, whatever they are: coordinates that no
+/// tensor stores have nothing, even if all that is stored elsewhere is full. The oracle decides it.
 fn ends(sketch: &Sketch) -> bool {
     let mut full = sketch.clone();
     for tensor in &mut full.tensors {
@@ -68,7 +68,7 @@ fn ends(sketch: &Sketch) -> bool {
 /// How a program is compiled.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let (strict, plain) = (rng.one_in(8), rng.one_in(3));
-    // What is added to is an operand, so that its pattern cannot be given beside it.
+    // A result that is added to is an operand, so that its pattern cannot be given beside it.
     let phases = rng.one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
     // A loop over all of a space without end does not end.
     let schedule = if is_far(&sketch.sizes) || rng.one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
@@ -110,7 +110,7 @@ const FLOATS: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DTy
 /// Types among which conversions lose what others keep, more often than the rest.
 const SHORT: [DType; 5] = [DType::F16, DType::BF16, DType::Pattern, DType::Bool, DType::I8];
 
-/// What a program has much of.
+/// The constructs that a program has many of.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     /// A little of everything.
@@ -209,7 +209,7 @@ struct Generator<'a> {
     vars: usize,
     /// The type of tensors, unless they are mixed.
     dtype: Option<DType>,
-    /// Whether tensors have fill values other than 0.
+    /// True if tensors have fill values other than 0.
     filled: bool,
 }
 
@@ -258,7 +258,7 @@ impl Generator<'_> {
             rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
         }
         let adds = self.rng.percent(15);
-        // What is pruned may have a value everywhere, and room is made for all of it.
+        // A pruned result may have a value everywhere, and room is made for all of it.
         let is_far = self.sketch.sizes.iter().any(|size| *size >= FAR);
         if !adds && self.rng.percent(6) && !is_far {
             rhs = Tree::Unary(UnaryFn::Prune, Box::new(rhs));
@@ -301,7 +301,7 @@ impl Generator<'_> {
             ..=200 => self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]),
             _ => self.pick(&[0.003, 0.03, 0.1, 0.4, 1.0]),
         };
-        // What is stored as zero and what only fills up storage cannot be told apart behind a map.
+        // Behind a map, stored zeros cannot be told from padding.
         let zeros = self.rng.percent(30) && format.map().is_none();
         let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
         self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given });
@@ -343,7 +343,7 @@ impl Generator<'_> {
         };
         match self.rng.u32(..100) {
             0..=7 => Tree::Unary(self.pick(&PLAIN), Box::new(tree)),
-            // What is inexact already may be rounded once more.
+            // Inexact values may be rounded once more.
             percent if percent < 8 + self.habit.converted() / 4 => {
                 Tree::Cast(self.pick(&FLOATS), self.rng.bool(), Box::new(tree))
             }
@@ -396,7 +396,7 @@ impl Generator<'_> {
         Tree::Number(self.pick(&["0", "1", "2", "0.5", "3", "-1", "1.25", "1.0", "2.75", "-0.0", "300"]))
     }
 
-    /// Whether it is known of each operand what it stores, and what only fills up its storage.
+    /// True if every operand's format tells its entries from padding.
     fn tells_entries(&self, tree: &Tree) -> bool {
         match tree {
             Tree::Access(tensor, _) => self.sketch.tensors[*tensor].format.tells_entries(),

@@ -1,4 +1,4 @@
-//! A case instance: one program with one choice of formats and types, and its data. What engines run.
+//! A case instance, the unit that engines run: one program with one choice of formats and types, and its data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,11 +16,11 @@ use crate::setup::Setup;
 /// A program, how its tensors are stored, and the values given.
 #[derive(Clone, Debug)]
 pub struct Instance {
-    /// Where it comes from: file, case and choice of formats, or a seed.
+    /// Its origin: file, case and choice of formats, or a seed.
     pub id: String,
     /// The program's text.
     pub source: String,
-    /// What is declared of its tensors: formats, types, sizes of all inputs.
+    /// The declarations of its tensors: formats, types, sizes of all inputs.
     pub declarations: Declarations,
     /// The checked program.
     pub program: Program,
@@ -106,7 +106,7 @@ impl Instance {
         tensors.map(|tensor| (tensor.name.clone(), tensor.format.clone())).collect()
     }
 
-    /// What the oracle says of it.
+    /// The results that the oracle gives for it.
     ///
     /// # Errors
     /// It is too large to be enumerated.
@@ -114,7 +114,7 @@ impl Instance {
         lacunar_oracle::evaluate(&self.question(&self.formats()))
     }
 
-    /// Whether it is small enough to be enumerated.
+    /// True if it is small enough to be enumerated.
     pub fn is_small(&self) -> bool {
         lacunar_oracle::is_small(&self.question(&self.formats()))
     }

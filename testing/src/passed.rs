@@ -1,4 +1,4 @@
-//! What passed before, and need not be run again as long as nothing has changed that it depends on.
+//! Comparisons that passed before, and need not be run again as long as nothing has changed that they depend on.
 //!
 //! A comparison has a key: the hash of the program with its data and expected results, of the kernels' imperative IR, of the plans
 //! around them, and of how the back ends were asked to work ([`crate::runner`]). Everything behind the IR is in the *fingerprint* of a
@@ -47,7 +47,7 @@ const BEHIND_THE_IR: [&str; 11] = [
 /// Keys of comparisons that have passed, from a file and from this run.
 #[derive(Debug, Default)]
 pub struct Passed {
-    /// Where they are kept; nowhere if nothing is to be known.
+    /// The file in which they are kept; `None` if nothing is to be known.
     path: Option<PathBuf>,
     before: Vec<u64>,
     known: HashSet<u64>,
@@ -62,7 +62,7 @@ impl Passed {
         Passed::default()
     }
 
-    /// What the file of a test program knows.
+    /// Reads the keys that the file of a test program holds.
     pub fn open(folder: &str, name: &str) -> Passed {
         let off = std::env::var("LACUNAR_PASSED").is_ok_and(|value| value == "off");
         if off || day::all_wanted() {
@@ -73,7 +73,7 @@ impl Passed {
         Passed { path: Some(path), known: before.iter().copied().collect(), before, ..Passed::default() }
     }
 
-    /// Whether a comparison has passed before.
+    /// True if a comparison has passed before.
     pub fn knows(&self, key: u64) -> bool {
         let known = self.known.contains(&key);
         if known {
@@ -190,7 +190,7 @@ fn fingerprint() -> u64 {
     })
 }
 
-/// What a program prints; nothing where it cannot be started.
+/// The output of a program; empty if it cannot be started.
 fn said(command: &mut Command) -> Vec<u8> {
     command.output().map(|output| output.stdout).unwrap_or_default()
 }

@@ -4,7 +4,8 @@
 //! each engine's values and stored coordinates must be what the oracle says ([`crate::compare`]), values known from
 //! elsewhere must hold, and all engines must store the same coordinates. A panic of an engine is a failure like others.
 //!
-//! Engines compile first, as far as the imperative IR ([`Job`]). What passed before with the same IR ([`Passed`]) is not run again.
+//! Engines compile first, as far as the imperative IR ([`Job`]). Instances that passed before with the same IR
+//! ([`Passed`]) are not run again.
 
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +23,7 @@ use crate::scalar::Scalar;
 /// Why an engine gave no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it was doing: `check`, `compile`, `run`, ...
+    /// The step that failed: `check`, `compile`, `run`, ...
     pub stage: String,
     /// The message.
     pub message: String,
@@ -53,7 +54,7 @@ pub trait Engine: Send + Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
-    /// Whether the instance is one for this engine; a slow engine may take a sample.
+    /// True if this engine runs the instance; a slow engine may take a sample.
     fn takes(&self, _instance: &Instance) -> bool {
         true
     }
@@ -66,11 +67,11 @@ pub trait Engine: Send + Sync {
     /// Compiles an instance as far as the imperative IR.
     ///
     /// # Errors
-    /// What the engine reports; no program that checks should be refused.
+    /// The failure that the engine reports; no program that checks should be refused.
     fn prepare<'a>(&'a self, instance: &'a Instance) -> Result<Job<'a>, Failure>;
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// How it was run, if in several ways: `, 3 threads`.
@@ -79,7 +80,7 @@ pub struct Results {
     pub tensors: Vec<(String, Found)>,
 }
 
-/// What the engines are compared with.
+/// The reference that engines are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// The oracle, and the instance's expected results.
@@ -152,7 +153,7 @@ pub fn verify(
     Ok(())
 }
 
-/// Whether an instance has passed before on these engines.
+/// True if an instance has passed before on these engines.
 pub fn has_passed(instance: &Instance, engines: &[Box<dyn Engine>], passed: &Passed) -> bool {
     let key = key(instance, &jobs(instance, engines), Reference::Oracle);
     key.is_some_and(|key| passed.knows(key))
@@ -183,7 +184,7 @@ fn panicked(message: String) -> Failure {
     Failure { stage: "panic".to_string(), message }
 }
 
-/// Whether an engine could not have the memory that it needs for an instance of a size without end.
+/// True if an engine could not get the memory that it needs for an instance of an enormous size.
 fn is_beyond_memory(instance: &Instance, failure: &Failure) -> bool {
     let endless = instance.program.vars.iter().any(|(_, var)| var.size.is_some_and(|size| size > 1 << 31));
     endless && failure.message.contains("memory")
@@ -194,7 +195,7 @@ pub(crate) fn report(instance: &Instance, faults: &[String]) -> String {
     format!("{}\n{}\nto keep it, add to tests/kernels:\n{case}", instance.id, faults.join("\n"))
 }
 
-/// What a function gives, or the message with which it panics.
+/// The result of a function, or the message with which it panics.
 pub(crate) fn guarded<T>(function: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);

@@ -1,9 +1,9 @@
 //! Random schedules that are meant to be legal: each command is made from the program and the commands before it alone. Numbers
 //! are small or huge. A few schedules are *daring*: positions are asked for wherever an operand has some, which is often refused.
 //!
-//! What is tracked is the nest of loops as it stands after each command: which variables of the statement a loop derives from,
-//! and whether it runs over coordinates, over positions, or over a part of either. From that follows what can be asked for
-//! next. Where a command depends on the order of the loops, a leading `reorder` of all of them has fixed it.
+//! The maker tracks the nest of loops as it stands after each command: the variables of the statement from which a loop
+//! derives, and whether it runs over coordinates, over positions, or over a part of either. This tells which commands
+//! can come next. If a command depends on the order of the loops, a leading `reorder` of all of them has fixed it.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      reorder(i, j), fuse(i, j, s1), pos(s1, s2, A(i,j)), split(s2, s3, s4, 3), parallelize(s3, cpu, auto)
@@ -48,13 +48,13 @@ struct Loop {
     name: String,
     /// The variables of the statement that it derives from, outermost first.
     vars: Vec<VarId>,
-    /// Whether it is a variable of the statement, or several fused.
+    /// True if it is a variable of the statement, or several fused.
     whole: bool,
-    /// Whether it runs over positions, or strips of them.
+    /// True if it runs over positions, or strips of them.
     positions: bool,
     /// How often it is run through, where that is in the schedule.
     count: Option<u64>,
-    /// Whether it is shared out.
+    /// True if it is shared out to threads.
     parallel: bool,
 }
 
@@ -65,9 +65,9 @@ struct Maker<'a> {
     /// The loops, outermost first; in that order where `ordered` says so.
     loops: Vec<Loop>,
     ordered: bool,
-    /// Whether the loops hold one assignment and nothing else.
+    /// True if the loops hold one assignment and nothing else.
     flat: bool,
-    /// Whether positions are asked for where they may be refused.
+    /// True if positions are asked for where they may be refused.
     daring: bool,
     /// Operands that every value needs.
     factors: Vec<&'a Access>,
@@ -245,7 +245,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Whether the variables of levels become known in the order of the levels.
+    /// True if the variables of levels become known in the order of the levels.
     fn is_concordant(&self, levels: &[VarId]) -> bool {
         let known = |var: &VarId| self.loops.iter().rposition(|own| own.vars.contains(var)).unwrap_or(0);
         levels.windows(2).all(|pair| known(&pair[0]) <= known(&pair[1]))
@@ -483,7 +483,7 @@ fn summed(term: &Term, found: &mut Vec<VarId>) {
     }
 }
 
-/// Whether all sums stand around everything else but factors.
+/// True if all sums stand around everything else but factors.
 fn one_sum(term: &Term) -> bool {
     let sums = |term: &Term| {
         let mut found = Vec::new();

@@ -7,11 +7,11 @@ pub struct Setup {
     pub schedule: Vec<String>,
     /// How many threads share a parallel loop; unless it matters, as many as the engine likes.
     pub threads: Option<usize>,
-    /// Whether sums keep their order.
+    /// True if sums keep their order.
     pub strict: bool,
-    /// Whether the loops are ordered without a search for the cheapest order.
+    /// True if the loops are ordered without a search for the cheapest order.
     pub plain: bool,
-    /// Whether one kernel assembles the results, and another computes their values.
+    /// True if one kernel assembles the results, and another computes their values.
     pub phases: bool,
     /// The code of the error with which the schedule is refused.
     pub refused: Option<String>,
@@ -23,7 +23,7 @@ impl Setup {
         self.schedule.join(", ")
     }
 
-    /// What it says as lines of a case of the corpus.
+    /// The setup as lines of a case of the corpus.
     pub fn to_case_text(&self) -> String {
         let mut lines = Vec::new();
         if !self.schedule.is_empty() {

@@ -45,20 +45,20 @@ pub struct Operand {
     pub dims: Vec<u64>,
     /// How many of its coordinates have entries.
     pub density: f64,
-    /// Whether some entries are zeros.
+    /// True if some entries are zeros.
     pub zeros: bool,
-    /// Whether it is given (an input, or a result with values to add to).
+    /// True if it is given (an input, or a result with values to add to).
     pub given: bool,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What is assigned to, by its place among the tensors.
+    /// The tensor that is assigned to, by its place among the tensors.
     pub result: usize,
     /// Its variables.
     pub vars: Vec<usize>,
-    /// Whether it is added to what was there.
+    /// True if the value is added to the previous one.
     pub adds: bool,
     /// The value.
     pub rhs: Tree,

@@ -44,7 +44,7 @@ const HANG: &str = "hang";
 /// How often progress is printed.
 const TELLS: Duration = Duration::from_secs(20);
 
-/// What is run.
+/// The programs that are run, and how.
 #[derive(Clone, Debug)]
 pub struct Soak {
     /// The first seed.
@@ -53,11 +53,11 @@ pub struct Soak {
     pub count: u64,
     /// How many children at once.
     pub jobs: usize,
-    /// Whether children have 4 GiB of memory at most. Sanitizers map more than any machine has.
+    /// True if children have 4 GiB of memory at most. Sanitizers map more than any machine has.
     pub limited: bool,
     /// Environment variables of the children, by the number of the batch.
     pub environment: fn(u64) -> Vec<(&'static str, OsString)>,
-    /// Where failures are written to as they are found.
+    /// The file to which failures are written as they are found.
     pub report: PathBuf,
 }
 
@@ -348,7 +348,7 @@ fn stopped(child: &mut Child) -> Fault {
     Fault { manner: HANG.to_string(), text }
 }
 
-/// What is known of a child that is gone.
+/// The fault of a child that has ended, from its status and log.
 fn crashed(child: &mut Child, log: &Path) -> Fault {
     let status = child.wait().map_or("(no status)".to_string(), |status| status.to_string());
     let log = std::fs::read_to_string(log).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the trials of a test program share, and the trials of the corpus and of random programs.
+//! The state that the trials of a test program share, and the trials of the corpus and of random programs.
 //!
 //! A [`Suite`] has engines, remembers what passed before, and counts schedules. C is compiled by the file: engines that are
 //! [`Batched`] take their sample of all instances in trials of their own, `c/3 of 16`, in which many programs are one
@@ -48,7 +48,7 @@ pub type Engines = fn() -> Vec<Box<dyn Engine>>;
 pub struct Batched {
     /// Its name in trials.
     pub name: &'static str,
-    /// Whether an instance is in its sample.
+    /// True if an instance is in its sample.
     pub takes: fn(&Instance) -> bool,
     /// The engines as they run one program by itself.
     pub alone: Engines,
@@ -56,14 +56,14 @@ pub struct Batched {
     pub together: fn(&[Instance]) -> Vec<Box<dyn Engine>>,
 }
 
-/// What trials share.
+/// The state that trials share.
 #[derive(Default)]
 pub struct Suite {
-    /// What every instance runs on, if they take it.
+    /// The engines that run every instance that they take.
     pub engines: Vec<Box<dyn Engine>>,
-    /// What runs a sample.
+    /// The engine that runs a sample.
     pub batched: Option<Batched>,
-    /// What passed before.
+    /// The comparisons that passed before.
     pub passed: Passed,
     /// How many schedules were refused.
     pub tally: Tally,
@@ -85,7 +85,7 @@ impl Suite {
         verify(instance, &self.engines, reference, &self.passed)
     }
 
-    /// Whether an instance fails otherwise than by a schedule that is refused.
+    /// True if an instance fails otherwise than by a schedule that is refused.
     fn fails(&self, instance: &Instance) -> bool {
         let refused = self.engines.iter().any(|engine| engine.refuses(instance).is_some());
         let refused = refused && !instance.setup.schedule.is_empty();
@@ -127,7 +127,7 @@ impl Suite {
     /// Runs the random program of a seed.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The fault, in words.
     pub fn attempt(&self, seed: u64) -> Result<(), String> {
         let (_, instance) = guarded(|| generate(seed))?.ok_or("no program of this seed checks")?;
         self.attempt_instance(instance)
@@ -136,7 +136,7 @@ impl Suite {
     /// Runs an instance with as many commands of its schedule as are accepted.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The fault, in words.
     pub fn attempt_instance(&self, instance: Instance) -> Result<(), String> {
         self.verify(&self.acceptable(instance)?, Reference::Oracle)
     }
@@ -166,7 +166,7 @@ impl Suite {
     /// Runs instances on the batched engine, some dozen at once.
     fn verify_batch(&self, batched: &Batched, instances: &[Instance]) -> Result<(), Failed> {
         let (mut wanted, mut faults) = (Vec::new(), Vec::new());
-        // Which commands are refused is counted where the instance runs by itself.
+        // Refused commands are counted when the instance runs by itself.
         let alone = Suite { engines: (batched.alone)(), ..Suite::default() };
         for instance in instances {
             let both = [Some(alone.acceptable(instance.clone())), alone.scheduled(instance)];

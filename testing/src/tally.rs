@@ -32,7 +32,7 @@ impl Tally {
         (counts.values().sum(), refused)
     }
 
-    /// Whether enough were accepted.
+    /// An error unless enough schedules were accepted.
     ///
     /// # Errors
     /// Too many were refused.

@@ -1,6 +1,6 @@
-//! Explicit conversions: every type to every other, and every third one behind it; of tensors, of literals, of sums, inside of sums
-//! and into results that add up. What comes out is compared with definitions of this file, which follow the text and share
-//! nothing with the compiler: conversions that vanish or trade places are seen.
+//! Explicit conversions: every type to every other, and every third one behind it; of tensors, of literals, of sums,
+//! inside of sums and into results that add up. The results are compared with definitions of this file, which follow
+//! the text and share nothing with the compiler, so that conversions that vanish or trade places are seen.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
@@ -114,7 +114,7 @@ fn same(found: Scalar, expected: Wide) -> bool {
     }
 }
 
-/// What tensors of a type hold: small numbers and large ones, fractions, limits.
+/// The values that tensors of a type hold: small numbers and large ones, fractions, limits.
 fn samples(dtype: DType) -> Vec<Wide> {
     let numbers = [0.0, -0.0, 1.0, 2.75, -3.5, 0.3, 255.5, 300.0, -129.0, 40000.0, 1e6, 65520.0, 3e9, -1e19, 2.5e38];
     let wholes = [
@@ -172,7 +172,7 @@ fn results(text: &str, x: &DynTensor, types: &[(String, DType)], backend: Backen
     run.results.iter().map(|(name, tensor)| (name.clone(), scalars(&tensor.to_coo().unwrap().values))).collect()
 }
 
-/// What is wrong with a program, each of whose results is expected to hold some values.
+/// The differences between a program's results and the expected values.
 fn differences(
     statements: &[(String, Vec<Wide>)],
     (x, types): (&DynTensor, &[(String, DType)]),
@@ -279,7 +279,7 @@ fn a_conversion_and_what_is_around_it() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is rounded to 16 bits by the text is rounded there, and once more where it is stored: not once for both.
+/// Values that the text rounds to 16 bits are rounded there, and once more when they are stored: not once for both.
 #[test]
 fn what_is_rounded_by_the_text_is_added_up_rounded() {
     // 512 of 1 + 3/4096: rounded each they are 1 + 1/1024, and their sum 512.5.
@@ -307,7 +307,7 @@ fn constants_are_converted_like_values() {
         ("0.3", Real(0.3)),
     ];
     let x = vector(DType::F64, &[Real(0.0)]);
-    // What asks for a truth value asks whether a number is not 0.
+    // Operators that need a truth value test if a number is not 0.
     let not = [("0", true), ("3", false), ("-0.0", true), ("0.5", false), ("1 - 1", true), ("true", false)];
     let not: Vec<_> =
         not.iter().enumerate().map(|(k, (text, is))| (format!("n{k} = not({text})"), vec![Truth(*is)])).collect();

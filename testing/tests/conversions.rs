@@ -4,7 +4,8 @@
 //! Files with more entries than `FEW` are converted from every format to the first compressed one and back, as long as none
 //! takes more than `MEMORY`; with `LACUNAR_PAIRS=all`, through all pairs, and more is stored.
 //!
-//! What was converted by the same sources before is not converted again; the table is made where everything was.
+//! Conversions that passed before with the same sources are not run again; the table is made if all conversions were
+//! run.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

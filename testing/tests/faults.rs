@@ -38,7 +38,7 @@ const QUICK: [(&str, &[&str], &[&str]); 10] = [
     ("lacunar-testing", &["--lib", "--test", "conversions", "--test", "conformance", "--test", "ship"], ALL),
 ];
 
-/// What the tests of all that is put together can see.
+/// The crates whose faults the tests of the whole pipeline can see.
 const ALL: &[&str] = &[
     "lacunar-imp",
     "lacunar-front",
@@ -128,7 +128,7 @@ fn run_all(faults: &[Result<Fault, String>], names: &[String]) -> ExitCode {
     let tree = target.join("tree");
     let git = |arguments: &[&str]| Command::new("git").current_dir(root()).args(arguments).status();
     let place = tree.display().to_string();
-    // What an earlier run has left.
+    // Removes the work tree that an earlier run has left.
     let _ = git(&["worktree", "remove", "--force", &place]);
     if !git(&["worktree", "add", "--force", "--detach", &place, "HEAD"]).is_ok_and(|status| status.success()) {
         println!("there is no worktree {place}");

@@ -50,7 +50,7 @@ fn seed_of_the_day() -> u64 {
     today() * 1_000_000
 }
 
-/// What the words behind `--soak COUNT` ask for.
+/// The run that the words behind `--soak COUNT` ask for.
 fn orders(count: u64, words: &[&str]) -> Soak {
     let value = |name: &str| {
         let place = words.iter().position(|word| *word == name)?;

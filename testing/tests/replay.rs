@@ -7,10 +7,10 @@
 //! cargo test --test replay -- --compare A B        where two records differ: the differences, and one program for each
 //! ```
 //!
-//! A record holds the imperative IR of the corpus, of its random schedules, of other systems' tests where they are at hand, and of
-//! a thousand random programs whose seeds do not move; for sizes that are constants and for sizes that are parameters; in one phase
-//! and, where a result is sparse, in two. Where a program is refused, its record is the refusal. (The golden files of `tests/stages`
-//! hold their texts themselves.)
+//! A record holds the imperative IR of the corpus, of its random schedules, of other systems' tests where they are at
+//! hand, and of a thousand random programs whose seeds do not move; for sizes that are constants and for sizes that are
+//! parameters; in one phase and, where a result is sparse, in two. If a program is refused, its record is the refusal.
+//! (The golden files of `tests/stages` hold their texts themselves.)
 //!
 //! Without arguments, a sample is recorded twice and has to be the same: compiling is deterministic.
 
@@ -37,7 +37,7 @@ use similar::TextDiff;
 const RANDOM: u64 = 1000;
 /// One in so many instances is recorded by a run without arguments.
 const SAMPLE: u64 = 97;
-/// What stands before the name of a program in a record.
+/// The text before the name of a program in a record.
 const HEAD: &str = "\u{1}";
 
 /// Makes cases of a file's text.

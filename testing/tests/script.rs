@@ -116,7 +116,7 @@ impl Workspace {
         command
     }
 
-    /// What the stand-ins have been called with since this was last asked.
+    /// The calls of the stand-ins since this was last asked.
     fn calls(&self) -> Vec<String> {
         let calls = fs::read_to_string(self.root.join("calls")).unwrap_or_default();
         self.write("calls", "");
@@ -124,7 +124,7 @@ impl Workspace {
     }
 }
 
-/// Where this machine has a tool.
+/// The path of a tool on this machine.
 fn found(tool: &str) -> PathBuf {
     let path = env::var_os("PATH").expect("there is a PATH");
     env::split_paths(&path).map(|folder| folder.join(tool)).find(|file| file.exists()).expect("the tool is on PATH")

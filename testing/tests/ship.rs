@@ -282,7 +282,7 @@ impl Program {
             return Ok(tensor.values().as_bytes().to_vec());
         }
         if step.kernel().updates {
-            // What nobody gave has the fill value.
+            // Without given values, the result has the fill value everywhere.
             let before = Entries::empty(self.dims(step), declared.dtype).with_fill(declared.fill().into());
             return Ok(before.packed(&declared.format).map_err(fault)?.values().as_bytes().to_vec());
         }

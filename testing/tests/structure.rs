@@ -108,7 +108,7 @@ fn called(module: &Module, file: &syn::File) -> Vec<Module> {
     names.paths.into_iter().filter(is_function).collect()
 }
 
-/// What names stand for in a file, and the paths that its expressions name.
+/// The meanings of names in a file, and the paths that its expressions name.
 struct Names<'a> {
     module: &'a Module,
     bound: BTreeMap<String, Module>,
@@ -196,7 +196,7 @@ fn cycle(calls: &BTreeMap<Module, BTreeSet<Module>>) -> Option<String> {
     calls.keys().find_map(|first| follow(calls, &mut vec![first.clone()], &mut done))
 }
 
-/// What is too large.
+/// The functions and structs that are too large.
 #[derive(Default)]
 struct Sizes {
     faults: Vec<String>,

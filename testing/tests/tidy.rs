@@ -216,13 +216,14 @@ fn unsafe_faults(source: &str, allowed: bool) -> Vec<Fault> {
     faults
 }
 
-/// Whether what follows `unsafe` makes it the type of a function, as in `unsafe extern "C" fn(u32)`, which does nothing.
+/// True if the text after `unsafe` makes it the type of a function, as in `unsafe extern "C" fn(u32)`, which does
+/// nothing.
 fn is_type(after_unsafe: &str) -> bool {
     let Some((between, rest)) = after_unsafe.split_once("fn") else { return false };
     !between.contains(['{', '(', ';']) && rest.trim_start().starts_with('(')
 }
 
-/// Whether a reason stands in the last of `lines` or above it, with at most `near` lines of code between.
+/// True if a reason stands in the last of `lines` or above it, with at most `near` lines of code between.
 fn has_reason(lines: &[&str], near: usize) -> bool {
     let is_aside = |line: &str| line.starts_with("//") || line.starts_with("#[");
     let mut code_between = 0;
@@ -339,7 +340,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Whether the quote that `text` begins with starts a character literal and not a lifetime.
+/// True if the quote that `text` begins with starts a character literal and not a lifetime.
 fn is_character(text: &str) -> bool {
     let mut after = text.chars().skip(1);
     after.next() == Some('\\') || after.next() == Some('\'')

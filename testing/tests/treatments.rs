@@ -1,5 +1,5 @@
-//! What is printed is read back: programs, schedules and kernels of the corpus and of random programs; and what a refusal of a
-//! schedule says.
+//! Printed texts are read back: programs, schedules and kernels of the corpus and of random programs. Refusals of
+//! schedules are checked too.
 //!
 //! ```text
 //! notation    the program's text, checked again, gives the same kernels
@@ -34,11 +34,11 @@ const SHARES: usize = 8;
 
 /// The code of a name that is not known.
 const UNKNOWN_NAME: &str = "E0906";
-/// The codes of refusals that later commands may turn into others: an order of levels, an order of appending, a pattern that only
-/// values tell. What `parallelize` asks for is judged when all commands are done, too.
+/// The codes of refusals that later commands may turn into others: an order of levels, an order of appending, a pattern
+/// that only values tell. Likewise, `parallelize` is judged when all commands are done.
 const JUDGED_AS_A_WHOLE: [&str; 3] = ["E1213", "E1214", "E1215"];
 
-/// What is done with an instance, and what is wrong with it.
+/// A check of an instance; the error is the fault.
 type Treatment = fn(&Instance, &Suite) -> Result<(), String>;
 
 const TREATMENTS: [(&str, Treatment); 4] =
@@ -92,7 +92,7 @@ fn kernels(instance: &Instance, source: &str, commands: &[String]) -> Result<Ker
     compiled(instance, source, commands).map_err(failed)
 }
 
-/// Whether two kernels are the same.
+/// An error unless two kernels are the same.
 fn same(instance: &Instance, how: &str, a: &Kernel, b: &Kernel) -> Result<(), String> {
     let [a, b] = [a, b].map(|kernel| kernel.text("imp").unwrap_or_default());
     if a == b {
@@ -114,7 +114,7 @@ fn accepted(instance: &Instance) -> Vec<String> {
 fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
     let commands = accepted(instance);
     let first = kernels(instance, &instance.source, &commands)?;
-    // What was inferred is told: conversions that the text leaves to the compiler are printed.
+    // Declares the inferred types, because conversions that the text leaves to the compiler are printed.
     let mut declared = instance.clone();
     for (_, tensor) in instance.program.tensors.iter() {
         declared.declarations = declared.declarations.dtype(&tensor.name, tensor.dtype);
@@ -145,8 +145,9 @@ fn given_again(instance: &Instance, _: &Suite) -> Result<(), String> {
     reads_back(instance, &first)
 }
 
-/// Whether the schedule of a kernel, given, makes the same kernel. A schedule may name variables that the compiler has made and the program
-/// does not know: those of sums whose variable has the name of another, and of stored dimensions in programs of several statements.
+/// An error unless the schedule of a kernel, given, makes the same kernel. A schedule may name variables that the
+/// compiler has made and the program does not know: those of sums whose variable has the name of another, and of stored
+/// dimensions in programs of several statements.
 fn reads_back(instance: &Instance, first: &Kernel) -> Result<(), String> {
     let printed = first.schedule().text().to_string();
     match compiled(instance, &instance.source, std::slice::from_ref(&printed)) {
@@ -158,8 +159,9 @@ fn reads_back(instance: &Instance, first: &Kernel) -> Result<(), String> {
     }
 }
 
-/// What a random schedule is refused for: always one command is marked. Where that command itself is wrong, it is so as the last
-/// one, too. Those that are accepted before anything is refused make a kernel whose schedule reads back.
+/// Checks the refusal of a random schedule: one command is always marked. If that command itself is wrong, it is
+/// refused as the last one, too. The commands that are accepted before the refused one make a kernel whose schedule
+/// reads back.
 fn refused(instance: &Instance, _: &Suite) -> Result<(), String> {
     let seed = data::seed(&["refused", &instance.id, &today().to_string()]);
     let commands = schedule(&mut Rng::with_seed(seed), &instance.program);

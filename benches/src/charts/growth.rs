@@ -20,7 +20,7 @@ struct Panel<'a> {
     curves: BTreeMap<&'a str, Vec<(f64, f64)>>,
 }
 
-/// What is written at the axes.
+/// The title, and the words at the axes.
 struct Words {
     title: String,
     x: &'static str,

@@ -1,4 +1,4 @@
-//! What engines and kernels look like: colors of Okabe and Ito (2008), which also color-blind readers tell apart, with a
+//! The looks of engines and kernels: colors of Okabe and Ito (2008), which also color-blind readers tell apart, with a
 //! shape of their own each.
 
 use lacunar_draw::{Anchor, Color, Drawing, Marker, Path, Stroke, Text, Weight, font};

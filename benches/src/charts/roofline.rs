@@ -94,7 +94,7 @@ fn roof(drawing: &mut Drawing, x: &Scale, y: &Scale, limits: &Limits) {
     drawing.add(Path::line([x.at(from), y.at(peak)], [RIGHT, y.at(peak)], MEMORY));
 }
 
-/// What lines and points are.
+/// The key to lines and points.
 fn key(drawing: &mut Drawing, kernels: &[&str], limits: &Limits) {
     let left = RIGHT + 24.0;
     let words = |at: [f32; 2], name: &str| Text::new(at, Anchor::Start, 9.5, name);

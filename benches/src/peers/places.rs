@@ -1,5 +1,6 @@
-//! Where libraries are: below the folder that an environment variable names, else beside the Python interpreter (whose
-//! packages carry oneMKL and GraphBLAS), else where systems put them. What is not there is no error: the peer is left out.
+//! The places of libraries: below the folder that an environment variable names, else beside the Python interpreter
+//! (whose packages carry oneMKL and GraphBLAS), else where systems put them. A missing library is no error: the peer is
+//! left out.
 //!
 //! | peer | variable | Python package | Debian package |
 //! |---|---|---|---|
@@ -33,7 +34,7 @@ impl Python {
         Python { command, folders: text.lines().map(PathBuf::from).collect() }
     }
 
-    /// Whether it has a module.
+    /// True if it has a module.
     pub fn has(&self, module: &str) -> bool {
         let mut command = Command::new(&self.command);
         command.args(["-c", &format!("import {module}")]).stdin(Stdio::null()).stderr(Stdio::null());

@@ -68,9 +68,9 @@ pub enum CcError {
     /// The compiler refused the source.
     #[error("the C compiler failed: {command}\n{message}")]
     Failed {
-        /// What was run.
+        /// The command that was run.
         command: String,
-        /// What it said.
+        /// The compiler's message.
         message: String,
     },
     /// A file could not be written.

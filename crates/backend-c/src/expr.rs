@@ -201,7 +201,7 @@ impl KernelPrinter<'_> {
         call(&format!("{complex}{name}{single}"), arguments)
     }
 
-    /// Whether an `I64` operation is index arithmetic, done with C's operators. Operations on constants alone are not:
+    /// True if an `I64` operation is index arithmetic, done with C's operators. Operations on constants alone are not:
     /// in C they would be done in `int`.
     fn is_plain_index(&self, result: ExprId, operands: &[ExprId]) -> bool {
         self.facts.type_of(result) == DType::I64

@@ -1,4 +1,5 @@
-//! What the printer has to know of a function before it prints: types, what is used, and which integers are values.
+//! The facts that the printer needs about a function before it prints: types, what is used, and which integers are
+//! values.
 //!
 //! Everything is found in time linear in the function, without recursion over expressions (which may be deep).
 //!
@@ -95,42 +96,42 @@ impl Facts {
         }
     }
 
-    /// Whether the expression reads no variable.
+    /// True if the expression reads no variable.
     pub fn is_constant(&self, expr: ExprId) -> bool {
         self.constant[expr.index()]
     }
 
-    /// Whether the expression reads a variable that can be assigned to.
+    /// True if the expression reads a variable that can be assigned to.
     pub fn reads_mutable(&self, expr: ExprId) -> bool {
         self.reads_mutable[expr.index()]
     }
 
-    /// Whether anything depends on the variable.
+    /// True if anything depends on the variable.
     pub fn is_live(&self, var: VarId) -> bool {
         self.live[var.index()]
     }
 
-    /// Whether a printed statement accesses the array.
+    /// True if a printed statement accesses the array.
     pub fn is_used(&self, array: ArrayId) -> bool {
         self.used[array.index()]
     }
 
-    /// Whether each iteration of a parallel loop has an array of its own under this name.
+    /// True if each iteration of a parallel loop has an array of its own under this name.
     pub fn is_private(&self, array: ArrayId) -> bool {
         self.private[array.index()]
     }
 
-    /// Whether the array's capacity has to be known: a statement grows it, or it is a list of parts.
+    /// True if the array's capacity has to be known: a statement grows it, or it is a list of parts.
     pub fn is_grown(&self, array: ArrayId) -> bool {
         self.grown[array.index()]
     }
 
-    /// Whether an `I64` expression is a value, whose arithmetic may overflow.
+    /// True if an `I64` expression is a value, whose arithmetic may overflow.
     pub fn is_value(&self, expr: ExprId) -> bool {
         self.value_expr[expr.index()]
     }
 
-    /// Whether an `I64` array holds values.
+    /// True if an `I64` array holds values.
     pub fn holds_values(&self, array: ArrayId) -> bool {
         self.value_array[array.index()]
     }
@@ -301,7 +302,7 @@ pub fn expression_types(function: &Function) -> Vec<DType> {
     types
 }
 
-/// Whether a statement does nothing but define a variable.
+/// True if a statement does nothing but define a variable.
 pub fn is_pure(stmt: &Stmt) -> bool {
     matches!(
         stmt,

@@ -304,7 +304,7 @@ impl Helpers {
     }
 }
 
-/// Whether wrapping arithmetic on this integer type takes a function: C's operators would overflow (signed types) or
+/// True if wrapping arithmetic on this integer type takes a function: C's operators would overflow (signed types) or
 /// give an `int` (short types).
 pub fn wraps_by_function(ty: DType) -> bool {
     ty.is_integer() && !matches!(ty, DType::U32 | DType::U64)
@@ -337,7 +337,7 @@ fn shifted_sum(ty: DType) -> String {
     format!("{sum};\n            fits = fits && {fits};")
 }
 
-/// What an atomic operation is called in a helper's name.
+/// The word for an atomic operation in a helper's name.
 fn word(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "add",

@@ -1,4 +1,4 @@
-//! What the world sees of a kernel: its argument structure, its prototype, and the text that explains them.
+//! The public parts of a kernel: its argument structure, its prototype, and the text that explains them.
 //!
 //! The structure is a flat sequence of words of 8 bytes: first the runtime's function table, then the parameters in
 //! order, two words for an array (address, capacity in elements) and one for a scalar. The IR's `rowsum(in A_pos: u32[],
@@ -149,11 +149,11 @@ pub(crate) fn declarations(function: &Function, names: &Names) -> String {
     text + &format!("}};\n\nint32_t {symbol}(struct {symbol}_args *args);\n")
 }
 
-/// What the comment says of machine code.
+/// The instructions for building machine code, in the comment.
 pub(crate) const BUILDING_MACHINE_CODE: &str =
     "Link with -lm; add\n * -pthread where the C library has no threads, and -fopenmp if a C compiler made the code.";
 
-/// What the comment says of a kernel's source, which may have directives for OpenMP.
+/// The instructions for building a kernel's source, which may have directives for OpenMP, in the comment.
 pub(crate) fn building_source(function: &Function, openmp: bool) -> String {
     let flags = if function.strict { "-std=c99 -O2 -ffp-contract=off" } else { "-std=c99 -O3" };
     let threads = if openmp { " and -fopenmp, or without for one thread" } else { "" };

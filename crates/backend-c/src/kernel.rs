@@ -43,11 +43,11 @@ pub(crate) struct KernelPrinter<'f> {
     pub(crate) scope: Scope,
     /// How many parallel loops there are around the statement being printed.
     pub(crate) parallel: usize,
-    /// Whether there are directives for OpenMP.
+    /// True if there are directives for OpenMP.
     pub(crate) directives: bool,
 }
 
-/// What can fail and has a way out: the function, or the body of a parallel loop.
+/// A part that can fail and has a way out: the function, or the body of a parallel loop.
 pub(crate) struct Scope {
     /// The variable that takes the status of a failure.
     pub(crate) status: String,
@@ -63,7 +63,7 @@ pub(crate) struct Scope {
 pub(crate) struct KernelText {
     pub(crate) text: String,
     pub(crate) helpers: Helpers,
-    /// Whether it has directives for OpenMP.
+    /// True if it has directives for OpenMP.
     pub(crate) directives: bool,
 }
 

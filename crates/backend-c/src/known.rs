@@ -62,7 +62,7 @@ impl Known<'_> {
         }
     }
 
-    /// Whether an operation on integers gives 0 whatever the unknown operand is.
+    /// True if an operation on integers gives 0 whatever the unknown operand is.
     fn is_zero(&self, op: BinaryOp, a: ExprId, b: ExprId) -> bool {
         let is = |id: ExprId, wanted: i128| self.of(id).is_some_and(|value| integer_value(value) == wanted);
         match op {
@@ -105,7 +105,8 @@ impl Known<'_> {
         }
     }
 
-    /// Whether `a` is `x & c` or `x | c` and the known `b` has a bit that those can't have, or lacks one that they have.
+    /// True if `a` is `x & c` or `x | c` and the known `b` has a bit that those can't have, or lacks one that they
+    /// have.
     fn bits_differ(&self, a: ExprId, b: ExprId) -> bool {
         let known = |id: ExprId| self.of(id).map(integer_value);
         match (self.function.exprs[a], known(b)) {

@@ -2,7 +2,7 @@
 //!
 //! [`print()`] takes a verified function and gives a header and a source file that depend on nothing but C's library.
 //! They compile without warnings under `-std=c99 -Wall -Wextra`. [`compile_shared`] runs the system's C compiler on
-//! them. What the IR means is written in `lacunar_imp::ir`; this is how C says it:
+//! them. The meaning of the IR is written in `lacunar_imp::ir`; this is how C says it:
 //!
 //! | IR | C |
 //! |---|---|

@@ -67,7 +67,7 @@ impl KernelPrinter<'_> {
         self.braces(head, |printer| printer.block(body));
     }
 
-    /// Whether a block may change the value of an expression: it assigns to a variable that the expression reads.
+    /// True if a block may change the value of an expression: it assigns to a variable that the expression reads.
     fn changes(&self, block: &Block, expr: ExprId) -> bool {
         // Only expressions that a reader can take in at a glance are looked through.
         if !self.facts.reads_mutable(expr) || self.facts.tree_size(expr) > 8 {
@@ -278,7 +278,7 @@ fn decisive(op: BinaryOp) -> Option<bool> {
     }
 }
 
-/// Whether OpenMP can combine an element with a value indivisibly: C has an operator that does it, on the type itself
+/// True if OpenMP can combine an element with a value indivisibly: C has an operator that does it, on the type itself
 /// and not on an `int`.
 fn has_atomic(op: BinaryOp, ty: DType) -> bool {
     match op {

@@ -1,9 +1,9 @@
 //! Names that C takes: each array, variable and argument field is named once, before anything is printed.
 //!
-//! The IR allows every identifier of C. Some mean something else in the printed file: keywords (`double`), macros of the
-//! standard headers (`I`, `NULL`), functions that the file calls (`sqrt`, `free`), names kept for compilers
-//! (`__linux__`) and the printer's own (`args`, `lac_grow`). Those get a trailing underscore, and a number if
-//! that is taken too.
+//! The IR allows every identifier of C. Some mean something else in the printed file: keywords (`double`), macros of
+//! the standard headers (`I`, `NULL`), functions that the file calls (`sqrt`, `free`), names kept for compilers
+//! (`__linux__`) and the printer's own (`args`, `lac_grow`). Such names get a trailing underscore, and a number if that
+//! is taken too.
 //!
 //! ```
 //! use lacunar_backend_c::namer::Namer;

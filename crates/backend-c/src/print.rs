@@ -14,7 +14,7 @@ use crate::interface::{
 use crate::kernel::print_kernel;
 use crate::namer::Namer;
 
-/// What becomes of the text.
+/// The use of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// It is compiled for the processor that it is compiled on, or for any one.
@@ -33,18 +33,18 @@ pub struct COptions {
     pub comments: bool,
     /// The name of the header without `.h`; the (first) kernel's if there is none.
     pub file_name: Option<String>,
-    /// What becomes of it.
+    /// The use of the text.
     pub purpose: Purpose,
-    /// What the explanation says of each kernel, in the order in which they are passed.
+    /// The facts for the explanation of each kernel, in the order in which they are passed.
     pub about: Vec<About>,
 }
 
-/// What is known of a kernel beyond its code.
+/// The facts about a kernel that its code does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// What it computes and how, a line each.
+    /// Its computation and how it is done, a line each.
     pub lines: Vec<String>,
-    /// What each parameter is.
+    /// The meaning of each parameter.
     pub parameters: Vec<String>,
 }
 
@@ -76,9 +76,9 @@ pub struct CSource {
     pub header: String,
     /// The source, which includes the header.
     pub source: String,
-    /// Whether any of the kernels forbids contraction and reassociation.
+    /// True if any of the kernels forbids contraction and reassociation.
     pub strict: bool,
-    /// Whether any of the kernels has directives for OpenMP.
+    /// True if any of the kernels has directives for OpenMP.
     pub openmp: bool,
 }
 
@@ -164,7 +164,7 @@ fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[b
     )
 }
 
-/// Whether a kernel has complex arrays, variables or expressions.
+/// True if a kernel has complex arrays, variables or expressions.
 fn has_complex(function: &Function) -> bool {
     function.arrays.iter().any(|(_, array)| array.elem.is_complex())
         || function.vars.iter().any(|(_, var)| var.ty.is_complex())

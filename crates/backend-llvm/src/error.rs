@@ -1,4 +1,4 @@
-//! What can go wrong when LLVM compiles a kernel. None of it depends on the data a kernel runs on.
+//! Errors of compiling a kernel with LLVM. None of them depends on the data that a kernel runs on.
 
 use inkwell::builder::BuilderError;
 

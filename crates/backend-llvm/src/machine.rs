@@ -15,13 +15,13 @@ use crate::emit::{Table, emit};
 use crate::optimize::optimize;
 use crate::{CompileOptions, Cpu, LlvmError, Optimization};
 
-/// What the process finds out about its machine once.
+/// The processor of the machine, which the process looks up once.
 struct Host {
     cpu: String,
     features: String,
 }
 
-/// The host, with LLVM's code generator for it ready; `None` if LLVM has none.
+/// The host, with LLVM's code generator for it ready; an error if LLVM has none.
 fn host() -> Result<&'static Host, LlvmError> {
     static HOST: OnceLock<Option<Host>> = OnceLock::new();
     let host = HOST.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! What a caller can choose about code generation.
+//! The options of code generation.
 //!
 //! ```
 //! use lacunar_backend_llvm::{CompileOptions, Cpu};
@@ -49,14 +49,14 @@ impl Cpu {
 /// A kind of processor that a version of a shipped kernel is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// What its symbols end with.
+    /// The ending of its symbols.
     pub name: &'static str,
     /// The least processor, one of [`Cpu::BASELINES`].
     pub cpu: &'static str,
 }
 
 impl Version {
-    /// Whether the processor of this process runs it, as the standard library sees the features that tell.
+    /// True if the processor of this process runs it, by the features that the standard library detects.
     pub fn runs_here(&self) -> bool {
         #[cfg(target_arch = "x86_64")]
         match self.cpu {

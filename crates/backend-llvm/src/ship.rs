@@ -13,8 +13,8 @@
 //! lac.table, ...          local: functions of the runtime table, for callers that pass none (`ship/runtime.ll`)
 //! ```
 //!
-//! All of these take a kernel's argument words (see the [crate]); only `args[0]` may be null. What is left to be linked is
-//! the C library, with its mathematics and POSIX threads.
+//! All of these take a kernel's argument words (see the [crate]); only `args[0]` may be null. They remain to be linked
+//! with the C library, its mathematics and POSIX threads.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
@@ -42,7 +42,7 @@ pub struct Shipped<'f> {
     pub threads: Option<VarId>,
 }
 
-/// What shipped kernels are written as.
+/// The forms in which shipped kernels are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A relocatable object file.
@@ -85,7 +85,7 @@ pub fn ship(kernels: &[Shipped<'_>], form: Form) -> Result<Vec<u8>, LlvmError> {
     support.verify().map_err(refused)?;
     optimize(&support, &baseline, &options(&Cpu::VERSIONS[0]))?;
     whole.link_in_module(support).map_err(refused)?;
-    // What the kernels find by its name is of no concern to others.
+    // The kernels find the table by its name, which is of no concern to others.
     if let Some(table) = whole.get_function("lac.table") {
         table.set_linkage(Linkage::Internal);
     }

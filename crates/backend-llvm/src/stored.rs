@@ -25,7 +25,7 @@ use crate::{CompileOptions, JitKernel, LlvmError, compile, host_cpu};
 
 /// Every file begins with this text. Its number counts up when the layout changes.
 const MAGIC: &[u8; 16] = b"lacunar code 01\n";
-/// Where the key begins.
+/// The place at which the key begins.
 const HEAD: usize = MAGIC.len() + 3 * size_of::<u64>();
 /// The largest number of bytes that a folder holds.
 pub const MOST_BYTES: u64 = 256 << 20;
@@ -131,8 +131,8 @@ fn keep(path: &Path, key: &str, object: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the files that were not used for the longest time, until there is room for so many bytes more below a limit. What is left
-/// of processes that were killed as they wrote goes likewise.
+/// Removes the files that were not used for the longest time, until there is room for so many bytes more below a limit.
+/// Files left by processes that were killed as they wrote go likewise.
 fn make_room(folder: &Path, bytes: u64, limit: u64) -> io::Result<()> {
     let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {

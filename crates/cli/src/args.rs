@@ -75,7 +75,7 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "lacunar", version, after_help = EXAMPLES, args_override_self = true)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -103,8 +103,8 @@ pub enum Command {
     Plot(PlotArgs),
 }
 
-/// What `run`, `compile` and `tune` take. `--check` and `--time` have no effect on `compile`; `-o`, `--check`, `--emit`,
-/// `--emit-to` and `--explain` have none on `tune`.
+/// The arguments of `run`, `compile` and `tune`. `--check` and `--time` have no effect on `compile`; `-o`, `--check`,
+/// `--emit`, `--emit-to` and `--explain` have none on `tune`.
 #[derive(Args, Debug)]
 pub struct ProgramArgs {
     /// Statements such as 'y(i) = A(i,j) * x(j)', or a file PROGRAM.lac
@@ -156,7 +156,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
 
-    /// What makes the code: llvm, c, interp (the reference interpreter)
+    /// Back end that makes the code: llvm, c, interp (the reference interpreter)
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
 
@@ -210,16 +210,17 @@ pub struct FileArgs {
 }
 
 impl FileArgs {
-    /// What the reader is told.
+    /// The index base that the reader is given.
     pub fn base(self) -> IndexBase {
         if self.base == 0 { IndexBase::Zero } else { IndexBase::One }
     }
 }
 
-/// What `tune` takes: what `run` takes, where `--time` is the number of rounds; each schedule that is given is one more candidate.
+/// The arguments of `tune`: those of `run`, except that `--time` is the number of rounds, and each schedule that is
+/// given is one more candidate.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
-    /// What is tuned, and on which data.
+    /// The program that is tuned, and its data.
     #[command(flatten)]
     pub program: ProgramArgs,
 
@@ -232,7 +233,7 @@ pub struct TuneArgs {
     pub seconds: Option<u32>,
 }
 
-/// What `convert` takes.
+/// The arguments of `convert`.
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
     /// The file to read
@@ -254,7 +255,7 @@ pub struct ConvertArgs {
     pub files: FileArgs,
 }
 
-/// What `info` takes.
+/// The arguments of `info`.
 #[derive(Args, Debug)]
 pub struct InfoArgs {
     /// The file to describe
@@ -270,7 +271,7 @@ pub struct InfoArgs {
     pub files: FileArgs,
 }
 
-/// What `plot` takes.
+/// The arguments of `plot`.
 #[derive(Args, Debug)]
 pub struct PlotArgs {
     /// The file to read
@@ -301,7 +302,7 @@ pub struct PlotArgs {
     pub files: FileArgs,
 }
 
-/// What `-f` takes, with the letter of every level kind.
+/// The help of `-f`, with the letter of every level kind.
 fn formats() -> String {
     let letters = lacunar_formats::Level::alphabet();
     format!(

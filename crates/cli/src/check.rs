@@ -1,10 +1,10 @@
 //! `--check`: every result is compared with what the program means.
 //!
-//! Where the iteration space is small, the dense oracle says what the text of the program means; it shares no code with the
-//! compiler, nor with the check of types.
-//! Where it is not, each statement is run again on the reference interpreter, on the inputs as they are or, where that
-//! would take too long, restricted to a random sample of coordinates of the result ([`crate::sample`]). Then results of earlier
-//! statements are taken as they were found, after they have been compared themselves.
+//! If the iteration space is small, the dense oracle evaluates the text of the program; it shares no code with the
+//! compiler, nor with the check of types. If it is not, each statement is run again on the reference interpreter, on
+//! the inputs as they are or, if that would take too long, restricted to a random sample of coordinates of the result
+//! ([`crate::sample`]). Then results of earlier statements are taken as they were found, after they have been compared
+//! themselves.
 //!
 //! Values may differ by rounding, because sums may be taken in any order: relative to the largest number that occurred
 //! on the way (which the oracle knows), or to the value that the statement has for the absolute values of its inputs
@@ -31,7 +31,7 @@ const ORACLE_ENTRIES: u64 = 1 << 20;
 /// About how many operations, entries of inputs and of results the interpreter is given at once.
 const BUDGET: f64 = 2e6;
 
-/// What the comparison gave.
+/// The outcome of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// How it was compared, in words.
@@ -47,7 +47,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What is said where nothing differs.
+    /// The message if nothing differs.
     pub fn agreement(&self) -> String {
         let largest = match self.largest {
             0.0 => "no difference".to_string(),
@@ -105,7 +105,7 @@ pub fn check(
     }
     let targets: Vec<_> = kernel.program().statements.iter().map(|statement| statement.lhs.tensor).collect();
     if targets.iter().collect::<BTreeSet<_>>().len() < targets.len() {
-        // What a statement read that adds to a result is not there any more.
+        // A statement that adds to a result has overwritten the values that it read.
         verdict.how = "the reference interpreter".to_string();
         for (name, found) in results {
             let expected = sample::whole(kernel, given, name)?;
@@ -125,7 +125,7 @@ pub fn check(
     Ok(verdict)
 }
 
-/// What the oracle says, if the program is small enough for it.
+/// The oracle's values, if the program is small enough for it.
 fn by_oracle(
     kernel: &Kernel,
     (source, declarations): (&str, &Declarations),
@@ -144,7 +144,8 @@ fn by_oracle(
     if !is_small(&question) {
         return Ok(None);
     }
-    // What it refuses, for example because a result is too large to enumerate, is left to the interpreter.
+    // Programs that the oracle refuses, for example because a result is too large to enumerate, are left to the
+    // interpreter.
     let Ok(outcomes) = evaluate(&question) else { return Ok(None) };
     let expected = |outcome: Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
     Ok(Some(outcomes.into_iter().map(expected).collect()))

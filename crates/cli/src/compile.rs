@@ -64,7 +64,7 @@ fn stages(asked: &[Stage], args: &ProgramArgs) -> Vec<Stage> {
     }
 }
 
-/// What a file is to hold, by its extension.
+/// The kind of code that a file is to hold, by its extension.
 fn shape(file: &str) -> Result<Shape, Failure> {
     let path = Path::new(file);
     let extension = path.file_stem().and(path.extension()).and_then(|extension| extension.to_str());

@@ -9,7 +9,7 @@ use lacunar_runtime::io;
 use crate::failure::Failure;
 use crate::plot;
 
-/// The texts of the stages. Where there are several, each has a headline.
+/// The texts of the stages. If there are several, each has a headline.
 pub fn text(kernel: &Kernel, stages: &[Stage]) -> String {
     let mut text = String::new();
     for stage in stages {

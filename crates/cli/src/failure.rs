@@ -1,4 +1,4 @@
-//! What went wrong, for whom: the one error type of the command, and its exit codes.
+//! Failures: the one error type of the command, and its exit codes.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -17,7 +17,7 @@ pub const MEMORY: u8 = 4;
 /// A fault of Lacunar.
 pub const INTERNAL: u8 = 70;
 
-/// Whether messages have colors: someone watches, and did not say otherwise.
+/// True if messages have colors: standard error is a terminal, and `NO_COLOR` is not set.
 pub fn is_colored() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
@@ -29,16 +29,16 @@ pub enum Failure {
     Text {
         /// The text.
         text: String,
-        /// Where it is from: a file's name, `expression`, or a flag.
+        /// Its origin: a file's name, `expression`, or a flag.
         origin: String,
-        /// What is wrong with it.
+        /// The mistakes in it.
         diagnostics: Vec<Diagnostic>,
     },
-    /// What the library says.
+    /// An error of the library.
     Library(Error),
-    /// What the parser of the command line says; also help and version, which are no failures.
+    /// The message of the parser of the command line; also help and version, which are no failures.
     Usage(clap::Error),
-    /// What `--check` found.
+    /// The differences that `--check` found.
     Difference(String),
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What is wrong with a file, with its code and what to do.
+/// The mistake in a file, with its code and a hint.
 pub fn of_file(error: &IoError) -> Diagnostic {
     let (code, category, hint) = match error {
         IoError::Open { .. } => ("E1101", Category::File, Some("name a file that is there and may be read")),

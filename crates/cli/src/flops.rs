@@ -1,7 +1,7 @@
 //! How many scalar operations a program stands for: an estimate that does not depend on how it is compiled.
 //!
 //! Sums are cut into terms. A term is a product (or another expression without `+` and `-` on its way to the top); its
-//! *points* are the coordinates of its variables at which all its sparse factors are stored. Where the term is summed,
+//! *points* are the coordinates of its variables at which all its sparse factors are stored. If the term is summed,
 //! each point counts one addition and the operators between the factors that are summed over; the other factors, and
 //! everything in a term that is not summed, count once for each point of the result's variables.
 //!

@@ -18,7 +18,7 @@ use crate::measure::{bytes_text, number};
 use crate::output;
 use crate::recommend::{self, Candidate};
 
-/// What is said of a file.
+/// The description of a file.
 #[derive(Debug, Serialize)]
 struct Info {
     file: String,
@@ -45,7 +45,7 @@ struct Info {
     recommended: Vec<Candidate>,
 }
 
-/// What is said of a matrix.
+/// The description of a matrix.
 #[derive(Debug, Serialize)]
 struct Matrix {
     rows: Lengths,
@@ -54,7 +54,7 @@ struct Matrix {
     bandwidth: [u64; 2],
     /// Entries on the diagonal.
     diagonal: u64,
-    /// Whether each entry has one at its mirror image.
+    /// True if each entry has one at its mirror image.
     pattern_symmetric: bool,
 }
 
@@ -68,7 +68,7 @@ struct Lengths {
     max: u64,
 }
 
-/// What is said of one dimension of a tensor.
+/// The description of one dimension of a tensor.
 #[derive(Debug, Serialize)]
 struct Mode {
     size: u64,

@@ -147,7 +147,7 @@ fn unknown_size(tensor: &notation::Tensor) -> Diagnostic {
         .hint(format!("declare the sizes, for example `-d {name}:{sizes}`"))
 }
 
-/// What an input has to be.
+/// An input as the program and the flags ask for it.
 struct Wanted<'a> {
     ast: &'a Ast,
     request: &'a Request,
@@ -186,7 +186,7 @@ impl Wanted<'_> {
             Data::Dense(_) => Format::dense(self.order),
         };
         let format = self.format(natural)?;
-        // What fills up storage is known when the fill value is.
+        // A declared fill value is set first, and the format applied then, because padding gets the fill value.
         let filled = self.request.declarations.fills.contains_key(self.name) && self.order > 0;
         let tensor = match data {
             Data::Coordinate(coo) if filled => DynTensor::from_coo(coo, &Format::coo(self.order))?,
@@ -304,7 +304,7 @@ pub fn dims_of(data: &Data) -> &[u64] {
     }
 }
 
-/// Drops dimensions of size 1 of a matrix until `order` are left, the last first. Whether that many are left.
+/// Drops dimensions of size 1 of a matrix until `order` are left, the last first. Returns true if that many are left.
 fn drop_dimensions(data: &mut Data, order: usize) -> bool {
     while dims_of(data).len() > order && dims_of(data).len() <= 2 {
         let Some(single) = dims_of(data).iter().rposition(|&size| size == 1) else { break };

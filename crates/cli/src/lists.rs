@@ -13,7 +13,7 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Those of a matrix whose two levels are compressed; `None` of another one.
+    /// The lists of a matrix whose two levels are compressed; `None` of another one.
     pub fn of(matrix: &'a DynTensor) -> Option<Lists<'a>> {
         let [outer, inner] = matrix.levels() else { return None };
         let rows = outer.crd()?.indices()?;
@@ -36,7 +36,7 @@ impl<'a> Lists<'a> {
         self.columns.get(place)
     }
 
-    /// Whether the same rows have the same columns in both.
+    /// True if the same rows have the same columns in both.
     pub fn same_as(self, other: Lists<'_>) -> bool {
         let same = |a: Indices<'_>, b: Indices<'_>| a.len() == b.len() && (0..a.len()).all(|k| a.get(k) == b.get(k));
         same(self.rows, other.rows) && same(self.starts, other.starts) && same(self.columns, other.columns)

@@ -1,4 +1,4 @@
-//! What is said of a tensor in numbers: the sum and the norm of its values, its first entries; and statistics of times.
+//! Numbers that describe a tensor: the sum and the norm of its values, its first entries; and statistics of times.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub fn sum_and_norm(tensor: &DynTensor) -> Result<(Sum, f64), Failure> {
     })
 }
 
-/// The most entries that are listed to show the first of them. Those of a dense tensor need no list.
+/// The most entries that are listed to show the first of them. Dense tensors need no list.
 const LISTED: u64 = 10_000_000;
 
 /// The first entries that are stored, one a line, and how many there are besides: `y(0) = 1.5`.

@@ -1,4 +1,4 @@
-//! What leaves the command: text on standard output, tensors in files.
+//! The command's output: text on standard output, tensors in files.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::inputs::{self, Input, LoadTimes};
 use crate::program::Program;
 use crate::request::{Origin, Request};
 
-/// Whether inputs are made up: needed to run, not to compile.
+/// Tells if inputs are made up: needed to run, not to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Every input has values.
@@ -24,7 +24,7 @@ pub enum Values {
 /// Everything that is known before compilation.
 #[derive(Debug)]
 pub struct Prepared {
-    /// What the flags ask for.
+    /// The request of the flags.
     pub request: Request,
     /// The inputs.
     pub inputs: Vec<Input>,

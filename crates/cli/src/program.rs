@@ -80,7 +80,7 @@ impl Program {
         Failure::Text { text: self.text.clone(), origin: self.origin.clone(), diagnostics }
     }
 
-    /// What the library says of this program and its schedule, under their names.
+    /// The failure for an error of the library, with its mistakes under the names of this program and its schedule.
     pub fn failure(&self, request: &Request, error: Error) -> Failure {
         match error {
             Error::Program { diagnostics, .. } => self.mistakes(diagnostics),

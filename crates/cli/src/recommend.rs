@@ -1,9 +1,9 @@
-//! Which format suits a matrix: what `lacunar info` recommends, and why.
+//! The formats that suit a matrix: the recommendation of `lacunar info`, with reasons.
 //!
-//! A product of a sparse matrix and a vector reads the matrix once, so that formats are compared by their bytes: coordinates
-//! that blocks, diagonals or bitmaps save, against the zeros that fill them up. Loops over short rows cost more than their bytes;
-//! slots run several rows at once. Where rows of a slice differ in length, sorting them in windows saves places, for an array of
-//! ranks.
+//! A product of a sparse matrix and a vector reads the matrix once, so that formats are compared by their bytes:
+//! coordinates that blocks, diagonals or bitmaps save, against the zeros that fill them up. Loops over short rows cost
+//! more than their bytes; slots run several rows at once. If rows of a slice differ in length, sorting them in windows
+//! saves places, for an array of ranks.
 //!
 //! ```text
 //! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr
@@ -36,9 +36,9 @@ pub struct Candidate {
     pub format: String,
     /// Bytes of all arrays.
     pub bytes: u64,
-    /// What speaks for it, or against it.
+    /// The reason for it, or against it.
     pub why: String,
-    /// What a product with a vector costs by estimate, in bytes that it could read meanwhile.
+    /// The estimated cost of a product with a vector, in bytes that it could read meanwhile.
     #[serde(skip)]
     cost: u64,
     /// The median time of `y(i) = A(i,j) * x(j)`, in milliseconds, where it was measured.
@@ -59,7 +59,7 @@ const HARDLY: f64 = 0.01;
 const WORD: u64 = 64;
 /// The bytes of a matrix that a core has in its caches.
 const CACHE: u64 = 2 << 20;
-/// What the loop over a row, or over a row of blocks, costs: measured on roads (3 entries a row) and meshes (6).
+/// The cost of the loop over a row, or over a row of blocks: measured on roads (3 entries a row) and meshes (6).
 const LOOP: u64 = 24;
 /// A format other than csr has to save this part of its cost.
 const SAVING: f64 = 0.1;
@@ -191,7 +191,7 @@ pub fn measure(found: &mut [Candidate], matrix: &DynTensor) -> Result<(), Failur
     Ok(())
 }
 
-/// What is recommended, in words.
+/// The recommendation, in words.
 pub fn text(found: &[Candidate]) -> Vec<String> {
     let Some(best) = found.first() else { return Vec::new() };
     let csr = found.iter().find(|one| one.format == "csr");
@@ -199,7 +199,7 @@ pub fn text(found: &[Candidate]) -> Vec<String> {
         Some(csr) if csr.format != best.format => {
             format!("; {} instead of {} as csr", bytes_text(best.bytes), bytes_text(csr.bytes))
         }
-        // What is next says why nothing else is recommended.
+        // The next candidate shows why nothing else is recommended.
         _ => found.get(1).map_or(String::new(), |next| {
             let (bytes, csr) = (bytes_text(next.bytes), bytes_text(best.bytes));
             format!("; next is {}, {bytes} instead of {csr}: {}", next.format, next.why)
@@ -343,7 +343,7 @@ mod tests {
         let rows: Vec<[u64; 2]> =
             heavy.iter().flat_map(|&[i, j]| (0..8).map(move |k| [i, (j + 37 * k) % 300])).collect();
         assert_eq!(best([300, 300], &rows), "csr");
-        // What is next says why.
+        // The next candidate's text says why.
         let said = text(&of([300, 300], &rows))[0].clone();
         assert!(said.starts_with("recommended csr: coordinates of every entry; next is "), "{said}");
         assert!(said.contains(" instead of ") && said.ends_with("% full"), "{said}");

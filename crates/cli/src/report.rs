@@ -1,4 +1,4 @@
-//! What is said of a run: for people as text, for programs as one JSON object.
+//! Reports of a run: text for people, one JSON object for programs.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ const SHOWN: usize = 8;
 pub struct Outcome<'a> {
     /// The compiled program.
     pub kernel: &'a Kernel,
-    /// What was asked for.
+    /// The request of the flags.
     pub request: &'a Request,
     /// The tensors that were given.
     pub inputs: &'a [Input],
@@ -34,7 +34,7 @@ pub struct Outcome<'a> {
     pub converts: &'a [f64],
     /// Scalar operations.
     pub flops: f64,
-    /// What `--check` found.
+    /// The outcome of `--check`.
     pub verdict: Option<&'a Verdict>,
 }
 
@@ -136,7 +136,7 @@ impl Outcome<'_> {
         to_line(&object)
     }
 
-    /// What people are told after a run: times and results.
+    /// The text for people after a run: times and results.
     ///
     /// # Errors
     /// Memory is refused.
@@ -192,7 +192,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What people are told before a run: the statements, the inputs, and the order of the loops of each statement.
+/// The text for people before a run: the statements, the inputs, and the order of the loops of each statement.
 pub fn before(kernel: &Kernel, inputs: &[Input]) -> String {
     let mut text = format!("{}\n", expression(kernel).replace("; ", "\n"));
     let mut rows = Vec::new();
@@ -207,7 +207,7 @@ pub fn before(kernel: &Kernel, inputs: &[Input]) -> String {
     text
 }
 
-/// What people are told of a check that found no difference.
+/// The text for people after a check that found no difference.
 pub fn agreement(verdict: &Verdict) -> String {
     let mut text = String::new();
     section(&mut text, "check", &[vec![verdict.agreement()]]);
@@ -254,7 +254,7 @@ pub fn warn(kernel: &Kernel, args: &ProgramArgs) {
     }
 }
 
-/// What the planner chose and why.
+/// The planner's choices and their reasons.
 pub fn explanation(kernel: &Kernel, request: &Request) -> String {
     let mut rows = vec![vec![format!("schedule {}", schedule(kernel, request))]];
     rows.extend(kernel.explain().into_iter().map(|note| vec![note]));

@@ -1,4 +1,4 @@
-//! What the flags ask for, read into values; nothing is looked up in files or in the program yet.
+//! The values of the flags; nothing is looked up in files or in the program yet.
 
 use indexmap::IndexMap;
 use lacunar::{Backend, Diagnostic, Proposal, Search, Stage};
@@ -12,7 +12,7 @@ use crate::args::ProgramArgs;
 use crate::failure::Failure;
 use crate::program::read_text;
 
-/// Where an input's values come from.
+/// The origin of an input's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
     /// A file.
@@ -26,7 +26,7 @@ pub enum Origin {
 /// An input, and the flag that gives it.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Where its values come from.
+    /// The origin of its values.
     pub origin: Origin,
     /// `-i` or `-g`.
     pub flag: &'static str,
@@ -51,14 +51,14 @@ pub struct ScheduleText {
     pub text: String,
 }
 
-/// What the flags ask for.
+/// The request that the flags make.
 #[derive(Debug)]
 pub struct Request {
     /// Formats, types, fill values and sizes; every size stands under `dims`, whatever it is of.
     pub declarations: Declarations,
     /// Every input, in order of the flags.
     pub givens: IndexMap<String, Given>,
-    /// Where the indices of files start that do not tell.
+    /// The first index of files that do not tell.
     pub base: IndexBase,
     /// Results and their files.
     pub outputs: Vec<(String, String)>,
@@ -70,7 +70,7 @@ pub struct Request {
     pub schedule: String,
     /// The values of `-s`, each by itself.
     pub schedules: Vec<ScheduleText>,
-    /// What makes the code.
+    /// The back end that makes the code.
     pub backend: Backend,
 }
 
@@ -173,7 +173,7 @@ impl Request {
         proposals
     }
 
-    /// Where the text of a schedule stands: the file, or the flag.
+    /// The origin of a schedule's text: the file, or the flag.
     pub fn origin_of(&self, schedule: &str) -> &str {
         self.schedules.iter().find(|value| value.text == schedule).map_or("-s", |value| &value.origin)
     }

@@ -80,13 +80,13 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where what is said of a run goes.
+/// The streams to which the texts about a run go.
 enum Shown {
     /// To standard output.
     Out,
     /// To standard error: a result alone goes to standard output, so that it can be piped.
     Err,
-    /// What is asked for besides goes to standard error, and the rest is part of one JSON object.
+    /// Requested stages and explanations go to standard error, and the rest is part of one JSON object.
     Json,
 }
 

@@ -30,11 +30,11 @@ pub struct Statement<'a> {
     pub results: &'a [(String, DynTensor)],
 }
 
-/// What the interpreter says of a statement, and what was found.
+/// The interpreter's values of a statement, and those that were found.
 pub struct Comparison {
-    /// What it says.
+    /// The interpreter's values.
     pub reference: Expected,
-    /// What was found at the same coordinates.
+    /// The values found at the same coordinates.
     pub found: Entries,
     /// The coordinates that were kept along each dimension of the result; `None` where all were.
     kept: Vec<Option<Vec<u64>>>,
@@ -221,7 +221,7 @@ fn interpreted(
     let entries = run(program, operands, sizes, result, None)?;
     let mut scale = BTreeMap::new();
     if entries.dtype.is_float()
-        // What is not stored may be larger than any stored value.
+        // Values that are not stored may be larger than any stored value.
         && operands.iter().all(|(_, tensor)| tensor.fill().is_zero())
         && let Some(bound) = bounding(program)
     {

@@ -18,7 +18,7 @@ impl Color {
     pub const INK: Color = Color { rgb: [0x22, 0x22, 0x22] };
     /// Text of second importance.
     pub const FAINT: Color = Color { rgb: [0x66, 0x66, 0x66] };
-    /// What is stored without being an entry.
+    /// Stored places that are no entries.
     pub const FILLED: Color = Color { rgb: [0xe2, 0xe2, 0xe6] };
     /// Lines that help to read values.
     pub const GRID: Color = Color { rgb: [0xdd, 0xdd, 0xdd] };

@@ -16,9 +16,9 @@ pub struct Drawing {
     pub width: f32,
     /// Units from top to bottom.
     pub height: f32,
-    /// What a screen reader says, and a viewer shows as the picture's name.
+    /// The title: a screen reader says it, and a viewer shows it as the picture's name.
     pub title: String,
-    /// What is painted, in order, on white.
+    /// The painted items, in order, on white.
     pub items: Vec<Item>,
 }
 
@@ -66,11 +66,11 @@ pub struct Stroke {
     pub width: f32,
     /// The lengths of dashes and of the gaps between them; `None` for a line without gaps.
     pub dashes: Option<[f32; 2]>,
-    /// Whether its corners are round, and not pointed.
+    /// True if its corners are round, false if they are pointed.
     pub round: bool,
 }
 
-/// Which part of a text stands at its point.
+/// The part of a text that stands at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its start.
@@ -84,11 +84,11 @@ pub enum Anchor {
 /// A line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// Where its base line is anchored.
+    /// The point at which its base line is anchored.
     pub at: [f32; 2],
-    /// Which part of it stands there.
+    /// The part of it that stands there.
     pub anchor: Anchor,
-    /// What it says.
+    /// The text itself.
     pub content: String,
     /// The height of the font.
     pub size: f32,

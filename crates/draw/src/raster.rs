@@ -104,7 +104,7 @@ fn paint(color: Color) -> Paint<'static> {
     paint
 }
 
-/// What is painted on.
+/// The surface that is painted on.
 struct Canvas {
     pixels: Pixmap,
     /// Pixels to a unit.

@@ -10,7 +10,7 @@ use crate::words::short;
 pub struct Scale {
     low: f64,
     high: f64,
-    /// Where `low` and `high` are drawn.
+    /// The places at which `low` and `high` are drawn.
     from: f32,
     to: f32,
 }
@@ -33,7 +33,7 @@ impl Scale {
         Scale { low: self.low / factor, high: self.high * factor, ..self }
     }
 
-    /// Where a value is; values beyond an end are drawn there.
+    /// The place at which a value is drawn; values beyond an end are drawn at that end.
     pub fn at(&self, value: f64) -> f32 {
         let part = (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
         self.from + part as f32 * (self.to - self.from)

@@ -1,4 +1,4 @@
-//! Where axes have ticks, and what they say.
+//! The ticks of axes, and their labels.
 //!
 //! Steps are 1, 2 or 5 times a power of ten (Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990), the
 //! smallest whose labels keep apart.
@@ -13,7 +13,7 @@ use crate::words::{grouped, superscript};
 pub struct Tick {
     /// The coordinate, or the count on a color bar.
     pub value: u64,
-    /// What is written there.
+    /// The text that is written there.
     pub label: String,
 }
 
@@ -42,7 +42,7 @@ fn nice_steps() -> impl Iterator<Item = u64> {
     powers.flat_map(|power| [1, 2, 5].into_iter().filter_map(move |digit| power.checked_mul(digit)))
 }
 
-/// What the labels of one axis count in.
+/// The unit in which the labels of one axis count.
 struct Unit {
     size: u64,
     letter: &'static str,

@@ -14,7 +14,7 @@ use lacunar_runtime::Tensor;
 use crate::compile::Step;
 use crate::error::Error;
 
-/// What a program's tensors are at run time.
+/// The content of one of a program's tensors at run time.
 #[derive(Debug)]
 pub(crate) enum Slot<'a> {
     /// Nothing yet.
@@ -88,7 +88,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     kernel.stmt.visit_assigns(&mut |assign| {
         for access in assign.rhs.accesses() {
             let info = &kernel.tensors[access.tensor];
-            // What is walked through by stored dimensions is met in the statement.
+            // Tensors that are walked through by stored dimensions are met in the statement.
             if !matches!(info.role, Role::Workspace(_)) && info.view.is_none() {
                 meet(access, source(step, access.tensor));
             }
@@ -190,7 +190,7 @@ pub(crate) fn own_format(declared: &Declared) -> Format {
     }
 }
 
-/// Whether a tensor of a kernel stores by ranks what it is made of, and does not say what has them.
+/// True if a tensor of a kernel is stored by ranks, but without the ranking.
 pub(crate) fn keeps_ranks(declared: &Declared) -> bool {
     let ranked = declared.view.as_ref().and_then(|view| view.format.map()?.ranked());
     ranked.is_some() && !declared.format.levels().iter().any(|level| level.kind.is_ranked())

@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::operand::{Destination, FromResult, Operand, TensorView, views};
 use crate::tensor::Tensor;
 
-/// What a run gave.
+/// The results and the times of a run.
 #[derive(Debug)]
 pub struct Run {
     /// Every result by name, in order of the program.

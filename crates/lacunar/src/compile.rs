@@ -23,7 +23,7 @@ use crate::generate::{CodeOptions, generate};
 use crate::options::Options;
 use crate::store::{self, Tuned};
 
-/// What turns the imperative IR into something that runs.
+/// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backend {
     /// Native code in this process, through LLVM. There with the feature `llvm`.
@@ -95,7 +95,7 @@ pub struct Step {
     plan: Plan,
     interface: Interface,
     function: Verified<Function>,
-    /// What the function does of assembling and computing.
+    /// The part of assembling and computing that the function does.
     phase: Phase,
     code: Code,
 }
@@ -106,7 +106,7 @@ impl Step {
         self.statement
     }
 
-    /// What was planned: the statement, the loops, the conversions before and behind them, and why.
+    /// The plan: the statement, the loops, the conversions before and behind them, and the reasons.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -148,7 +148,7 @@ impl Step {
         &mut self.code
     }
 
-    /// Whether a conversion takes the function's place.
+    /// True if a conversion takes the function's place.
     pub(crate) fn is_conversion(&self) -> bool {
         matches!(self.code, Code::Conversion(..))
     }
@@ -219,7 +219,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             let lowering = lower::Options {
                 name: function_name(&program, statement, number, phases.len() > 1 && wanted == Phase::Assemble),
                 phase: wanted,
-                // What a first phase finds is right.
+                // The pattern of a first phase is right, and is not compared.
                 compared: phases.len() == 1,
                 strict: options.strict,
                 specialize: options.specialize,
@@ -278,8 +278,8 @@ fn phases_of(plan: &Plan, phase: Phase, needs_values: bool) -> &'static [Phase] 
     }
 }
 
-/// Whether only the values of a statement's result tell its entries, and it is converted: to its own format, or for a later statement
-/// that reads it. Zeros in the place of values that are not computed yet would be left out.
+/// True if only the values of a statement's result tell its entries, and it is converted: to its own format, or for a
+/// later statement that reads it. Zeros in the place of values that are not computed yet would be left out.
 fn is_told_by_values(program: &Program, plan: &Plan, number: usize) -> bool {
     let result = plan.result;
     let format = &program.tensors[result].format;

@@ -1,4 +1,4 @@
-//! What [`einsum!`](crate::einsum!) expands to.
+//! The functions to which [`einsum!`](crate::einsum!) expands.
 //!
 //! Names are checked when a program is compiled. It does not compile where a tensor is missing, unknown or given twice:
 //!
@@ -42,7 +42,7 @@ pub struct Call<'a> {
 pub struct Target<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Whether the program adds to the values that are there.
+    /// True if the program adds to the values that are there.
     pub adds: bool,
     /// The tensor.
     pub tensor: &'a mut dyn Destination,
@@ -77,7 +77,7 @@ pub fn evaluate<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<Optio
 /// The result of [`evaluate`], where it is not put into a tensor.
 ///
 /// # Errors
-/// Those of `evaluate`; the result cannot become an `R`.
+/// The errors of `evaluate`; the result cannot become an `R`.
 pub fn result<'a, R: FromResult>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<R, Error> {
     let result = evaluate(call, into)?.ok_or_else(|| Error::Argument("the program has no statement".to_string()))?;
     R::from_result(result)

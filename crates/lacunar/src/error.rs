@@ -27,7 +27,7 @@ pub enum Error {
     Program {
         /// The program's text.
         source_text: String,
-        /// What is wrong; at least one.
+        /// The mistakes; at least one.
         diagnostics: Vec<Diagnostic>,
     },
     /// Mistakes in a schedule, with their places.
@@ -35,7 +35,7 @@ pub enum Error {
     Schedule {
         /// The schedule's text.
         source_text: String,
-        /// What is wrong; at least one.
+        /// The mistakes; at least one.
         diagnostics: Vec<Diagnostic>,
     },
     /// A file that can't be read or written, or is malformed.
@@ -52,7 +52,7 @@ pub enum Error {
     Full {
         /// The result.
         name: String,
-        /// What its values take at least, in bytes.
+        /// The least memory that its values take, in bytes.
         bytes: u64,
         /// The memory of the machine, in bytes.
         memory: u64,

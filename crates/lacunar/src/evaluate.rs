@@ -72,7 +72,7 @@ fn check_earlier(program: &Program, tensor: TensorId, slots: &[Slot<'_>]) -> Res
     slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found, true))
 }
 
-/// Whether a tensor's values are read before any is assigned.
+/// True if a tensor's values are read before any is assigned.
 fn is_read(program: &Program, tensor: TensorId) -> bool {
     let adds = |op: AssignOp| op != AssignOp::Set;
     let first = program.statements.iter().find(|statement| statement.lhs.tensor == tensor);
@@ -83,7 +83,8 @@ fn not_given(program: &Program, tensor: TensorId) -> Error {
     Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
 }
 
-/// Runs a statement, or one phase of it. What the first of two converts is left in `made` for the second.
+/// Runs a statement, or one phase of it. The tensors that the first of two phases converts are left in `made` for the
+/// second.
 fn run_step(
     program: &Program,
     step: &Step,
@@ -203,13 +204,14 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     Ok(if mapped && result.format() != wanted { result.into_mapped(dims(), wanted)? } else { result })
 }
 
-/// Whether two tensors of one format store the same places.
+/// True if two tensors of one format store the same places.
 fn is_pattern_of(pattern: &Tensor, result: &Tensor) -> Result<bool, Error> {
     let format = result.format();
     if pattern.levels() == result.levels() || format.is_plain() {
         return Ok(pattern.levels() == result.levels());
     }
-    // Which places share a position depends on the values, and how much room rows and tables have on how they were made.
+    // The values tell which places share a position, and the making of a tensor tells how much room its rows and tables
+    // have.
     let plain = format.plain();
     Ok(pattern.convert(&plain)?.levels() == result.convert(&plain)?.levels())
 }
@@ -252,7 +254,7 @@ fn conversions(
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
         let declared = &step.kernel().tensors[conversion.tensor];
         let (format, dtype, fill) = (&own_format(declared), declared.dtype, declared.fill());
-        // What is only seen otherwise is the caller's.
+        // A tensor that the kernel only views otherwise is the caller's.
         if conversion.source != step.result() && made_of.is_some_and(|tensor| tensor.format() == format) {
             continue;
         }

@@ -58,15 +58,15 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct CodeOptions {
     pub optimization: Optimization,
-    /// Whether code that was made before is taken, and what is made is kept.
+    /// True if code that was made before is taken, and new code is kept.
     pub reuse: bool,
-    /// Where it is kept for other processes.
+    /// The folder in which it is kept for other processes.
     #[cfg(feature = "llvm")]
     pub folder: Option<PathBuf>,
 }
 
 impl CodeOptions {
-    /// What options ask for.
+    /// The part of a program's options that concerns code.
     pub fn of(options: &Options) -> CodeOptions {
         CodeOptions {
             optimization: options.optimization,

@@ -40,7 +40,7 @@ copies! {
 /// The arrays of the interpreter by what they are, on the way in and out.
 #[derive(Default)]
 struct Arrays {
-    /// What each array is, in the order of the memory.
+    /// The binding of each array, in the order of the memory.
     places: Vec<Binding>,
     memory: Memory,
 }
@@ -61,7 +61,7 @@ impl Call<'_> {
         let mut unwritten = None;
         let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
             let Some(place) = arrays.places.iter().position(|binding| *binding == wanted) else { return Ok(None) };
-            // What was not written is what memory held before, on other back ends.
+            // On other back ends, elements that are not written hold what memory held before.
             let first = outcome.unwritten[place].filter(|first| (*first as u64) < len);
             unwritten = unwritten.or(first.map(|first| (wanted, first)));
             let data = std::mem::replace(&mut arrays.memory.arrays[place], ArrayData::empty(DType::Bool));
@@ -97,7 +97,7 @@ impl Call<'_> {
         Ok(arrays)
     }
 
-    /// What the values of the result are before the kernel runs, of a dense result or of one whose pattern is given.
+    /// The values of the result before the kernel runs, of a dense result or of one whose pattern is given.
     fn values_before(&self, before: Option<&Tensor>) -> Result<ArrayData, Error> {
         let len = match before {
             _ if self.format().is_dense() => product(self.dims())?,

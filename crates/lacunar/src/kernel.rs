@@ -103,13 +103,13 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// What was planned and why, in words; the [warnings](Kernel::warnings) last.
+    /// The planner's choices and their reasons, in words; the [warnings](Kernel::warnings) last.
     pub fn explain(&self) -> Vec<String> {
         let notes = self.statements().flat_map(|step| step.plan().notes.clone());
         notes.chain(self.warnings()).collect()
     }
 
-    /// What may be a surprise, in words: a sparse result that gets every element, and due to what.
+    /// Possible surprises, in words: a sparse result that gets every element, and due to what.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options};

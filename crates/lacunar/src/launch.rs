@@ -18,7 +18,7 @@ use crate::bind::result_dims;
 use crate::compile::{Code, Step};
 use crate::error::Error;
 
-/// What a statement is run on: one tensor for each input of the kernel, by handle, and the sizes of its variables.
+/// The call of a statement: one tensor for each input of the kernel, by handle, and the sizes of its variables.
 pub(crate) struct Call<'a> {
     pub step: &'a Step,
     pub inputs: Vec<Option<&'a Tensor>>,
@@ -37,7 +37,7 @@ pub(crate) struct Pattern<'a> {
     pub stored: u64,
 }
 
-/// What a kernel gets for one of its parameters.
+/// The argument for one of a kernel's parameters.
 pub(crate) enum Argument<'a> {
     /// A size or a count.
     Word(i64),
@@ -254,7 +254,7 @@ impl Call<'_> {
         Ok((levels, positions))
     }
 
-    /// What a kernel's status means here.
+    /// The error for a kernel's status.
     pub fn failure(&self, status: KernelStatus) -> Error {
         match (self.step.phase(), status) {
             (Phase::Compute, KernelStatus::SizeOverflow) => wrong_pattern(),

@@ -1,4 +1,4 @@
-//! What a program is given, and what its result becomes.
+//! The operands of a program, and the types that its result can become.
 //!
 //! ```
 //! use lacunar::{Kernel, Options, Tensor, einsum};
@@ -52,8 +52,8 @@ impl<'a> From<Lent<'a>> for TensorView<'a> {
     }
 }
 
-/// What can be an operand of [`einsum!`](crate::einsum!) and of [`Kernel::call`](crate::Kernel::call): tensors, numbers,
-/// slices, vectors and arrays of numbers; with the features of these names, also arrays of `ndarray` and matrices of `sprs`.
+/// An operand of [`einsum!`](crate::einsum!) and of [`Kernel::call`](crate::Kernel::call): tensors, numbers, slices,
+/// vectors and arrays of numbers; with the features of these names, also arrays of `ndarray` and matrices of `sprs`.
 /// The memory of an operand is used as it is, wherever a format has its layout.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of an expression",
@@ -112,7 +112,7 @@ macro_rules! pointers {
 }
 pointers!(&O, &mut O, Box<O>, Rc<O>, Arc<O>);
 
-/// What the result of a program becomes: the type behind `->` in [`einsum!`](crate::einsum!), and that of
+/// A type that the result of a program can become: the type behind `->` in [`einsum!`](crate::einsum!), and that of
 /// [`Kernel::call`](crate::Kernel::call).
 #[diagnostic::on_unimplemented(
     message = "the result of an expression cannot become a `{Self}`",

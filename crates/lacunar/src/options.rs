@@ -17,12 +17,12 @@ use lacunar_runtime::{Element, Tensor, scalar_of};
 use crate::compile::Backend;
 use crate::schedule::Schedule;
 
-/// What is known of a program's tensors, and how its kernels are made.
+/// The declarations of a program's tensors, and the choices for making its kernels.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Formats, types and sizes.
     pub declarations: Declarations,
-    /// What turns the imperative IR into something that runs.
+    /// The back end, which turns the imperative IR into something that runs.
     pub backend: Backend,
     /// Who chooses what the schedule leaves open.
     pub search: Search,
@@ -31,7 +31,7 @@ pub struct Options {
     /// How many threads a run may use; unless given, the environment variable `LACUNAR_THREADS` says it, or else it is the
     /// number of processors.
     pub threads: Option<usize>,
-    /// Whether results are assembled, computed, or both.
+    /// Tells if results are assembled, computed, or both.
     pub phase: Phase,
     /// Sums are formed in an order that depends neither on the processor nor on the number of threads, and not contracted with
     /// products. (Chunks of a long sum are added up one after the other.)
@@ -169,13 +169,13 @@ impl Options {
         self
     }
 
-    /// Whether schedules that tuning has stored are taken.
+    /// Chooses whether schedules that tuning has stored are taken.
     pub fn tuned(mut self, tuned: bool) -> Options {
         self.tuned = tuned;
         self
     }
 
-    /// Whether code of the same kernel that was made before is taken.
+    /// Chooses whether code of the same kernel that was made before is taken.
     pub fn reuse(mut self, reuse: bool) -> Options {
         self.reuse = reuse;
         self

@@ -1,4 +1,4 @@
-//! What a kernel relies on of the sizes that it is run with; a run that breaks it is refused.
+//! The promises that a kernel relies on about the sizes of a run; a run that breaks one is refused.
 //!
 //! The promises of a schedule hold. Strips may be of two lengths, the last one shorter:
 //!
@@ -99,7 +99,7 @@ fn each_leaf(stmt: &Stmt, around: &mut Vec<VarId>, look: &mut impl FnMut(VarId, 
     }
 }
 
-/// Whether a loop counts strips, or places inside of them, and does not go through what is stored in one.
+/// True if a loop counts strips, or places inside of them, and does not go through what is stored in one.
 fn counts_strips(kernel: &Kernel, var: VarId, around: &[VarId]) -> bool {
     match kernel.provenance.origin(var) {
         Some(&(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. })) => {
@@ -110,7 +110,7 @@ fn counts_strips(kernel: &Kernel, var: VarId, around: &[VarId]) -> bool {
     }
 }
 
-/// Whether loops count the values of a fused variable, and not positions instead.
+/// True if loops count the values of a fused variable, and not positions instead.
 fn is_counted(kernel: &Kernel, fused: VarId) -> bool {
     kernel.provenance.uses(fused).all(|relation| match *relation {
         Relation::Pos { .. } => false,

@@ -27,7 +27,7 @@ impl Schedule {
         Schedule::default()
     }
 
-    /// Whether there is no command.
+    /// True if there is no command.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty()
     }

@@ -1,6 +1,6 @@
 //! Kernels for somebody else's program: source, objects, libraries, each with a header.
 //!
-//! Machine code of a [`Kernel`] is tuned to the processor of its process. What is shipped here runs on any processor of the
+//! Machine code of a [`Kernel`] is tuned to the processor of its process. Shipped code runs on any processor of the
 //! architecture, and as well as each can: it holds versions for several, and chooses when it is called first.
 //!
 //! ```
@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::signature::Signature;
 
-/// What a kernel is shipped as.
+/// A form in which a kernel is shipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// C99.
@@ -61,7 +61,7 @@ impl Shape {
 pub struct Shipment {
     /// The names of the kernels, one for each statement, or for each phase of it.
     pub symbols: Vec<String>,
-    /// What each takes.
+    /// The signature of each.
     pub signatures: Vec<Signature>,
     /// The names of their versions in machine code by LLVM, each with whether this machine runs it.
     pub versions: Vec<(String, bool)>,

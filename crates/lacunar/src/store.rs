@@ -1,4 +1,4 @@
-//! What tuning found, on disk: the schedule that won for a program on data of a class.
+//! The findings of tuning, on disk: the schedule that won for a program on data of a class.
 //!
 //! A file `tuned/HASH.json` in the cache folder holds one [`Entry`]; `HASH` is that of its [`Key`], which stands in the file
 //! again and is compared. The key is the program with its formats and types, how it is compiled and for which processor, and
@@ -10,8 +10,8 @@
 //! 12,345 x 32                                              ->  10,000 x 32: kernels are made for small sizes
 //! ```
 //!
-//! A file is written beside its place and renamed, so that processes see it whole or not at all, and the last one wins. What
-//! can't be read, or says something else, is left alone: a note tells of it, and the planner chooses.
+//! A file is written beside its place and renamed, so that processes see it whole or not at all, and the last one wins.
+//! A file that can't be read, or says something else, is left alone: a note tells of it, and the planner chooses.
 
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ const LONGEST: u64 = 1 << 20;
 /// Up to this size kernels are made for the size itself.
 const SMALL: u64 = 128;
 
-/// What is stored for a program.
+/// The record that is stored for a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub key: Key,
@@ -51,7 +51,7 @@ pub(crate) struct Winner {
     pub schedule: String,
 }
 
-/// What a schedule was found for.
+/// The circumstances for which a schedule was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Key {
     version: String,
@@ -79,12 +79,12 @@ struct Class {
     balance: Option<u32>,
 }
 
-/// What tuning says of a program's statements.
+/// The choices of tuning for a program's statements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tuned {
     /// The schedule of each statement that has one.
     pub choices: Vec<Option<Choice>>,
-    /// Where it is from, for people.
+    /// The origin of the choices, for people.
     pub notes: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Tuned {
     }
 }
 
-/// What is stored for a program with these options; nothing where its data are not known, or it was never tuned.
+/// The stored choices for a program with these options; none if its data are not known, or it was never tuned.
 pub(crate) fn find(program: &Program, options: &Options) -> Tuned {
     let (Some(key), Some(folder)) = (key(program, options), folder(options)) else { return Tuned::default() };
     let path = file(&folder, &key);
@@ -274,7 +274,7 @@ mod tests {
         for other in others {
             assert!(!explained(&other).1.contains("tuning"), "{other:?}");
         }
-        // Where the planner won, it chooses.
+        // If the planner won, it chooses.
         save(&stored(&three_hundred, vec![None]), &three_hundred).unwrap();
         let (schedule, notes) = explained(&three_hundred);
         assert!(schedule == planned && notes.contains("the planner's choice won"), "{schedule}\n{notes}");

@@ -63,7 +63,7 @@ impl Default for Effort {
 /// How far tuning has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// What is done now: `compiling`, `measuring`, and what.
+    /// The step being done: `compiling` or `measuring`.
     pub doing: &'static str,
     /// The candidate.
     pub idea: &'a str,
@@ -86,14 +86,14 @@ pub struct Measured {
     pub runs: usize,
 }
 
-/// What was found for a statement.
+/// The findings for a statement.
 #[derive(Clone, Debug)]
 pub struct TunedStatement {
     /// Its text.
     pub statement: String,
     /// The candidates that could be run, the planner's choice first.
     pub candidates: Vec<Measured>,
-    /// Which of them won.
+    /// The number of the winner among them.
     pub winner: usize,
 }
 
@@ -127,7 +127,7 @@ pub struct Refused {
     pub reason: Error,
 }
 
-/// What tuning found.
+/// The findings of tuning.
 #[derive(Debug)]
 pub struct Tuning {
     /// Each statement of the program; at least one.
@@ -238,11 +238,11 @@ pub fn tune_among(
 struct Wanted {
     search: Search,
     schedule: Schedule,
-    /// Those of each statement.
+    /// The commands for each statement.
     commands: Vec<Commands>,
 }
 
-/// What stays the same while a program is tuned.
+/// The data that stay the same while a program is tuned.
 struct Session<'a> {
     source: &'a str,
     options: &'a Options,
@@ -371,8 +371,8 @@ impl Session<'_> {
         Ok(runners)
     }
 
-    /// Runs candidates in rounds. Those that fail, for example because their workspaces need too much memory, are left out;
-    /// the first does not.
+    /// Runs candidates in rounds. Candidates that fail, for example because their workspaces need too much memory, are
+    /// left out; a failure of the first is an error.
     fn measure(&mut self, number: usize, runners: &mut Vec<Runner>) -> Result<(), Error> {
         let begin = Instant::now();
         let time = self.effort.time.div_f64(self.count as f64);
@@ -417,7 +417,7 @@ impl Session<'_> {
                 order.reverse();
             }
             for runner in order {
-                // What the first round gave has served its purpose.
+                // The times of the runs before the rounds have served their purpose.
                 if round == 0 {
                     runner.seconds.clear();
                 }

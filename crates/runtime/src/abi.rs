@@ -55,7 +55,7 @@ use crate::{kernel_fill, kernel_sort};
 /// One word of a kernel's arguments.
 pub type Word = u64;
 
-/// Where a compiled kernel is entered.
+/// The entry point of a compiled kernel.
 pub type Entry = unsafe extern "C" fn(*mut Word) -> i32;
 
 /// Why a kernel stopped.

@@ -26,7 +26,7 @@ pub const ALIGNMENT: usize = 64;
 /// Blocks from this size on are mapped, where the system is Linux.
 pub const LARGE: usize = 4 << 20;
 
-/// What stands in the 64 bytes before the data.
+/// The header in the 64 bytes before the data.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
 struct Header {

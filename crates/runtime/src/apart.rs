@@ -9,7 +9,7 @@
 //! caller on 1, woken worker on 1:  {0, 1} -> {0}      caller on 0 later, worker on 0:  {0} -> {1}
 //! ```
 //!
-//! Where the system is not Linux, nothing is done.
+//! On systems other than Linux, nothing is done.
 
 #![allow(unsafe_code)]
 

@@ -170,7 +170,7 @@ impl Buffer {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -194,7 +194,7 @@ impl Buffer {
         }
     }
 
-    /// Whether the memory is somebody else's, for reading only.
+    /// True if the memory is somebody else's, for reading only.
     pub fn is_borrowed(&self) -> bool {
         matches!(self.owner, Owner::Shared(_) | Owner::Lent)
     }
@@ -228,8 +228,8 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len * self.dtype.size()) }
     }
 
-    /// The memory of the elements, for writing; nothing, if the buffer is borrowed for reading. What is written has to be
-    /// elements in the end.
+    /// The memory of the elements, for writing; nothing, if the buffer is borrowed for reading. The bytes written have
+    /// to be elements in the end.
     pub(crate) fn bytes_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         let len = if self.is_borrowed() { 0 } else { self.len * self.dtype.size() };
         // SAFETY: the memory holds so many bytes, and the buffer is the only user of memory that is not shared.
@@ -436,7 +436,7 @@ impl Indices<'_> {
         with_indices!(self, numbers => numbers.len())
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

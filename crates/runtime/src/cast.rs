@@ -1,7 +1,8 @@
 //! Conversion of values between element types.
 //!
 //! As Rust's `as`: integers wrap, real numbers are truncated towards zero and saturate as integers. A complex number
-//! gives its real part. Numbers become `f16` and `bf16` by way of `f32`, rounded to the nearest. What is not zero is true, and true is 1.
+//! gives its real part. Numbers become `f16` and `bf16` by way of `f32`, rounded to the nearest. Values other than zero
+//! are true, and true is 1.
 
 use lacunar_formats::{DType, One, Scalar};
 use num_complex::Complex;
@@ -187,16 +188,16 @@ macro_rules! complexes {
 complexes!(f32, f64);
 
 impl Tensor {
-    /// The same tensor with values of another type, converted as `as` does: real numbers are truncated and saturate
-    /// as integers, integers wrap; a complex number gives its real part; what is not zero is true. What a pattern stores is
-    /// one, and becomes one where a pattern is made, whatever it is.
+    /// The same tensor with values of another type, converted as `as` does: real numbers are truncated and saturate as
+    /// integers, integers wrap; a complex number gives its real part; values other than zero are true. Values of a
+    /// pattern are one; if a pattern is made, every value becomes one.
     ///
     /// # Errors
     /// A pattern cannot be stored in the format, or the system refused the memory.
     pub fn cast(&self, dtype: DType) -> Result<Tensor, StorageError> {
         check_type(dtype, self.format())?;
         let zero = Scalar::zero(dtype);
-        // What a pattern does not store is nothing else.
+        // A pattern has no fill value other than zero.
         let fill =
             if self.fill().is_zero() || dtype == DType::Pattern { zero } else { cast_scalar(self.fill(), dtype)? };
         let fill = if fill.is_zero() { zero } else { fill };

@@ -37,7 +37,7 @@ impl Coordinates {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -58,7 +58,7 @@ impl Coordinates {
         }
     }
 
-    /// Those that are `kept`, in an array for a dimension of a size, below which they all are.
+    /// The coordinates that are `kept`, in an array for a dimension of a size, below which they all are.
     pub(crate) fn kept(mut self, kept: &[bool], size: u64) -> Coordinates {
         match &mut self {
             Coordinates::U32(v) => retain(v, kept),
@@ -128,7 +128,7 @@ impl Coo {
         self.values.len()
     }
 
-    /// Whether there are no entries.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

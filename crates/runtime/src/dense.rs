@@ -78,7 +78,7 @@ pub fn pack(coo: Coo, format: &Format) -> Result<Tensor, StorageError> {
         let (sum, to) = (V::sum(dtype), placed.as_words_mut::<V>().unwrap_or_default());
         for (k, &value) in values.as_words::<V>().iter().enumerate() {
             let slot = &mut to[place(k) as usize];
-            // What is added to nothing stays as it is, a negative zero too.
+            // The first value at a place stays as it is, a negative zero too.
             *slot = if *slot == V::default() { value } else { sum(*slot, value) };
         }
     });

@@ -1,4 +1,4 @@
-//! What is stored at each position of plain levels: a number made of the coordinates above it.
+//! A number for each position of plain levels, made of the coordinates above it.
 //!
 //! ```text
 //! csr, pos 0 2 2 3, crd 0 2 1:    column of level 0: 0 0 2    of level 1: 0 2 1    10 i + j: 0 2 21

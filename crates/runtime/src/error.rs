@@ -71,7 +71,7 @@ pub enum StorageError {
         what: String,
         /// Its element type.
         found: DType,
-        /// What fits.
+        /// The type that fits.
         expected: String,
     },
     /// The level's arrays are of another kind than the format's level.
@@ -109,7 +109,7 @@ pub enum StorageError {
         level: usize,
         /// The place in the position array.
         place: u64,
-        /// What is wrong.
+        /// The fault.
         reason: &'static str,
     },
     /// Coordinates descend under one parent.
@@ -153,7 +153,7 @@ pub enum StorageError {
         format: Box<Format>,
         /// The coordinates of the levels above, in level order.
         prefix: String,
-        /// What does not fit, and what would.
+        /// The reason: what does not fit, and what would.
         reason: String,
     },
     /// A pattern in a format that stores more than entries.

@@ -1,11 +1,11 @@
 //! Fill values: what the elements of a tensor are that it does not store.
 //!
-//! A tensor's fill value is 0 unless said otherwise. What only fills up storage (blocks, slots, bands, dense levels below
-//! sparse ones) holds it too, and is recognized by being equal to it, bit by bit.
+//! A tensor's fill value is 0 unless said otherwise. Padding (in blocks, slots, bands, dense levels below sparse ones)
+//! holds it too, and is recognized by being equal to it, bit by bit.
 //!
-//! Packing and conversion know zeros only. Where storage is filled up, the values of a tensor with another fill value are
-//! *masked* on the way: each is combined with the fill value by exclusive or, which turns that into zero bytes and nothing
-//! else, and once more behind, which gives back what was there.
+//! Packing and conversion know zeros only. If there is padding, the values of a tensor with another fill value are
+//! *masked* on the way: each is combined with the fill value by exclusive or, which turns the fill value and nothing
+//! else into zero bytes, and once more behind, which gives back what was there.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format, One, Scalar};
@@ -85,8 +85,8 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// How many of the stored values are entries. Where only values tell entries from what fills up storage, in blocks, along
-    /// diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
+    /// How many of the stored values are entries. If only values tell entries from padding, in blocks, along diagonals
+    /// or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
     ///
     /// ```
     /// use lacunar_formats::Format;

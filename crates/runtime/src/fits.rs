@@ -26,7 +26,7 @@ pub(crate) fn check_sizes(dims: &[u64]) -> Result<(), StorageError> {
     })
 }
 
-/// Whether a format has slots: entries that differ in other coordinates may be in any of them.
+/// True if a format has slots: entries that differ in other coordinates may be in any of them.
 pub(crate) fn has_slots(format: &Format) -> bool {
     format.map().is_some_and(|map| map.ordinal().is_some())
 }

@@ -47,7 +47,7 @@ impl Divider {
     }
 }
 
-/// What the coordinate of one level adds to a number.
+/// The weight of one level's coordinate in a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight<K> {
     divider: Divider,
@@ -65,7 +65,7 @@ impl<K: Key> Weight<K> {
         self.whole
     }
 
-    /// What a coordinate adds.
+    /// The number that a coordinate adds.
     #[inline(always)]
     pub fn of(self, coordinate: u64) -> K {
         let whole = self.whole.times(coordinate);
@@ -87,13 +87,13 @@ impl<K: Key> Weight<K> {
         self.divider.quotient(coordinate)
     }
 
-    /// What is added for each 1 of the block's number, of blocks of this size, and of the coordinate; `None` if blocks are of
+    /// The factors of the block's number, for blocks of this size, and of the coordinate; `None` if blocks are of
     /// another size.
     pub fn factors(self, block: u64) -> Option<(K, K)> {
         (self.quotient == K::ZERO || self.divider.size == block).then_some((self.quotient, self.whole))
     }
 
-    /// Whether a coordinate adds nothing.
+    /// True if a coordinate adds nothing.
     pub fn is_none(self) -> bool {
         self.whole == K::ZERO && self.quotient == K::ZERO
     }
@@ -113,17 +113,17 @@ impl<K: Key> Form<K> {
         Form { start: K::ZERO, weights: vec![Weight::NONE; levels] }
     }
 
-    /// What is there before any coordinate is added.
+    /// The number before any coordinate is added.
     pub fn start(&self) -> K {
         self.start
     }
 
-    /// What a level adds.
+    /// The weight of a level.
     pub fn weight(&self, level: usize) -> Weight<K> {
         self.weights.get(level).copied().unwrap_or(Weight::NONE)
     }
 
-    /// Whether the outermost levels, so many, add nothing.
+    /// True if the outermost levels, so many, add nothing.
     pub fn is_none_of(&self, levels: usize) -> bool {
         self.start == K::ZERO && self.weights.iter().take(levels).all(|weight| weight.is_none())
     }

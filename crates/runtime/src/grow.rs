@@ -1,9 +1,9 @@
 //! Entries that are put into a tensor that is there, one at a time.
 //!
-//! Where the outer levels have the coordinates already and the innermost one has room, the arrays stay where they are: a loose
-//! level moves coordinates up to the next unused place, a hashed one takes a free place of the table. Where there is no room, the
-//! innermost level is made anew with more of it, so that n entries take about n steps and a few copies. Other formats are made
-//! anew for each entry, in time that goes with all they store.
+//! If the outer levels have the coordinates already and the innermost one has room, the arrays stay where they are: a
+//! loose level moves coordinates up to the next unused place, a hashed one takes a free place of the table. If there is
+//! no room, the innermost level is made anew with more of it, so that n entries take about n steps and a few copies.
+//! Other formats are made anew for each entry, in time that goes with all they store.
 //!
 //! ```text
 //! dense, loose:   pos 0     3   5     insert (0, 1) 9:   pos 0     3   5
@@ -162,7 +162,7 @@ mod tests {
         Tensor::zeros(dims.to_vec(), &format, DType::F64).unwrap()
     }
 
-    /// What a tensor stores, but for zeros that fill up.
+    /// The entries of a tensor, without zeros of padding.
     fn stored(tensor: &Tensor) -> BTreeMap<Vec<u64>, f64> {
         let list = tensor.convert(&Format::csf(tensor.order())).unwrap().to_coo().unwrap();
         let at = |k: usize| list.coords.iter().map(|column| column.get(k).unwrap()).collect();

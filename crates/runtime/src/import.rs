@@ -67,7 +67,7 @@ impl Tensor {
     #[track_caller]
     pub(crate) fn checked_if_debug(self) -> Tensor {
         if cfg!(debug_assertions) {
-            // What is asked of a map takes as much memory as the tensor.
+            // Checking against a map takes as much memory as the tensor.
             let found = if self.nnz() <= SMALL { check(&self) } else { check_levels(&self) };
             assert!(found == Ok(Extra::None), "arrays of {} that were made: {found:?}", self.format());
         }
@@ -179,7 +179,7 @@ fn check_order(levels: &[LevelStorage], place: Place) -> Result<(), StorageError
     levels[place.level].check_order(&chain, place)
 }
 
-/// Whether entries that repeat a coordinate at a level are a coordinate list's: the levels from there on are all that
+/// True if entries that repeat a coordinate at a level are a coordinate list's: the levels from there on are all that
 /// distinguishes entries.
 fn repeats_are_summed(tensor: &Tensor, level: usize) -> bool {
     let place = Place { format: tensor.format(), dims: tensor.dims(), level };

@@ -45,9 +45,9 @@ pub fn index_parts<I: Iterator<Item = u64>>(
     index_array_of(lengths, width, &Given(numbers))
 }
 
-/// What puts the numbers of a part into a room.
+/// The parts of an index array, which put their numbers into a room.
 pub trait Parts: Sync {
-    /// Puts those of a part.
+    /// Puts the numbers of a part.
     fn put(&self, part: usize, room: &mut impl Numbers);
 }
 

@@ -60,14 +60,14 @@ fn add<C: Number>(to: &mut [u64], from: &[C], times: u64) {
 pub struct Inserted {
     /// The level.
     pub level: LevelStorage,
-    /// The values at its positions. Those of one coordinate are added up, in the order in which they came.
+    /// The values at its positions. Values of one coordinate are added up, in the order in which they came.
     pub values: Buffer,
 }
 
-/// Stores entries in a level of the place. What is stored does not depend on the order of coordinates.
+/// Stores entries in a level of the place. The level does not depend on the order of coordinates.
 pub type Inserter = fn(&Unsorted, Place) -> Result<Inserted, StorageError>;
 
-/// What stores entries in the innermost level of a format that takes them unsorted.
+/// The function that stores entries in the innermost level of a format that takes them unsorted.
 pub fn inserter(format: &Format) -> Option<Inserter> {
     let (inner, outer) = format.levels().split_last()?;
     let dense = outer.iter().all(|level| level.kind == LevelKind::DENSE);

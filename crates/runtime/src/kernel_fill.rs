@@ -7,7 +7,7 @@
 use crate::kernel_parts::PIECE;
 use crate::pool;
 
-/// Where a fill writes: shared by the threads, each of which writes pieces of its own.
+/// The memory that a fill writes to: shared by the threads, each of which writes pieces of its own.
 struct Target(*mut u8);
 
 // SAFETY: pieces do not overlap, and each is written once.

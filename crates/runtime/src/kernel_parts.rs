@@ -124,7 +124,7 @@ unsafe fn reserve(array: &mut Header, used: usize, len: usize, size: usize) -> R
         let room = NonNull::new(array.data).map_or(0, |block| alloc::capacity(block) / size);
         if len > room {
             let grown = match NonNull::new(array.data) {
-                // What need not be kept need not be moved, and may be had with warm pages.
+                // Without elements to keep, nothing is moved, and the new block may have warm pages.
                 Some(block) if used > 0 => alloc::grow(block, used * size, len * size, usize::MAX),
                 Some(_) | None => {
                     release(std::mem::replace(array, Header::EMPTY).data);
@@ -144,7 +144,7 @@ struct Piece {
     /// The element of the array that the first one becomes.
     to: usize,
     len: usize,
-    /// What is added to each.
+    /// The number that is added to each.
     bias: u64,
 }
 
@@ -173,7 +173,7 @@ fn cut(
     Ok(pieces)
 }
 
-/// What the threads share of a copy.
+/// The data of a copy that the threads share.
 struct Copies<'a> {
     pieces: &'a [Piece],
     to: *mut u8,

@@ -239,7 +239,7 @@ pub(crate) fn sort_combine(columns: &mut [&mut [i64]], values: &mut Buffer) -> R
     }
 }
 
-/// Whether each entry's coordinates are greater than those of the one before.
+/// True if each entry's coordinates are greater than those of the one before.
 fn ascends(columns: &[&mut [i64]], len: usize) -> bool {
     (1..len).all(|k| columns.iter().map(|c| c[k - 1].cmp(&c[k])).find(|o| o.is_ne()).is_some_and(|o| o.is_lt()))
 }

@@ -7,7 +7,7 @@
 //! dims 5 x 6, levels in order 0, 1:   3 bits for i, 3 bits for j     (2, 5) -> 010 101
 //! ```
 //!
-//! Keys have 32, 64 or 128 bits, whichever is the least that holds all coordinates. Where 128 bits are not enough, the
+//! Keys have 32, 64 or 128 bits, whichever is the least that holds all coordinates. If 128 bits are not enough, the
 //! entries stay in columns, one array per level, and are sorted by one after the other.
 
 use lacunar_formats::IndexWidth;
@@ -19,7 +19,7 @@ use crate::error::AllocError;
 use crate::index_array::{copied, index_array};
 use crate::sort::Key;
 
-/// Where each level's coordinate is inside a key.
+/// The bits of each level's coordinate inside a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Lowest bit of each level's coordinate.
@@ -48,12 +48,12 @@ impl Layout {
         self.bits
     }
 
-    /// Whether a level's size is 1 (or 0): its coordinate has no bits, and its shift may be the key's whole width.
+    /// True if a level's size is 1 (or 0): its coordinate has no bits, and its shift may be the key's whole width.
     pub fn is_single(&self, level: usize) -> bool {
         self.masks[level] == 0
     }
 
-    /// What a level's coordinate adds to a key for each 1; 0 if its size is 1, and it has no bits.
+    /// The number that each 1 of a level's coordinate adds to a key; 0 if its size is 1, and it has no bits.
     pub fn unit<K: Key>(&self, level: usize) -> K {
         if self.is_single(level) { K::ZERO } else { K::ZERO.with(1, self.shifts[level]) }
     }
@@ -70,7 +70,8 @@ pub trait Access: Sync {
     fn len(&self) -> usize;
     /// The coordinates of a level, by entry.
     fn column(&self, level: usize) -> impl Fn(usize) -> u64 + Sync + '_;
-    /// Whether an entry is the first, or differs from the one before it in a coordinate of the levels up to `last`.
+    /// A test that is true if an entry is the first, or differs from the one before it in a coordinate of the levels up
+    /// to `last`.
     fn starts(&self, last: usize) -> impl Fn(usize) -> bool + Sync + '_;
 }
 
@@ -79,7 +80,7 @@ pub trait Access: Sync {
 pub struct Keyed<K: Key> {
     /// One key per entry, ascending.
     pub keys: Array<K>,
-    /// Where coordinates are in them.
+    /// The bits of coordinates in them.
     pub layout: Layout,
 }
 

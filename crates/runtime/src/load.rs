@@ -1,7 +1,8 @@
 //! Kernels in shared libraries: what a C compiler made of a printed kernel, or what was built ahead of time.
 //!
 //! [`SharedKernel::open`] loads a library and finds a kernel's entry by name. The library stays loaded as long as the
-//! [`SharedKernel`] lives; its file may be removed as soon as it is loaded. What it needs of OpenMP stays for ever.
+//! [`SharedKernel`] lives; its file may be removed as soon as it is loaded. The parts of OpenMP that it needs stay for
+//! ever.
 //!
 //! ```no_run
 //! use lacunar_runtime::abi::{self, Args};
@@ -30,7 +31,7 @@ pub enum LoadError {
     Library {
         /// The library.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: libloading::Error,
     },
@@ -41,7 +42,7 @@ pub enum LoadError {
         path: PathBuf,
         /// The kernel's name.
         symbol: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: libloading::Error,
     },

@@ -115,7 +115,7 @@ impl<'a> Moved<'a> {
         (self.from.as_words(), self.target.get().cast())
     }
 
-    /// Which of the elements of a buffer from number `first` on have a byte that is not zero.
+    /// Tells which of the elements of a buffer from number `first` on have a byte that is not zero.
     pub fn nonzero(from: &Buffer, first: usize, nonzero: &mut [bool]) {
         with_word!(from.dtype(), V => {
             let words = &from.as_words::<V>()[first..];
@@ -173,7 +173,7 @@ pub struct Puts<'a> {
 }
 
 impl<'a> Puts<'a> {
-    /// Those of the elements from number `first` on.
+    /// The places of the elements from number `first` on.
     ///
     /// # Safety
     /// No other element has one of the places that are pushed.

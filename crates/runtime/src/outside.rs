@@ -5,10 +5,10 @@
 //! dia of a 3 x 2 matrix:         diagonal 0, row 0 would be column -2
 //! ```
 //!
-//! What stands at such a place is no entry, whatever it is: kernels do not walk there, and here entries are kept from coming out
-//! of there. In formats that are padded, such places have values, which may be any; a conversion takes the tensor with these
-//! [`cleared`], so that they are left out with the zeros that fill up. Other formats have no such places: arrays from outside are
-//! looked through for them ([`first`]).
+//! A value at such a place is no entry, whatever it is: kernels do not walk there, and the functions here keep entries
+//! from coming out of there. In formats that are padded, such places have values, which may be any; a conversion takes
+//! the tensor with these [`cleared`], so that they are left out with the zeros of padding. Other formats have no such
+//! places: arrays from outside are searched for them ([`first`]).
 //!
 //! Coordinates of dimensions are forms ([`crate::forms`]). Under a position of the level above the innermost dense ones, all places
 //! of a block follow from the form there, and those outside are found without a look at the others:
@@ -31,7 +31,7 @@ use crate::tensor::Tensor;
 /// A dimension whose coordinates are made of several levels' ones.
 struct Recovered {
     size: i128,
-    /// What the levels above the blocks make of it, at each of their positions.
+    /// The sum that the levels above the blocks contribute to it, at each of their positions.
     bases: Array<u64>,
     /// By dense level of a block, outermost first.
     weights: Vec<i128>,
@@ -48,7 +48,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Those of a tensor, of whose dimensions some are `watched`; `None` if all of these are stored as they are.
+    /// The blocks of a tensor, some of whose dimensions are `watched`; `None` if all of these are stored as they are.
     fn new(tensor: &Tensor, watched: impl Fn(usize) -> bool) -> Result<Option<Blocks>, StorageError> {
         let Some(map) = tensor.format().map() else { return Ok(None) };
         let is_dense = |level: &Level| level.kind == LevelKind::DENSE;
@@ -157,7 +157,7 @@ impl Blocks {
     }
 }
 
-/// A number that wrapped around 0. What is above 2^63 is outside of any dimension, as negative numbers are.
+/// A number that wrapped around 0. Numbers above 2^63 are outside of any dimension, as negative numbers are.
 fn signed(number: u64) -> i128 {
     i128::from(number as i64)
 }
@@ -167,8 +167,8 @@ fn ceil_div(number: i128, divisor: i128) -> i128 {
     number.div_euclid(divisor) + i128::from(number.rem_euclid(divisor) != 0)
 }
 
-/// Whether levels are filled up with coordinates of which a dimension's may come out too large: the innermost level that it is
-/// recovered from has coordinates without entries.
+/// True if levels are padded with coordinates from which a coordinate of the dimension may come out too large: the
+/// innermost level that it is recovered from has coordinates without entries.
 fn is_filled(format: &Format, map: &Map, dimension: usize) -> bool {
     let innermost = match map.recovery(dimension) {
         Some(Recovery::Whole(level)) => level,
@@ -180,7 +180,7 @@ fn is_filled(format: &Format, map: &Map, dimension: usize) -> bool {
         None => return false,
     };
     let mut above = format.levels()[..=innermost].iter().rev().map(|level| level.properties());
-    // Where each position has one below it, what fills up above does so here.
+    // A branchless level has one position below each of those above, and so the padding of those.
     above.find(|level| !level.branchless).is_none_or(|level| level.padded)
 }
 

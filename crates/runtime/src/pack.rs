@@ -68,7 +68,7 @@ pub fn pack(coo: Coo, format: &Format, sorting: Sorting) -> Result<Tensor, Stora
     }
 }
 
-/// What is packed.
+/// The list that is packed.
 pub(crate) struct List {
     pub dims: Vec<u64>,
     pub format: Format,
@@ -77,7 +77,7 @@ pub(crate) struct List {
     pub values: Buffer,
 }
 
-/// Whether entries are sorted, none repeating the coordinates of another.
+/// True if entries are sorted, none repeating the coordinates of another.
 fn ascend(columns: &[Coordinates], len: usize) -> bool {
     let descends = |k: usize| {
         let order = |column: &Coordinates| match column {

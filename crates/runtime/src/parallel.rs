@@ -20,7 +20,7 @@ use crate::pool;
 /// How many elements one task handles.
 pub const GRAIN: usize = 1 << 16;
 
-/// What is done with each chunk of an array, given the number of its first element.
+/// The work on each chunk of an array, given the number of its first element.
 pub trait Chunks<T>: Sync {
     /// Does it.
     fn on(&self, start: usize, chunk: &mut [T]);
@@ -33,7 +33,7 @@ impl<T, F: Fn(usize, &mut [T]) + Sync> Chunks<T> for F {
     }
 }
 
-/// What is done with each task, given its number.
+/// The work on each task, given its number.
 pub trait Work<T, R>: Sync {
     /// Does it.
     fn on(&self, number: usize, task: T) -> R;
@@ -63,12 +63,12 @@ fn each_of<T: Send>(tasks: Vec<T>, work: &dyn Work<T, ()>) {
     });
 }
 
-/// What is behind a lock: nothing that is done under one of these can be left half done.
+/// The content of a lock: nothing that is done under one of these can be left half done.
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `work(number, task)` gives for each task, in their order, on several threads.
+/// The results of `work(number, task)` for each task, in their order, on several threads.
 pub fn map<T: Send, R: Send>(tasks: impl IntoIterator<Item = T>, work: impl Fn(usize, T) -> R + Sync) -> Vec<R> {
     map_of(tasks.into_iter().collect(), &work)
 }
@@ -106,7 +106,7 @@ pub fn chunks(len: usize, grain: usize) -> impl ExactSizeIterator<Item = Range<u
     (0..len.div_ceil(grain)).map(move |chunk| chunk * grain..len.min((chunk + 1) * grain))
 }
 
-/// Where segments of these lengths begin that lie one behind the other, and where the last ends.
+/// The starts of segments of these lengths, one behind the other, and the end of the last.
 ///
 /// # Errors
 /// That overflows, or memory is refused.

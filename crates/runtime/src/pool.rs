@@ -51,7 +51,7 @@ const LOOKS: u32 = 64;
 thread_local! {
     /// How many threads a loop may use; 0: the default.
     static LIMIT: Cell<usize> = const { Cell::new(0) };
-    /// Whether the thread is in an iteration.
+    /// True if the thread is in an iteration.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64
     job.status.into_inner()
 }
 
-/// [`parallel`] for a closure. Where it panics, the process ends.
+/// [`parallel`] for a closure. If it panics, the process ends.
 pub fn run(begin: i64, end: i64, body: &(dyn Fn(i64) -> i32 + Sync)) -> i32 {
     type Closure<'a> = &'a (dyn Fn(i64) -> i32 + Sync);
     extern "C" fn call(context: *const c_void, iteration: i64) -> i32 {
@@ -186,7 +186,7 @@ struct Worker {
     thread: Thread,
 }
 
-/// What stands in the mailbox of a worker that is at work: no job has this address.
+/// The mailbox's content while the worker is at work: no job has this address.
 const BUSY: *mut Job = std::ptr::without_provenance_mut(1);
 
 impl Worker {
@@ -225,7 +225,7 @@ impl Worker {
 #[repr(align(128))]
 struct Padded(AtomicPtr<Job>);
 
-/// What a worker does: takes part in the jobs it is offered.
+/// The loop of a worker, which takes part in the jobs it is offered.
 fn serve(mailbox: &AtomicPtr<Job>) {
     INSIDE.set(true);
     loop {
@@ -259,7 +259,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
     if holds() {
         return;
     }
-    // Where there is one processor, nobody else runs while this thread spins.
+    // On one processor, nobody else runs while this thread spins.
     if processors() > 1 {
         let start = Instant::now();
         while start.elapsed() < SPIN {

@@ -12,8 +12,8 @@ use crate::tensor::Tensor;
 use crate::values::Element;
 
 impl Coo {
-    /// Those entries whose values differ from a fill value, of the type of the values. Zeros of either sign are equal; an entry of a
-    /// pattern has no value, and stays.
+    /// The entries whose values differ from a fill value, of the type of the values. Zeros of either sign are equal; an
+    /// entry of a pattern has no value, and stays.
     ///
     /// ```
     /// use lacunar_formats::Scalar;
@@ -47,7 +47,7 @@ impl Tensor {
     }
 }
 
-/// Which values differ from another.
+/// For each value, true if it differs from another.
 fn differing<T: Element + PartialEq>(values: &[T], fill: Scalar) -> Vec<bool> {
     let fill: T = element_of(fill);
     values.iter().map(|value| *value != fill).collect()

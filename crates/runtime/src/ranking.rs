@@ -1,9 +1,9 @@
 //! Conversion into and out of formats that store a dimension by the ranks of its coordinates.
 //!
-//! A tensor `A` that is stored by ranks is the tensor `P` with `P(k, ..) = A(ranking[k], ..)`, stored by coordinates in the
-//! [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion takes the rows of
-//! `A` in the order of ranks, and converts `P` as any tensor; or the other way round. Where rows of a matrix go into slots or come
-//! out of them, that order is all there is of `P`; in other cases it is made.
+//! A tensor `A` that is stored by ranks is the tensor `P` with `P(k, ..) = A(ranking[k], ..)`, stored by coordinates in
+//! the [format of ranks](Format::of_ranks), and the ranking beside it. So everything is done with `P`: a conversion
+//! takes the rows of `A` in the order of ranks, and converts `P` as any tensor; or the other way round. If rows of a
+//! matrix go into slots or come out of them, that order is all there is of `P`; in other cases it is made.
 //!
 //! ```text
 //! csr to sell(2,4)    how many entries each row has (attribute query); rows sorted by it in windows of 4: the ranking;
@@ -77,7 +77,7 @@ pub fn keep(by_rank: Tensor, ranking: &[u64], format: &Format) -> Result<Tensor,
 /// Checks a ranking from outside: it names every coordinate of the dimension once, each in its window.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first fault.
 pub fn check(tensor: &Tensor) -> Result<(), StorageError> {
     let Some((Ranked { level, dimension, window }, ranking)) = of(tensor) else { return Ok(()) };
     let size = tensor.dims()[dimension];
@@ -160,7 +160,7 @@ fn rows(tensor: &Tensor) -> Result<usize, StorageError> {
     rows.ok_or_else(|| StorageError::overflow("the size of a dimension"))
 }
 
-/// Where the positions of each row are in one level, and where they go.
+/// The positions of each row in one level, and the places that they go to.
 struct Moves {
     begin: Array<u64>,
     end: Array<u64>,
@@ -169,7 +169,7 @@ struct Moves {
 }
 
 impl Moves {
-    /// Those of rows whose positions are `begin .. end`, one behind the other.
+    /// The moves of rows whose positions are `begin .. end`, one behind the other.
     fn new(begin: Array<u64>, end: Array<u64>) -> Result<Moves, StorageError> {
         let start = parallel::edges(begin.len(), |row| end[row] - begin[row])?;
         Ok(Moves { begin, end, start })

@@ -65,7 +65,7 @@ pub(crate) fn spread(tensor: Tensor, format: &Format) -> Result<Tensor, StorageE
     restore(dims, Tensor::assemble(stored_dims, plain.stored(), levels, values), format)
 }
 
-/// The entries with the coordinates that a format with a map stores. Where it has slots, entries of one coordinate that is counted
+/// The entries with the coordinates that a format with a map stores. If it has slots, entries of one counted coordinate
 /// follow each other, and none repeats another's coordinates.
 ///
 /// # Errors
@@ -163,7 +163,7 @@ pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result
                     _ => difference,
                 };
                 let most = dims[d].saturating_add(dims[other]).saturating_add(1);
-                // What lies before the first coordinate is outside as well.
+                // A coordinate before the first is outside as well.
                 let inside = |sum: u64, less: u64| sum.checked_sub(less).unwrap_or(dims[d]);
                 if reverse {
                     let last = dims[d].saturating_sub(1);
@@ -178,7 +178,7 @@ pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result
         .collect()
 }
 
-/// What a tensor's arrays store besides entries with coordinates of their own.
+/// The content of a tensor's arrays besides entries with coordinates of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extra {
     /// Nothing.
@@ -187,8 +187,8 @@ pub(crate) enum Extra {
     Dropped,
 }
 
-/// Checks arrays that fit a tensor's levels against its map: every rank is that of one coordinate, and every coordinate that is
-/// stored is one of the dimensions'. What only fills up levels may lie outside.
+/// Checks arrays that fit a tensor's levels against its map: every rank is that of one coordinate, and every coordinate
+/// that is stored is one of the dimensions'. Padding may lie outside.
 ///
 /// # Errors
 /// The first entry that lies outside; what is wrong with the ranks.
@@ -206,7 +206,7 @@ pub(crate) fn check(tensor: &Tensor, map: &Map) -> Result<Extra, StorageError> {
     Ok(if extra { Extra::Dropped } else { Extra::None })
 }
 
-/// What is wrong with an entry that lies outside.
+/// The error of an entry that lies outside.
 fn out_of_range(tensor: &Tensor, map: &Map, entry: u64) -> Result<StorageError, StorageError> {
     let columns = recover(&tensor.stored_coordinates()?, map, tensor.dims())?;
     let coordinates = columns.iter().map(|column| column.get(entry as usize).unwrap_or(0)).zip(tensor.dims());
@@ -215,7 +215,7 @@ fn out_of_range(tensor: &Tensor, map: &Map, entry: u64) -> Result<StorageError, 
     Ok(StorageError::OutOfRange { dimension, entry, coordinate, size })
 }
 
-/// Whether slots repeat a coordinate of the tensor.
+/// True if slots repeat a coordinate of the tensor.
 fn repeats(tensor: &Tensor) -> Result<bool, StorageError> {
     // Of ranks it is asked as well as of the rows that have them.
     if let Some(placing) = placed::slots(&Facts::of(tensor)) {

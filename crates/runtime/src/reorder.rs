@@ -101,8 +101,8 @@ pub fn unsorted_levels(source: &Format, target: &Format) -> usize {
     first
 }
 
-/// Whether the coordinates of a dimension ascend in the order of storage where those of the others are `fixed`: nothing varies
-/// but levels that it is recovered from, the one that weighs more outside. Slots vary with it.
+/// True if the coordinates of a dimension ascend in the order of storage while those of the others are `fixed`: nothing
+/// varies but levels that it is recovered from, the one that weighs more outside. Slots vary with it.
 fn ascends(map: &Map, dimension: usize, fixed: &[usize]) -> bool {
     let levels = |dimension: usize| match map.recovery(dimension) {
         Some(Recovery::Whole(level)) => vec![level],

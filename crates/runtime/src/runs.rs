@@ -20,13 +20,13 @@ use crate::storage::LevelStorage;
 
 /// Positions grouped by parent position.
 pub trait Runs: Sync {
-    /// Whether coordinates are read from an array, as if all positions were one run.
+    /// True if coordinates are read from an array, as if all positions were one run.
     const STORED: bool;
-    /// Whether these are worth loops of their own.
+    /// True if these are worth loops of their own.
     const FREQUENT: bool;
-    /// What coordinates are stored as.
+    /// The type in which coordinates are stored.
     type Coordinate: Number;
-    /// Where the run of a parent ends; the next one starts there.
+    /// The end of a parent's run; the next one starts there.
     fn end(&self, parent: usize) -> usize;
     /// The parent of a position that exists.
     fn parent_of(&self, position: usize) -> usize;

@@ -1,9 +1,9 @@
 //! Files and folders that are there for a while only: the part of a file that is being written, the folder that a compiler works
 //! in. They vanish when they are dropped, and when a signal ends the process, if the program asked for that.
 //!
-//! What is there now is listed. A thread of its own waits for the signals, so that no handler runs in the middle of other code;
-//! it removes what is listed and lets the signal end the process as it would have. The list stays locked meanwhile: nothing is
-//! made any more, and no file gets its name.
+//! A list holds the paths that exist now. A thread of its own waits for the signals, so that no handler runs in the
+//! middle of other code; it removes the listed paths and lets the signal end the process as it would have. The list
+//! stays locked meanwhile: nothing is made any more, and no file gets its name.
 //!
 //! ```
 //! use std::io::Write;
@@ -24,7 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{NamedTempFile, TempDir};
 
-/// What has to go if the process ends now.
+/// The paths to remove if the process ends now.
 static LISTED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn listed() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -75,7 +75,7 @@ impl ScratchFile {
     /// Gives the file its name, whole as it is.
     ///
     /// # Errors
-    /// What the system says; then the file vanishes.
+    /// The system's error; then the file vanishes.
     pub fn persist(mut self) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let mut list = listed();
@@ -128,7 +128,7 @@ impl ScratchFolder {
     /// An empty folder where the system keeps what is temporary.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn new() -> io::Result<ScratchFolder> {
         let mut list = listed();
         let folder = tempfile::Builder::new().prefix("lacunar-").tempdir()?;
@@ -137,7 +137,7 @@ impl ScratchFolder {
         Ok(ScratchFolder { folder: Some(folder), path })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -183,7 +183,7 @@ mod signals {
             for signal in ending {
                 let mut action = MaybeUninit::<libc::sigaction>::zeroed();
                 let known = libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0;
-                // What the caller had ignored stays so: `nohup` asks for it.
+                // Signals that the caller had ignored stay ignored: `nohup` asks for it.
                 if known && action.assume_init().sa_sigaction != libc::SIG_IGN {
                     libc::sigaddset(set.as_mut_ptr(), signal);
                 }

@@ -1,9 +1,10 @@
 //! The coordinates of a plain level under the parent positions of another one, whatever the order of these: what levels of all
 //! other kinds are made of.
 //!
-//! Coordinates are numbered, segment after segment in the order of parent positions. Where these are those of the plain tensor,
-//! an entry's number is its position there. A task takes a range of numbers, or of places of the level that is made, and goes
-//! through the *pieces* of segments in it: so it matters to nobody how many segments there are and how long they are.
+//! Coordinates are numbered, segment after segment in the order of parent positions. If these are the positions of the
+//! plain tensor, an entry's number is its position there. A task takes a range of numbers, or of places of the level
+//! that is made, and goes through the *pieces* of segments in it: so it matters to nobody how many segments there are
+//! and how long they are.
 //!
 //! ```text
 //! pos 0 3 3 4   crd 0 2 3 1    parents 0 1 2:         numbers 0 1 2 3 are positions 0 1 2 3
@@ -83,7 +84,7 @@ pub struct Segments<'a> {
 
 /// Neighboring coordinates that are taken together.
 pub struct Runs {
-    /// Where the runs of each parent position begin among all, and how many there are.
+    /// The number of each parent position's first run among all, and how many runs there are.
     pub edges: Buffer,
     /// The first coordinate of each.
     pub first: Buffer,
@@ -134,7 +135,7 @@ impl<'a> Segments<'a> {
         self.parents.count()
     }
 
-    /// Where the segment of a position of the level above begins in the plain level.
+    /// The position of the plain level at which the segment of a position of the level above begins.
     #[inline(always)]
     fn edge_of(&self, above: u64) -> u64 {
         match self.pos {
@@ -263,7 +264,7 @@ impl<'a> Segments<'a> {
         (piece.skipped > 0).then(|| self.coordinate(piece.positions.start - 1))
     }
 
-    /// Whether the values at two positions of the plain level are known to have the same bits.
+    /// True if the values at two positions of the plain level are known to have the same bits.
     pub fn same(&self, a: u64, b: u64) -> bool {
         let Some(values) = self.values else { return false };
         with_word!(values.dtype(), V => {
@@ -337,7 +338,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// Where segments begin, as an index array.
+    /// The starts of segments, as an index array.
     ///
     /// # Errors
     /// Memory is refused.

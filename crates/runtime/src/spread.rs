@@ -13,9 +13,9 @@
 //! ```
 //!
 //! So a kind says only how it stores the coordinates under each parent position ([`LevelArrays::spread`], of
-//! [`segments`](crate::segments)), and how they are found again ([`LevelArrays::visit`]); packing and conversion are those of
-//! plain tensors, before or after. Where positions are the same in both, as under a bitmap, no list of them is made, and values
-//! stay as they are.
+//! [`segments`](crate::segments)), and how they are found again ([`LevelArrays::visit`]); packing and conversion are
+//! those of plain tensors, before or after. If positions are the same in both, as under a bitmap, no list of them is
+//! made, and values stay as they are.
 //!
 //! [`LevelArrays::spread`]: crate::storage::LevelArrays::spread
 //! [`LevelArrays::visit`]: crate::storage::LevelArrays::visit
@@ -141,11 +141,11 @@ fn spread_levels<L: Borrow<LevelStorage>>(
     Ok((levels, parents))
 }
 
-/// What a level stores under parent positions.
+/// The coordinates that a level stores under parent positions.
 struct Stored<'a> {
     level: &'a LevelStorage,
     parents: &'a Places,
-    /// Where the coordinates of each parent position begin, and at the end their number.
+    /// The start of each parent position's coordinates, and at the end their number.
     edges: Array<u64>,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Stored<'a> {
         Ok(Stored { level, parents, edges })
     }
 
-    /// What `of` makes of the coordinate and the position of all that is stored, in its order.
+    /// The results of `of` for the coordinate and the position of all that is stored, in its order.
     fn column(&self, width: IndexWidth, of: impl Fn(u64, u64) -> u64 + Sync) -> Result<Buffer, StorageError> {
         let (shares, lengths) = parallel::shares(&self.edges);
         let visits = Visits { stored: self, operations: self.level.operations(), shares, of };

@@ -108,7 +108,7 @@ impl Tensor {
         (&self.levels, ValuesMut(&mut self.values))
     }
 
-    /// The sizes and the format, and all arrays for writing. What is stored has to be what the format says.
+    /// The sizes and the format, and all arrays for writing. The arrays have to stay such as the format describes.
     pub(crate) fn parts_mut(&mut self) -> (&[u64], &Format, &mut Vec<LevelStorage>, &mut Buffer) {
         (&self.dims, &self.format, &mut self.levels, &mut self.values)
     }
@@ -154,7 +154,7 @@ impl Tensor {
     }
 }
 
-/// As [`Tensor::try_clone`]. Where memory is refused, the process ends as it does for a `Vec`
+/// As [`Tensor::try_clone`]. If memory is refused, the process ends as it does for a `Vec`
 /// ([`std::alloc::handle_alloc_error`]).
 impl Clone for Tensor {
     fn clone(&self) -> Tensor {

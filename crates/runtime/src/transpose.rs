@@ -10,9 +10,9 @@
 //! dense to csr:                  prefix (i)       in order already, but zeros are left out
 //! ```
 //!
-//! Where one compressed level is left below the prefix, its coordinates and the values are the result's own arrays, and
-//! the counters become positions: besides the result, there is only what the counters of threads take, and what the
-//! levels above the source's innermost one amount to, which is less than the source. In other formats keys are
+//! If one compressed level is left below the prefix, its coordinates and the values are the result's own arrays, and
+//! the counters become positions: besides the result, there are only the counters of threads and the sums that the
+//! levels above the source's innermost one contribute, which take less than the source. In other formats keys are
 //! sorted, and the levels are built as in packing.
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020).
@@ -58,8 +58,8 @@ impl Prefix {
         (bins < u32::MAX).then_some(Prefix { strides, bins: bins as usize })
     }
 
-    /// Whether a counter for each of the coordinates takes less memory than the source, which has so many entries and bytes, or is in
-    /// the result anyway.
+    /// True if a counter for each of the coordinates takes less memory than the source, which has so many entries and
+    /// bytes, or is in the result anyway.
     pub fn pays(&self, format: &Format, entries: u64, bytes: u64) -> bool {
         let kept = format.levels()[..self.levels()].iter().all(|level| level.kind == LevelKind::DENSE);
         let fits = kept || 4 * self.bins as u64 <= bytes.max(SMALL);
@@ -105,12 +105,13 @@ pub fn convert(source: &Tensor, format: &Format, levels: usize, drop: bool) -> R
     }
 }
 
-/// Whether sorted coordinates and values are the result's arrays: one compressed level is left below a prefix of so many levels.
+/// True if sorted coordinates and values are the result's arrays: one compressed level is left below a prefix of so
+/// many levels.
 pub fn is_straight(format: &Format, levels: usize) -> bool {
     levels + 1 == format.order() && ends_compressed(format)
 }
 
-/// Whether the innermost level is compressed.
+/// True if the innermost level is compressed.
 pub fn ends_compressed(format: &Format) -> bool {
     format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
 }
@@ -234,7 +235,7 @@ impl Prefix {
         Ok((levels, Bounds::Explicit(Offsets::U32(entries))))
     }
 
-    /// Where the bins that are not empty start, with the number of entries at the end, and their coordinates.
+    /// The starts of the bins that are not empty, with the number of entries at the end, and their coordinates.
     fn occupied(&self, sizes: &[u64], offsets: &[u32]) -> Result<(Array<u32>, Entries<'static>), AllocError> {
         let is_occupied = |&bin: &usize| offsets[bin] < offsets[bin + 1];
         let len = (0..self.bins).filter(is_occupied).count();

@@ -57,7 +57,7 @@ macro_rules! values {
                 match self { $(Values::$variant(v) => v.len(),)* }
             }
 
-            /// Whether there are none.
+            /// True if there are none.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }

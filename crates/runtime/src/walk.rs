@@ -4,9 +4,9 @@
 //! are read where they are, and what other kinds store under a parent position is put into a list that is used again for the next
 //! one. So no entry takes memory of its own, whatever the format is.
 //!
-//! What is stored counts as an entry if it lies in the tensor's dimensions, and does not only fill up storage: in formats
-//! that do ([`Format::is_padded`](lacunar_formats::Format::is_padded), but for dense ones, which store every element), what
-//! equals the fill value bit by bit is no entry. Conversions draw the same line.
+//! A stored value is an entry if it lies in the tensor's dimensions, and is no padding: in padded formats
+//! ([`Format::is_padded`](lacunar_formats::Format::is_padded), but for dense ones, which store every element), a value
+//! that equals the fill value bit by bit is no entry. Conversions draw the same line.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
@@ -33,7 +33,7 @@ use crate::storage::{LevelStorage, first_reaching};
 use crate::tensor::Tensor;
 use crate::words::Word;
 
-/// What is stored under one parent position, from the next on.
+/// The coordinates stored under one parent position, from the next on.
 enum Segment<'a> {
     /// Every coordinate of a dense level: positions, and the coordinate of the first.
     Counted { positions: Range<u64>, coordinate: u64 },
@@ -115,7 +115,7 @@ pub struct Walk<'a> {
     segments: Vec<Segment<'a>>,
     /// The stored coordinates, by level.
     stored: Vec<u64>,
-    /// Those of the tensor's dimensions.
+    /// The coordinates of the tensor's dimensions.
     coordinates: Vec<u64>,
     /// How they are recovered, by dimension.
     recoveries: Vec<Recovery>,

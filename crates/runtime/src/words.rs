@@ -1,11 +1,11 @@
 //! Elements as plain words of their size: what is done with values whose type only their sum depends on.
 //!
-//! Sorting, packing and converting move values about. The loops that do so are compiled for each size of elements, and not for each
-//! of the element types ([`with_word`](crate::dispatch::with_word)). Where entries have one coordinate, their values are added up by
-//! a function that is chosen by the type.
+//! Sorting, packing and converting move values about. The loops that do so are compiled for each size of elements, and
+//! not for each of the element types ([`with_word`](crate::dispatch::with_word)). If entries have one coordinate, their
+//! values are added up by a function that is chosen by the type.
 //!
-//! Sums: booleans by or. What a pattern stores is one. Integers wrap, as in NumPy. Real and complex numbers add; `f16` and `bf16` as
-//! `f32`, rounded.
+//! Sums: booleans by or. The elements of a pattern are one. Integers wrap, as in NumPy. Real and complex numbers add;
+//! `f16` and `bf16` as `f32`, rounded.
 //!
 //! ```text
 //! f32 1.5 is the word 3fc00000; sum(F32)(3fc00000, 40000000) = 40600000, which is 3.5
@@ -27,7 +27,7 @@ pub trait Word: Plain + Default + PartialEq {
     fn scalar(self, ty: DType) -> Scalar;
     /// Exclusive or.
     fn xor(self, other: Self) -> Self;
-    /// What adds up elements of a type of this size.
+    /// The function that adds up elements of a type of this size.
     fn sum(ty: DType) -> Sum<Self>;
 }
 

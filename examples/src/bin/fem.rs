@@ -14,7 +14,7 @@ use std::io::{BufWriter, Write, stdout};
 /// Linear finite elements on an irregular mesh of the L-shaped domain.
 #[derive(Parser)]
 struct Arguments {
-    /// What to write: a matrix or vector as Matrix Market, or a tensor as FROSTT .tns.
+    /// The quantity to write: a matrix or vector as Matrix Market, or a tensor as FROSTT .tns.
     #[arg(value_enum)]
     quantity: Quantity,
     /// Spacings of the coarsest level along a quarter's side.

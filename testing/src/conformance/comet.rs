@@ -126,7 +126,7 @@ impl Reader<'_> {
 
     fn instance(&mut self) -> Result<Instance, Stop> {
         for name in self.printed.clone() {
-            // What was only read and printed: its copy has to print the same.
+            // A tensor that was only read and printed: its copy has to print the same.
             if self.given.contains_key(&name) && !self.statements.iter().any(|line| assigns(line, &name)) {
                 let labels = self.tensors[&name].labels.join(",");
                 self.statements.push(format!("{}({labels}) = {name}({labels})", copy(&name)));
@@ -327,7 +327,7 @@ impl Reader<'_> {
         Ok(entries)
     }
 
-    /// What was printed for a tensor: its values, after the arrays of its levels where it is sparse.
+    /// The printed output for a tensor: its values, after the arrays of its levels if it is sparse.
     fn printed_entries<'b>(
         &self,
         name: &str,
@@ -435,7 +435,7 @@ fn assigns(line: &str, name: &str) -> bool {
     line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', ' ']))
 }
 
-/// Whether a name occurs in a text as a whole word.
+/// True if a name occurs in a text as a whole word.
 fn mentions(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }

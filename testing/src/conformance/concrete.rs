@@ -30,7 +30,7 @@ struct Workspace {
 /// The commands that make a plain statement this one.
 ///
 /// # Errors
-/// What is not understood.
+/// The part that is not understood.
 pub fn schedule(concrete: &str) -> Result<Vec<String>, String> {
     let (mut body, mut relations) = (concrete.trim().to_string(), Vec::new());
     if let Some(("suchthat", args)) = call(&body) {
@@ -156,7 +156,7 @@ fn collect(stmt: &Stmt, workspaces: &mut BTreeMap<String, Workspace>, order: &mu
     }
 }
 
-/// What a producer assigns to, and what: that of its innermost consumer.
+/// The target and the value of a producer's assignment: those of its innermost consumer.
 fn assigned(stmt: &Stmt) -> Option<(&str, &str)> {
     match stmt {
         Stmt::Assign { lhs, rhs } => Some((lhs, rhs)),
@@ -189,7 +189,7 @@ fn precomputes(stmt: &Stmt, workspaces: &BTreeMap<String, Workspace>) -> Result<
             continue;
         }
         let mut value = workspace.value.clone();
-        // What other workspaces hold.
+        // Replaces other workspaces by their values.
         for (other, inner) in workspaces {
             let access = format!("{other}({})", inner.read.join(","));
             value = value.replace(&access, &inner.value);
@@ -234,7 +234,7 @@ fn renamed(text: &str, from: &str, to: &str) -> String {
     out.trim_end().to_string()
 }
 
-/// What is said of loops.
+/// The commands for the tags of loops.
 fn tags(stmt: &Stmt, commands: &mut Vec<String>) {
     match stmt {
         Stmt::Assign { .. } => {}

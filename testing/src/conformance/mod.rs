@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use crate::instance::Instance;
 use crate::runner::Reference;
 
-/// What became of a case.
+/// The outcome of translating a case.
 pub enum Translation {
     /// It can be run.
     Run(Box<Runnable>),
@@ -26,9 +26,9 @@ pub enum Translation {
 pub struct Runnable {
     /// The program, its data and the expected results.
     pub instance: Instance,
-    /// Whether the oracle can enumerate it.
+    /// The reference that engines are compared with: the oracle, if it can enumerate the instance.
     pub reference: Reference,
-    /// Whether it came with a schedule.
+    /// True if it came with a schedule.
     pub scheduled: bool,
     /// Why its schedule is not applied, where it is not: the result must be the same.
     pub unscheduled: Option<String>,
@@ -38,7 +38,7 @@ pub struct Runnable {
 pub struct ConformanceCase {
     /// The other suite's name for it.
     pub id: String,
-    /// What became of it; an error is a fault of the translation or of the front end.
+    /// Its translation; an error is a fault of the translation or of the front end.
     pub translation: Result<Translation, String>,
 }
 

@@ -80,7 +80,7 @@ fn missing(case: &TacoCase) -> Option<String> {
     }
 }
 
-/// Whether the assignment is `Min=`, `Or=` or the like.
+/// True if the assignment is `Min=`, `Or=` or the like.
 fn reduces(expr: &str) -> bool {
     let before = expr.split('=').next().unwrap_or_default().trim_end();
     before

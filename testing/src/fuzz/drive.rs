@@ -1,8 +1,9 @@
 //! Runs a target on mutated inputs for some time, in this process.
 //!
-//! Inputs to begin with are the target's seeds, those of its corpus folder, and those that once failed (`fuzz/regressions`), which all run first.
-//! An input whose answer is new is mutated further, and written to the corpus where one is kept. A failing input is written and printed;
-//! failures at one place of the source count once. What takes longer than [`PATIENCE`] ends the process.
+//! The first inputs are the target's seeds, those of its corpus folder, and those that once failed
+//! (`fuzz/regressions`); all of them run. An input whose answer is new is mutated further, and written to the corpus if
+//! one is kept. A failing input is written and printed; failures at one place of the source count once. An input that
+//! takes longer than [`PATIENCE`] ends the process.
 //!
 //! ```text
 //! ./x fuzz imp --seconds 60 --seed 7
@@ -30,7 +31,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 const MOST: usize = 4096;
 
 thread_local! {
-    /// Where the last panic of this thread happened.
+    /// The place of the last panic of this thread.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -39,15 +40,15 @@ thread_local! {
 pub struct Plan {
     /// How long.
     pub time: Duration,
-    /// Where randomness starts.
+    /// The seed of the random choices.
     pub seed: u64,
     /// The folder `fuzz` of the repository.
     pub folder: PathBuf,
-    /// Whether inputs with new answers are written to the corpus.
+    /// True if inputs with new answers are written to the corpus.
     pub keeps: bool,
 }
 
-/// What a run of a target found.
+/// The findings of a run of a target.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The target.
@@ -56,7 +57,7 @@ pub struct Report {
     pub inputs: u64,
     /// How many answers there were.
     pub answers: usize,
-    /// What failed: place and message, and the file with the input.
+    /// The failures: place and message, and the file with the input.
     pub failures: Vec<(String, PathBuf)>,
 }
 
@@ -121,7 +122,7 @@ impl Run<'_> {
         let mut rng = Rng::with_seed(self.plan.seed);
         let begun = Instant::now();
         while begun.elapsed() < self.plan.time && !inputs.is_empty() {
-            // What was found last is the least known.
+            // The inputs found last are the least known.
             let recent = if rng.bool() { inputs.len().saturating_sub(64) } else { 0 };
             let chosen = rng.usize(recent..inputs.len());
             let input = mutate(&mut rng, &inputs[chosen], &inputs, self.target.words);

@@ -15,7 +15,7 @@ mod kernels;
 mod mutate;
 mod texts;
 
-/// What is called with any bytes.
+/// A function that is called with any bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Its name.

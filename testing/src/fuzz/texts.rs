@@ -107,7 +107,7 @@ pub(super) const FORMATS: Target = Target {
     },
 };
 
-/// What schedules are for.
+/// The programs that schedules are for.
 const SCHEDULED: [&str; 4] = [
     "y(i) = A(i,j) * x(j)",
     "C(i,k) = A(i,j) * B(j,k)",

@@ -4,7 +4,8 @@
 //! others; the result must be what packing gives, or at least hold the same entries. Zeros are no matter: those that
 //! fill up blocks cannot be told from others.
 //!
-//! What would take more memory than a test should is counted as refused, by [`places`] before it is tried.
+//! A conversion that would take more memory than a test should is counted as refused; [`places`] tells before it is
+//! tried.
 
 use std::collections::HashMap;
 
@@ -15,12 +16,12 @@ use lacunar_runtime::{Buffer, StorageError, Tensor};
 use super::Named;
 use super::table::{Outcome, Table};
 
-/// Which pairs of formats are tried.
+/// The pairs of formats that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// All.
     All,
-    /// Those from and to the format of this number.
+    /// The pairs from and to the format of this number.
     Around(usize),
 }
 
@@ -85,7 +86,7 @@ fn converted(source: &Tensor, format: &Format, expected: &Tensor, truth: &Number
     }
 }
 
-/// Whether a tensor holds these entries.
+/// An error unless a tensor holds these entries.
 fn holds(tensor: &Tensor, truth: &Numbered) -> Result<(), String> {
     let found = numbered(&tensor.to_coo().map_err(|error| error.to_string())?)?;
     if found == *truth {
@@ -118,7 +119,7 @@ fn numbered(coo: &Coo) -> Result<Numbered, String> {
             number = number.checked_mul(u128::from(dim)).ok_or("too many coordinates for a test")? + u128::from(c);
         }
         if size == 0 {
-            // What a pattern has at a place is 1.
+            // A pattern has the value 1 at each stored place.
             found.push((number, 1));
             continue;
         }
@@ -139,7 +140,7 @@ fn little_endian(bytes: &[u8]) -> u128 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte))
 }
 
-/// Whether these are the bytes of a floating-point number of which nothing but the sign is set.
+/// True if these are the bytes of a floating-point number of which nothing but the sign is set.
 fn is_negative_zero(bytes: &[u8]) -> bool {
     bytes.split_last().is_some_and(|(last, others)| *last == 0x80 && others.iter().all(|byte| *byte == 0))
 }
@@ -149,7 +150,8 @@ pub fn places(coo: &Coo, format: &Format) -> Option<u64> {
     let natural: Vec<Term> = format.mode_order().iter().map(|&d| Term::Whole(d)).collect();
     let terms = format.map().map_or(natural.as_slice(), |map| map.terms());
     let entries = coo.len() as u64;
-    // Which of the different beginnings of stored coordinates each entry has, and how many there are.
+    // For each entry, the number of the distinct prefix of stored coordinates that it has; and how many prefixes there
+    // are.
     let mut prefixes = vec![0usize; coo.len()];
     let (mut positions, mut most) = (1u64, 1u64);
     for (level, term) in format.levels().iter().zip(terms) {

@@ -104,7 +104,7 @@ impl Named {
     }
 }
 
-/// Whether `LACUNAR_PAIRS=all` asks for every pair there is, and not for as many as take little time.
+/// True if `LACUNAR_PAIRS=all` asks for every pair there is, and not for as many as take little time.
 pub fn all_wanted() -> bool {
     std::env::var("LACUNAR_PAIRS").is_ok_and(|wanted| wanted == "all")
 }

@@ -35,7 +35,7 @@ const DENSITY: f64 = 0.4;
 /// Expressions of one kind.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// What they have in common.
+    /// The name of their common property.
     pub name: String,
     /// The formats of the first operand, of the second, and of the result.
     pub formats: [Vec<Named>; 3],
@@ -45,14 +45,14 @@ pub struct Kind {
 /// A statement of the corpus with two operands.
 #[derive(Clone, Debug)]
 struct Expression {
-    /// Where it comes from.
+    /// Its origin.
     id: String,
     source: String,
     /// Types of elements and sizes of variables.
     declarations: Declarations,
     /// The operands and the result.
     tensors: [String; 3],
-    /// Whether the result has values before the program runs.
+    /// True if the result has values before the program runs.
     adds: bool,
     /// The densities of tensors, where the case says them.
     densities: BTreeMap<String, f64>,
@@ -158,7 +158,8 @@ fn joined(expr: &Expr) -> Option<&'static str> {
 }
 
 impl Kind {
-    /// What is run: every pair of operand formats, once with one result format or with `all` expressions and result formats.
+    /// The jobs: every pair of operand formats, once with one result format or with `all` expressions and result
+    /// formats.
     pub fn jobs(&self, all: bool) -> Vec<Job> {
         let [first, second, results] = &self.formats;
         let pairs = (0..first.len()).flat_map(|row| (0..second.len()).map(move |column| (row, column)));

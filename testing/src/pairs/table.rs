@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// What became of one pair.
+/// The outcome of one pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The result is what it should be.

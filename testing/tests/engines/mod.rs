@@ -35,7 +35,7 @@ const C_ONE_IN: (u64, u64) = (20, 100);
 struct BackEnd {
     name: &'static str,
     backend: Backend,
-    /// Whether kernels are printed, and what is read back takes their place.
+    /// True if kernels are printed, and the kernel that is read back takes their place.
     reread: bool,
     /// One in so many instances is taken, chosen by its id; of sweeps, one in so many.
     one_in: (u64, u64),
@@ -65,8 +65,8 @@ pub fn suite(name: &str) -> Arc<Suite> {
     })
 }
 
-/// Those of the named back ends that were built in and are wanted, each running one program by itself. `reread` is the interpreter
-/// on kernels that were printed and read back.
+/// The named back ends that were built in and are wanted, each running one program by itself. `reread` is the
+/// interpreter on kernels that were printed and read back.
 pub fn engines(names: &[&'static str]) -> Vec<Box<dyn Engine>> {
     let built = names.iter().filter_map(|name| back_end(name));
     built.map(|engine| Box::new(engine) as Box<dyn Engine>).collect()
@@ -107,7 +107,7 @@ impl BackEnd {
         })
     }
 
-    /// A program as far as the imperative IR. Where sizes are parameters, it is planned without them too, if it can be.
+    /// A program as far as the imperative IR. If sizes are parameters, it is planned without them too, if possible.
     fn compile(&self, instance: &Instance, phase: Phase) -> Result<Kernel, Error> {
         let declarations = &instance.declarations;
         // Sizes as constants, and as parameters: each on some engine, and both on the interpreter.
@@ -154,7 +154,7 @@ impl BackEnd {
             specialize,
             // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
             grain: 1,
-            // What was tuned on this machine is another program's matter.
+            // Kernels tuned on this machine are another program's matter.
             tuned: false,
             ..Options::new()
         };
@@ -178,7 +178,7 @@ impl BackEnd {
         own.unwrap_or(if several { SEVERAL } else { THREADS }.to_vec())
     }
 
-    /// What the results depend on, besides the program and its data.
+    /// The digest of everything that the results depend on, besides the program and its data.
     fn key(&self, instance: &Instance, kernels: &[Kernel]) -> u64 {
         let mut digest = Digest::default();
         let mut note = |text: std::fmt::Arguments| {

@@ -1,4 +1,5 @@
-//! What the tests share: kernels to print, and a C program that runs kernels on given data and prints what they leave.
+//! The shared parts of the tests: kernels to print, and a C program that runs kernels on given data and prints what
+//! they leave.
 //!
 //! The program is plain C built from the printed kernels as one file, so that a test exercises the printed text alone:
 //! no Rust calls into it. Its output has a line for each status and each array.

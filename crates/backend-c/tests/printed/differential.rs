@@ -68,7 +68,7 @@ fn random_functions_under_sanitizers() {
     }
 }
 
-/// Whether the C compiler takes some flags; says that a test is skipped if not.
+/// True if the C compiler takes some flags; says that a test is skipped if not.
 fn compiles_with(flags: &[&str], test: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let probe = folder.path().join("probe.c");

@@ -1,4 +1,5 @@
-//! What LLVM may assume of memory: that no two arrays overlap, and that storing elements changes no array's header.
+//! The assumptions that LLVM may make about memory: no two arrays overlap, and storing elements changes no array's
+//! header.
 //!
 //! This is said with *scoped noalias* metadata: the elements of each array are a scope, the header (pointer and capacity) of
 //! each is one, and the argument words are one. Every load and store says which scope it is in and which it is not in.

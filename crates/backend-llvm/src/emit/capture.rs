@@ -1,8 +1,8 @@
-//! What a block takes from outside: the variables and arrays that it uses, and the variables that it declares.
+//! The captures of a block: the variables and arrays from outside that it uses, and the variables that it declares.
 
 use lacunar_imp::{Arg, ArrayId, Block, Expr, ExprId, Function, Stmt, VarId};
 
-/// What a block uses, each in the order of the text and once.
+/// The variables and arrays that a block uses, each in the order of the text and once.
 pub(super) struct Uses {
     /// Variables that it reads or assigns to.
     pub(super) vars: Vec<VarId>,
@@ -12,7 +12,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// What a block uses.
+    /// Collects the uses of a block.
     pub(super) fn of(function: &Function, block: &Block) -> Uses {
         let mut walk = Walk {
             function,

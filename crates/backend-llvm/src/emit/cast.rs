@@ -38,7 +38,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// Whether a value differs from zero (NaN does).
+    /// True if a value differs from zero (NaN does).
     fn nonzero(&self, a: Value<'ctx>) -> Result<Value<'ctx>, LlvmError> {
         let real = |x: FloatValue<'ctx>| {
             self.builder.build_float_compare(FloatPredicate::UNE, x, x.get_type().const_zero(), "")

@@ -138,7 +138,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok((self.choose(trivial, one, power.0)?, self.choose(trivial, zero, power.1)?))
     }
 
-    /// `e^a (cos b + i sin b)`. Where a part is infinite or no number: a real argument has a real power, and `e^-inf` is 0
+    /// `e^a (cos b + i sin b)`. If a part is infinite or no number: a real argument has a real power, and `e^-inf` is 0
     /// whatever the angle.
     fn complex_exp(&self, z: Pair<'ctx>) -> Result<Pair<'ctx>, LlvmError> {
         let (zero, infinity) = (z.0.get_type().const_zero(), z.0.get_type().const_float(f64::INFINITY));

@@ -12,7 +12,7 @@ use super::memory::ArrayPlace;
 use super::value::Value;
 use crate::LlvmError;
 
-/// Where a variable lives.
+/// The place of a variable.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'ctx> {
     /// Immutable: its value.
@@ -40,9 +40,9 @@ pub(super) struct Frame<'ctx> {
     pub(super) arrays: Vec<Option<ArrayPlace<'ctx>>>,
     /// The arrays that are released at the end.
     pub(super) locals: Vec<ArrayId>,
-    /// Where `break` goes.
+    /// The blocks to which `break` goes.
     pub(super) breaks: Vec<BasicBlock<'ctx>>,
-    /// Whether it is the body of a parallel loop.
+    /// True if it is the body of a parallel loop.
     pub(super) parallel: bool,
 }
 
@@ -141,7 +141,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.get_insert_block().ok_or(LlvmError::Malformed("code outside of a block"))
     }
 
-    /// Whether the block being filled has ended.
+    /// True if the block being filled has ended.
     pub(super) fn terminated(&self) -> bool {
         self.builder.get_insert_block().is_some_and(|block| block.get_terminator().is_some())
     }

@@ -6,8 +6,8 @@
 //! status = grow_array(table, header, needed, size, limit, zeroed)
 //! ```
 //!
-//! which reallocates to the larger of `needed` and twice the capacity (at most `limit`) elements of `size` bytes. Where it
-//! fails, the array is as it was.
+//! The function reallocates to the larger of `needed` and twice the capacity (at most `limit`) elements of `size`
+//! bytes. If it fails, the array is as it was.
 
 use inkwell::AddressSpace;
 use inkwell::IntPredicate;

@@ -114,7 +114,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let (builder, lanes) = (&self.builder, magnitude.get_type().get_size());
         let reals = self.context.f32_type().vec_type(lanes);
         let word = |value| self.words(value, lanes);
-        // What is larger becomes infinite, as 2^16 does.
+        // Larger values become infinite, as 2^16 does.
         let most = word((16 + 127) << 23);
         let fits = builder.build_int_compare(IntPredicate::ULT, magnitude, most, "")?;
         let kept = builder.build_select(fits, magnitude, most, "")?.into_vector_value();

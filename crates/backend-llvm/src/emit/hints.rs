@@ -32,21 +32,21 @@ use lacunar_imp::{Block, ExprId, Function, Stmt, VarId};
 /// The bytes of a vector in a loop that gathers.
 pub(super) const GATHER_BYTES: usize = 64;
 
-/// What the processor's vectors can do.
+/// The abilities of the processor's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Vectors {
     /// The bytes of the widest.
     pub(super) bytes: usize,
-    /// Whether there are loads, gathers and arithmetic under a mask.
+    /// True if there are loads, gathers and arithmetic under a mask.
     pub(super) masked: bool,
-    /// Whether bytes can be compressed by a mask.
+    /// True if bytes can be compressed by a mask.
     pub(super) compresses_bytes: bool,
-    /// Whether there are conversions between `f16` and `f32`.
+    /// True if there are conversions between `f16` and `f32`.
     pub(super) halves: bool,
 }
 
 impl Vectors {
-    /// Those of a machine.
+    /// The vectors of a machine.
     pub(super) fn of(machine: &TargetMachine) -> Vectors {
         let (cpu, features) =
             (machine.get_cpu().to_string(), machine.get_feature_string().to_string_lossy().into_owned());
@@ -76,7 +76,7 @@ pub(super) struct LoopHint {
     width: u32,
     /// Copies of the body that run at once; 0: as LLVM likes.
     interleave: u32,
-    /// What is left over runs in one more vector under a mask, rather than one element at a time.
+    /// The remaining elements take one more vector under a mask, rather than one step each.
     masked: bool,
     /// How often the body is repeated; 0: for every iteration.
     unroll: Option<u32>,
@@ -188,7 +188,7 @@ pub(crate) fn silence<'ctx>(context: impl AsContextRef<'ctx>) {
     unsafe { LLVMContextSetDiagnosticHandler(context.as_ctx_ref(), Some(ignore), std::ptr::null_mut()) };
 }
 
-/// Whether an expression reads one of some variables.
+/// True if an expression reads one of some variables.
 fn reads(function: &Function, expr: ExprId, vars: &[VarId]) -> bool {
     let expr = &function.exprs[expr];
     match expr {

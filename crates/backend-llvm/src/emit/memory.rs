@@ -18,7 +18,7 @@ use super::runtime::RuntimeFn;
 use super::value::{self, Value};
 use crate::LlvmError;
 
-/// Where an array is.
+/// The place of an array.
 #[derive(Clone, Copy)]
 pub(super) enum ArrayPlace<'ctx> {
     /// The caller's memory.

@@ -1,8 +1,8 @@
 //! Parallel loops: the body becomes a function of its own, which the runtime calls for each iteration.
 //!
-//! What the body takes from outside goes through a *context*, a row of words on the stack of the function around: the
-//! runtime table, the values that variables have now (the body does not change them), and pointers to the arrays'
-//! elements (which stay where they are as long as the loop runs). The body loads them once, at its start.
+//! The body gets its captures through a *context*, a row of words on the stack of the function around: the runtime
+//! table, the values that variables have now (the body does not change them), and pointers to the arrays' elements
+//! (which stay where they are as long as the loop runs). The body loads them once, at its start.
 //!
 //! ```text
 //! define internal i32 @f.parallel(ptr %context, i64 %i)    0, or the status that the iteration failed with
@@ -24,7 +24,7 @@ use super::runtime::RuntimeFn;
 use super::value::Value;
 use crate::LlvmError;
 
-/// By array: whether it belongs to the iterations of a parallel loop.
+/// By array: true if it belongs to the iterations of a parallel loop.
 pub(super) fn private_arrays(function: &Function) -> Vec<bool> {
     fn visit(function: &Function, block: &Block, private: &mut [bool]) {
         for stmt in block {

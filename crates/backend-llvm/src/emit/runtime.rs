@@ -56,7 +56,7 @@ pub(crate) const RUNTIME_FUNCTIONS: [&str; 9] = [
     "lac.fill",
 ];
 
-/// Where a kernel has its runtime table from.
+/// The origin of a kernel's runtime table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     /// The caller passes one.

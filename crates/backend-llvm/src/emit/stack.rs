@@ -29,7 +29,7 @@ pub(super) fn small_arrays(function: &Function) -> Vec<Option<u32>> {
     sizes.into_iter().zip(function.arrays.iter()).map(fits).collect()
 }
 
-/// What is known of an array's size.
+/// The knowledge of an array's size.
 #[derive(Clone, Copy, PartialEq)]
 enum Size {
     /// Nothing was allocated yet.

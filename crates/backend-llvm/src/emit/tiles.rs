@@ -90,7 +90,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(rest)
     }
 
-    /// Whether a body does nothing but load and add to tiles, in vector loops of constant length.
+    /// True if a body does nothing but load and add to tiles, in vector loops of constant length.
     fn only_sums(&self, body: &Block, tiles: &mut Vec<ArrayId>) -> bool {
         let constant = |expr| matches!(self.source.exprs[expr], Expr::Const(_));
         body.iter().all(|stmt| match *stmt {
@@ -114,7 +114,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         u64::from(self.stack[tile.index()].unwrap_or(0)) * self.source.arrays[tile].elem.size() as u64
     }
 
-    /// What is emitted next works on these places.
+    /// Makes the code emitted next work on these places.
     fn move_tiles(&mut self, tiles: &[ArrayId], places: &[Option<ArrayPlace<'ctx>>]) {
         for (tile, place) in tiles.iter().zip(places) {
             self.frame.arrays[tile.index()] = *place;

@@ -1,6 +1,7 @@
 //! `unpack`: the ones of a word, as a list of their places.
 //!
-//! Where the processor compresses bytes (AVX-512 VBMI2), a vector of all places is compressed by the word, and stored whole:
+//! If the processor compresses bytes (AVX-512 VBMI2), a vector of all places is compressed by the word, and stored
+//! whole:
 //!
 //! ```text
 //! packed = compress(0 1 .. 63, word)              places of the ones, then zeros

@@ -58,7 +58,7 @@ impl<'ctx> Value<'ctx> {
         }
     }
 
-    /// Whether it is known to be a zero all of whose bits are 0.
+    /// True if it is known to be a zero all of whose bits are 0.
     pub(super) fn is_zero(self) -> bool {
         let (first, second) = self.parts();
         let zero = |part: BasicValueEnum<'ctx>| match part {

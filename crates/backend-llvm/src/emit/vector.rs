@@ -50,9 +50,9 @@ struct VectorLoop<'ctx, 'p> {
     counter: IntValue<'ctx>,
     /// The lanes that run; all if there is none.
     mask: Option<VectorValue<'ctx>>,
-    /// Whether the mask depends on a branch, rather than on the end of the loop only.
+    /// True if the mask depends on a branch, rather than on the end of the loop only.
     branched: bool,
-    /// Whether the loop ends before some lanes.
+    /// True if the loop ends before some lanes.
     cut: bool,
     /// The word whose bits the mask is, as far as the loop goes.
     bits: Option<ExprId>,
@@ -218,8 +218,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// A loop from `begin` in steps, entered if `enters` holds, which goes on as `body` says of the next counter. What
-    /// `done` emits runs after a loop that was entered. Gives the counter behind it.
+    /// A loop from `begin` in steps, entered if `enters` holds; `body` tells from the next counter if the loop goes on.
+    /// After a loop that was entered, the code of `done` runs. Gives the counter behind the loop.
     pub(super) fn stepped(
         &mut self,
         begin: IntValue<'ctx>,

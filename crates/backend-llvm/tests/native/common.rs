@@ -51,7 +51,7 @@ fn with_live<R>(f: impl FnOnce(&mut HashMap<usize, usize>) -> R) -> R {
     f(LIVE.lock().unwrap().get_or_insert_default())
 }
 
-/// Whether one more allocation may succeed.
+/// Takes one allocation from the budget. True if there was one left.
 fn spend() -> bool {
     LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
 }
@@ -222,7 +222,7 @@ unsafe extern "C" {
     fn free(block: *mut c_void);
 }
 
-/// Whose table a run gets.
+/// The runtime table that a run gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Runtime {
     /// The one above.
@@ -340,9 +340,9 @@ pub fn compile_and_run(function: &Verified<Function>, memory: &mut Memory) -> i3
 pub struct Random {
     pub function: Verified<Function>,
     pub text: String,
-    /// What the function is given.
+    /// The memory that the function is given.
     pub memory: Memory,
-    /// What it leaves.
+    /// The memory that it leaves.
     pub expected: Memory,
     /// The status with which it ends, if not with success.
     pub outcome: Option<Status>,

@@ -25,7 +25,7 @@ fn cut(memory: &mut Memory, expected: &Memory) {
 
 #[test]
 fn random_functions_agree_with_the_interpreter() {
-    // What was never written is zero in the interpreter's result.
+    // Elements that were never written are zero in the interpreter's result.
     set_pattern(0);
     let (mut finished, mut failed) = (0, 0);
     for seed in 0..FUNCTIONS {

@@ -37,7 +37,7 @@ impl Axis {
     }
 }
 
-/// Which panel an entry belongs to.
+/// The rule that assigns entries to panels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// There is one panel.

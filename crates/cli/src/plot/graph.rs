@@ -117,20 +117,21 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// Where an edge runs.
+/// The way of an edge beside the column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Lane {
     /// How far right of the column; negative on the left.
     x: f32,
-    /// Whether the label is left of the lane.
+    /// True if the label is left of the lane.
     left: bool,
 }
 
 /// An edge with its lane, and the nodes it goes from and to; 0 is the root.
 type Placed<'a> = (Lane, &'a Edge, usize, usize);
 
-/// Where an edge meets a node: the angle from the vertical, `below` the node or above it. Edges that meet the node on
-/// the same side have angles of their own, the inner ones nearer to the vertical, so that arrow heads keep apart.
+/// The point at which an edge meets a node, as an angle from the vertical, `below` the node or above it. Edges that
+/// meet the node on the same side have angles of their own, the inner ones nearer to the vertical, so that arrow heads
+/// keep apart.
 fn port(placed: &[Placed<'_>], lane: Lane, node: usize, below: bool) -> f32 {
     let meets = |&&(other, _, from, to): &&Placed<'_>| {
         let here = if below { from.min(to) == node } else { from.max(to) == node };
@@ -149,7 +150,7 @@ fn port(placed: &[Placed<'_>], lane: Lane, node: usize, below: bool) -> f32 {
 /// between belong to the spaces.
 struct Lanes {
     filled: Vec<[f32; 2]>,
-    /// Whether the way straight down is taken, for each space.
+    /// For each space, true if the way straight down is taken.
     straight: Vec<bool>,
 }
 
@@ -272,7 +273,7 @@ fn direction(segments: &[Segment]) -> [f32; 2] {
     if length > 0.0 { way.map(|part| part / length) } else { [0.0, 1.0] }
 }
 
-/// What colors and dashes mean, of those that occur.
+/// The meanings of the colors and dashes that occur.
 struct Legend {
     entries: Vec<(&'static str, Stroke)>,
 }

@@ -11,12 +11,12 @@ const TITLE_SIZE: f32 = 14.0;
 /// A title does not make a page wider than this, but is shortened.
 const WIDEST_TITLE: f32 = 600.0;
 
-/// Where a graph stands.
+/// The page of a graph.
 pub(super) struct Page<'a> {
     title: &'a str,
     /// The width between the margins.
     pub inner: f32,
-    /// Where the graph begins, below the title.
+    /// The height at which the graph begins, below the title.
     pub top: f32,
 }
 

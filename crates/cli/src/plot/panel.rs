@@ -43,7 +43,7 @@ pub struct Geometry {
     pub height: f32,
     /// The width and the height of a cell, in units.
     pub cell: [f32; 2],
-    /// Whether rows and columns are drawn alike.
+    /// True if rows and columns are drawn to the same scale.
     pub to_scale: bool,
 }
 
@@ -82,7 +82,7 @@ impl Geometry {
     }
 }
 
-/// What the colors of cells mean.
+/// The meaning of the colors of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shades {
     largest: u64,
@@ -94,12 +94,12 @@ impl Shades {
         Shades { largest }
     }
 
-    /// Whether counts differ, so that colors need explaining.
+    /// True if counts differ, so that colors need explaining.
     pub fn shown(&self) -> bool {
         self.largest > 1
     }
 
-    /// Whether the bar is logarithmic.
+    /// True if the bar is logarithmic.
     fn logarithmic(&self) -> bool {
         self.largest > 10
     }
@@ -166,7 +166,7 @@ fn ink(width: f32) -> Stroke {
     Stroke::solid(Color::INK, width)
 }
 
-/// Where a coordinate is along an axis whose cells are of a length: in the middle of its place.
+/// The position of a coordinate along an axis whose cells are of a length: the middle of its place.
 fn along(coordinate: u64, axis: &Axis, cell: f32) -> f32 {
     ((coordinate as f64 + 0.5) / axis.block as f64 * f64::from(cell)) as f32
 }

@@ -1,9 +1,10 @@
 //! The picture of a provenance graph: variables in rows, and between them the relations that made them.
 //!
-//! A relation is a word on its own, with lines from the variables that it takes and arrows to those that it makes. What a
-//! relation makes stands two rows below, its word between; a line that crosses a row has a place of its own in it (the dummy
-//! vertices of Sugiyama et al., *Methods for Visual Understanding of Hierarchical System Structures*, 1981). In its row,
-//! a thing stands below the middle of what it hangs on, as far as the things left of it let it.
+//! A relation is a word on its own, with lines from the variables that it takes and arrows to those that it makes. The
+//! variables that a relation makes stand two rows below, its word between; a line that crosses a row has a place of its
+//! own in it (the dummy vertices of Sugiyama et al., *Methods for Visual Understanding of Hierarchical System
+//! Structures*, 1981). In its row, a thing stands below the middle of what it hangs on, as far as the things left of it
+//! let it.
 //!
 //! ```text
 //!   [i]   [j]        variables of the statement: framed
@@ -40,7 +41,7 @@ pub fn provenance(graph: &ProvenanceGraph, title: &str) -> Drawing {
     drawing
 }
 
-/// What stands in a row.
+/// A thing that stands in a row.
 enum Thing<'a> {
     Variable(&'a Node),
     Relation(&'a str),

@@ -26,7 +26,7 @@ use super::bins::{self, Axis, Choice};
 use super::panel::{self, Geometry, Shades};
 use super::stored::Stored;
 
-/// Which slices of a tensor of order 3 or more are drawn.
+/// The slices of a tensor of order 3 or more that are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slices {
     /// The whole mode, cut into at most this many runs of neighboring slices, each projected to one panel.
@@ -35,7 +35,7 @@ pub enum Slices {
     At(Vec<u64>),
 }
 
-/// What is drawn.
+/// The choices of what is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlotOptions {
     /// The heading: usually the name of the file.
@@ -82,7 +82,7 @@ pub enum PlotError {
 const MOST_PANELS: usize = 100;
 /// Blank space around the picture.
 const MARGIN: f32 = 14.0;
-/// What the axes and the color bar need beside the panels, for the choice of the panels' size.
+/// The space that the axes and the color bar need beside the panels, for the choice of the panels' size.
 const SURROUNDINGS: f32 = 120.0;
 /// The space between panels of a grid, beside that for their labels.
 const BETWEEN: f32 = 12.0;
@@ -155,7 +155,7 @@ fn whole_pixel(length: f32) -> f32 {
 /// A mode, if any, and its size.
 type Mode = (Option<usize>, u64);
 
-/// What every mode of the tensor is drawn as.
+/// The roles of the tensor's modes in the drawing.
 struct Modes {
     rows: Mode,
     columns: Mode,
@@ -207,7 +207,7 @@ impl Modes {
         self.choice.panels().max(1)
     }
 
-    /// What is written along the rows and the columns.
+    /// The names along the rows and the columns.
     fn names(&self) -> [String; 2] {
         let name = |(mode, _): Mode, matrix: &str| match (mode, self.sliced) {
             (None, _) => String::new(),
@@ -218,7 +218,7 @@ impl Modes {
         [name(self.rows, "row"), name(self.columns, columns)]
     }
 
-    /// What is written over each panel.
+    /// The texts over the panels.
     fn heads(&self) -> Vec<String> {
         let heads: Vec<String> = match &self.choice {
             Choice::Whole => vec![String::new()],
@@ -264,7 +264,7 @@ impl Grid {
 struct Heading {
     title: String,
     facts: String,
-    /// What the format stores.
+    /// The storage of the format, in words.
     stored: String,
     notes: String,
 }

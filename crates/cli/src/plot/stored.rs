@@ -1,4 +1,5 @@
-//! What a format stores besides a tensor's entries: places that only fill up, and the blocks and diagonals that they belong to.
+//! The places that a format stores besides a tensor's entries: padding, and the blocks and diagonals that it belongs
+//! to.
 //!
 //! A region of a matrix is what the map makes one of: a block, where a level stores quotients; a diagonal, where it stores
 //! differences. It is there if some place of it is stored. Slices of sorted rows are none, as they lie in pieces.
@@ -18,7 +19,7 @@ use lacunar_formats::Term;
 use crate::failure::Failure;
 use crate::measure::bytes_text;
 
-/// What is stored of a tensor.
+/// The places that a format stores for a tensor.
 #[derive(Debug)]
 pub struct Stored {
     /// Every place with coordinates of the tensor, entry or not.
@@ -54,7 +55,7 @@ const MOST: u64 = 100_000_000;
 const FEW: u64 = 1024;
 
 impl Stored {
-    /// What a tensor stores.
+    /// The places that a tensor stores.
     ///
     /// # Errors
     /// The tensor stores too many places, or memory is refused.

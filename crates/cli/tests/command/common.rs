@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What a run of the command gave.
+/// The outcome of a run of the command.
 #[derive(Debug)]
 pub struct Output {
     pub code: i32,

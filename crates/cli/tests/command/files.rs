@@ -166,7 +166,7 @@ fn large_matrices_with_few_entries_are_described() {
     }
 }
 
-/// What `info` says of memory is what packing takes.
+/// `info` tells the memory that packing takes.
 #[test]
 fn memory_is_that_of_packed_tensors() {
     let folder = Folder::new();

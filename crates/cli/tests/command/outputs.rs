@@ -44,7 +44,7 @@ fn a_file_that_is_replaced_keeps_its_rights() {
         ("compile 'y = a' -o k.c", "k.c"),
         ("plot a.mtx -o a.svg", "a.svg"),
     ];
-    // What the mask of the tests leaves of a new file.
+    // The usual permissions of a new file, under the mask of the tests.
     folder.write("new", "");
     let usual = mode("new");
     for (line, name) in commands {

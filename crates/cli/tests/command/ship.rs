@@ -59,7 +59,7 @@ fn a_file_keeps_its_content_where_nothing_is_made() {
     folder.fail("compile 'y(i) = A(i,j) * x(j)' -f A:csr -o spmv.s --backend c", 2, "llvm");
 }
 
-/// What a C++ compiler says of a program; `None` where there is no such compiler.
+/// The messages of a C++ compiler for a program; `None` if there is no such compiler.
 fn cpp(folder: &Folder, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("g++");
     command.current_dir(folder.path(".")).args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);

@@ -46,7 +46,7 @@ fn the_next_run_takes_the_winner() {
     for other in ["--no-tuned", "--strict", "--threads 3", "-s none", "-f A:csc"] {
         assert!(!explained(other).contains("data of this class"), "{other}");
     }
-    // Which one wins is the machine's choice; here it is the test's.
+    // The fastest schedule depends on the machine; here the test chooses it.
     let mut entry: Value = serde_json::from_str(&folder.read(&file)).unwrap();
     entry["statements"][0] = serde_json::json!({ "planned": true, "schedule": "unroll(j, 3)" });
     folder.write(&file, &entry.to_string());

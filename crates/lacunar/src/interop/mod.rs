@@ -1,7 +1,7 @@
 //! Tensors to and from the types of other crates, each behind a feature of the crate's name.
 //!
-//! What comes in gives its memory, where the layouts agree. What goes out is a view (`as_...`) of the tensor's arrays, or
-//! a copy (`to_...`), which converts whatever the tensor's format is.
+//! A value that comes in gives its memory, if the layouts agree. A tensor goes out as a view (`as_...`) of its arrays,
+//! or as a copy (`to_...`), which converts whatever the tensor's format is.
 //!
 //! Indices: arrays of 4 bytes a number become 32-bit ones, those of 8 bytes (so `usize`, too) 64-bit ones, and the
 //! tensor's format says so; [`crate::Tensor::convert`] narrows them.
@@ -15,7 +15,7 @@ mod sprs;
 
 #[cfg(any(feature = "faer", feature = "sprs"))]
 mod compressed {
-    //! What libraries of sparse matrices have in common: compressed rows or columns.
+    //! The common layout of libraries of sparse matrices: compressed rows or columns.
 
     use lacunar_formats::{Format, IndexWidth};
     use lacunar_runtime::buffer::Indices;

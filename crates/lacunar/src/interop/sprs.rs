@@ -116,7 +116,7 @@ impl<T: Element, I: SpIndex> FromResult for CsMatI<T, I> {
     }
 }
 
-/// Whether a matrix is stored by rows (csr) or by columns (csc); `None` if otherwise.
+/// True if a matrix is stored by rows (csr), false if by columns (csc); `None` if otherwise.
 fn is_by_rows(format: &Format) -> Option<bool> {
     let is = |wanted: Format| wanted.with_widths_of(format) == *format;
     is(Format::csr()).then_some(true).or(is(Format::csc()).then_some(false))

@@ -19,7 +19,7 @@ use lacunar_runtime::{Convert, Element, StorageError, Tensor as DynTensor};
 use super::{Tensor, resolve};
 use crate::error::Error;
 
-/// Entries in any order, of which a tensor is made: equal coordinates are added up. What it takes is packing, once, in
+/// Entries in any order, of which a tensor is made: equal coordinates are added up. The cost is one packing, in
 /// [`Builder::build`]; an entry that is pushed takes its memory and no more.
 #[derive(Clone, Debug)]
 pub struct Builder<T: Element> {
@@ -60,7 +60,7 @@ impl<T: Element> Builder<T> {
         self.values.len()
     }
 
-    /// Whether none was.
+    /// True if none was.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a tensor stores: its entries in order, and single elements.
+//! The stored entries of a tensor, in order, and single elements.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};

@@ -69,9 +69,9 @@ impl<T: Element> Tensor<T> {
         Tensor::from_parts(&dims, format, vec![LevelStorage::dense(dims[0]), rows], values)
     }
 
-    /// Where each row begins, the column and the value of each entry, of a matrix in csr; of one in csc, where each column
-    /// begins, and the rows. `None` in other formats, and where indices are not of type `I`: `u32`, or where the format says
-    /// so `u64` or `usize`.
+    /// The start of each row, the column and the value of each entry, of a matrix in csr; of one in csc, the start of
+    /// each column, and the rows. `None` in other formats, and if indices are not of type `I`: `u32`, or `u64` or
+    /// `usize` if the format says so.
     pub fn csr_parts<I: Copy + 'static>(&self) -> Option<(&[I], &[I], &[T])> {
         let format = self.format();
         let is = |wanted: Format| wanted.with_widths_of(format) == *format;

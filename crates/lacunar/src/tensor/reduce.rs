@@ -1,4 +1,4 @@
-//! Numbers made of all elements of a tensor. What is not stored counts as the fill value.
+//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};
@@ -59,7 +59,7 @@ impl<T: Element> Tensor<T> {
         sum.sqrt()
     }
 
-    /// The least element. What compares with nothing (NaN) is passed over; `None` where nothing is left.
+    /// The least element. Elements that compare with nothing (NaN) are passed over; `None` if nothing is left.
     pub fn min(&self) -> Option<T>
     where
         T: PartialOrd,
@@ -67,7 +67,7 @@ impl<T: Element> Tensor<T> {
         self.extreme(Ordering::Less)
     }
 
-    /// The greatest element. What compares with nothing (NaN) is passed over; `None` where nothing is left.
+    /// The greatest element. Elements that compare with nothing (NaN) are passed over; `None` if nothing is left.
     pub fn max(&self) -> Option<T>
     where
         T: PartialOrd,

@@ -177,7 +177,7 @@ impl<T: Element> Tensor<T> {
     pub fn map<U: Element>(&self, function: impl Fn(T) -> U) -> Result<Tensor<U>, Error> {
         let (fill, scalar) = (self.fill(), self.inner.fill());
         let new = Tensor::<U>::scalar(function(fill)).with_fill(function(fill))?.fill();
-        // What only fills up storage is recognized by being the fill value.
+        // Padding is recognized by being the fill value.
         let filled = self.format().is_padded() && !self.format().is_dense();
         let is_fill = |value: T| filled && value == fill && scalar_of(value) == scalar;
         let mut values = Vec::new();

@@ -1,4 +1,4 @@
-//! What the interface says to calls that do not fit. No call panics, and each message names what is wrong.
+//! The messages of the interface for calls that do not fit. No call panics, and each message names what is wrong.
 
 use lacunar::{Backend, Category, DType, DynTensor, Error, Format, Kernel, Options, Tensor, einsum};
 

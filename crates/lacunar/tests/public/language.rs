@@ -26,7 +26,7 @@ fn run(source: &str, operands: &BTreeMap<&str, DynTensor>) -> DynTensor {
     results.remove(0).1
 }
 
-/// What a function gives of operands that are all absent.
+/// The result of a function whose operands are all absent.
 fn of_absent(call: &str, dtype: DType) -> String {
     let absent = || DynTensor::zeros(vec![1], &Format::sv(), dtype).unwrap();
     let operands = [("a", absent()), ("b", absent())].into();
@@ -64,7 +64,7 @@ fn row(function: Function) -> Vec<String> {
     cells
 }
 
-/// Which operands make the result absent by being so.
+/// The operands that make the result absent by being so.
 fn absence(function: BinaryFn) -> &'static str {
     match function.annihilates() {
         (true, true) => "either",

@@ -1,4 +1,4 @@
-//! What expressions are given, and what their results become.
+//! The operands of expressions, and the types that their results become.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

@@ -1,4 +1,4 @@
-//! Which entries are stored: zeros stay what they are, until they are pruned.
+//! The entries that are stored: zeros stay what they are, until they are pruned.
 
 use lacunar::{DType, Format, FormatSpec, Kernel, Options, Tensor};
 

@@ -9,16 +9,16 @@
 //!      [ . 7 . ]                                  5 at 0, 6 at 2, 7 at 1:    keys 0 1 0, values 5 7 6
 //! ```
 //!
-//! Each thread counts and puts the entries of a range of positions, with counters of its own. Where these would take
-//! more memory than the tensor itself, threads share a range of positions and divide the bins among them instead. The
-//! order within a bin is that of the source, so the result does not depend on the number of threads.
+//! Each thread counts and puts the entries of a range of positions, with counters of its own. If these would take more
+//! memory than the tensor itself, threads share a range of positions and divide the bins among them instead. The order
+//! within a bin is that of the source, so the result does not depend on the number of threads.
 //!
 //! The last range's counters are the array of offsets itself: where the next entry of a bin would go when all are put,
 //! the next bin starts.
 //!
-//! The loops are in two files. Where coordinates have 32 bits and keys at most 64, entries go from array to array in loops for each
-//! size of values, and where coordinates have 64 bits, in one for values of 64 bits (`direct.rs`); the others, which are seldom met, go
-//! in blocks, in loops that values have no part in (`blocks.rs`).
+//! The loops are in two files. If coordinates have 32 bits and keys at most 64, entries go from array to array in loops
+//! for each size of values; if coordinates have 64 bits, in one loop for values of 64 bits (`direct.rs`). The other
+//! entries, which are seldom met, go in blocks, in loops that values have no part in (`blocks.rs`).
 //!
 //! Paper: Gustavson, *Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted Transposition* (TOMS 1978).
 
@@ -44,7 +44,7 @@ const GRAIN: usize = 1 << 14;
 /// Values of 64 bits, as they are moved.
 type Wide = [u32; 2];
 
-/// What the levels above the innermost one add to bins or keys.
+/// The numbers that the levels above the innermost one add to bins or keys.
 #[derive(Clone, Copy)]
 pub enum Above<'a, T: Key> {
     /// There is one level, and it is dense: a parent position is its coordinate, each 1 of which adds so much.
@@ -54,7 +54,7 @@ pub enum Above<'a, T: Key> {
 }
 
 impl<T: Key> Above<'_, T> {
-    /// What is added at a parent position.
+    /// The number that is added at a parent position.
     #[inline(always)]
     fn at(&self, parent: usize) -> T {
         match self {
@@ -63,7 +63,7 @@ impl<T: Key> Above<'_, T> {
         }
     }
 
-    /// Whether nothing is added anywhere.
+    /// True if nothing is added anywhere.
     fn is_none(&self) -> bool {
         match self {
             Above::Numbered(unit) => *unit == T::ZERO,
@@ -75,9 +75,9 @@ impl<T: Key> Above<'_, T> {
 /// How the coordinates of levels make bins, or keys.
 #[derive(Clone, Copy)]
 pub struct Parts<'a, T: Key> {
-    /// What the levels above the innermost one add.
+    /// The numbers that the levels above the innermost one add.
     pub above: Above<'a, T>,
-    /// What the innermost level adds for each 1 of its coordinate; 0 if it adds nothing.
+    /// The number that the innermost level adds for each 1 of its coordinate; 0 if it adds nothing.
     pub innermost: T,
 }
 
@@ -85,9 +85,9 @@ pub struct Parts<'a, T: Key> {
 pub struct Entries<'a, R: Runs, K: Key> {
     /// The innermost level.
     pub runs: &'a R,
-    /// What they are sorted by.
+    /// The bins that they are sorted by.
     pub bins: Parts<'a, u32>,
-    /// What is needed of them besides.
+    /// The coordinates that are needed of them besides.
     pub keys: Parts<'a, K>,
     /// One for each position; at most `u32::MAX`.
     pub values: &'a Buffer,
@@ -96,10 +96,10 @@ pub struct Entries<'a, R: Runs, K: Key> {
 }
 
 impl<R: Runs, K: Key> Entries<'_, R, K> {
-    /// Whether these are worth a loop for each size of values.
+    /// True if these are worth a loop for each size of values.
     const IS_FREQUENT: bool = R::FREQUENT && K::FREQUENT;
 
-    /// Whether coordinates alone tell the bins, and what is above alone the keys.
+    /// True if coordinates alone tell the bins, and the levels above alone the keys.
     fn is_separate(&self) -> bool {
         R::STORED && self.bins.above.is_none() && self.keys.innermost == K::ZERO && !self.padded
     }
@@ -117,8 +117,8 @@ impl<R: Runs, K: Key> Entries<'_, R, K> {
     /// [separate](Self::is_separate), that the task has all bins, and that each entry of the source has one of them.
     ///
     /// # Safety
-    /// The task has the next places of its bins: starts of ranges of the target that are as long as [`Self::count`] counts for the
-    /// same positions, and that nobody else touches. What `separate` says is true.
+    /// The task has the next places of its bins: starts of ranges of the target that are as long as [`Self::count`]
+    /// counts for the same positions, and that nobody else touches. The promise of `separate` is kept.
     unsafe fn put(&self, task: Task, to: &Target<K>, separate: bool) {
         // SAFETY: passed on.
         unsafe {
@@ -142,9 +142,9 @@ impl<R: Runs, K: Key> Entries<'_, R, K> {
 
 /// Sorted entries.
 pub struct Sorted<K: Key> {
-    /// Where each bin starts, and the number of entries.
+    /// The start of each bin, and the number of entries.
     pub offsets: Array<u32>,
-    /// What is needed of the entries besides their bins.
+    /// The coordinates that are needed of the entries besides their bins.
     pub keys: Array<K>,
     /// Their values.
     pub values: Buffer,
@@ -198,7 +198,7 @@ pub fn sort<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -
     // SAFETY: the ranges of all tasks and bins cover `0 .. total`, and each is filled.
     let values = unsafe { Moved::new(source.values, total)? };
     let to = Target { keys: Shared(keys.as_mut_ptr().cast()), values: &values };
-    // Where every entry was counted, it has a bin.
+    // If every entry was counted, it has a bin.
     let separate = source.is_separate() && shares.bins == 1 && total == source.values.len();
     parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, task| {
         // SAFETY: `starts` gave each bin of each task a range as long as what the same task counted, below `total`, one
@@ -210,7 +210,7 @@ pub fn sort<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -
     Ok(Sorted { offsets, keys, values: values.into_buffer() })
 }
 
-/// Where entries go.
+/// The arrays that entries go to.
 struct Target<'a, K> {
     keys: Shared<K>,
     values: &'a Moved<'a>,

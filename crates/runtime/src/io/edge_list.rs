@@ -23,10 +23,10 @@ use super::{Data, FieldKind, FileFormat, IndexBase, Integers, Metadata, PatternV
 use crate::coo::Coo;
 use crate::values::Element;
 
-/// What starts a comment.
+/// The bytes that start a comment.
 const COMMENTS: &[u8] = b"#%";
 
-/// Whether a text starts like an edge list: with a line of two whole numbers and perhaps a third number.
+/// True if a text starts like an edge list: with a line of two whole numbers and perhaps a third number.
 pub(super) fn sniff(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text);
     if !cursor.find_content(COMMENTS) {

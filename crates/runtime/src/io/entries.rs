@@ -33,15 +33,15 @@ const PART_BYTES: usize = 256 << 10;
 
 /// A kind of value: how it is written, and what its mirror image is.
 pub(super) trait Field: Sync {
-    /// What a value becomes.
+    /// The type that a value becomes.
     type Value: Element;
-    /// What a value looks like, for errors.
+    /// The form of a value, for errors.
     const EXPECTED: &'static str;
     /// Reads a value after blanks; `None` if there is none.
     fn read(&self, cursor: &mut Cursor) -> Option<Self::Value>;
     /// The value on the other side of the diagonal; `None` if it has no place in the type.
     fn mirror(&self, value: Self::Value, symmetry: Symmetry) -> Option<Self::Value>;
-    /// Whether a value may stand on the diagonal of a matrix: whether it is its own mirror image.
+    /// True if a value may stand on the diagonal of a matrix: if it is its own mirror image.
     fn fits_diagonal(&self, value: Self::Value, symmetry: Symmetry) -> bool {
         symmetry != Symmetry::SkewSymmetric || value == Self::Value::default()
     }
@@ -51,7 +51,7 @@ pub(super) trait Field: Sync {
     }
 }
 
-/// What [`Field::fits_diagonal`] asks for, in words.
+/// The condition of [`Field::fits_diagonal`], in words.
 pub(super) fn expected_on_diagonal(symmetry: Symmetry) -> &'static str {
     match symmetry {
         Symmetry::Hermitian => "a real value on the diagonal of a Hermitian matrix",
@@ -143,23 +143,23 @@ impl<T: Element> Field for PatternField<T> {
     }
 }
 
-/// What lines of entries look like.
+/// The form of lines of entries.
 pub(super) struct Layout {
     /// The size of each dimension, or a bound on it where the true size comes from the entries.
     pub(super) dims: Vec<u64>,
-    /// Whether `dims` was announced, so that errors may cite it.
+    /// True if `dims` was announced, so that errors may cite it.
     pub(super) dims_known: bool,
     /// The first index of each dimension: 0 or 1.
     pub(super) base: u64,
-    /// Whether the caller can say another base.
+    /// True if the caller can say another base.
     pub(super) base_is_open: bool,
     /// The bytes that start a comment line.
     pub(super) comments: &'static [u8],
-    /// Which entries stand for two.
+    /// The symmetry, which tells the entries that stand for two.
     pub(super) symmetry: Symmetry,
     /// Of an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
     pub(super) triangle: Option<u64>,
-    /// Whether a line may hold any number of entries.
+    /// True if a line may hold any number of entries.
     pub(super) many_per_line: bool,
 }
 
@@ -183,7 +183,7 @@ pub(super) fn read_entries<F: Field>(
     announced: Option<u64>,
 ) -> Result<Entries<F::Value>, IoError> {
     let order = layout.dims.len();
-    // Where the sizes are not known, coordinates are narrow until one does not fit.
+    // If the sizes are not known, coordinates are narrow until one does not fit.
     let coords_for = |&size: &u64| Coordinates::for_size(if layout.dims_known { size } else { 0 });
     let mut entries = Entries {
         coords: layout.dims.iter().map(coords_for).collect(),
@@ -335,7 +335,7 @@ struct Part<V> {
     stored: u64,
     lines: u64,
     fault: Option<Fault>,
-    /// Where to stop, in stored entries.
+    /// The number of stored entries at which to stop.
     limit: Option<u64>,
 }
 
@@ -436,7 +436,7 @@ impl<V: Element> Part<V> {
     }
 }
 
-/// What may help where an index is 0 and is not to be.
+/// The hint if an index is 0 and is not to be.
 const ZERO: &str = "if the indices of this file start at 0, read it with base 0 (`--base 0`)";
 
 /// An index was read that is not one of the dimension's.
@@ -447,7 +447,7 @@ fn out_of_range(cursor: &Cursor, layout: &Layout, mode: usize, index: u64) -> Fa
     Fault { line, expected, found: format!("\"{index}\""), hint }
 }
 
-/// What an index looks like: `a row index from 1 to 3`.
+/// The form of an index: `a row index from 1 to 3`.
 #[cold]
 fn expected_index(layout: &Layout, mode: usize) -> Cow<'static, str> {
     let name = match (layout.dims.len(), mode) {

@@ -1,4 +1,4 @@
-//! What can go wrong with a file, said so that a person can find the place and mend it.
+//! Errors of files, worded so that a person can find the place and mend it.
 //!
 //! A malformed text names the file, the line (counted from 1, in the decompressed text), what the format asks for
 //! there, and what stands there instead, shortened and with unprintable bytes escaped:
@@ -18,7 +18,7 @@ pub enum IoError {
     Open {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Reading failed midway: the device's error, or a compressed stream that is cut short or corrupt.
@@ -26,7 +26,7 @@ pub enum IoError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the system or the decompressor said.
+        /// The error of the system or the decompressor.
         source: std::io::Error,
     },
     /// Writing failed; nothing is left behind.
@@ -34,7 +34,7 @@ pub enum IoError {
     Write {
         /// The file that was to be written.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The content breaks the rules of its format.
@@ -44,11 +44,11 @@ pub enum IoError {
         file: PathBuf,
         /// The line, counted from 1.
         line: u64,
-        /// What the format asks for.
+        /// The content that the format asks for.
         expected: String,
-        /// What stands there: a quoted, shortened excerpt, or words such as `the end of the file`.
+        /// The content found: a quoted, shortened excerpt, or words such as `the end of the file`.
         found: String,
-        /// What may help.
+        /// A hint that may help.
         hint: Option<&'static str>,
     },
     /// The content breaks the rules of its format, which has no lines.
@@ -58,9 +58,9 @@ pub enum IoError {
         file: PathBuf,
         /// The part of it.
         place: String,
-        /// What the format asks for.
+        /// The content that the format asks for.
         expected: String,
-        /// What is there.
+        /// The content found.
         found: String,
     },
     /// Neither the name nor the content tells the format.
@@ -82,13 +82,13 @@ pub enum IoError {
     TooLarge {
         /// The file.
         file: PathBuf,
-        /// What does not fit.
+        /// The part that does not fit.
         what: String,
     },
 }
 
 impl IoError {
-    /// What may help, if anything is known to.
+    /// A hint that may help, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             IoError::Malformed { hint, .. } => *hint,

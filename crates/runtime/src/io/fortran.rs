@@ -29,7 +29,7 @@ pub(super) struct Format {
     decimals: i32,
     /// The exponent of ten by which numbers without an exponent are too large.
     scale: i32,
-    /// Whether the fields are integers.
+    /// True if the fields are integers.
     integer: bool,
 }
 

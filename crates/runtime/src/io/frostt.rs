@@ -31,7 +31,7 @@ use crate::values::Element;
 /// The largest order taken.
 pub(super) const LARGEST_ORDER: usize = 64;
 
-/// What is known of a tensor before its entries.
+/// The facts of a tensor that are known before its entries.
 struct Header {
     order: usize,
     dims: Option<Vec<u64>>,
@@ -43,7 +43,7 @@ struct Header {
 /// The comment that says that values are complex.
 pub(super) const COMPLEX: &str = "# complex";
 
-/// Whether a text starts like a tensor file: with a line of numbers only, of which all but the last are indices.
+/// True if a text starts like a tensor file: with a line of numbers only, of which all but the last are indices.
 pub(super) fn sniff(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text);
     if !cursor.find_content(b"#") {

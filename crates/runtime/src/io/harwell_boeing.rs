@@ -35,7 +35,7 @@ use super::{Data, FieldKind, FileFormat, Metadata, PatternValues, ReadOptions, S
 use crate::coo::{Coo, Coordinates};
 use crate::values::Element;
 
-/// What the header says.
+/// The content of the header.
 struct Header {
     field: FieldKind,
     symmetry: Symmetry,
@@ -47,13 +47,13 @@ struct Header {
     values: Option<Format>,
 }
 
-/// Where the entries of a matrix are.
+/// The places of a matrix's entries.
 struct Places {
     rows: Vec<u64>,
     columns: Vec<u64>,
 }
 
-/// Whether a text starts like a file of this family: its third line starts with a matrix type.
+/// True if a text starts like a file of this family: its third line starts with a matrix type.
 pub(super) fn sniff(text: &[u8]) -> bool {
     let third = text.split(|&byte| byte == b'\n').nth(2).unwrap_or_default();
     third.get(..4).is_some_and(|word| word[3] == b' ' && super::is_matrix_type(&word[..3].to_ascii_lowercase()))

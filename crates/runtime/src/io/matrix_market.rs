@@ -10,8 +10,8 @@
 //! ```
 //!
 //! All of the specification is read: coordinate and array, the four fields, the four symmetries. Symmetry is expanded;
-//! values become `f64`, `i64`, `Complex<f64>`, or ones for a pattern. What the specification leaves open or programs
-//! in use get wrong is taken where no meaning is guessed:
+//! values become `f64`, `i64`, `Complex<f64>`, or ones for a pattern. Content that the specification leaves open, or
+//! that programs in use get wrong, is taken if no meaning is guessed:
 //!
 //! - a byte order mark or blanks before the banner, a banner with one `%`, words of the banner in any case;
 //! - comments (indented too) and blank lines anywhere after the banner; CRLF line ends; lines of any length;
@@ -50,14 +50,14 @@ pub(super) const LARGEST_SIZE: u64 = i64::MAX as u64;
 /// The word behind the percent signs of the banner.
 const NAME: &[u8] = b"MatrixMarket";
 
-/// What the banner says.
+/// The content of the banner.
 struct Banner {
     array: bool,
     field: FieldKind,
     symmetry: Symmetry,
 }
 
-/// Whether a text starts like a Matrix Market file.
+/// True if a text starts like a Matrix Market file.
 pub(super) fn sniff(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
     let name = text.strip_prefix(b"%%").or(text.strip_prefix(b"%")).and_then(|name| name.get(..NAME.len()));

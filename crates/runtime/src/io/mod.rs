@@ -55,7 +55,7 @@ use text::Text;
 const KNOWN_EXTENSIONS: &str =
     ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, or a Harwell-Boeing type such as .rua";
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// The entries that are stored, and where.
@@ -73,7 +73,7 @@ pub struct Dense {
     pub values: Values,
 }
 
-/// What a file says about its content, which the content itself no longer shows.
+/// The statements of a file about its content, which the content itself no longer shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// The format of the file.
@@ -118,7 +118,7 @@ pub enum FieldKind {
     Pattern,
 }
 
-/// Which entries of a matrix file stand for their mirror image too.
+/// The symmetry of a matrix file: it tells the entries that stand for their mirror image too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// None.
@@ -153,7 +153,7 @@ impl Compression {
     }
 }
 
-/// What the entries of a pattern file become.
+/// The values that the entries of a pattern file become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PatternValues {
     /// `f64` ones.
@@ -202,13 +202,13 @@ pub struct ReadOptions {
     /// The sizes of a tensor (`.tns`) or of the matrix of an edge list, whose files need not tell them. Files that do tell sizes of
     /// matrices ignore this.
     pub dims: Option<Vec<u64>>,
-    /// Where the indices of a tensor file (`.tns`) or of an edge list start.
+    /// The first index of a tensor file (`.tns`) or of an edge list.
     pub base: IndexBase,
-    /// What the entries of a pattern become.
+    /// The values that the entries of a pattern become.
     pub pattern: PatternValues,
     /// How whole numbers are read, where the caller takes no others.
     pub integers: Option<Integers>,
-    /// Whether a progress bar may show on a terminal, in builds with the feature `progress`.
+    /// True if a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,
 }
 
@@ -243,7 +243,7 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
     }
 }
 
-/// What reads a text that is at its start.
+/// The function that reads a text that is at its start.
 type Reader = fn(&mut Text, &ReadOptions) -> Result<(Data, Metadata), IoError>;
 
 /// Reads a file that may hold whole numbers or others, as whole numbers if the caller wants them and there are no others.
@@ -300,7 +300,7 @@ fn split_name(path: &Path) -> (Option<FileFormat>, Compression) {
     (format, compression)
 }
 
-/// Whether three letters are a type of the Harwell-Boeing family, such as `rua`: values, symmetry, assembly.
+/// True if three letters are a type of the Harwell-Boeing family, such as `rua`: values, symmetry, assembly.
 fn is_matrix_type(letters: &[u8]) -> bool {
     matches!(letters, [b'r' | b'c' | b'i' | b'p' | b'q', b'u' | b's' | b'h' | b'z' | b'r', b'a' | b'e'])
 }

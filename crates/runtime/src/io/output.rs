@@ -53,7 +53,7 @@ pub(super) fn write_pieces(
             Task::Make(piece) => make_piece(piece).map(Some),
         });
         progress.advance(ready.len() as u64);
-        // What was written comes first.
+        // The error of writing comes first.
         ready = made.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
         if ready.is_empty() {
             return target.finish().map_err(write_error);
@@ -91,7 +91,7 @@ pub(super) fn write_stream(
     write().map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
-/// What threads do at once.
+/// A task of one thread.
 enum Task<'a> {
     /// Write the pieces that are ready.
     Write(&'a mut (dyn Write + Send), &'a [Vec<u8>]),
@@ -112,7 +112,7 @@ fn compress(text: Vec<u8>, compression: Compression) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Where a file is written to.
+/// The target that a file is written to.
 enum Target {
     /// A file that takes its name at the end.
     Beside(ScratchFile),
@@ -144,7 +144,7 @@ impl Target {
     }
 }
 
-/// Whether there is a device or a pipe; a folder is an error.
+/// True if there is a device or a pipe; a folder is an error.
 fn is_device(place: &Path) -> io::Result<bool> {
     match fs::metadata(place) {
         Ok(metadata) if metadata.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
@@ -207,7 +207,7 @@ pub fn place_of(path: &Path) -> PathBuf {
 /// Writes a file, whole or not at all: a link stays, and the file that it leads to is replaced.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut target = Target::open(path)?;
     target.writer().write_all(content)?;

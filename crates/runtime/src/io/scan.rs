@@ -1,7 +1,8 @@
 //! Reading numbers from bytes.
 //!
 //! A [`Cursor`] walks over text; fields are separated by blanks (spaces, tabs, and the carriage return of a CRLF line
-//! end), lines by `\n`. Every number must be followed by a blank or a line end, so `1.5x` is no number. What is taken:
+//! end), lines by `\n`. Every number must be followed by a blank or a line end, so `1.5x` is no number. The accepted
+//! forms:
 //!
 //! | kind    | taken                                                                  | refused                     |
 //! |---------|------------------------------------------------------------------------|-----------------------------|
@@ -23,11 +24,11 @@ const SHOWN_BYTES: usize = 40;
 pub(super) struct Fault {
     /// The line, counted from 1 in the piece of text.
     pub(super) line: u64,
-    /// What the format asks for.
+    /// The content that the format asks for.
     pub(super) expected: Cow<'static, str>,
-    /// What stands there.
+    /// The content found.
     pub(super) found: String,
-    /// What may help.
+    /// A hint that may help.
     pub(super) hint: Option<&'static str>,
 }
 
@@ -181,7 +182,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a field ends before this byte.
+/// True if a field ends before this byte.
 #[inline]
 fn is_end(byte: Option<&u8>) -> bool {
     matches!(byte, None | Some(b' ' | b'\n' | b'\t' | b'\r'))

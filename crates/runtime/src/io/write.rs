@@ -30,7 +30,7 @@ const PIECE_ENTRIES: usize = 1 << 15;
 /// About how many characters an entry takes, to set memory aside.
 const ENTRY_BYTES: usize = 24;
 
-/// What to write, borrowed.
+/// The data to write, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub enum DataRef<'a> {
     /// A coordinate list.
@@ -60,7 +60,7 @@ impl<'a> From<&'a Dense> for DataRef<'a> {
     }
 }
 
-/// Whether a Matrix Market file shows values.
+/// Tells if a Matrix Market file shows values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteField {
     /// The field that the element type calls for.
@@ -73,9 +73,9 @@ pub enum WriteField {
 /// How to write.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// Whether a Matrix Market file shows values.
+    /// Tells if a Matrix Market file shows values.
     pub field: WriteField,
-    /// Whether a progress bar may show on a terminal, in builds with the feature `progress`.
+    /// True if a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,
 }
 
@@ -162,15 +162,15 @@ fn matrices_only(order: usize) -> String {
     format!("Matrix Market has no tensors of order {order}; write .tns instead")
 }
 
-/// What a line of an entry shows.
+/// The columns in the line of an entry.
 struct Columns {
-    /// Whether it shows the indices.
+    /// True if it shows the indices.
     indices: bool,
-    /// Whether it shows the value.
+    /// True if it shows the value.
     value: bool,
     /// How many ones stand for dimensions that the format wants and the tensor lacks.
     padding: usize,
-    /// Whether the entries of a dense matrix are taken down the columns.
+    /// True if the entries of a dense matrix are taken down the columns.
     by_columns: bool,
 }
 
@@ -347,7 +347,7 @@ fn push_value(values: &Values, place: usize, text: &mut Vec<u8>) {
     }
 }
 
-/// Whether a value is 1 or true.
+/// True if a value is 1 or true.
 fn is_one(values: &Values, place: usize) -> bool {
     let mut text = Vec::new();
     push_value(values, place, &mut text);

@@ -17,8 +17,8 @@ use crate::parallel;
 pub fn put<C: Number, N: Locate>(walk: &Walk, crd: &[C], locate: impl Fn() -> N + Sync, moved: &[Moved]) {
     parallel::each(walk.tasks(), |_, rows| {
         walk.places(&mut locate(), rows, crd, &mut |first, places| {
-            // SAFETY: entries differ in their coordinates, which follow from their places: nobody else has one of these. What
-            // is put is read only when all is put.
+            // SAFETY: entries differ in their coordinates, which follow from their places: nobody else has one of
+            // these. The elements are read only when all are put.
             moved.iter().for_each(|moved| unsafe { moved.put(first, places) });
         });
     });

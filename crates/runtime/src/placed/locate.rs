@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The position of an entry on the counted level.
 pub trait Locate {
-    /// Whether rows are entered one by one.
+    /// True if rows are entered one by one.
     const BY_ROW: bool = false;
     /// A bin begins.
     fn enter(&mut self, bin: usize);

@@ -76,7 +76,7 @@ pub fn slots(source: &Facts) -> Option<Placing> {
 pub(crate) struct Placing {
     format: Format,
     dims: Vec<u64>,
-    /// What each level stores.
+    /// The term that each level stores.
     terms: Vec<Term>,
     /// How each level is assembled.
     assemblies: Vec<Assembly>,
@@ -152,7 +152,7 @@ impl Placing {
         (fits && placing.is_affordable(source)).then_some(placing)
     }
 
-    /// Whether tables take less than the source.
+    /// True if tables take less than the source.
     fn is_affordable(&self, source: &Facts) -> bool {
         let table = match self.counted {
             Some(level) if self.assemblies[level] == Assembly::Distinct => self.stored_size(level),
@@ -183,7 +183,7 @@ impl Placing {
         &self.format
     }
 
-    /// What has to be found before entries have places, in words.
+    /// The query to answer before entries have places, in words.
     pub fn query(&self) -> Option<String> {
         let level = self.counted?;
         let number = level + 1;
@@ -200,7 +200,7 @@ impl Placing {
         self.counted.is_some_and(|level| matches!(self.terms[level], Term::Ordinal(_)))
     }
 
-    /// Whether a source can be taken as it is.
+    /// True if a source can be taken as it is.
     pub fn takes(&self, source: &Facts) -> bool {
         let Some(format) = source.format() else { return false };
         let (levels, modes) = (format.levels(), format.mode_order());

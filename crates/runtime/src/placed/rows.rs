@@ -1,7 +1,7 @@
 //! The way back from slots: a matrix whose rows are stored in slots, with a coordinate in each or none, by rows.
 //!
-//! Where the slots of a row are follows from its number, so that entries are counted and then taken row after row, by threads that
-//! share the rows. Slots may have been filled in any order: rows that do not ascend are sorted.
+//! The places of a row's slots follow from its number, so that entries are counted and then taken row after row, by
+//! threads that share the rows. Slots may have been filled in any order: rows that do not ascend are sorted.
 //!
 //! ```text
 //! sell(2) of 3 rows    pos 0 2 3   slots (0 and 1 of rows 0 1), (0 of row 2 and of none)   crd 1 0, 2 -, 0 -
@@ -28,9 +28,9 @@ use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
-/// Where the slots of rows are.
+/// The places of the slots of rows.
 struct Slots<'a> {
-    /// Where the slots of each bin begin.
+    /// The first slot of each bin.
     edges: Indices<'a>,
     /// How many rows make a bin; 0 if there is one bin.
     rows_of_bin: u64,

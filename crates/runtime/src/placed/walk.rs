@@ -44,8 +44,8 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The tensor has a dense level over compressed ones. Where an `order` is given, row `k` is that of coordinate `order[k]`;
-    /// of a matrix, which is taken row by row.
+    /// The source of a tensor with a dense level over compressed ones. If an `order` is given, which is for matrices,
+    /// rows are taken one by one, and row `k` is that of coordinate `order[k]`.
     ///
     /// # Errors
     /// The number of rows is none in memory.
@@ -69,7 +69,7 @@ impl<'a> Source<'a> {
         self.entry(coordinate)..self.entry(coordinate + 1)
     }
 
-    /// Where the positions of a level begin that are under a coordinate.
+    /// The first position of a level under a coordinate.
     fn edge(&self, coordinate: usize, level: usize) -> usize {
         let levels = &self.tensor.levels()[1..=level];
         levels.iter().fold(coordinate, |at, level| level.numbers(0).get(at) as usize)
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What a form is at the parent positions of the innermost level, and what that level adds.
+/// The value of a form at the parent positions of the innermost level, and the weight of that level.
 pub enum Parents {
     /// There is one level above, and it is dense: a position is its coordinate.
     Numbered(u64, Weight<u64>, Weight<u64>),
@@ -176,7 +176,7 @@ impl Chunk<'_> {
 
 /// The coordinates under each bin.
 pub struct Distinct {
-    /// Where those of each bin begin.
+    /// The start of each bin's coordinates.
     pub edges: Array<u64>,
     /// Ascending in each bin.
     pub coordinates: Array<u32>,

@@ -1,4 +1,4 @@
-//! Which legs lead from what is there to a format: pure functions of facts.
+//! The choice of the legs that lead from what is there to a format: pure functions of facts.
 //!
 //! A tensor of plain levels without a map goes to any other by one sort, and into most formats with maps straight. All else is brought
 //! there first: lists are packed by rows, rows are taken out of slots, levels of other kinds become compressed ones, and what two maps
@@ -36,7 +36,7 @@ pub fn legs(from: Facts, to: &Format) -> Result<Vec<Leg>, StorageError> {
 }
 
 struct Decision {
-    /// What will be there after the legs.
+    /// The facts after the legs.
     facts: Facts,
     legs: Vec<Leg>,
 }
@@ -73,7 +73,7 @@ impl Decision {
             self.legs.push(Leg::Mask);
         }
         if goal.is_padded() {
-            // What repeats coordinates is added up before anything is filled up.
+            // Repeated coordinates are added up before anything is padded.
             self.pack(&Format::coo(self.facts.dims.len()));
             self.legs.push(Leg::Mask);
         }
@@ -150,7 +150,7 @@ impl Decision {
         Ok(true)
     }
 
-    /// Makes all levels plain. What fills up still does.
+    /// Makes all levels plain. Padding stays.
     fn plain(&mut self) {
         let Some(format) = self.facts.format() else { return };
         let (plain, padded) = (format.plain(), self.facts.padded);
@@ -166,7 +166,7 @@ impl Decision {
             return Ok(());
         }
         if self.facts.format().and_then(Format::map).is_some() {
-            // What both store is related to the tensor's own coordinates only.
+            // The coordinates of two maps are related by the tensor's own coordinates only.
             self.reach_plain(&plain_format(&self.facts.dims, self.facts.entries));
         }
         if self.place(goal)? {
@@ -247,7 +247,7 @@ impl Decision {
         let Some(source) = self.facts.format().cloned() else { return };
         let drop = self.facts.padded;
         if drop && has_slots(&source) {
-            // What fills up slots, if it is not zero, has the coordinate of others, and is added to them.
+            // Padding of slots, if it is not zero, has the coordinate of others, and is added to them.
             self.list();
             self.pack(goal);
             return;
@@ -279,7 +279,7 @@ impl Decision {
         if unsorted == 0 && !self.facts.padded {
             return None;
         }
-        // What is in order already needs no bins, but levels are made of them at little cost.
+        // Entries in order need no bins, but levels are made of bins at little cost.
         let levels = unsorted.max(1).min(format.order() - 1);
         // Only where one level is left below are bins sorted.
         let in_order = levels >= unsorted && (!has_slots(source) || transpose::ends_compressed(format));

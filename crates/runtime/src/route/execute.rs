@@ -1,7 +1,7 @@
 //! Carries out the legs of a route, one after the other.
 //!
-//! On entry the source is what the route's facts say. On exit the tensor is stored in the route's format, with index arrays as wide as
-//! its sizes need. What a leg does not need any more is given back before the next one.
+//! On entry the source is as the route's facts say. On exit the tensor is stored in the route's format, with index
+//! arrays as wide as its sizes need. Memory that a leg does not need any more is given back before the next one.
 
 use lacunar_formats::Scalar;
 

@@ -34,7 +34,7 @@ use crate::fits::{check_type, widen};
 use crate::placed::Placing;
 use crate::tensor::Tensor;
 
-/// What is known of a tensor before it is converted.
+/// The facts that are known of a tensor before it is converted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
     /// The size of each dimension; of what a map stores, the sizes of the stored ones.
@@ -45,9 +45,9 @@ pub(crate) struct Facts {
     pub entries: u64,
     /// How many bytes it takes, about.
     pub bytes: u64,
-    /// Whether the fill value is another than 0.
+    /// True if the fill value is other than 0.
     pub filled: bool,
-    /// Whether stored zeros only fill up.
+    /// True if stored zeros are padding.
     pub padded: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum Stored {
 }
 
 impl Facts {
-    /// Those of a tensor.
+    /// The facts of a tensor.
     pub fn of(tensor: &Tensor) -> Facts {
         Facts {
             dims: tensor.dims().to_vec(),
@@ -74,7 +74,7 @@ impl Facts {
         }
     }
 
-    /// Those of a list, where elements that it does not have are `fill`.
+    /// The facts of a list; elements that it does not have are `fill`.
     pub fn of_list(list: &Coo, fill: Scalar) -> Facts {
         let of_width = |column: &Coordinates| match column {
             Coordinates::U32(v) => size_of_val(v.as_slice()) as u64,
@@ -100,7 +100,7 @@ impl Facts {
         }
     }
 
-    /// Whether this is what a format stores, and nothing but what its own levels fill up is filled up.
+    /// True if this is what a format stores, and only its own levels are padded.
     fn is(&self, format: &Format) -> bool {
         let wide = widen(format, &self.dims, self.entries);
         self.format() == Some(&wide) && self.padded == wide.is_padded()
@@ -251,7 +251,7 @@ impl Route {
         self.legs.len()
     }
 
-    /// Whether nothing is to be done.
+    /// True if nothing is to be done.
     pub fn is_empty(&self) -> bool {
         self.legs.is_empty()
     }
@@ -297,7 +297,7 @@ impl Tensor {
     /// As [`Tensor::from_coo`], where what the list does not have is `fill`.
     ///
     /// # Errors
-    /// Those of `from_coo`; the fill value is of another type than the elements.
+    /// The errors of `from_coo`; the fill value is of another type than the elements.
     pub fn from_coo_filled(coo: Coo, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
         coo.check(format)?;
         let fill = fill_of(fill, coo.values.dtype())?;

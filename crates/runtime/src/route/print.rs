@@ -38,7 +38,7 @@ impl fmt::Display for Facts {
 }
 
 impl Leg {
-    /// What is done, in a word.
+    /// The name of the leg, in a word.
     pub fn name(&self) -> &'static str {
         match self {
             Leg::Mask => "mask",
@@ -63,7 +63,7 @@ impl Leg {
         }
     }
 
-    /// What entries are stored as after the leg, if that is something else.
+    /// The format of the entries after the leg, if it is another one.
     fn stored(&self) -> String {
         let format = match self {
             Leg::Plain { format }

@@ -6,7 +6,7 @@ use crate::array::Plain;
 pub trait Key: Plain + Ord + std::fmt::Debug {
     /// Zero.
     const ZERO: Self;
-    /// Whether keys like this are worth loops of their own.
+    /// True if keys like this are worth loops of their own.
     const FREQUENT: bool;
     /// The lowest bits of `self >> shift`, as many as `mask` has ones.
     fn digit(self, shift: u32, mask: u64) -> u64;
@@ -24,7 +24,7 @@ pub trait Key: Plain + Ord + std::fmt::Debug {
     fn plus(self, other: Self) -> Self;
     /// The product, which wraps.
     fn times(self, number: u64) -> Self;
-    /// What added to `self` gives 0.
+    /// The number that gives 0 when added to `self`.
     fn negative(self) -> Self;
 }
 

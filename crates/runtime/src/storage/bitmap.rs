@@ -1,5 +1,5 @@
-//! Bitmaps: a bit for each coordinate of the dimension says whether it is stored. What is stored has positions one after the
-//! other, as in compressed levels.
+//! Bitmaps: a bit for each coordinate of the dimension says whether it is stored. Stored coordinates have positions one
+//! after the other, as in compressed levels.
 //!
 //! The bits of a parent position begin a new word of 64 bits. Word `w` has the positions `rank[w] .. rank[w + 1]`, so that a
 //! coordinate's position is that of its word and the number of ones below its bit.

@@ -1,4 +1,4 @@
-//! Which entries each position of a level covers, while levels are packed.
+//! The entries that each position of a level covers, while levels are packed.
 //!
 //! Entries are sorted by level order, so a position covers a range of consecutive entries. The ranges of consecutive
 //! positions are adjacent: one array of starts describes them all, and it is the `pos` array of a compressed level

@@ -11,7 +11,7 @@
 //! [ . 7 . ]                  values . 6 . 5     7 .
 //! ```
 //!
-//! Where coordinates meet, the smallest stands first: a table depends on what is in it, not on the order in which that came
+//! If coordinates meet, the smallest stands first: a table depends on its content, not on the order in which that came
 //! (ordered hash tables). So coordinates are put in as they come, without being sorted.
 //!
 //! Paper: Chou et al. 2018, §3 (hashed levels); Knuth, *The Art of Computer Programming* 3, §6.4 (linear probing); Amble and Knuth,
@@ -36,7 +36,7 @@ use crate::words::{Sum, Word};
 /// 2^64 divided by the golden ratio (Knuth, §6.4).
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Where a coordinate stands in a table of `capacity` places, if that is free.
+/// The place of a coordinate in a table of `capacity` places, if that is free.
 fn slot(coordinate: u64, capacity: u64) -> u64 {
     (coordinate.wrapping_mul(FACTOR) >> 32) & (capacity - 1)
 }
@@ -69,7 +69,7 @@ impl LevelArrays for Hashed {
 
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         check_size(place)?;
-        // What overflows as a length does so as a sum.
+        // A length that overflows makes the sum overflow.
         let length = |parent: usize| capacity(segments.count(parent)).unwrap_or(u64::MAX);
         let edges = parallel::edges(segments.parents(), length)?;
         let (crd, places) = with_width!(place.coordinates(), C => match segments.width() {
@@ -251,11 +251,11 @@ impl Stored for u64 {
 
 /// Tables of all parent positions, one behind the other, with the values of their places.
 struct Tables<C: Stored, V: Word> {
-    /// Where each begins.
+    /// The start of each.
     edges: Array<u64>,
     crd: Array<C>,
     values: Array<V>,
-    /// What adds up values of one coordinate.
+    /// The function that adds up values of one coordinate.
     sum: Sum<V>,
 }
 
@@ -411,7 +411,7 @@ fn counts(list: &Unsorted) -> Result<Array<u64>, AllocError> {
     Ok(counts)
 }
 
-/// What is wrong with a table: every coordinate has to be found from its slot on, and only once; some place is free.
+/// The fault of a table, if any: every coordinate has to be found from its slot on, and only once; some place is free.
 fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Option<StorageError> {
     let (first, capacity, none, size) = (table.start, table.end - table.start, crd.width().max(), place.size());
     if capacity == 0 {

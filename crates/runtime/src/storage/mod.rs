@@ -50,14 +50,14 @@ pub use crate::insert::{Inserted, Inserter, Unsorted};
 pub use crate::segments::{NOWHERE, Piece, Places, Segments, chunked};
 pub use crate::spread::{Spread, numbers};
 
-/// Where a level stands, for packing, checking and messages.
+/// The place of a level, for packing, checking and messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The format of the tensor; its widths are those of the arrays.
     pub format: &'a Format,
     /// The sizes of the dimensions.
     pub dims: &'a [u64],
-    /// Which level, outermost 0.
+    /// The number of the level, outermost 0.
     pub level: usize,
 }
 
@@ -99,13 +99,13 @@ impl Place<'_> {
         last
     }
 
-    /// Whether this is the innermost level.
+    /// True if this is the innermost level.
     pub fn is_last(&self) -> bool {
         self.level + 1 == self.format.order()
     }
 }
 
-/// What the level kinds of a family do at run time. `operations` gives it for a kind.
+/// The operations of the level kinds of a family at run time. `operations` gives them for a kind.
 pub trait LevelArrays: Sync {
     /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
     /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level.
@@ -119,7 +119,7 @@ pub trait LevelArrays: Sync {
     /// It takes no longer than the arrays are long: edges are checked before what lies between them.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The fault of the arrays.
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError>;
 
     /// How a level is assembled from coordinates that come one by one.
@@ -134,7 +134,8 @@ pub trait LevelArrays: Sync {
     /// The level cannot hold the coordinates, or memory is refused.
     fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError>;
 
-    /// What stores coordinates that come in any order and may repeat; `None` for kinds that need them sorted.
+    /// The function that stores coordinates that come in any order and may repeat; `None` for kinds that need them
+    /// sorted.
     fn inserter(&self) -> Option<Inserter> {
         None
     }
@@ -189,10 +190,10 @@ pub enum Assembly {
     Full,
     /// Nothing: the one coordinate under each parent position is kept in the one array.
     Single {
-        /// Where there is none, the array has the largest number; otherwise 0.
+        /// True if the array has the largest number where there is no coordinate; otherwise it has 0 there.
         absent: bool,
     },
-    /// Which are there (`nir`): arrays of edges and of coordinates.
+    /// The coordinates that are there (`nir`): arrays of edges and of coordinates.
     Distinct,
     /// The greatest (`max`): every coordinate up to it has a position. An array of edges.
     Extent,
@@ -203,13 +204,13 @@ pub enum Assembly {
 }
 
 impl Assembly {
-    /// Whether the number of positions depends on what is stored.
+    /// True if the number of positions depends on what is stored.
     pub fn is_counted(self) -> bool {
         [Assembly::Distinct, Assembly::Extent, Assembly::Span].contains(&self)
     }
 }
 
-/// What a kind does at run time.
+/// The operations of a kind at run time.
 fn operations(kind: LevelKind) -> &'static dyn LevelArrays {
     match kind.info().family {
         Family::Banded => &banded::Banded,
@@ -270,7 +271,7 @@ impl LevelStorage {
     /// positions. How a kernel's result becomes a level.
     ///
     /// # Errors
-    /// Those of `take`; a size overflows.
+    /// The errors of `take`; a size overflows.
     pub fn receive<E: From<StorageError>>(
         kind: LevelKind,
         size: u64,
@@ -365,7 +366,7 @@ impl LevelStorage {
     /// The level with `change` applied to each array.
     ///
     /// # Errors
-    /// Those of `change`.
+    /// The errors of `change`.
     pub fn try_map<E>(
         self,
         mut change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>,
@@ -433,7 +434,7 @@ impl LevelStorage {
         }
     }
 
-    /// What the kind does.
+    /// The operations of the kind.
     pub(crate) fn operations(&self) -> &'static dyn LevelArrays {
         operations(self.kind)
     }
@@ -443,7 +444,7 @@ impl LevelStorage {
         operations(place.kind()).spread(segments, place)
     }
 
-    /// What stores coordinates in any order; see [`LevelArrays::inserter`].
+    /// The function that stores coordinates in any order; see [`LevelArrays::inserter`].
     pub(crate) fn inserter(kind: LevelKind) -> Option<Inserter> {
         operations(kind).inserter()
     }

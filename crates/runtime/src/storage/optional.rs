@@ -1,7 +1,7 @@
 //! Optional levels: at most one coordinate under each parent position.
 //!
-//! `crd[p]` is the coordinate; the position is the parent's. Where there is none, `crd[p]` is the largest number of its type,
-//! the position is not used, and its value is a zero that is no entry.
+//! `crd[p]` is the coordinate; the position is the parent's. If there is none, `crd[p]` is the largest number of its
+//! type, the position is not used, and its value is a zero that is no entry.
 //!
 //! ```text
 //! [ . 5 . ]    dense, optional:   crd 1 - 0

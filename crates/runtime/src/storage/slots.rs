@@ -1,7 +1,7 @@
 //! Slots: under each parent position a counted run of coordinates 0, 1, 2, ..: the columns of ELL and SELL.
 //!
-//! The coordinates of parent position `p` are `0 .. pos[p + 1] - pos[p]`, and none is written down. What is stored at a
-//! coordinate fills up those before it, with zeros.
+//! The coordinates of parent position `p` are `0 .. pos[p + 1] - pos[p]`, and none is written down. A value stored at a
+//! coordinate pads those before it with zeros.
 //!
 //! ```text
 //! [ 5 6 . ]    dense, slots:   pos 0 2 2 5

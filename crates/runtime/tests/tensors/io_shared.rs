@@ -45,7 +45,7 @@ fn summary(data: &Data) -> (Vec<u64>, Vec<Complex<f64>>) {
     }
 }
 
-/// What holds of every coordinate list.
+/// Checks the properties of every coordinate list.
 fn check(coo: &Coo) {
     assert_eq!(coo.coords.len(), coo.dims.len());
     for (coords, &size) in coo.coords.iter().zip(&coo.dims) {
@@ -205,7 +205,7 @@ fn odd_and_broken_files_behave_as_expected() {
     assert!(wrong.is_empty(), "{} of {rows} files:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is wrong with an error as a message.
+/// The complaint about the message of an error.
 fn error_complaint(error: &IoError) -> Option<String> {
     match error {
         IoError::Malformed { line, expected, found, .. } if *line > 0 && !expected.is_empty() && !found.is_empty() => {
@@ -230,7 +230,7 @@ fn content_difference(content: &str, data: &Data, metadata: &Metadata) -> Option
         .map(|fact| format!("{fact} does not hold: {:?} {:?}", summary(data), metadata.stored))
 }
 
-/// Whether a fact holds; `None` if it is not in a form that is understood.
+/// Tells if a fact holds; `None` if it is not in a form that is understood.
 fn compare(fact: &str, data: &Data, metadata: &Metadata) -> Option<bool> {
     let (dims, values) = summary(data);
     if let Some(rows) = fact.strip_prefix("rows ").filter(|rows| !rows.contains("101")) {

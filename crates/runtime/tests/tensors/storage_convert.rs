@@ -169,7 +169,7 @@ fn any_number_of_threads_comes_to_the_same() {
     }
 }
 
-/// What dense levels are filled up with is left out also where the order is right already.
+/// Padding of dense levels is left out also if the order is right already.
 #[test]
 fn dense_tensors_are_compressed_in_any_order() {
     let list = random(&[17, 9, 33], 700);

@@ -1,7 +1,8 @@
 //! Arrays from outside that may hold anything, and values that are overwritten: a tensor is refused, or it is valid in all that is
 //! made of it later, and has the elements that its arrays say.
 //!
-//! What arrays say is told here level by level and term by term, from the tables of `docs/formats.md`, without the library's code.
+//! The meaning of arrays is told here level by level and term by term, from the tables of `docs/formats.md`, without
+//! the library's code.
 //!
 //! `LACUNAR_CORRUPTED` says how many tensors; `LACUNAR_SEED`, from which. A failure names its own, which alone makes it again.
 
@@ -63,7 +64,7 @@ fn format(rng: &mut Rng, order: usize) -> Format {
         let mut terms: Vec<Term> = match rng.below(6) {
             0 if order > 1 => {
                 let (d, other) = (rng.below(order as u64) as usize, rng.below(order as u64) as usize);
-                // What is not stored as it is, is recovered from either end of the diagonal.
+                // One of the two dimensions is not stored, and is recovered from the diagonal.
                 let recovered = rng.pick(&[d, other]);
                 let whole = (0..order).filter(|e| *e != recovered).map(Term::Whole);
                 whole.chain([Term::Difference(d, other)]).collect()
@@ -298,7 +299,7 @@ impl Element {
 /// The elements that are not zero.
 type Meaning = BTreeMap<Vec<u64>, Element>;
 
-/// What arrays say; `None` where a level kind is not known here.
+/// The meaning of arrays; `None` if a level kind is not known here.
 fn meaning(dims: &[u64], format: &Format, levels: &[LevelStorage], values: &Buffer) -> Option<Meaning> {
     let terms: Vec<Term> = match format.map() {
         Some(map) => map.terms().to_vec(),
@@ -361,7 +362,7 @@ fn meaning(dims: &[u64], format: &Format, levels: &[LevelStorage], values: &Buff
     Some(found)
 }
 
-/// Whether all places of a tensor can be looked at one by one.
+/// True if all places of a tensor can be looked at one by one.
 fn is_small(tensor: &Tensor) -> bool {
     tensor.bytes() < 1 << 16
         && tensor.levels().iter().all(|level| level.size() < 1 << 16 || level.kind() != LevelKind::DENSE)
@@ -377,7 +378,7 @@ fn assert_same(found: &Meaning, expected: &Meaning, context: &str) {
     assert!(same, "{context}: {found:?}\nexpected {expected:?}");
 }
 
-/// What a list says.
+/// The meaning of a list.
 fn meaning_of_list(coo: &Coo) -> Meaning {
     let values = Buffer::from_values(coo.values.clone());
     let mut found = Meaning::new();
@@ -391,7 +392,7 @@ fn meaning_of_list(coo: &Coo) -> Meaning {
     found
 }
 
-/// Whether a tensor that is valid may be refused by a format.
+/// True if a tensor that is valid may be refused by a format.
 fn may_refuse(format: &Format, error: &StorageError, huge: bool) -> bool {
     match error {
         StorageError::NotRepresentable { .. } => format.levels().iter().any(|level| level.properties().single),
@@ -490,7 +491,7 @@ fn disturb<T: Copy>(
     of: impl Fn(u64) -> T,
     get: impl Fn(T) -> u64,
 ) {
-    // What is huge has to be more than any memory, so that it is refused and not filled.
+    // Huge numbers have to be more than any memory, so that they are refused and not filled.
     let bit = |rng: &mut Rng| if huge { rng.pick(&[0, 1, 2, 48, 50, 61, 62, 63]) } else { rng.below(64) };
     let high = if huge { 1 << 49 } else { 1 << 31 };
     for _ in 0..1 + rng.below(3) {

@@ -205,7 +205,7 @@ fn rows_are_sorted_by_their_entries() {
     assert_eq!(array("pos"), [0, 3, 4, 6]);
     assert_eq!(stored.values().as_slice::<u8>(), Some(&[2, 5, 3, 6, 4, 7, 1, 0, 8, 0, 9, 0][..]));
     assert!(stored.bytes() < Tensor::from_coo(list.clone(), &Format::sell(2).unwrap()).unwrap().bytes() + 20);
-    // What comes from outside may be in any order inside of the windows.
+    // Rankings from outside may be in any order inside of the windows.
     let given = |ranking: Vec<u32>| {
         let (dims, format, levels, values) = stored.try_clone().unwrap().into_parts();
         let mut ranking = Some(Buffer::from_vec(ranking));

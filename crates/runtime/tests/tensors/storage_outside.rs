@@ -1,5 +1,5 @@
-//! What formats with a map can store besides entries: places outside of a tensor's dimensions, slots that repeat a coordinate, and
-//! sizes that are too large to compute with.
+//! The contents of formats with a map besides entries: places outside of a tensor's dimensions, slots that repeat a
+//! coordinate, and sizes that are too large to compute with.
 
 #![allow(clippy::unwrap_used)]
 

@@ -9,7 +9,7 @@ use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, Coo, Coordinates, StorageError, Tensor, Values};
 use proptest::prelude::*;
 
-/// What a tensor means: the sum of the values of each coordinate, without zeros.
+/// The meaning of a tensor: the sum of the values of each coordinate, without zeros.
 fn meaning(coo: &Coo) -> BTreeMap<Vec<u64>, i64> {
     let Values::I64(values) = &coo.values else { panic!("the tests use i64") };
     let mut sums = BTreeMap::new();
@@ -72,7 +72,7 @@ fn case() -> impl Strategy<Value = (Coo, Format, Format)> {
     })
 }
 
-/// Whether a failure to pack is the format's: only levels of at most one coordinate refuse data.
+/// True if a failure to pack is the format's: only levels of at most one coordinate refuse data.
 fn refused(result: &Result<Tensor, StorageError>, format: &Format) -> bool {
     let singleton = format.levels().iter().any(|level| level.properties().single);
     matches!(result, Err(StorageError::NotRepresentable { .. })) && singleton
@@ -296,7 +296,7 @@ fn runs_of_repeated_values_are_checked() {
     for (crd, last) in [([0, 4], [4, 8]), ([0, 4], [3, 9]), ([0, 5], [3, 4]), ([4, 0], [8, 3])] {
         assert!(vector(9, &crd, &last).is_err(), "{crd:?} {last:?}");
     }
-    // What is shared by very many is not written out.
+    // A value that very many coordinates share is not written out.
     let wide = vector(1 << 60, &[0], &[(1 << 60) - 1]).unwrap();
     assert!(wide.convert(&Format::sv()).is_err());
 }

@@ -1,4 +1,4 @@
-//! Which vector loops are written out, and what is known of them before.
+//! The vector loops that are written out, and the facts about them that are collected beforehand.
 //!
 //! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
 //! operations that vectors have, and of short loops of constant length, which are repeated. It stores at indices that
@@ -14,20 +14,20 @@ use super::words::tested_word;
 /// Loops in the body are repeated up to so often.
 const REPEATS: i64 = 16;
 
-/// What is known of a vector loop.
+/// The facts about a vector loop.
 pub(super) struct Known {
     pub(super) counter: VarId,
     /// The variables from outside that it combines with values.
     pub(super) reductions: Vec<Reduction>,
     /// The bytes of the widest element, as it is computed with.
     pub(super) widest: usize,
-    /// Whether it loads elements that are no neighbors.
+    /// True if it loads elements that are no neighbors.
     pub(super) gathers: bool,
-    /// Whether there are branches.
+    /// True if there are branches.
     pub(super) branches: bool,
-    /// Whether some of them test the bits of a word.
+    /// True if some of them test the bits of a word.
     pub(super) tests_words: bool,
-    /// By variable: whether the body declares it, or it is the counter.
+    /// By variable: true if the body declares it, or it is the counter.
     pub(super) inner: Vec<bool>,
     /// By variable: its value, if the body defines it once and for all.
     values: Vec<Option<ExprId>>,
@@ -94,7 +94,7 @@ impl Known {
         })
     }
 
-    /// Whether an expression can differ between iterations.
+    /// True if an expression can differ between iterations.
     pub(super) fn varies(&self, function: &Function, expr: ExprId) -> bool {
         any(function, expr, &mut |expr| matches!(*expr, Expr::Var(var) if self.inner[var.index()]))
     }
@@ -118,7 +118,7 @@ impl Known {
         }
     }
 
-    /// Whether an expression has nothing in it but what vectors can do. What stays the same may be divided by constants.
+    /// True if vectors can compute an expression. Values that stay the same may be divided by constants.
     fn simple(&self, function: &Function, root: ExprId) -> bool {
         let nonzero = |by: ExprId| matches!(function.exprs[by], Expr::Const(by) if by.bits != 0);
         !any(function, root, &mut |expr| !match *expr {
@@ -142,7 +142,7 @@ impl Known {
         matches!(function.exprs[counter], Expr::Var(var) if var == self.counter)
     }
 
-    /// Whether vectors begin at multiples of their width.
+    /// True if vectors begin at multiples of their width.
     pub(super) fn is_aligned(&self) -> bool {
         self.aligned.is_some()
     }
@@ -158,7 +158,7 @@ pub(super) fn repeats(function: &Function, begin: ExprId, end: ExprId) -> Option
     (range.end.saturating_sub(range.start) <= REPEATS).then_some(range)
 }
 
-/// Whether an expression or one below it passes a test.
+/// True if an expression or one below it passes a test.
 fn any(function: &Function, root: ExprId, test: &mut impl FnMut(&Expr) -> bool) -> bool {
     let (mut pending, mut seen) = (vec![root], vec![false; function.exprs.len()]);
     while let Some(expr) = pending.pop() {
@@ -197,7 +197,7 @@ fn binary(op: BinaryOp, ty: DType) -> bool {
     }
 }
 
-/// Whether the lanes of a vector can be combined by an operation.
+/// True if the lanes of a vector can be combined by an operation.
 fn reduces(op: BinaryOp) -> bool {
     matches!(
         op,

@@ -86,7 +86,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         (one && self.is_uniform(state, word)).then_some(word)
     }
 
-    /// Whether a variable or constant is the same in all lanes.
+    /// True if a variable or constant is the same in all lanes.
     fn is_uniform(&self, state: &VectorLoop<'ctx, '_>, expr: ExprId) -> bool {
         match self.source.exprs[expr] {
             Expr::Var(var) if state.known.inner[var.index()] => {

@@ -13,7 +13,7 @@ use crate::io::error::IoError;
 use crate::io::text::Source;
 use crate::io::{Compression, Data, Dense, FileFormat, Metadata, ReadOptions};
 
-/// What stands behind the name of each array.
+/// The extension behind the name of each array.
 const EXTENSION: &str = ".npy";
 
 /// Reads an archive: a sparse matrix or tensor of SciPy, or one array.

@@ -31,7 +31,7 @@ pub(in crate::io) fn read_file(path: &Path, options: &ReadOptions) -> Result<(Da
     Ok((Data::Dense(dense), metadata))
 }
 
-/// What a file of one array says about it.
+/// The metadata of a file of one array.
 pub(super) fn of(dense: &Dense, format: FileFormat, compression: Compression) -> Metadata {
     metadata(format, compression, dense.values.dtype(), dense.values.len() as u64)
 }

@@ -1,4 +1,4 @@
-//! What stands before the numbers of an array: a literal of Python behind a few bytes.
+//! The header before the numbers of an array: a literal of Python behind a few bytes.
 //!
 //! ```text
 //! \x93NUMPY  1 0  76 00  {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }       \n
@@ -22,7 +22,7 @@ const ALIGNMENT: usize = 64;
 /// The largest order taken, which is NumPy's.
 const LARGEST_ORDER: usize = 64;
 
-/// What an array's numbers are.
+/// The type of an array's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// Numbers, the byte of the greatest weight first or last.
@@ -31,7 +31,7 @@ pub(super) enum Item {
     Bytes(usize),
 }
 
-/// What is said of an array.
+/// The header of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) item: Item,
@@ -108,7 +108,7 @@ fn read_exactly(source: &mut dyn Read, bytes: &mut [u8], place: &Place) -> Resul
     })
 }
 
-/// What is expected, and where.
+/// The expected text, and its place.
 type Fault = (String, usize);
 
 /// A place in a literal.
@@ -219,7 +219,7 @@ impl<'a> Literal<'a> {
         size.ok_or(("a size, from 0 to 2^63-1".to_string(), start))
     }
 
-    /// What stands between quotes, in which none is escaped.
+    /// The text between quotes, in which none is escaped.
     fn string(&mut self) -> Result<&'a [u8], Fault> {
         self.skip_blanks();
         let wrong = ("a word in quotes".to_string(), self.at);

@@ -1,8 +1,8 @@
 //! Arrays of NumPy (`.npy`), and archives of them (`.npz`), in which SciPy keeps sparse matrices.
 //!
-//! `header` reads and writes what stands before an array, `array` the numbers, `archive` finds the arrays of an archive, `sparse` makes
-//! a list of entries of them, and `write` writes all of it. What a header announces takes no memory before the numbers are
-//! there. Objects are refused: reading them would run what the file says.
+//! `header` reads and writes the header before an array, `array` the numbers, `archive` finds the arrays of an archive,
+//! `sparse` makes a list of entries of them, and `write` writes all of it. The sizes that a header announces take no
+//! memory before the numbers are there. Objects are refused: reading them would run what the file says.
 //!
 //! References: NumPy, `numpy.lib.format` (versions 1.0 to 3.0); SciPy, `scipy.sparse.save_npz`.
 
@@ -28,7 +28,7 @@ pub(super) const ARRAY_MAGIC: &[u8] = b"\x93NUMPY";
 /// The first bytes of an archive.
 pub(super) const ARCHIVE_MAGIC: &[u8] = b"PK\x03\x04";
 
-/// Where a mistake is: the file, and the array in it.
+/// The place of a mistake: the file, and the array in it.
 #[derive(Clone, Debug)]
 struct Place {
     file: PathBuf,
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// What such a file says about its content.
+/// The metadata of such a file.
 fn metadata(format: FileFormat, compression: Compression, dtype: DType, stored: u64) -> Metadata {
     let field = match dtype.kind() {
         Kind::Real => FieldKind::Real,

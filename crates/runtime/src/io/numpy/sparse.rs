@@ -57,7 +57,7 @@ pub(super) fn read(archive: &mut Archive<'_>, names: &BTreeSet<String>) -> Resul
 struct List {
     dims: Vec<u64>,
     coords: Vec<Coordinates>,
-    /// Where the values are that stay; `None` if all do, in their order.
+    /// The places of the values that stay; `None` if all do, in their order.
     places: Option<Vec<usize>>,
 }
 
@@ -135,7 +135,7 @@ fn coords(archive: &mut Archive<'_>, list: &mut List, data: &Dense) -> Result<()
     let numbers = signed(archive, "coords", &values)?;
     for (dimension, numbers) in numbers.chunks_exact(data.values.len().max(1)).enumerate() {
         for &number in numbers {
-            // What is negative is far outside of every dimension.
+            // Negative numbers are far outside of every dimension.
             list.push(dimension, number as u64)
                 .map_err(|_| outside(archive, "coords", list.dims[dimension], number.to_string()))?;
         }
@@ -157,7 +157,7 @@ fn outside(archive: &Archive<'_>, name: &str, size: u64, found: String) -> IoErr
     archive.place(name).invalid(format!("coordinates from 0 to {}", size as i128 - 1), found)
 }
 
-/// Where segments begin, and the coordinates in them: of rows, or of other things of which there are `count`.
+/// The starts of segments, and the coordinates in them: of rows, or of other things of which there are `count`.
 fn segments(archive: &mut Archive<'_>, count: u64, stored: usize) -> Result<(Vec<u64>, Vec<u64>), IoError> {
     let starts = numbers(archive, "indptr", None)?;
     let indices = numbers(archive, "indices", None)?;
@@ -178,7 +178,7 @@ fn segments(archive: &mut Archive<'_>, count: u64, stored: usize) -> Result<(Vec
     Ok((starts, indices))
 }
 
-/// Those of `csr`, or of `csc`: `[outer, inner]` are the dimensions.
+/// Reads the entries of `csr`, or of `csc`: `[outer, inner]` are the dimensions.
 fn compressed(
     archive: &mut Archive<'_>,
     list: &mut List,
@@ -262,7 +262,7 @@ fn diagonals(archive: &mut Archive<'_>, list: &mut List, data: &Dense) -> Result
     Ok(())
 }
 
-/// Which values are not zero.
+/// For each value, true if it is not zero.
 fn nonzeros(values: &Values) -> Vec<bool> {
     with_values!(values, values => values.iter().map(|value| *value != Default::default()).collect())
 }
