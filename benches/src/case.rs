@@ -68,8 +68,8 @@ impl<'a> Case<'a> {
         self.inputs.first().map_or(0, |(_, tensor)| tensor.nnz())
     }
 
-    /// Bytes of all operands, and of a result of `values` values, or of those that fill it up: what has to be read and written
-    /// at least.
+    /// The least number of bytes that have to be read and written: those of all operands, and of a result of `values`
+    /// values, or of as many values as its padded format stores.
     pub fn bytes(&self, values: u64) -> u64 {
         let compressed = self.result_format.levels().last().is_some_and(|level| level.letter() == 's');
         let each = if compressed { 12 } else { 8 };

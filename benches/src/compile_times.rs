@@ -1,8 +1,9 @@
 //! How long compilation takes: every program of the corpus, and of other systems' suites where they are at hand, from text to
 //! machine code.
 //!
-//! Compilation is the work of one thread, so it is that thread's time on a processor that is told: what else the machine does
-//! counts little. Times of stages are elapsed ones; they tell the shares, and on a machine at rest add up to the total.
+//! Compilation is the work of one thread, so the time told is that of this thread on a processor: other work of the
+//! machine counts little. Times of stages are elapsed ones; they tell the shares, and on a machine at rest add up to
+//! the total.
 //!
 //! ```text
 //! 8200 programs through llvm, 3 times each (the least counts)
@@ -36,7 +37,7 @@ struct Times {
     stages: BTreeMap<&'static str, f64>,
 }
 
-/// Compiles every program whose id has the filter's text in it, and prints what that takes.
+/// Compiles every program whose id has the filter's text in it, and prints the times.
 ///
 /// # Errors
 /// A program that is not compiled; no program of such an id.
@@ -148,7 +149,7 @@ fn print(all: &mut [Times], rounds: usize) {
     }
 }
 
-/// The median, what 95 of 100 are at most, and the most.
+/// The median, the 95th percentile, and the largest.
 fn quantiles(times: &[f64]) -> (f64, f64, f64) {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);

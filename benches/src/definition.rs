@@ -54,7 +54,7 @@ pub struct Definition {
     /// Leave out inputs whose sizes are not multiples of the sizes of the result's blocks.
     #[serde(default)]
     pub whole_blocks: bool,
-    /// By peer: the variants of the kernel that its program has.
+    /// The variants of the kernel that a peer's program has, by peer.
     #[serde(default)]
     pub peers: BTreeMap<String, Vec<String>>,
     /// How taco is used.
@@ -113,7 +113,7 @@ pub struct TensorDefinition {
     /// Its sizes, where it is random.
     #[serde(default)]
     pub dims: Vec<Size>,
-    /// By how much the entries are moved, where they are.
+    /// The distance by which the entries are moved, if they are.
     #[serde(default = "one")]
     pub by: u64,
 }

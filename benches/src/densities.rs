@@ -5,8 +5,8 @@
 //! spmv            512    20 %    0.110       0.082    0.75
 //! ```
 //!
-//! Both formats take turns, on one thread; medians are compared. Small matrices stay in the cache, so that what a kernel computes
-//! counts; of the large ones what it reads does.
+//! Both formats take turns, on one thread; medians are compared. Small matrices stay in the cache, so that the
+//! computations of a kernel count; for large ones its reads count.
 
 use std::time::Instant;
 

@@ -29,7 +29,7 @@ impl Check {
         self.placed += value * (place % 1009) as f64 / 1009.0;
     }
 
-    /// Of a tensor.
+    /// The check of a tensor.
     pub fn of(tensor: &DynTensor) -> Result<Check> {
         let other_type = "the result is not of type f64";
         let mut check = Check::default();

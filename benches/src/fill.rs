@@ -5,9 +5,9 @@
 //! dia         (j-i, i)                 diagonals that have entries, times the number of rows
 //! ```
 //!
-//! On entry: dense and compressed levels without slots. The values under one position of the last compressed level are dense; so
-//! only the positions of that level are counted, as the distinct coordinates that entries have there and above. Nothing of the
-//! format is stored for it, because what is asked is whether it would be too much.
+//! On entry: dense and compressed levels without slots. The values under one position of the last compressed level are
+//! dense; so only the positions of that level are counted, as the distinct coordinates that entries have there and
+//! above. The format is not stored for that, because it may be too large.
 
 use anyhow::{Context, Result, ensure};
 use lacunar::{Coo, Format};

@@ -1,4 +1,4 @@
-//! Rounds: every engine has its turn in each, so that what disturbs the machine disturbs all.
+//! Rounds: every engine has its turn in each, so that disturbances of the machine affect all.
 //!
 //! Between turns nothing runs for a moment, because threads of the engine before may still be looking for work.
 

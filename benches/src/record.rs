@@ -57,7 +57,7 @@ pub struct Line {
     pub nnz: u64,
     /// Stored values of the result.
     pub values: u64,
-    /// Bytes of the operands and the result: what has to be moved at least.
+    /// Bytes of the operands and the result: the least that has to be moved.
     pub bytes: u64,
     /// Operations by the kernel's definition.
     pub flops: u64,

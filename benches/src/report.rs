@@ -71,7 +71,7 @@ impl Report {
         self.write(&Record::Problem { text: text.to_string() })
     }
 
-    /// Adds a kernel on an input. The first engine is what others are compared with.
+    /// Adds a kernel on an input. The first engine is the one that others are compared with.
     pub fn add(&mut self, case: &Case, threads: usize, measurements: &[Measurement]) -> Result<()> {
         let (kernel, input) = (&case.definition.name, case.input);
         let mut row = format!("{kernel:<9} {input:<26} nnz {:>8}  threads {threads}", case.nnz());
@@ -123,7 +123,7 @@ impl Report {
         }
     }
 
-    /// Draws the charts, and prints the summary and what went wrong.
+    /// Draws the charts, and prints the summary and the problems.
     pub fn finish(self) -> Result<()> {
         self.progress.finish_and_clear();
         print!("{}", summary(&self.lines));

@@ -129,7 +129,7 @@ fn write_random(out: &mut impl Write, size: u64, per_row: u64, seed: u64) -> std
 mod tests {
     use super::*;
 
-    /// The rows, and the entries, of what is written.
+    /// The number of rows, and the entries, that are written.
     fn written(kind: Kind) -> (u64, Vec<(u64, u64, f64)>) {
         let mut text = Vec::new();
         write_grid(&mut text, kind).expect("the size fits");

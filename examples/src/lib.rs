@@ -12,7 +12,7 @@
 //! The program `grid` makes inputs of any size for measurements; nothing of it is shipped.
 //!
 //! Reading order: [`mesh`] places points and joins them by [`delaunay`]; [`fem`] integrates over the triangles;
-//! [`files`] writes what comes out. [`graph`] and [`grid`] stand alone.
+//! [`files`] writes the results. [`graph`] and [`grid`] stand alone.
 //!
 //! All arithmetic is either on integers or uses only `+ - * /` of IEEE 754, so that the files come out the same on
 //! every machine.

@@ -184,8 +184,8 @@ impl CaseFile {
     }
 }
 
-/// Formats with each level kind that is not plain in the place of `*`, and each of them that holds any entries in that of `+`;
-/// but for those that go with a map only.
+/// Puts each level kind that is not plain in the place of `*`, and each of them that holds any entries in the place of
+/// `+`; kinds that need a map are left out.
 fn each_kind(words: Vec<String>) -> Vec<String> {
     let kinds: Vec<_> = LevelKind::unmapped().into_iter().map(|kind| kind.info()).collect();
     let with = |word: String| -> Vec<String> {

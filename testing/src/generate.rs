@@ -107,7 +107,7 @@ const JUMPING_PAIRS: [BinaryFn; 11] = [
 ];
 
 const FLOATS: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
-/// Types among which conversions lose what others keep, more often than the rest.
+/// Types that are drawn more often than the rest, because conversions to them lose what others keep.
 const SHORT: [DType; 5] = [DType::F16, DType::BF16, DType::Pattern, DType::Bool, DType::I8];
 
 /// The constructs that a program has many of.
@@ -136,7 +136,7 @@ impl Habit {
         }
     }
 
-    /// Of 100 formats, how many have maps.
+    /// The number of formats with maps among 100.
     fn mapped(self) -> u32 {
         match self {
             Habit::Usual | Habit::Casts | Habit::Far => 17,
@@ -145,17 +145,17 @@ impl Habit {
         }
     }
 
-    /// Of 100 vectors and results, how many are dense whatever else could be drawn.
+    /// The number of vectors and results that are dense in any case, among 100.
     fn dense(self) -> u32 {
         if matches!(self, Habit::Maps) { 50 } else { 0 }
     }
 
-    /// Of 100 operands, how many are one that was there already.
+    /// The number of operands that were there already, among 100.
     fn repeated(self) -> u32 {
         if matches!(self, Habit::Repeats) { 60 } else { 20 }
     }
 
-    /// Of 100 operands, how many are converted.
+    /// The number of operands that are converted, among 100.
     fn converted(self) -> u32 {
         if matches!(self, Habit::Casts) { 45 } else { 4 }
     }

@@ -28,14 +28,14 @@ pub struct Instance {
     pub given: BTreeMap<String, Entries>,
     /// Results known from elsewhere (by hand, or from another system's tests).
     pub expected: BTreeMap<String, Entries>,
-    /// How exactly those are known, relative to their size; 0 where as exactly as they can be computed.
+    /// The relative precision of these results; 0 if they are known as exactly as they can be computed.
     pub known_to: f64,
     /// How it is compiled and run.
     pub setup: Setup,
 }
 
 impl Instance {
-    /// Checks a program against what is declared, with the sizes of the given tensors declared as well.
+    /// Checks a program with its declarations and with the sizes of the given tensors declared as well.
     ///
     /// # Errors
     /// The program's diagnostics, rendered.

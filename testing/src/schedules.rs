@@ -9,7 +9,7 @@
 //! y(i) = A(i,j) * x(j)      reorder(i, j), fuse(i, j, s1), pos(s1, s2, A(i,j)), split(s2, s3, s4, 3), parallelize(s3, cpu, auto)
 //! ```
 //!
-//! A compiler may still refuse some: where workspaces come to stand is not known here.
+//! A compiler may still refuse some: the places of workspaces are not known here.
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
@@ -229,7 +229,7 @@ impl<'a> Maker<'a> {
         self.strips(at, outer, inner, (count, None));
     }
 
-    /// Another order of all loops that keeps positions below what they lie under.
+    /// Another order of all loops that keeps positions below the loops that they lie under.
     fn reorder(&mut self) {
         if !(self.flat && self.ordered) || self.loops.len() < 2 {
             return;
@@ -280,8 +280,8 @@ impl<'a> Maker<'a> {
         self.loops.splice(at..=at + 1, [fused]);
     }
 
-    /// The variables of an access in the order of its levels, if each is there once; of one with a map, in the order in which
-    /// the map first stores something of each dimension.
+    /// The variables of an access in the order of its levels, if each is there once. If the format has a map, they are
+    /// in the order in which the map first stores something of each dimension.
     fn levels(&self, access: &Access) -> Option<Vec<VarId>> {
         let format: &Format = &self.program.tensors[access.tensor].format;
         let mut modes = Vec::new();
@@ -431,7 +431,7 @@ impl<'a> Maker<'a> {
         let kind = match self.rng.u8(..4) {
             _ if vars.is_empty() => "",
             0 | 1 => "",
-            // Of a dense workspace everything is read, and stored.
+            // Every element of a dense workspace is read, and stored.
             2 if !self.is_sparse() => ", dense",
             _ => ", sorted",
         };
@@ -512,7 +512,7 @@ fn collect_factors<'e>(expr: &'e Expr, found: &mut Vec<&'e Access>) {
     }
 }
 
-/// The operands of the product or the sum that an expression is, and what stands between them.
+/// The operands of the product or the sum that an expression is, and the sign between them.
 fn operands(expr: &Expr) -> (&'static str, Vec<&Expr>) {
     fn collect<'e>(expr: &'e Expr, function: BinaryFn, found: &mut Vec<&'e Expr>) {
         match &expr.kind {

@@ -1,4 +1,4 @@
-//! How a program is compiled and run, beyond what its tensors are: its schedule, threads, phases, and what else options say.
+//! The way in which a program is compiled and run: its schedule, threads, phases, and other options.
 
 /// Choices that must not change a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -68,7 +68,7 @@ struct Fault {
     text: String,
 }
 
-/// The words of `--batch FIRST COUNT`: every program in order, and what is wrong with it.
+/// Carries out `--batch FIRST COUNT`: runs every program in order, and prints its fault.
 pub fn batch(first: u64, count: u64, suite: &Suite) -> ExitCode {
     let tell = |line: String| {
         let mut out = std::io::stdout().lock();
@@ -90,7 +90,7 @@ pub fn batch(first: u64, count: u64, suite: &Suite) -> ExitCode {
     }
 }
 
-/// The words of `--case FILE`: the cases of a file; fails with what is wrong with the first that is wrong.
+/// Carries out `--case FILE`: runs the cases of a file, and fails with the first fault.
 pub fn case(path: &Path, suite: &Suite) -> ExitCode {
     let verdict = std::fs::read_to_string(path).map_err(|error| error.to_string()).and_then(|text| {
         let cases = CaseFile::parse(&text)?;
@@ -134,7 +134,7 @@ struct Run<'a> {
     orders: &'a Soak,
     next: AtomicU64,
     done: AtomicU64,
-    /// By manner: the seeds.
+    /// The seeds, by manner of fault.
     found: Mutex<BTreeMap<String, Vec<u64>>>,
     begun: Instant,
     told: Mutex<Instant>,
@@ -154,7 +154,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a child from program `at` on; where the next one has to begin.
+    /// Runs a child from program `at` on. Returns the program at which the next child has to begin.
     fn child(&self, job: usize, batch: u64, at: u64, end: u64) -> u64 {
         let first = self.orders.first + at;
         let log = std::env::temp_dir().join(format!("lacunar-soak-{}-{job}.log", std::process::id()));

@@ -30,7 +30,7 @@ use crate::shrink::{shrink, shrink_schedule};
 use crate::sketch::Sketch;
 use crate::tally::Tally;
 
-/// Of how many instances of the corpus one is run under a random schedule as well.
+/// One in so many instances of the corpus is run under a random schedule as well.
 const SCHEDULED_ONE_IN: u64 = 6;
 /// How many trials the instances of a batched engine are shared among.
 const BATCHES: usize = 16;
@@ -95,7 +95,7 @@ impl Suite {
     /// Leaves the last commands away until the schedule is accepted.
     ///
     /// # Errors
-    /// A command that is not even read: a fault of what made it.
+    /// A command that is not even read: a fault of its maker.
     fn accept(&self, instance: &mut Instance) -> Result<(), String> {
         let Some(engine) = self.engines.first() else { return Ok(()) };
         let mut refusal = None;
@@ -187,7 +187,8 @@ impl Suite {
         summary("", &faults, count)
     }
 
-    /// Says what was refused and what was not run; what the process returns.
+    /// Runs the trials, and prints how many schedules were refused and how much was not run. Returns the process's exit
+    /// code.
     pub fn conclude(&self, arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
         if !arguments.list {
             println!("LACUNAR_DAY={} repeats the choices of this run", day::today());
@@ -210,8 +211,8 @@ impl Suite {
     }
 }
 
-/// One trial per case of a file, named `file/case #tag`, over all its instances; those whose id has `LACUNAR_INSTANCE` in it,
-/// where that is set. Some run a second time, under a random schedule.
+/// One trial per case of a file, named `file/case #tag`, over all its instances, or over those whose id has
+/// `LACUNAR_INSTANCE` in it, if that is set. Some run a second time, under a random schedule.
 ///
 /// # Errors
 /// The file's text is no list of cases.

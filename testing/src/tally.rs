@@ -1,6 +1,6 @@
 //! How many random schedules were accepted, and with which errors the others were refused.
 //!
-//! A schedule that is refused tests little. So that most are not, a run in which too many are fails ([`Tally::verdict`]).
+//! A schedule that is refused tests little. Therefore a run fails if too many are refused ([`Tally::verdict`]).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -34,8 +34,8 @@ fn rounded(value: f64, dtype: DType) -> f64 {
     }
 }
 
-/// The nearest of the numbers with 16 bits, found by trying those around it; of two as near, that with an even last bit.
-/// `infinity` are the bits of infinity, behind which those of the largest number come.
+/// The nearest number of 16 bits, found by trying those around the value; of two equally near ones, the one with an
+/// even last bit. `infinity` are the bits of infinity, which come next after those of the largest number.
 fn nearest(value: f32, number: impl Fn(u16) -> f32, infinity: u16) -> f32 {
     if value.is_nan() {
         return value;
@@ -79,7 +79,7 @@ fn converted(value: Wide, to: DType) -> Option<Wide> {
                 Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
                 _ => (0, (1i128 << bits) - 1),
             };
-            // Of what is no number, 0.
+            // NaN becomes 0.
             Whole((x.trunc() as i128).clamp(least, most))
         }
         (Real(x), Kind::Real) => Real(rounded(x, to)),
@@ -89,7 +89,7 @@ fn converted(value: Wide, to: DType) -> Option<Wide> {
     })
 }
 
-/// Several conversions, one after the other, and what the last of them is computed with.
+/// The value after several conversions, one after the other; `None` if the language lacks one of them.
 fn chain(value: Wide, types: &[DType]) -> Option<Wide> {
     types.iter().try_fold(value, |value, to| converted(value, *to))
 }

@@ -30,7 +30,7 @@ const ORDERS: usize = 4;
 /// The most places of a file that is converted through all pairs, and of any other.
 const FEW: u64 = 1 << 16;
 const MANY: u64 = 1 << 21;
-/// The same where all pairs are wanted.
+/// The same bound if all pairs are wanted.
 const MOST: u64 = 1 << 24;
 
 type Tables = Arc<[OnceLock<Table>; ORDERS]>;

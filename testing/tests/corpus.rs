@@ -1,5 +1,5 @@
-//! The corpus (`tests/kernels/*.toml`) on every engine. `cargo test --test corpus -- spgemm` runs what has that name;
-//! `LACUNAR_INSTANCE='[A=csr,C=coo]'` leaves only instances with that in their id.
+//! The corpus (`tests/kernels/*.toml`) on every engine. `cargo test --test corpus -- spgemm` runs the cases with that
+//! name; `LACUNAR_INSTANCE='[A=csr,C=coo]'` leaves only instances with that in their id.
 
 mod engines;
 

@@ -1,6 +1,6 @@
 //! Faults, injected by hand, that the tests have to see: `testing/faults/*.patch`.
 //!
-//! A file says in its first lines what the fault is, then where, and what text takes the place of which:
+//! A file says in its first lines what the fault is, then its place, the old text and the new text:
 //!
 //! ```text
 //! The intersection of two operands also has what only the first one has.

@@ -80,8 +80,8 @@ fn natively(batch: u64) -> Vec<(&'static str, OsString)> {
     vec![("LACUNAR_ENGINES", "interp,llvm".into()), ("LACUNAR_OPTIMIZATION", effort.into())]
 }
 
-/// C, in which each access of memory is checked, as are shifts, conversions and the like. Nothing is released but at the end of
-/// a child, and what is not is no fault.
+/// C, with checks of each access of memory, of shifts, conversions and the like. Memory is released only at the end of
+/// a child, and memory that is not released is no fault.
 fn sanitized(_: u64) -> Vec<(&'static str, OsString)> {
     let library = Command::new("gcc").arg("-print-file-name=libasan.so").output();
     let library = library.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()).unwrap_or_default();

@@ -103,7 +103,8 @@ fn trials_of(instance: Instance, passed: &Arc<Passed>) -> Vec<Trial> {
     ways.into_iter().map(trial).collect()
 }
 
-/// How an instance is compiled. Shipped code is another than that of this process, which is not used.
+/// The options with which an instance is compiled. The code of this process is not used, since shipped code is another
+/// one.
 fn options(instance: &Instance, backend: Backend) -> Options {
     let setup = &instance.setup;
     Options {
@@ -273,7 +274,7 @@ impl Program {
         given.packed(&declared.format).map_err(fault)
     }
 
-    /// The bytes of a dense result before: what is given, or some that are nobody's result.
+    /// The bytes of a dense result before the run: the given ones, or some that are nobody's result.
     fn result_before(&self, instance: &Instance, step: &Step) -> Result<Vec<u8>, Unbuilt> {
         let declared = &step.kernel().tensors[step.result()];
         let entries = instance.given.get(&self.kernel.program().tensors[step.result()].name);

@@ -352,7 +352,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Every file below `folder`, without what was built and without hidden folders.
+/// Every file below `folder`, without build outputs and without hidden folders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder of the repository can be read") {

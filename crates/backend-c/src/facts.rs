@@ -8,9 +8,9 @@
 //!
 //! **Index or value.** The IR's `I64` is both the type of coordinates, positions and sizes and an element type. Integer
 //! arithmetic wraps; in C signed arithmetic must not overflow. Indices do not: they are bounded by the sizes of arrays
-//! that exist. They are printed as `p + 1`. Arithmetic on *values* is printed as `lac_add_i64(a, b)`, which
-//! wraps in any C. A value is what comes from an `I64` parameter array, from a signed or real number cast to `I64`, or
-//! from a constant beyond 32 bits, and all that is computed from those:
+//! that exist. They are printed as `p + 1`. Arithmetic on *values* is printed as `lac_add_i64(a, b)`, which wraps in
+//! any C. Values come from an `I64` parameter array, from a signed or real number cast to `I64`, or from a constant
+//! beyond 32 bits, and everything computed from a value is one:
 //!
 //! ```text
 //! let v: i64 = A_vals[p];         A_vals is a parameter: v is a value

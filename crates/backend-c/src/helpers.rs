@@ -1,4 +1,4 @@
-//! The functions in C that a kernel needs because C has no operator for what the IR means.
+//! The functions in C that a kernel needs because C has no operator with the IR's meaning.
 //!
 //! Each [`Helper`] is one C function (or a few) with its text; a printed file holds those that its kernels use and no
 //! others, so that a compiler has nothing to warn of.
@@ -314,7 +314,7 @@ fn typed(text: &str, ty: DType) -> String {
     text.replace("{T}", c_type(ty)).replace("{t}", ty.name())
 }
 
-/// Of functions on the bits of a number.
+/// The text of a function on the bits of a number, for a type.
 fn bitwise(text: &str, ty: DType) -> String {
     let bits = 8 * ty.size();
     typed(text, ty).replace("{bits}", &bits.to_string()).replace("{last}", &(bits - 1).to_string())

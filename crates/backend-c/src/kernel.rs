@@ -51,7 +51,7 @@ pub(crate) struct KernelPrinter<'f> {
 pub(crate) struct Scope {
     /// The variable that takes the status of a failure.
     pub(crate) status: String,
-    /// The variable that takes what an allocation gives.
+    /// The variable that takes the memory of an allocation.
     pub(crate) memory: String,
     /// The label of the way out.
     pub(crate) exit: String,
@@ -472,8 +472,8 @@ fn array(arg: Arg) -> Option<ArrayId> {
     }
 }
 
-/// A line of a remark such that it ends where it ends: no control characters, nor those that turn the direction of
-/// writing, and no backslash (nor its trigraph) at the end, which would continue the comment on the next line.
+/// A line of a remark as a comment that ends with the line: it has no control characters, none that turn the direction
+/// of writing, and no backslash (nor its trigraph) at the end, which would continue the comment on the next line.
 fn comment_text(line: &str) -> String {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');

@@ -1,4 +1,4 @@
-//! Names that the system's headers declare: what a kernel must not be called, as it would conflict with them in a file that
+//! Names that the system's headers declare: a kernel must not have them, as it would conflict with them in a file that
 //! includes both, or take their place when a program is linked.
 //!
 //! Functions, types and objects of ISO C11 and POSIX.1-2008, and what the GNU library adds to `math.h`, `stdlib.h` and

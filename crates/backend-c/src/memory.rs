@@ -82,7 +82,7 @@ impl KernelPrinter<'_> {
         });
     }
 
-    /// Takes over what an allocation gave. A failed one leaves no memory or the old one, which is taken as well.
+    /// Takes over the memory of an allocation. A failed one leaves no memory or the old one, which is taken as well.
     fn take_memory(&mut self, array: ArrayId) {
         (self.uses_runtime, self.scope.uses_memory) = (true, true);
         let (name, memory) = (self.array_name(array), self.scope.memory.clone());

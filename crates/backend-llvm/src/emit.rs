@@ -68,15 +68,15 @@ struct Emitter<'ctx, 'f> {
     /// The function being emitted.
     frame: Frame<'ctx>,
     aliasing: Aliasing<'ctx>,
-    /// By array: how many elements it has if it lives on the stack.
+    /// By array: the number of its elements if it lives on the stack.
     stack: Vec<Option<u32>>,
     /// The function that gets memory for arrays that grow, once there is one.
     grow_array: Option<FunctionValue<'ctx>>,
-    /// By expression: its value where the current statement has needed it already.
+    /// By expression: its value if the current statement has needed it already.
     memo: Vec<Option<Value<'ctx>>>,
     memoized: Vec<usize>,
     vectors: Vectors,
-    /// By function of the runtime table: whether there is a call of it.
+    /// By function of the runtime table: true if there is a call of it.
     called: [Cell<bool>; RUNTIME_FUNCTIONS.len()],
 }
 

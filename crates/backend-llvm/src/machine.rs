@@ -1,4 +1,4 @@
-//! Target machines, and what they make of a function: LLVM IR, assembly, object files.
+//! Target machines, and their output for a function: LLVM IR, assembly, object files.
 
 use std::sync::OnceLock;
 

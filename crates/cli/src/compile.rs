@@ -1,7 +1,8 @@
 //! `lacunar compile`: a program becomes the texts of the stages that are asked for, or files that other programs can be
 //! linked with; nothing runs.
 //!
-//! `-o spmv.o` writes `spmv.o`, and beside it the header `spmv.h`; with `--json`, what the kernel takes is printed as data.
+//! `-o spmv.o` writes `spmv.o`, and beside it the header `spmv.h`; with `--json`, the kernel's parameters are printed
+//! as data.
 
 use std::path::Path;
 
@@ -54,7 +55,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     output::print(text.as_bytes())
 }
 
-/// The stages that are asked for, or what stands for them.
+/// The stages that are asked for, or the usual ones.
 fn stages(asked: &[Stage], args: &ProgramArgs) -> Vec<Stage> {
     match (asked, &args.emit_to) {
         ([], Some(_)) => Stage::ALL.to_vec(),
@@ -78,7 +79,7 @@ fn shape(file: &str) -> Result<Shape, Failure> {
     })
 }
 
-/// Writes a program's kernels and their header, and gives the names of the files and what the kernels take.
+/// Writes a program's kernels and their header. Gives the names of the files and the kernels' signatures.
 fn ship(kernel: &Kernel, path: &Path, shape: Shape) -> Result<([String; 2], Vec<Signature>), Failure> {
     let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let shipment = kernel.ship(&name, shape)?;

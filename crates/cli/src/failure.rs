@@ -22,7 +22,7 @@ pub fn is_colored() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// Why the command did not do what it was asked to.
+/// The reason for which the command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// Mistakes in a text: a program, or the value of a flag.

@@ -1,4 +1,4 @@
-//! `lacunar info`: what the tensor in a file looks like.
+//! `lacunar info`: a description of the tensor in a file.
 //!
 //! ```text
 //! stiffness.mtx: matrix 5 x 5, 13 entries (9 in the file, symmetric), f64
@@ -183,7 +183,7 @@ fn matrix_info([rows, columns]: [u64; 2], nnz: u64, by_rows: Lists<'_>, by_colum
     Matrix { rows, columns, bandwidth, diagonal, pattern_symmetric }
 }
 
-/// Of so many rows, of which those listed have entries.
+/// The lengths of so many rows, of which those listed have entries.
 fn lengths(lists: Lists<'_>, count: u64, nnz: u64) -> Lengths {
     let mut lengths: Vec<u64> = lists.rows().map(|(_, places)| places.len() as u64).collect();
     lengths.sort_unstable();

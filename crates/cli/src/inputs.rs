@@ -296,7 +296,7 @@ pub fn sizes_text(dims: &[u64]) -> String {
     }
 }
 
-/// The sizes of what a file holds.
+/// The sizes of a file's content.
 pub fn dims_of(data: &Data) -> &[u64] {
     match data {
         Data::Coordinate(coo) => &coo.dims,

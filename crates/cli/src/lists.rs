@@ -1,5 +1,5 @@
-//! The rows of a sparse matrix that have entries, each with the columns of these: what is said of a matrix follows from them, in time
-//! and memory that go with the entries and not with the matrix's sizes.
+//! The rows of a sparse matrix that have entries, each with the columns of its entries. The description of a matrix
+//! follows from them, in time and memory that grow with the entries and not with the matrix's sizes.
 
 use lacunar::DynTensor;
 use lacunar_runtime::buffer::Indices;

@@ -15,11 +15,11 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Sum {
-    /// Of integers (and truth values, counted).
+    /// The sum of integers (and of truth values, counted).
     Integer(i128),
-    /// Of reals.
+    /// The sum of reals.
     Real(f64),
-    /// Of complex numbers: real and imaginary part.
+    /// The sum of complex numbers: real and imaginary part.
     Complex([f64; 2]),
 }
 

@@ -10,7 +10,7 @@ use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::failure::{self, Failure};
 
-/// Prints to standard output. That nobody reads it any more is not an error.
+/// Prints to standard output. It is no error if nobody reads that any more.
 ///
 /// # Errors
 /// Standard output can't be written to, for example because a disk is full.
@@ -118,7 +118,7 @@ pub fn distinct<'a>(outputs: impl Iterator<Item = (&'a str, &'a str)>) -> Result
     Ok(())
 }
 
-/// A tensor as what files hold.
+/// A tensor as the content of a file.
 ///
 /// # Errors
 /// Memory is refused.

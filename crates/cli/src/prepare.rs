@@ -1,4 +1,4 @@
-//! From flags to what the library compiles: the inputs, and the options that follow from them.
+//! From flags to the input of the library: the tensors, and the options that follow from them.
 
 use std::io::IsTerminal;
 
@@ -99,7 +99,7 @@ fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Fai
     if mistakes.is_empty() { Ok(()) } else { Err(program.mistakes(mistakes)) }
 }
 
-/// Declares what an input says of itself.
+/// Declares the facts that an input tells of itself.
 fn declare(declarations: &mut Declarations, input: &Input) {
     let options = Options { declarations: std::mem::take(declarations), ..Options::default() };
     *declarations = options.tensor(&input.name, &input.tensor).declarations;

@@ -141,8 +141,8 @@ pub fn candidates(by_rows: Lists<'_>, [rows, columns]: [u64; 2], nnz: u64, value
     found
 }
 
-/// Measures the product with a vector in every candidate's format, and ranks them by it. They take turns, so that what else the
-/// machine does meets all of them.
+/// Measures the product with a vector in every candidate's format, and ranks them by it. They take turns, so that other
+/// work of the machine affects all of them.
 ///
 /// # Errors
 /// Memory is refused, or the vectors of the product would take much more than the matrix.
@@ -232,7 +232,8 @@ fn rank(found: &mut [Candidate], cost: impl Fn(&Candidate) -> f64) {
     found.sort_by(|a, b| judged(a).total_cmp(&judged(b)));
 }
 
-/// Calls `end` behind every so many rows that have entries among them, with what `row` has put in, and empties it.
+/// Divides the rows with entries into bands of so many rows. `row` puts items into the list of a band; `end` gets the
+/// list at the end of the band, and the list is emptied.
 fn each_band<T>(
     lists: Lists<'_>,
     rows: u64,

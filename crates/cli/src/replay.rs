@@ -1,4 +1,4 @@
-//! Replay files: when Lacunar itself is at fault, what is needed to see it happen again.
+//! Replay files: when Lacunar itself is at fault, they hold everything that is needed to see it happen again.
 //!
 //! A panic ends in exit code 70 and a file such as
 //!

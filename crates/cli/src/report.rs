@@ -88,7 +88,7 @@ struct JsonResult<'a> {
 }
 
 impl Outcome<'_> {
-    /// One JSON object, on one line. `result` is what the last statement assigns to.
+    /// One JSON object, on one line. `result` is the tensor that the last statement assigns to.
     ///
     /// # Errors
     /// Memory is refused.
@@ -214,7 +214,7 @@ pub fn agreement(verdict: &Verdict) -> String {
     text
 }
 
-/// The JSON object of `compile`: what can be known without running, and the texts of the stages.
+/// The JSON object of `compile`: the facts that are known without running, and the texts of the stages.
 ///
 /// # Errors
 /// It can't be written as JSON.
@@ -247,7 +247,7 @@ pub fn compiled_json(
     to_line(&object)
 }
 
-/// Tells of what may be a surprise, unless the explanation does.
+/// Tells of possible surprises, unless the explanation does.
 pub fn warn(kernel: &Kernel, args: &ProgramArgs) {
     if !args.explain {
         kernel.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));

@@ -42,7 +42,7 @@ impl Given {
     }
 }
 
-/// A value of `-s`, or what stands in the file that it names.
+/// A value of `-s`, or the content of the file that it names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleText {
     /// A file's name, or `-s`.
@@ -160,7 +160,7 @@ impl Request {
         Ok(())
     }
 
-    /// The values of `-s`, each a schedule of its own. `auto` and `none` are of those that follow.
+    /// The values of `-s`, each a schedule of its own. `auto` and `none` apply to the schedules that follow.
     pub fn proposals(&self) -> Vec<Proposal> {
         let mut search = Search::default();
         let mut proposals = Vec::new();
@@ -202,7 +202,7 @@ fn not_yet(what: &str) -> Diagnostic {
     Diagnostic::error("E1001", format!("{what} not available yet"))
 }
 
-/// Reads a value of `-s`: `@FILE` stands for what is in the file.
+/// Reads a value of `-s`: `@FILE` stands for the content of the file.
 fn schedule_text(value: &str) -> Result<ScheduleText, Failure> {
     Ok(match value.trim().strip_prefix('@') {
         Some(file) => ScheduleText { origin: file.to_string(), text: read_text(file, "commands of a schedule")? },

@@ -99,7 +99,7 @@ impl Shown {
         }
     }
 
-    /// Prints what is asked for besides, and what is said.
+    /// Prints the requested stages and explanations (`aside`), and the text about the run.
     fn print(&self, aside: &str, text: &str) -> Result<(), Failure> {
         match self {
             Shown::Out => output::print(format!("{aside}{text}").as_bytes())?,

@@ -96,7 +96,7 @@ pub struct Text {
     pub weight: Weight,
     /// Its color.
     pub color: Color,
-    /// By how many degrees it is turned around its point, clockwise.
+    /// Its turn around its point, in degrees, clockwise.
     pub turn: f32,
 }
 

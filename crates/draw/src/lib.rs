@@ -1,5 +1,5 @@
-//! Pictures: shapes, texts and colored grids on paper, which are written as SVG and as PNG, and what figures need
-//! besides, axes with ticks and numbers as people read them.
+//! Pictures: shapes, texts and colored grids on paper, written as SVG and as PNG; for figures also axes with ticks, and
+//! numbers as people read them.
 //!
 //! On entry: nothing but numbers and texts; a picture knows of no tensor and of no measurement. On exit: a [`Drawing`]
 //! that looks alike in both kinds of file and on every machine. Nothing here reads or writes a file, and no input makes

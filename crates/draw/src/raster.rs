@@ -16,7 +16,7 @@ use crate::color::Color;
 use crate::drawing::{Cells, Drawing, Item, Path, Segment, Stroke, Text};
 use crate::font;
 
-/// The longest side of a picture, in pixels: what one file may ask of memory.
+/// The longest side of a picture, in pixels, which bounds the memory of one file.
 const LONGEST: u32 = 20_000;
 
 /// Why there is no PNG.

@@ -1,4 +1,4 @@
-//! Logarithmic axes: where a value is, and where the ticks are.
+//! Logarithmic axes: the places of values, and the ticks.
 //!
 //! A scale for ratios has its ticks at powers of two; one over decades at powers of ten, with others between them where there
 //! is room. Example: from 0.3 to 5, as a ratio, the ticks are ½, 1, 2 and 4.

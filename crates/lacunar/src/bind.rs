@@ -35,7 +35,7 @@ impl Slot<'_> {
     }
 }
 
-/// Checks that a tensor is what a kernel was compiled for. `is_read` says that its values are.
+/// Checks that a kernel was compiled for such a tensor. `is_read` says that the kernel reads its values.
 pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) -> Result<(), Error> {
     let name = &declared.name;
     if tensor.format() != &declared.format {

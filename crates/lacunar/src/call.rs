@@ -89,7 +89,7 @@ impl Kernel {
         self.run_slots(&mut slots, &mut [Taken { id, destination: result }]).map(|_| ())
     }
 
-    /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again where it is
+    /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again if it is
     /// dense. The others are given back.
     pub(crate) fn run_into(
         &self,
@@ -128,8 +128,8 @@ impl Kernel {
         if expected == found { Ok(()) } else { refuse() }
     }
 
-    /// Runs the program with the tensors of some results in their places, and puts what is there behind them, also after an
-    /// error.
+    /// Runs the program with the tensors of some results in their places, and puts the tensors back afterwards, also
+    /// after an error.
     fn run_slots(&self, slots: &mut [Slot<'_>], taken: &mut [Taken<'_>]) -> Result<Times, Error> {
         for Taken { id, destination } in &mut *taken {
             slots[id.index()] = Slot::Owned(destination.take());

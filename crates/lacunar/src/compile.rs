@@ -87,8 +87,8 @@ pub(crate) enum Code {
 
 /// A compiled statement, or one of its two phases.
 ///
-/// The accessors are for what shows a kernel (the command's drawings) and for what calls its code by other ways than
-/// [`crate::Kernel::run`] (tests of what is shipped).
+/// The accessors are for code that shows a kernel (the command's drawings) and for code that calls it by other ways
+/// than [`crate::Kernel::run`] (tests of shipped code).
 #[derive(Debug)]
 pub struct Step {
     statement: usize,
@@ -200,7 +200,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         let given = (!schedule.commands.is_empty()).then_some(schedule);
         let request = Request { search: options.search, strict: options.strict, schedule: given };
         let plan = trace.time("plan", || planned(&program, number, &request, &tuned));
-        // No statement is refused; what the user can have done wrong is the schedule.
+        // No statement is refused; a mistake of the user can only be in the schedule.
         let plan = plan.map_err(|diagnostic| match diagnostic.category {
             Category::User => scheduling(vec![diagnostic]),
             _ => fault(diagnostic),

@@ -63,8 +63,8 @@ fn check_memory(program: &Program, step: &Step, sizes: &[u64]) -> Result<(), Err
     if bytes > memory { Err(Error::Full { name: declared.name.clone(), bytes, memory }) } else { Ok(()) }
 }
 
-/// Checks that the result of an earlier statement is stored as the kernels that read it were compiled for: where its sizes were
-/// not known, its index arrays may have come out wider.
+/// Checks that the result of an earlier statement is stored as the kernels that read it were compiled for: if its sizes
+/// were not known, its index arrays may have come out wider.
 fn check_earlier(program: &Program, tensor: TensorId, slots: &[Slot<'_>]) -> Result<(), Error> {
     let Some(declared) = program.tensors.get(tensor).filter(|declared| declared.role == Role::Result) else {
         return Ok(());

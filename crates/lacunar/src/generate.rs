@@ -1,4 +1,4 @@
-//! Code for verified functions: what each back end makes of them.
+//! Code for verified functions, by each back end.
 //!
 //! Compiling a program ends here, once for each function. Sizes are parameters of functions, so that functions of programs for
 //! tensors of other sizes are often the same; the code of one that was compiled before is taken, from this process or from a folder
@@ -183,7 +183,7 @@ impl<T> Known<T> {
         Known(Mutex::new(VecDeque::new()))
     }
 
-    /// The code of a function, or what `make` makes of it.
+    /// The code of a function, made by `make` if it is not known.
     fn code(
         &self,
         function: &Verified<Function>,

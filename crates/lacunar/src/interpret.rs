@@ -37,7 +37,7 @@ copies! {
     Pattern lacunar_formats::One,
 }
 
-/// The arrays of the interpreter by what they are, on the way in and out.
+/// The arrays of the interpreter by their bindings, on the way in and out.
 #[derive(Default)]
 struct Arrays {
     /// The binding of each array, in the order of the memory.

@@ -49,7 +49,7 @@ impl Kernel {
         Ok(Kernel { compiled: compile(source, options, choices)?, phase: options.phase, threads: options.threads })
     }
 
-    /// The program with kernels that are what the texts of its kernels say.
+    /// The program with kernels that are read back from their own texts.
     ///
     /// # Errors
     /// A text is not read, or as another kernel: a fault of the compiler. The back end fails.
@@ -75,7 +75,7 @@ impl Kernel {
         &self.compiled.program
     }
 
-    /// Its compiled statements, and of those in two phases both.
+    /// Its compiled statements; both steps of a statement in two phases.
     pub fn steps(&self) -> &[Step] {
         &self.compiled.steps
     }

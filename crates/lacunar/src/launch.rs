@@ -276,7 +276,7 @@ pub(crate) fn size_word(size: u64) -> Result<i64, Error> {
     i64::try_from(size).map_err(|_| Error::Storage(StorageError::overflow("the size of a dimension")))
 }
 
-/// Why what a kernel has made is no tensor: for want of memory, or because its code is wrong.
+/// The error if the arrays that a kernel has made are no tensor: memory is refused, or its code is wrong.
 pub(crate) fn invalid(error: StorageError) -> Error {
     match error {
         StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. } => error.into(),

@@ -19,7 +19,7 @@
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
-//! - [`Operand`] is what expressions are given, [`FromResult`] what their results become.
+//! - [`Operand`] is implemented by the types that expressions take, [`FromResult`] by those that their results become.
 //!
 //! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
 //!

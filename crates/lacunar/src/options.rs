@@ -1,4 +1,4 @@
-//! How a program is compiled: what its tensors are, and which code is made.
+//! The options of compiling a program: the declarations of its tensors, and the kind of code.
 //!
 //! ```
 //! use lacunar::{Backend, Format, Options};
@@ -47,7 +47,7 @@ pub struct Options {
     pub tuned: bool,
     /// Code of the same kernel that was made before is taken, in this process or, with LLVM, in an earlier one.
     pub reuse: bool,
-    /// The folder for what is to be known in later processes; unless given, `LACUNAR_CACHE` names it, or else it is the folder
+    /// The folder for data that later processes use; unless given, `LACUNAR_CACHE` names it, or else it is the folder
     /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
     pub cache: Option<PathBuf>,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
@@ -181,7 +181,7 @@ impl Options {
         self
     }
 
-    /// Chooses the folder for what is to be known in later processes.
+    /// Chooses the folder for data that later processes use.
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Options {
         self.cache = Some(folder.into());
         self

@@ -26,7 +26,8 @@ use crate::error::Error;
 /// The most strips that a loop goes through: those without anything in them take days.
 const MOST_STRIPS: u128 = 1 << 48;
 
-/// Checks every promise of a kernel, whose original variables have these sizes, and that what its loops run over can be counted.
+/// Checks every promise of a kernel, whose original variables have these sizes, and that the values of its loops can be
+/// counted.
 ///
 /// # Errors
 /// The first promise that does not hold, or variable with too many values.

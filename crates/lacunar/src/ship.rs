@@ -74,8 +74,10 @@ pub struct Shipment {
 }
 
 impl Kernel {
-    /// Makes what other programs can call: for each statement a kernel called `name`, with a number behind it where there are
-    /// several statements; for the first of two phases of a statement `name_assemble`. A name that means something in C or C++ (`int`, `main`) has an underscore behind it. The back end that the kernel was compiled with makes the machine code; source is always C.
+    /// Makes code that other programs can call: for each statement a kernel called `name`, with a number behind it
+    /// where there are several statements; for the first of two phases of a statement `name_assemble`. A name that
+    /// means something in C or C++ (`int`, `main`) has an underscore behind it. The back end that the kernel was
+    /// compiled with makes the machine code; source is always C.
     ///
     /// # Errors
     /// A statement needs conversions, which are the runtime's and not the kernel's; the back end does not make this shape, or

@@ -66,7 +66,7 @@ pub(crate) struct Key {
     tensors: Vec<Class>,
 }
 
-/// A tensor, and what its data are like.
+/// A tensor, and the class of its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Class {
     name: String,
@@ -126,7 +126,7 @@ pub(crate) fn save(entry: &Entry, options: &Options) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// The key of a program; none where it is not known what data it is for.
+/// The key of a program; none if its data are not known.
 pub(crate) fn key(program: &Program, options: &Options) -> Option<Key> {
     let known = |tensor: &Tensor| tensor.role != Role::Input || tensor.nnz.is_some();
     let all_known = program.tensors.iter().all(|(_, tensor)| known(tensor));
@@ -175,7 +175,7 @@ fn cpu(_backend: Backend) -> String {
     std::env::consts::ARCH.to_string()
 }
 
-/// The folder for what is kept.
+/// The folder of the cache.
 pub(crate) fn folder(options: &Options) -> Option<PathBuf> {
     let named = || std::env::var_os("LACUNAR_CACHE").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     options.cache.clone().or_else(named).or_else(|| Some(dirs::cache_dir()?.join("lacunar")))

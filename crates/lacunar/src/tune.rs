@@ -1,12 +1,13 @@
 //! Tuning: a handful of schedules are measured on the user's data, and the fastest is stored for later.
 //!
-//! The candidates are those of the compiler ([`plan::candidates`]), the planner's choice among them. All are compiled first;
-//! then they are run in rounds, each of which runs every one of them, in turns forwards and backwards, so that what disturbs
-//! the machine for a while disturbs all alike. The median counts. A candidate that is far slower than the best in the first
-//! round is not run again, unless it is the planner's choice, which stays where another one is not clearly better.
+//! The candidates are those of the compiler ([`plan::candidates`]), the planner's choice among them. All are compiled
+//! first; then they are run in rounds, each of which runs every one of them, in turns forwards and backwards, so that a
+//! disturbance of the machine affects all alike. The median counts. A candidate that is far slower than the best in the
+//! first round is not run again, unless it is the planner's choice, which stays where another one is not clearly
+//! better.
 //!
-//! In a program of several statements, one statement after the other is tuned, those before with what was found for them; what
-//! is measured is the program.
+//! The statements of a program are tuned one after the other, the earlier ones with the schedules found for them; the
+//! time measured is that of the whole program.
 //!
 //! ```text
 //! round   1            2      3      4           medians
@@ -284,7 +285,7 @@ impl Session<'_> {
         }
     }
 
-    /// Tunes one statement; its choice is put to those of the others.
+    /// Tunes one statement, and puts its choice to those of the others.
     fn statement(&mut self, number: usize, choices: &mut [Option<Choice>]) -> Result<TunedStatement, Error> {
         let statement = &self.program.statements[number];
         let text = self.program.statement_text(statement);
@@ -447,7 +448,7 @@ impl Session<'_> {
         (self.progress)(&Progress { doing, idea, done });
     }
 
-    /// Stores the winners; nothing if it is not known what data they are for.
+    /// Stores the winners; nothing if the data that they are for are not known.
     fn save(&self, statements: &[TunedStatement]) -> Option<Result<PathBuf, Error>> {
         let winner = |tuned: &TunedStatement| {
             let best = tuned.best();

@@ -116,7 +116,7 @@ pub struct RuntimeTable {
     /// the end; the negative of a status if memory is refused, or a sum does not fit.
     pub collect:
         unsafe extern "C" fn(array: *mut Header, at: i64, list: *const Header, bias: *const Header, dtype: u32) -> i64,
-    /// Gives back the memory of a list, which holds the headers of `len` parts, and that of the parts; null is ignored.
+    /// Releases the memory of a list, which holds the headers of `len` parts, and that of the parts; null is ignored.
     pub release_parts: unsafe extern "C" fn(data: *mut u8, len: u64),
     /// Writes the `size` bytes of a pattern (1, 2, 4, 8 or 16) `count` times, with all threads.
     pub fill: unsafe extern "C" fn(data: *mut u8, count: u64, pattern: *const u8, size: u64),

@@ -14,7 +14,7 @@
 //! large:  | one page, the header at its end | data, on a 2 MiB boundary ... (mapped)
 //! ```
 //!
-//! No function aborts or unwinds: what cannot be had is `None`.
+//! No function aborts or unwinds: a failure is `None`.
 
 #![allow(unsafe_code)]
 
@@ -67,7 +67,8 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if bytes >= LARGE {
         return mapped::allocate(bytes);
     }
-    // Without room to spare where faults are looked for, so that what checks accesses sees the first one behind the block.
+    // Without room to spare in builds that look for faults, so that a checker of accesses sees the first one behind the
+    // block.
     let rounding = if cfg!(debug_assertions) { 1 } else { ALIGNMENT };
     let total = bytes.max(1).checked_next_multiple_of(rounding)?.checked_add(HEADER)?;
     let layout = Layout::from_size_align(total, ALIGNMENT).ok()?;
@@ -96,7 +97,7 @@ pub unsafe fn grow(block: NonNull<u8>, used: usize, bytes: usize, zero_from: usi
     let (grown, clean) = if bytes <= old {
         (block, bytes)
     } else if let Some(warm) = (bytes >= KEPT).then(|| kept::reuse(bytes, AHEAD)).flatten() {
-        // To copy what is there costs less than fresh pages for the rest.
+        // To copy the used bytes costs less than fresh pages for the rest.
         // SAFETY: passed on.
         (unsafe { replace(block, warm, used) }, bytes)
     } else {
@@ -130,11 +131,11 @@ unsafe fn replace(block: NonNull<u8>, by: NonNull<u8>, used: usize) -> NonNull<u
     by
 }
 
-/// Says that a block will grow no more, and gives what is behind its first `bytes` bytes back to the system where that is
-/// nearly all of it.
+/// Says that a block will grow no more, and gives the memory behind its first `bytes` bytes back to the system if that
+/// is nearly all of it.
 ///
 /// # Safety
-/// `block` came from this module and is not released; nobody uses what is behind.
+/// `block` came from this module and is not released; nobody uses the memory behind those bytes.
 pub unsafe fn settle(block: NonNull<u8>, bytes: usize) {
     // SAFETY: passed on.
     unsafe {
@@ -351,7 +352,7 @@ mod mapped {
     }
 
     /// # Safety
-    /// `block` is a mapped block, and nobody uses what is behind its first `bytes` bytes, fewer than it has.
+    /// `block` is a mapped block, and nobody uses the memory behind its first `bytes` bytes, fewer than it has.
     pub(super) unsafe fn trim(block: NonNull<u8>, bytes: usize) {
         let page = page_size();
         let Some(usable) = bytes.checked_next_multiple_of(page) else { return };

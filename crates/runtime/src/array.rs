@@ -1,4 +1,4 @@
-//! Typed arrays from the tensors' allocator: what sorting and packing compute in.
+//! Typed arrays from the tensors' allocator: sorting and packing compute in them.
 //!
 //! Unlike a `Vec`, an [`Array`] reports refused memory as an error, is zeroed without a pass when it is large, sits on
 //! huge pages, and becomes a [`Buffer`](crate::buffer::Buffer) without a copy.
@@ -94,8 +94,8 @@ impl<T: Plain> Array<T> {
         unsafe { Array::of_chunks(len, &fill) }
     }
 
-    /// `len` elements that `of` makes of others, which `read` gives from a number on. A block of these at a time stays in the
-    /// first-level cache: so what gives them is not compiled anew for each type of element.
+    /// `len` elements that `of` makes of others; `read` gives these others from a number on. A block of them at a time
+    /// stays in the first-level cache: so `read` is not compiled anew for each type of element.
     ///
     /// # Errors
     /// The system refused the memory.
@@ -132,8 +132,8 @@ impl<T: Plain> Array<T> {
         Ok(unsafe { array.assume_init() })
     }
 
-    /// Parts of these lengths, one behind the other: `fill` puts the elements into part after part, on several threads, and
-    /// gives back what room it leaves, which becomes zeros.
+    /// Parts of these lengths, one behind the other: `fill` puts the elements into part after part, on several threads,
+    /// and gives back the room that it leaves, which becomes zeros.
     ///
     /// # Errors
     /// The system refused the memory.
@@ -164,7 +164,7 @@ impl<T: Plain> Array<T> {
     }
 }
 
-/// A part of an array that is being made, and what is still to be put into it.
+/// A part of an array that is being made: the room that is still to be filled.
 pub struct Room<'a, T> {
     slots: std::slice::IterMut<'a, MaybeUninit<T>>,
 }

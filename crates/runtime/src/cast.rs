@@ -20,18 +20,18 @@ use crate::values::Element;
 /// A value of any element type, by kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Of an unsigned type, or a boolean.
+    /// A number of an unsigned type, or a boolean.
     Unsigned(u64),
-    /// Of a signed type.
+    /// A number of a signed type.
     Signed(i64),
-    /// Of a real type.
+    /// A number of a real type.
     Real(f64),
-    /// Of a complex type: real and imaginary part.
+    /// A number of a complex type: real and imaginary part.
     Complex(f64, f64),
 }
 
 impl Number {
-    /// The sum of two numbers of one kind: that of integers wraps. The sum of two numbers of different kinds is the first.
+    /// The sum of two numbers of one kind; integers wrap. The sum of two numbers of different kinds is the first.
     pub fn plus(self, other: Number) -> Number {
         match (self, other) {
             (Number::Unsigned(a), Number::Unsigned(b)) => Number::Unsigned(a.wrapping_add(b)),
@@ -42,7 +42,7 @@ impl Number {
         }
     }
 
-    /// So many times the number.
+    /// The number added up so many times.
     pub fn times(self, count: u64) -> Number {
         match self {
             Number::Unsigned(a) => Number::Unsigned(a.wrapping_mul(count)),

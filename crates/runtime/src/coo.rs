@@ -1,4 +1,4 @@
-//! Coordinate lists: what files are read into and what packing consumes.
+//! Coordinate lists: files are read into them, and packing consumes them.
 //!
 //! One array per dimension and one of values, all of the same length. Coordinates count from 0 and are below the
 //! dimension's size. The order of entries is free and a coordinate may repeat (packing sorts and sums).
@@ -174,8 +174,8 @@ impl Tensor {
         entries(self, false)
     }
 
-    /// The first entries, at most so many: of a dense tensor all values are, of others not what only fills up storage. Of a dense tensor whose dimensions are stored in their order, nothing else is
-    /// looked at.
+    /// The first entries, at most so many: of a dense tensor all values, of others all but padding. Of a dense tensor
+    /// whose dimensions are stored in their order, nothing else is looked at.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -212,8 +212,8 @@ impl Tensor {
     }
 }
 
-/// The stored entries, in the tensor's dimensions; without those all bytes of whose value are zero, if `drop` says that these only
-/// fill up.
+/// The stored entries, in the tensor's dimensions. If `drop` says that zeros are padding, entries whose value has only
+/// zero bytes are left out.
 ///
 /// # Errors
 /// The system refused the memory.
@@ -252,7 +252,7 @@ fn plain_entries(tensor: &Tensor, drop: bool) -> Result<Coo, StorageError> {
     Ok(Coo { dims: dims.to_vec(), coords, values })
 }
 
-/// Keeps those elements of an array that are `kept`; there is one answer for each.
+/// Keeps the elements of an array that are `kept`; there is one answer for each.
 pub(crate) fn retain<T>(vec: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     vec.retain(|_| kept.next().copied().unwrap_or(false));

@@ -45,8 +45,8 @@ impl Tensor {
         self.enumerate(T::default(), |inherited, l, coordinate| if l == level { of(coordinate) } else { inherited })
     }
 
-    /// Goes down the levels, which are plain: `combine(value at the parent position, level, coordinate)` at each position. Returns what
-    /// it gave at the positions of the innermost level.
+    /// Goes down the levels, which are plain: `combine(value at the parent position, level, coordinate)` at each
+    /// position. Returns the results at the positions of the innermost level.
     pub(crate) fn enumerate<T: Plain>(
         &self,
         start: T,

@@ -1,4 +1,4 @@
-//! Fill values: what the elements of a tensor are that it does not store.
+//! Fill values: the values of the elements that a tensor does not store.
 //!
 //! A tensor's fill value is 0 unless said otherwise. Padding (in blocks, slots, bands, dense levels below sparse ones)
 //! holds it too, and is recognized by being equal to it, bit by bit.
@@ -61,8 +61,8 @@ impl Tensor {
         Ok(self.filled(fill))
     }
 
-    /// The same places with other values, as many as there are, and a fill value of their type. In formats that fill up
-    /// storage, what is equal to the fill value bit by bit is no entry.
+    /// The same places with other values, as many as there are, and a fill value of their type. In padded formats, a
+    /// value that is equal to the fill value bit by bit is no entry.
     ///
     /// # Errors
     /// The values are too few or too many, or of a type that the format cannot store; the fill value is of another type;

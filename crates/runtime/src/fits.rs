@@ -1,10 +1,10 @@
-//! Formats and sizes: what of a tensor a format can store, and how wide its arrays are.
+//! Formats and sizes: the tensors that a format can store, and the widths of its arrays.
 
 use lacunar_formats::{DType, Format, Level};
 
 use crate::error::StorageError;
 
-/// Checks that elements of a type can be stored in a format: without values nothing tells what only fills up.
+/// Checks that elements of a type can be stored in a format: without values nothing tells padding.
 ///
 /// # Errors
 /// They cannot.

@@ -1,8 +1,9 @@
 //! Numbers that are made of a tensor's coordinates by adding up: bins, keys, positions, stored coordinates.
 //!
-//! A *form* says what the coordinate `c` of each level of a tensor adds: `c` times a weight, and, where a dimension is cut into
-//! blocks, `c / size` times another. So the place inside a block is a form as well: `c % size = c - size * (c / size)`. Forms
-//! are added up over the levels from the outermost inwards, and wrap: what is subtracted first is added later.
+//! A *form* gives the number that the coordinate `c` of each level of a tensor adds: `c` times a weight, and, if a
+//! dimension is cut into blocks, `c / size` times another. So the place inside a block is a form as well: `c % size = c
+//! - size * (c / size)`. Forms are added up over the levels from the outermost inwards, and wrap: a number that is
+//! subtracted first is added later.
 //!
 //! ```text
 //! csr (i, j) to bcsr(2,3):   row inside its block     i - 2 (i/2)
@@ -128,7 +129,7 @@ impl<K: Key> Form<K> {
         self.start == K::ZERO && self.weights.iter().take(levels).all(|weight| weight.is_none())
     }
 
-    /// The number at every position of the tensor's level `levels - 1`, of what levels up to it add.
+    /// The sum of the numbers that the first `levels` levels add, at every position of the last of them.
     ///
     /// # Errors
     /// The system refused the memory.
@@ -151,7 +152,7 @@ impl<K: Key> Form<K> {
         }
     }
 
-    /// Adds, so many times, what a term of a map stores; of the coordinates of a tensor whose levels store dimensions as they
+    /// Adds, so many times, the coordinate that a term of a map stores; the tensor's levels store dimensions as they
     /// are. The number of a slot is no form, and adds nothing.
     pub fn add_term(&mut self, term: Term, weight: K, (source, dims): (&Format, &[u64])) {
         let level = |dimension: usize| source.level_of(dimension);
@@ -172,7 +173,7 @@ impl<K: Key> Form<K> {
         }
     }
 
-    /// Adds, so many times, the coordinate of a dimension; of the coordinates that the levels of a tensor store.
+    /// Adds, so many times, the coordinate of a dimension, made of the coordinates that the levels of a tensor store.
     pub fn add_dimension(&mut self, dimension: usize, weight: K, (source, dims): (&Format, &[u64])) {
         match source.map() {
             None => self.add_whole(source.level_of(dimension), weight),

@@ -57,7 +57,7 @@ impl Tensor {
         }
     }
 
-    /// The same where the tensor need not be made anew; `None` where it does.
+    /// The same if the tensor need not be made anew; `None` if it must.
     fn insert_in_place<T: Element>(
         &mut self,
         coordinates: &[u64],

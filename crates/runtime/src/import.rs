@@ -1,9 +1,10 @@
 //! Tensors from arrays of the user's: everything is checked once, at memory speed, on all threads.
 //!
 //! Checked are the types and lengths of arrays, that positions start at 0 and never descend, that coordinates are below
-//! their dimension's size and ascend under each parent, and that none repeats where the format does not say so. A
-//! coordinate list that repeats whole coordinates is packed anew, which adds up their values; so are slots that do, and what has
-//! entries where levels are filled up behind the last coordinate, which are left out.
+//! their dimension's size and ascend under each parent, and that none repeats unless the format says so. A coordinate
+//! list that repeats whole coordinates is packed anew, which adds up their values. Slots that repeat coordinates are
+//! packed anew, too, and so are tensors with entries in the padding behind the last coordinate; these entries are left
+//! out.
 //!
 //! Arrays of signed integers (SciPy's) are taken as unsigned, without a copy; negative numbers are refused.
 //!
@@ -109,7 +110,7 @@ impl Tensor {
     }
 }
 
-/// So many values are looked through at little cost.
+/// Looking through so many values costs little.
 const SMALL: u64 = 1 << 16;
 
 /// Checks the arrays of a tensor, which has a level for each of its format's.

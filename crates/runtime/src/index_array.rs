@@ -28,7 +28,7 @@ pub fn index_array(len: usize, width: IndexWidth, number: impl Fn(usize) -> u64 
     index_blocks(len, width, &numbers)
 }
 
-/// The same where `numbers` sets the numbers from one on.
+/// The same, where `numbers` writes a chunk of the numbers.
 fn index_blocks(len: usize, width: IndexWidth, numbers: &dyn Chunks<u64>) -> Result<Buffer, AllocError> {
     with_width!(width, N => Ok(Buffer::from_array(Array::of_blocks(len, numbers, N::of)?)))
 }

@@ -1,4 +1,4 @@
-//! Packing without sorting: where a format is one level that takes coordinates in any order below dense levels.
+//! Packing without sorting, for formats with one level that takes coordinates in any order below dense levels.
 //!
 //! The position in the dense levels follows from the coordinates; the level below puts each coordinate and its value where it finds
 //! a place for them, in one pass over the list.
@@ -56,7 +56,7 @@ fn add<C: Number>(to: &mut [u64], from: &[C], times: u64) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from.get() * times);
 }
 
-/// A level that holds what was put in.
+/// A level that holds the entries put in.
 pub struct Inserted {
     /// The level.
     pub level: LevelStorage,

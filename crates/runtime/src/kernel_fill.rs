@@ -1,6 +1,6 @@
 //! Filling large arrays with all threads: for kernels, through the [`RuntimeTable`](crate::abi::RuntimeTable).
 //!
-//! Kernels fill what is small themselves.
+//! Kernels fill small arrays themselves.
 
 #![allow(unsafe_code)]
 

@@ -20,8 +20,8 @@ use lacunar_formats::DType;
 use crate::alloc;
 use crate::pool;
 
-/// An array's header: its memory and a number of elements. That is the capacity of an array that grows, the length of a
-/// part, and the number of parts of a list, whose memory holds their headers.
+/// An array's header: its memory and a number of elements. The number is the capacity of an array that grows, the
+/// length of a part, and the number of parts of a list, whose memory holds their headers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
@@ -60,7 +60,7 @@ pub(crate) unsafe extern "C" fn release_parts(data: *mut u8, len: u64) {
 
 /// Appends the parts of `list` to an array from element `at` on, adding to the elements of a part the lengths of those
 /// before it in `bias` (null: nothing). The list then has as many parts as before, without memory. Gives the new end,
-/// or the negative of a status, after which the array keeps what it had.
+/// or the negative of a status, after which the array keeps its elements.
 ///
 /// # Safety
 /// `array` is the header of an array of type `DType::ALL[dtype]` with `at` elements that count, `list` that of a list

@@ -214,7 +214,8 @@ fn radix_sort(list: &mut [i64], least: i64, span: u64) {
 }
 
 /// Sorts entries lexicographically by their coordinate columns, and adds up the values of equal coordinates; the
-/// columns and values then start with what is left. Returns how many entries that are. On an error nothing has changed.
+/// columns and values then start with the remaining entries. Returns how many entries remain. On an error nothing has
+/// changed.
 ///
 /// # Errors
 /// The system refused the memory.
@@ -271,7 +272,7 @@ fn combine_keyed<K: Key>(
     Ok(entries.len())
 }
 
-/// The same where coordinates are too many for keys: packs a coordinate list.
+/// The same if coordinates are too many for keys: packs a coordinate list.
 fn combine_columns(
     columns: &mut [&mut [i64]],
     values: &mut Buffer,

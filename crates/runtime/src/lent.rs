@@ -1,7 +1,7 @@
 //! Tensors over arrays that somebody else keeps, for a while: a slice becomes an operand without a copy.
 //!
-//! The memory of a [`Lent`] tensor is the lender's for as long as the borrow says, and everything that is made of the tensor
-//! (a clone, a conversion, a result) has memory of its own. So nobody gets hold of the arrays who may outlive them.
+//! The memory of a [`Lent`] tensor is the lender's for as long as the borrow says, and everything made of the tensor (a
+//! clone, a conversion, a result) has memory of its own. So nothing that may outlive the arrays gets hold of them.
 //!
 //! ```
 //! use lacunar_runtime::Lent;
@@ -58,7 +58,7 @@ impl<'a> LentArray<'a> {
             if !is_wide || size_of::<usize>() != size_of::<i64>() {
                 return None;
             }
-            // SAFETY: both are integers of one size and alignment; negative numbers stay what they are.
+            // SAFETY: both are integers of one size and alignment; negative numbers stay the same.
             Some(LentArray::of(unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<i64>(), slice.len()) }))
         }
         let unsigned = same::<I, u32>(slice).or_else(|| same::<I, u64>(slice));

@@ -1,4 +1,4 @@
-//! Kernels in shared libraries: what a C compiler made of a printed kernel, or what was built ahead of time.
+//! Kernels in shared libraries: printed kernels that a C compiler compiled, or libraries that were built ahead of time.
 //!
 //! [`SharedKernel::open`] loads a library and finds a kernel's entry by name. The library stays loaded as long as the
 //! [`SharedKernel`] lives; its file may be removed as soon as it is loaded. The parts of OpenMP that it needs stay for

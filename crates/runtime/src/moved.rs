@@ -1,4 +1,4 @@
-//! Elements on the way to places that were computed of other things: what sorting, counting and placing do with values.
+//! Elements on the way to places that were computed from other things: sorting, counting and placing move values so.
 //!
 //! Whoever computes places does so for a block of entries at a time, whatever the type of their values. The elements of the block
 //! follow in a loop of their own, which is compiled once for each size of elements, and finds the places in the first-level cache.
@@ -93,13 +93,13 @@ impl<'a> Moved<'a> {
         Ok(Moved::into(from, unsafe { Buffer::uninitialized(from.dtype(), places as u64)? }))
     }
 
-    /// The same where the places hold something before: those of a buffer of the same type, which is owned.
+    /// The same with places that hold something before: those of a buffer of the same type, which is owned.
     pub fn into(from: &'a Buffer, mut to: Buffer) -> Moved<'a> {
         let target = Shared(to.as_mut_ptr().unwrap_or(std::ptr::null_mut()));
         Moved { from, to, target }
     }
 
-    /// The same where every byte of the places is `byte`, of which elements of the type may consist.
+    /// The same with places of which every byte is `byte`; elements of the type may consist of it.
     ///
     /// # Errors
     /// The system refused the memory.
@@ -141,7 +141,7 @@ impl<'a> Moved<'a> {
         });
     }
 
-    /// The same where nobody else puts anything meanwhile.
+    /// The same while nobody else puts anything.
     pub fn put_alone(&mut self, first: usize, places: &[u64]) {
         // SAFETY: the target is borrowed here only.
         unsafe { self.put(first, places) };

@@ -86,8 +86,8 @@ impl Blocks {
         self.outside_below(0, block as u64 * self.len, &bases, each)
     }
 
-    /// The same of the places from `place` on, under coordinates of the dense levels before `level`, with what these make of the
-    /// dimensions.
+    /// The same of the places from `place` on, under coordinates of the dense levels before `level`; `bases` are the
+    /// sums for the dimensions so far.
     fn outside_below(
         &self,
         level: usize,
@@ -184,8 +184,8 @@ fn is_filled(format: &Format, map: &Map, dimension: usize) -> bool {
     above.find(|level| !level.branchless).is_none_or(|level| level.padded)
 }
 
-/// The first place outside of the dimensions of a tensor, whose levels are seen as `plain` ones: of the dimensions that levels are
-/// `filled` up for, or of the others.
+/// The first place outside of the dimensions of a tensor, whose levels are seen as `plain` ones. Looks either at the
+/// dimensions for which levels are padded (`filled`), or at the others.
 ///
 /// # Errors
 /// Memory is refused.

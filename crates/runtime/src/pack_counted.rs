@@ -2,9 +2,9 @@
 //! levels that can be counted by (csr, csc, dcsr, ...).
 //!
 //! The entries are put to the bin of their prefix ([`crate::counting`]) with the coordinate of the innermost level,
-//! straight from the list's arrays to those of the result. Lists are seldom in no order at all: where one is by columns
-//! and the result by rows, all bins come out sorted, and that is also so of one triangle of a symmetric matrix with its
-//! mirror image. Bins that are not are sorted, and repeated coordinates are added up, in the order of the list.
+//! straight from the list's arrays to those of the result. Lists are seldom in no order at all: if one is by columns
+//! and the result by rows, all bins come out sorted; and so they do for one triangle of a symmetric matrix with its
+//! mirror image. Bins that are not sorted are sorted, and repeated coordinates are added up, in the order of the list.
 //!
 //! ```text
 //! (1,0) 5  (0,2) 6  (1,0) 7     csr: bins are rows   offsets 0 1 3   columns 2 | 0 0   values 6 | 5 7
@@ -56,7 +56,7 @@ struct List<'a> {
     columns: &'a [Coordinates],
     values: &'a Buffer,
     prefix: &'a Prefix,
-    /// Of a coordinate of the innermost level.
+    /// The bits of a coordinate of the innermost level.
     bits: u32,
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Arrays below [`GRAIN`] elements are handled by the calling thread: handing out work costs more than it saves.
 //!
-//! A closure that is given here is called for a whole chunk, or is put into a loop over one. So the loop over elements is compiled
-//! for each use, and what hands out the chunks for each type of element only: to that, the loop is [`Chunks`] or [`Work`]. (Not a
-//! `dyn Fn`, of which the compiler makes a second copy, for closures that are given away.)
+//! A closure that is given here is called for a whole chunk, or is put into a loop over one. So the loop over elements
+//! is compiled for each use, and the code that hands out the chunks for each type of element only: it sees the loop as
+//! [`Chunks`] or [`Work`]. (Not a `dyn Fn`, of which the compiler makes a second copy, for closures that are given
+//! away.)
 //!
 //! ```text
 //! each([a, b, c], work)      work(a), work(b), work(c), each by one thread, at once where there are threads
@@ -22,7 +23,7 @@ pub const GRAIN: usize = 1 << 16;
 
 /// The work on each chunk of an array, given the number of its first element.
 pub trait Chunks<T>: Sync {
-    /// Does it.
+    /// Does the work on a chunk.
     fn on(&self, start: usize, chunk: &mut [T]);
 }
 
@@ -35,7 +36,7 @@ impl<T, F: Fn(usize, &mut [T]) + Sync> Chunks<T> for F {
 
 /// The work on each task, given its number.
 pub trait Work<T, R>: Sync {
-    /// Does it.
+    /// Does the work on a task.
     fn on(&self, number: usize, task: T) -> R;
 }
 
@@ -212,7 +213,7 @@ const BLOCK: usize = 512;
 /// The answer of the first of consecutive chunks that `scan` answers for.
 fn first_chunk<E: Send>(len: usize, scan: &(dyn Fn(Range<usize>) -> Option<E> + Sync)) -> Option<E> {
     let found = Mutex::new((usize::MAX, None));
-    // Chunks are begun in order: what a failing one leaves undone comes after it.
+    // Chunks are begun in order: those that a failing one leaves undone come after it.
     pool::run(0, len.div_ceil(GRAIN) as i64, &|chunk| {
         let chunk = chunk as usize;
         let Some(answer) = scan(chunk * GRAIN..len.min((chunk + 1) * GRAIN)) else { return 0 };

@@ -79,7 +79,7 @@ fn processors() -> usize {
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// Puts a thread's value back, also when what runs in between unwinds.
+/// Puts a thread's value back, also if the code in between unwinds.
 struct Restore<T: Copy + 'static> {
     cell: &'static std::thread::LocalKey<Cell<T>>,
     old: T,

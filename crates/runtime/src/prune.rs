@@ -1,4 +1,4 @@
-//! Tensors without the entries that are not needed: those that hold the fill value.
+//! Tensors without the entries that hold the fill value, which are not needed.
 //!
 //! Stored zeros are entries, and nothing drops them but this, and `prune(..)` in a program.
 
@@ -37,7 +37,8 @@ impl Coo {
 }
 
 impl Tensor {
-    /// The tensor in the same format, with those entries only that differ from its fill value. Zeros of either sign are equal.
+    /// The tensor in the same format, with only the entries that differ from its fill value. Zeros of either sign are
+    /// equal.
     ///
     /// # Errors
     /// Memory is refused.

@@ -1,4 +1,4 @@
-//! Made-up tensors: what the command's `-g` names.
+//! Made-up tensors, which the command's `-g` names.
 //!
 //! | kind | gives |
 //! |---|---|

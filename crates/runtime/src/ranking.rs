@@ -11,8 +11,8 @@
 //! sell(2,4) to coo    sell(2), each row from where its rank is, to csr; that to coo
 //! ```
 //!
-//! Rows with equally many entries keep their order. Arrays from outside may have any order inside of the windows: what is
-//! checked is that the ranking names each coordinate of a window once.
+//! Rows with equally many entries keep their order. Arrays from outside may have any order inside of the windows: it is
+//! only checked that the ranking names each coordinate of a window once.
 //!
 //! Papers: Kreutzer et al., *A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication on
 //! Modern Processors with Wide SIMD Units* (SISC 2014), §3.2; Chou et al. 2020, §5 (attribute queries).
@@ -53,8 +53,8 @@ pub fn ranks(tensor: &Tensor) -> Result<Array<u64>, StorageError> {
     Ok(ranks)
 }
 
-/// The tensor in a format that is stored by ranks, of one in the [format of ranks](Format::of_ranks) whose rows are in the order of
-/// a ranking.
+/// The tensor in a format that is stored by ranks, made of one in the [format of ranks](Format::of_ranks) whose rows
+/// are in the order of a ranking.
 ///
 /// # Errors
 /// Memory is refused.
@@ -164,7 +164,7 @@ fn rows(tensor: &Tensor) -> Result<usize, StorageError> {
 struct Moves {
     begin: Array<u64>,
     end: Array<u64>,
-    /// With the end of all.
+    /// The first place of each row, and the end of all.
     start: Array<u64>,
 }
 
@@ -181,7 +181,7 @@ impl Moves {
         with_word!(dtype, V => Ok(Buffer::from_words(self.words(from.as_words::<V>(), |_, word| word)?, dtype)))
     }
 
-    /// The same of words, each of which `change` gives from its row and what it was.
+    /// The same of words: `change` gives each from its row and the old word.
     fn words<V: Plain>(&self, from: &[V], change: impl Fn(usize, V) -> V + Sync) -> Result<Array<V>, AllocError> {
         let mut to = Array::<V>::zeroed(self.start[self.begin.len()] as usize)?;
         let (shares, lengths) = parallel::shares(&self.start);

@@ -1,4 +1,4 @@
-//! Coordinates of a tensor's dimensions to those its levels store, and back, for formats with a [`Map`].
+//! Coordinates of a tensor's dimensions to those that its levels store, and back, for formats with a [`Map`].
 //!
 //! ```text
 //! bcsr(2,2) of a 3 x 3 matrix:   entry (2, 1)  is stored at  (1, 0, 0, 1)      blocks, then places inside
@@ -41,13 +41,13 @@ pub(crate) fn stored_dims(format: &Format, dims: &[u64], levels: &[LevelStorage]
 fn number_of_slots(level: &LevelStorage) -> u64 {
     let numbers = level.crd().and_then(Buffer::indices);
     match numbers.filter(|_| level.kind().is_plain()) {
-        // These do not know the size of what they store.
+        // Plain levels do not know the number of slots.
         Some(numbers) => (0..numbers.len()).map(|k| numbers.get(k).saturating_add(1)).max().unwrap_or(0),
         None => level.size(),
     }
 }
 
-/// The tensor of a format with a map whose entries a tensor of plain levels has, with the stored dimensions as its own.
+/// The tensor of a format with a map, from a tensor of plain levels that has its entries by the stored dimensions.
 pub(crate) fn restore(dims: Vec<u64>, stored: Tensor, format: &Format) -> Result<Tensor, StorageError> {
     let stored = if format.is_plain() { stored } else { stored.spread(&format.stored())? };
     let (_, stored_format, levels, values) = stored.into_parts();
@@ -105,7 +105,7 @@ pub(crate) fn to_stored(coo: Coo, format: &Format) -> Result<Coo, StorageError> 
     Ok(Coo { dims: stored_dims, coords: columns, values })
 }
 
-/// For each of so many entries, how many before it have the same coordinate; those follow each other.
+/// For each of so many entries, how many before it have the same coordinate; equal coordinates follow each other.
 fn ordinals(len: usize, coordinate: &dyn Fn(usize) -> u64) -> Result<Vec<u32>, StorageError> {
     let mut slots = reserved(len)?;
     let mut next = 0u32;
@@ -144,8 +144,8 @@ fn column(len: usize, size: u64, value: impl Fn(usize) -> u64 + Sync) -> Result<
     })
 }
 
-/// The coordinates of the dimensions at every position, from those stored; for each dimension an array, in which what only
-/// fills up storage has coordinates that are not below the dimension's size.
+/// The coordinates of the dimensions at every position, from the stored ones: an array for each dimension, in which
+/// padding has coordinates that are not below the dimension's size.
 pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result<Vec<Coordinates>, AllocError> {
     let len = stored.first().map_or(0, Coordinates::len);
     let at = |level: usize, k: usize| stored[level].get(k).unwrap_or(0);
@@ -153,7 +153,7 @@ pub(crate) fn recover(stored: &[Coordinates], map: &Map, dims: &[u64]) -> Result
         .map(|d| match map.recovery(d) {
             Some(Recovery::Whole(level)) => column(len, dims[d], |k| at(level, k)),
             Some(Recovery::Block { quotient, remainder, size }) => {
-                // Wide enough for what lies behind the last coordinate.
+                // Wide enough for coordinates behind the last one.
                 let most = dims[d].saturating_add(u64::from(size));
                 column(len, most, |k| at(quotient, k) * u64::from(size) + at(remainder, k))
             }
@@ -191,7 +191,7 @@ pub(crate) enum Extra {
 /// that is stored is one of the dimensions'. Padding may lie outside.
 ///
 /// # Errors
-/// The first entry that lies outside; what is wrong with the ranks.
+/// The first entry that lies outside; a fault of the ranks.
 pub(crate) fn check(tensor: &Tensor, map: &Map) -> Result<Extra, StorageError> {
     ranking::check(tensor)?;
     let plain = if tensor.format().is_plain() { None } else { Some(tensor.to_plain()?) };
@@ -217,7 +217,7 @@ fn out_of_range(tensor: &Tensor, map: &Map, entry: u64) -> Result<StorageError, 
 
 /// True if slots repeat a coordinate of the tensor.
 fn repeats(tensor: &Tensor) -> Result<bool, StorageError> {
-    // Of ranks it is asked as well as of the rows that have them.
+    // The answer for ranks is the answer for the rows that have them.
     if let Some(placing) = placed::slots(&Facts::of(tensor)) {
         let rows = placed::rows(tensor, &placing, None)?;
         let place = Place { format: rows.format(), dims: rows.dims(), level: 1 };

@@ -1,7 +1,7 @@
 //! From plain levels to plain levels in another order, by keys that are sorted.
 //!
 //! A tensor's entries are enumerated in the order of its storage, each as a key with the coordinates in the order of
-//! the target's levels ([`crate::keys`]). They are already sorted by the target's inner levels where those follow each
+//! the target's levels ([`crate::keys`]). They are already sorted by the target's inner levels if these follow each
 //! other in the source too; so only the bits of the levels before are sorted by, and the sort is stable:
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! The innermost level of a tensor as *runs*: the positions under each parent position, one run behind the other.
 //!
-//! A loop over runs needs what the levels above contribute only once for each run, and reads coordinates from where
-//! they are: no list of all entries is made.
+//! A loop over runs needs the part of the levels above only once for each run, and reads coordinates from where they
+//! are: no list of all entries is made.
 //!
 //! ```text
 //! csr, pos 0 2 2 3, crd 0 2 1:    run 0: positions 0..2 (coordinates 0 2)   run 1: none   run 2: 2..3 (coordinate 1)
@@ -45,7 +45,7 @@ pub struct Walk<'a, R> {
 }
 
 impl<'a, R: Runs> Walk<'a, R> {
-    /// From the first of these positions on.
+    /// A walk from the first of these positions on.
     pub fn from(runs: &'a R, positions: &Range<usize>) -> Walk<'a, R> {
         let parent = if positions.is_empty() { 0 } else { runs.parent_of(positions.start) };
         Walk { runs, from: positions.start, parent }
@@ -66,7 +66,7 @@ impl<'a, R: Runs> Walk<'a, R> {
     }
 }
 
-/// Of a compressed level.
+/// The runs of a compressed level.
 pub struct Segments<'a, C> {
     pos: Indices<'a>,
     crd: &'a [C],
@@ -99,7 +99,7 @@ impl<C: Number> Runs for Segments<'_, C> {
     }
 }
 
-/// Of a singleton level.
+/// The runs of a singleton level.
 pub struct Singles<'a, C> {
     crd: &'a [C],
 }
@@ -135,7 +135,7 @@ impl<C: Number> Runs for Singles<'_, C> {
     }
 }
 
-/// Of a dense level.
+/// The runs of a dense level.
 pub struct Blocks {
     size: usize,
 }

@@ -45,7 +45,7 @@ pub struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// A file beside `place`, which it takes the place of in the end. It has the rights of the file that is there, or those of
+    /// A file beside `place`, whose name it takes in the end. It has the rights of the file that is there, or those of
     /// a new one.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ pub struct ScratchFolder {
 }
 
 impl ScratchFolder {
-    /// An empty folder where the system keeps what is temporary.
+    /// An empty folder in the system's place for temporary files.
     ///
     /// # Errors
     /// The system's error.
@@ -151,8 +151,8 @@ impl Drop for ScratchFolder {
     }
 }
 
-/// From here on, the signals that end a program (hangup, interrupt, termination) remove what is there for a while first. For
-/// programs, before they start a thread: a library leaves signals to the program that it is part of.
+/// From here on, the signals that end a program (hangup, interrupt, termination) remove the temporary files and folders
+/// first. For programs, before they start a thread: a library leaves signals to the program that it is part of.
 #[cfg(unix)]
 pub fn remove_on_signals() {
     signals::watch();
@@ -168,16 +168,16 @@ mod signals {
     use std::mem::MaybeUninit;
     use std::time::Duration;
 
-    /// How often a folder is tried that a compiler still writes to, and what is waited in between.
+    /// How often a folder is tried that a compiler still writes to, and the pause in between.
     const TRIES: usize = 50;
     const PAUSE: Duration = Duration::from_millis(10);
 
     pub(super) fn watch() {
         let ending = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: a set of signals is made empty before anything else is done with it, and signals of the system are put in.
-        // `sigaction` with a null action only asks what a signal does, into memory that is large enough for it and read only if
-        // the call succeeded.
+        // SAFETY: a set of signals is made empty before anything else is done with it, and signals of the system are
+        // put in. `sigaction` with a null action only asks for the action of a signal, into memory that is large enough
+        // for it and read only if the call succeeded.
         let set = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for signal in ending {
@@ -215,7 +215,7 @@ mod signals {
                 std::thread::sleep(PAUSE);
             }
         }
-        // SAFETY: the signal does what it does by default, which is to end the process, as soon as this thread does not block it;
+        // SAFETY: the signal has its default action, which ends the process, as soon as this thread does not block it;
         // the list is locked until then.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);

@@ -1,5 +1,5 @@
-//! The coordinates of a plain level under the parent positions of another one, whatever the order of these: what levels of all
-//! other kinds are made of.
+//! The coordinates of a plain level under the parent positions of another one, in any order of these. Levels of all
+//! other kinds are made of them.
 //!
 //! Coordinates are numbered, segment after segment in the order of parent positions. If these are the positions of the
 //! plain tensor, an entry's number is its position there. A task takes a range of numbers, or of places of the level
@@ -29,11 +29,11 @@ use crate::storage::{LevelStorage, Place};
 /// In the place of a position: there is none.
 pub const NOWHERE: u64 = u64::MAX;
 
-/// For each position of a level that of the plain one it stands for, or [`NOWHERE`].
+/// For each position of a level, the position of the plain level that it stands for, or [`NOWHERE`].
 pub enum Places {
     /// Itself, of so many.
     Same(usize),
-    /// That in an index array, which has the largest number of its width for [`NOWHERE`].
+    /// The position in an index array, which has the largest number of its width for [`NOWHERE`].
     Listed(Buffer),
 }
 
@@ -162,7 +162,8 @@ impl<'a> Segments<'a> {
         range.end - range.start
     }
 
-    /// The number of the first coordinate under a parent position; that of all for the one behind the last.
+    /// The number of the first coordinate under a parent position; behind the last parent position, the number of all
+    /// coordinates.
     #[inline(always)]
     pub fn edge(&self, parent: usize) -> u64 {
         match &self.numbers {
@@ -224,8 +225,8 @@ impl<'a> Segments<'a> {
         low
     }
 
-    /// The pieces of segments at `places`, where a segment and what is unused behind it take those from `edge(parent)` up to
-    /// `edge(parent + 1)`.
+    /// The pieces of segments at `places`. A segment and the unused places behind it take those from `edge(parent)` up
+    /// to `edge(parent + 1)`.
     pub fn pieces_at<'s>(
         &'s self,
         edge: impl Fn(usize) -> u64 + 's,
@@ -273,8 +274,8 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// The numbers of coordinates with which runs begin, and these coordinates; of a range of numbers. A run goes on at the next
-    /// coordinate, if that `joins` it, given the position before and its own.
+    /// The beginnings of runs in a range of numbers: the number of the first coordinate of each, and this coordinate. A
+    /// run goes on at the next coordinate, if that `joins` it, given the position before and its own.
     fn beginnings<'s>(
         &'s self,
         numbers: Range<usize>,
@@ -397,7 +398,8 @@ impl<'a> Segments<'a> {
         Ok((LevelStorage::compressed(self.edges(place.positions())?, crd), self.places()?))
     }
 
-    /// The places of a level with positions for all coordinates from `first(parent)` on: those of the parent begin at its edge.
+    /// The places of a level with positions for all coordinates from `first(parent)` on: the positions of a parent
+    /// begin at its edge.
     ///
     /// # Errors
     /// Positions are too many, or memory is refused.

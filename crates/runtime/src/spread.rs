@@ -36,7 +36,7 @@ use crate::segments::{Places, Segments};
 use crate::storage::{LevelArrays, LevelStorage, Place};
 use crate::tensor::Tensor;
 
-/// A level, and for each of its positions that of the plain level it stands for.
+/// A level, and for each of its positions the position of the plain level that it stands for.
 pub struct Spread {
     /// The level.
     pub level: LevelStorage,
@@ -119,7 +119,7 @@ impl Tensor {
     }
 }
 
-/// The levels of a format with what plain ones store, and the places of the innermost one's positions.
+/// The levels of a format with the entries of plain ones, and the places of the innermost one's positions.
 fn spread_levels<L: Borrow<LevelStorage>>(
     plain: impl IntoIterator<Item = L>,
     values: &Buffer,
@@ -179,7 +179,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The numbers that `of` makes of what is stored under shares of parent positions.
+/// The numbers that `of` makes of the coordinates and positions stored under shares of parent positions.
 struct Visits<'a, F> {
     stored: &'a Stored<'a>,
     operations: &'static dyn LevelArrays,

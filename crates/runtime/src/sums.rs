@@ -1,7 +1,7 @@
 //! Values of entries that have one coordinate: added up, and moved together.
 //!
-//! Whoever looks at the coordinates says of each entry at which place its value is kept. Places do not descend: where one comes
-//! again, the value is added to what is there, in the order of entries.
+//! The caller, who looks at the coordinates, tells for each entry the place at which its value is kept. Places do not
+//! descend: if one comes again, the value is added to the one there, in the order of entries.
 //!
 //! ```text
 //! coordinates 2 2 5 7 7 7    places 0 0 1 2 2 2    values 1 2 3 4 5 6   become   3 3 15
@@ -24,7 +24,8 @@ pub struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    /// Values, which are owned, from entry `first` on; that of the entry before is kept at `before`, if there is one.
+    /// Values, which are owned, from entry `first` on. The value of the entry before is kept at `before`, if there is
+    /// one.
     pub fn new(values: &'a mut Buffer, first: usize, before: Option<usize>) -> Sums<'a> {
         Sums { values, first, places: [0; BLOCK], len: 0, before }
     }

@@ -1,11 +1,11 @@
 //! Tensors at run time: dimensions, format, the arrays of each level, and the values.
 //!
-//! Holds of every tensor: the arrays of each level are those its kind keeps, of the widths the format names; positions never
-//! descend and end at the number of coordinates; coordinates are below their dimension's size and ascend under each parent,
-//! without repeats where the format says so; and there is one value for each position of the innermost level. So a kernel or
-//! an enumeration that follows the arrays reads nothing out of bounds. In a format with a map, every entry lies in the
-//! tensor's dimensions, and no two have the same coordinates; only places that fill up levels may lie outside, and their
-//! values may be any. Sizes are signed numbers of 64 bits.
+//! Every tensor has these properties: the arrays of each level are those its kind keeps, of the widths the format
+//! names; positions never descend and end at the number of coordinates; coordinates are below their dimension's size
+//! and ascend under each parent, without repeats if the format says so; and there is one value for each position of the
+//! innermost level. So a kernel or an enumeration that follows the arrays reads nothing out of bounds. In a format with
+//! a map, every entry lies in the tensor's dimensions, and no two have the same coordinates; only places that fill up
+//! levels may lie outside, and their values may be any. Sizes are signed numbers of 64 bits.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
@@ -47,7 +47,7 @@ impl Tensor {
         Tensor::assemble(Vec::new(), Format::dense(0), Vec::new(), Buffer::from_vec(vec![value]))
     }
 
-    /// Puts together what has been checked or built to fit.
+    /// Puts together parts that have been checked, or built to fit.
     pub(crate) fn assemble(dims: Vec<u64>, format: Format, levels: Vec<LevelStorage>, values: Buffer) -> Tensor {
         let fill = Scalar::zero(values.dtype());
         Tensor { dims, format, levels, values, fill }
@@ -58,7 +58,7 @@ impl Tensor {
         Tensor { fill, ..self }
     }
 
-    /// The same arrays seen as those of a tensor of other dimensions, which they fit in a format.
+    /// The same arrays seen as those of a tensor of other dimensions; they fit it in a format.
     pub(crate) fn seen_as(self, dims: Vec<u64>, format: Format) -> Tensor {
         Tensor { dims, format, ..self }
     }

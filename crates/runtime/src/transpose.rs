@@ -85,8 +85,8 @@ impl Prefix {
 /// So many bytes of counters are never too many.
 const SMALL: u64 = 1 << 12;
 
-/// Sorts a tensor of plain levels by the outermost levels of a format, so many, whose levels below are in the order of the source;
-/// coordinates fit into keys. `drop` says that stored zeros only fill up.
+/// Sorts a tensor of plain levels by the outermost levels of a format, so many. The levels below are in the order of
+/// the source, and coordinates fit into keys. `drop` says that stored zeros are padding.
 ///
 /// # Errors
 /// The format cannot hold the entries, or memory is refused.
@@ -116,7 +116,7 @@ pub fn ends_compressed(format: &Format) -> bool {
     format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
 }
 
-/// A conversion: from what to what, and how.
+/// A conversion: its source, its target, and how it is done.
 struct Order<'a> {
     source: &'a Tensor,
     format: &'a Format,
@@ -149,8 +149,8 @@ impl Order<'_> {
         build(self.source.dims().to_vec(), self.format.clone(), wrap(Keyed { keys, layout }), values)
     }
 
-    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `unit` says what a
-    /// coordinate of a level of the target adds to a key, for each 1.
+    /// Sorts the entries by bin; the source's order is not 0, as the target has a level that is not dense. `unit` gives
+    /// the number that each 1 of a coordinate of a level of the target adds to a key.
     fn sort<K: Key>(&self, unit: &dyn Fn(usize) -> K) -> Result<Sorted<K>, StorageError> {
         let source = self.source;
         let (stored, described) = (source.levels().len(), (source.format(), source.dims()));
@@ -186,8 +186,8 @@ impl Order<'_> {
 }
 
 impl Prefix {
-    /// The tensor whose one level below the prefix, compressed, has these coordinates, in any width. `offsets` are where bins
-    /// start.
+    /// The tensor with one level below the prefix, which is compressed and has these coordinates, in any width.
+    /// `offsets` are the starts of the bins.
     ///
     /// # Errors
     /// A level of the prefix cannot hold the coordinates, or memory is refused.

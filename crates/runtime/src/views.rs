@@ -36,7 +36,7 @@ impl Tensor {
         Ok(self.seen_as(dims, format))
     }
 
-    /// The tensor of a format with a map that is stored as this one, whose dimensions are the stored ones.
+    /// The tensor of a format with a map that has these arrays; this tensor's dimensions are its stored ones.
     ///
     /// # Errors
     /// This is not how a tensor of these dimensions is stored in the format.
@@ -65,8 +65,8 @@ impl Tensor {
         }
     }
 
-    /// The tensor of a dimension's ranks: what is stored of the coordinate of rank `k` is that of coordinate `k` there. The same
-    /// tensor, where no dimension is stored by ranks.
+    /// The tensor of a dimension's ranks: its coordinate `k` has the entries of the coordinate of rank `k`. The same
+    /// tensor, if no dimension is stored by ranks.
     ///
     /// # Errors
     /// The system refused the memory.

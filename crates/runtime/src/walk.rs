@@ -1,8 +1,8 @@
 //! The stored entries of a tensor, one after the other, and the place of one of them.
 //!
-//! A walk goes down the levels: at each it stands in the segment under one parent position. Dense levels count, compressed ones
-//! are read where they are, and what other kinds store under a parent position is put into a list that is used again for the next
-//! one. So no entry takes memory of its own, whatever the format is.
+//! A walk goes down the levels: at each it stands in the segment under one parent position. Dense levels count,
+//! compressed ones are read where they are, and the coordinates of other kinds under a parent position are put into a
+//! list that is used again for the next one. So no entry takes memory of its own, whatever the format is.
 //!
 //! A stored value is an entry if it lies in the tensor's dimensions, and is no padding: in padded formats
 //! ([`Format::is_padded`](lacunar_formats::Format::is_padded), but for dense ones, which store every element), a value
@@ -74,7 +74,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Leaves out, as far as it can, what comes before a coordinate.
+    /// Leaves out, as far as it can, the coordinates before a coordinate.
     fn skip_to(&mut self, wanted: u64) {
         match self {
             Segment::Counted { positions, coordinate } => {
@@ -120,7 +120,7 @@ pub struct Walk<'a> {
     /// How they are recovered, by dimension.
     recoveries: Vec<Recovery>,
     ranking: Option<(usize, Indices<'a>)>,
-    /// The value of what is stored and no entry.
+    /// The value of padding, if there can be any.
     filler: Option<Scalar>,
     /// The level to go on with; `None` at the end.
     level: Option<usize>,
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Makes the coordinates of the dimensions of those that are stored; whether they lie inside.
+    /// Makes the coordinates of the dimensions from the stored ones. Returns true if they lie inside.
     fn recover(&mut self) -> bool {
         let dims = self.tensor.dims();
         let whole = |dimension: usize| match self.recoveries[dimension] {
@@ -220,7 +220,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The value of what only fills up storage, where something may.
+/// The value of padding, if there can be any.
 fn filler(tensor: &Tensor) -> Option<Scalar> {
     let format = tensor.format();
     (format.is_padded() && !format.is_dense()).then(|| tensor.fill())
@@ -236,8 +236,8 @@ impl Tensor {
         Walk::new(self)
     }
 
-    /// How many entries a walk comes across: not more than there are elements. It takes a walk, but for plain levels that store
-    /// nothing else, whose values are counted.
+    /// How many entries a walk comes across: not more than there are elements. It takes a walk; only in plain levels
+    /// without padding are the values counted instead.
     pub fn count_entries(&self) -> u64 {
         let format = self.format();
         if format.map().is_none() && format.is_plain() && (format.is_dense() || !format.is_padded()) {
@@ -250,8 +250,9 @@ impl Tensor {
         count
     }
 
-    /// The position of the value of the entry with these coordinates, one a dimension; `None` if there is none. Each level is
-    /// searched as its kind is: by computing, halving, hashing, or by going through what is stored under a parent position.
+    /// The position of the value of the entry with these coordinates, one a dimension; `None` if there is none. Each
+    /// level is searched as its kind is: by computing, halving, hashing, or by going through the coordinates under a
+    /// parent position.
     pub fn position_of(&self, coordinates: &[u64]) -> Option<usize> {
         let inside = coordinates.iter().zip(self.dims()).all(|(coordinate, size)| coordinate < size);
         if coordinates.len() != self.order() || !inside {
@@ -265,7 +266,7 @@ impl Tensor {
         (!is_filler(self.values(), filler(self), position)).then_some(position)
     }
 
-    /// The stored coordinates of an element, by level; `None` where they depend on what else is stored.
+    /// The stored coordinates of an element, by level; `None` if they depend on other entries.
     fn wanted(&self, map: &Map, coordinates: &[u64]) -> Vec<Option<u64>> {
         let mut coordinates = coordinates.to_vec();
         if let Some((ranked, ranking)) = ranking::of(self) {

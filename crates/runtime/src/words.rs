@@ -1,4 +1,4 @@
-//! Elements as plain words of their size: what is done with values whose type only their sum depends on.
+//! Elements as plain words of their size, for work in which only sums depend on the type of the values.
 //!
 //! Sorting, packing and converting move values about. The loops that do so are compiled for each size of elements, and
 //! not for each of the element types ([`with_word`](crate::dispatch::with_word)). If entries have one coordinate, their
@@ -114,7 +114,7 @@ impl Word for [u64; 2] {
     }
 }
 
-/// A pattern has no values to fill up with: what it does not store is 0.
+/// A pattern has no values to fill up with: elements that it does not store are 0.
 impl Word for One {
     fn of(_: Scalar) -> One {
         One

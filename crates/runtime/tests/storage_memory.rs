@@ -1,5 +1,5 @@
-//! Packing and conversion stay within their memory budgets: packing below three times the coordinates and values it is
-//! given, conversion of a matrix at the result and once more what it is given.
+//! Packing and conversion stay within their memory budgets: packing below three times the coordinates and values of its
+//! input, conversion of a matrix at the result and once more the input.
 //!
 //! Measures the process's peak of resident memory, so this file holds one test and no other.
 

@@ -5,9 +5,9 @@
 //!   ->  split(i, i0, i1, 16), reorder(i0, i1, j), parallelize(i0, CPUThread, NoRaces)
 //! ```
 //!
-//! Relations come first and in their order; then the order of the loops, as a `reorder` of all; then a `precompute` for each
-//! workspace that has variables (scalars are what the planner makes by itself); then what is said of loops. A loop over copies
-//! of each thread (`w_CPUThread`) is what `Temporary` means.
+//! Relations come first and in their order; then the order of the loops, as a `reorder` of all; then a `precompute` for
+//! each workspace that has variables (the planner makes scalars by itself); then the tags of loops. `Temporary` stands
+//! for a loop over copies of each thread (`w_CPUThread`).
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ enum Stmt {
     Where { consumer: Box<Stmt>, producer: Box<Stmt> },
 }
 
-/// A workspace: what indexes it where it is filled and where it is read, and what it is filled with.
+/// A workspace: its indices where it is filled and where it is read, and the value that fills it.
 #[derive(Debug)]
 struct Workspace {
     filled: Vec<String>,
@@ -253,7 +253,7 @@ fn tags(stmt: &Stmt, commands: &mut Vec<String>) {
     }
 }
 
-/// The name of what the whole statement assigns to.
+/// The name of the tensor that the whole statement assigns to.
 fn result(stmt: &Stmt) -> Option<&str> {
     assigned(stmt).and_then(|(lhs, _)| lhs.split('(').next())
 }

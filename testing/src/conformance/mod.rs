@@ -1,7 +1,7 @@
 //! Cases from other systems' own tests, where they are at hand (`../shared/conformance` beside the repository).
 //!
-//! Each case is translated to an [`Instance`] with the result that the other suite checks, or to the name of what
-//! Lacunar does not have yet; nothing is left out in silence.
+//! Each case is translated to an [`Instance`] with the result that the other suite checks, or to the name of the
+//! feature that Lacunar lacks; nothing is left out in silence.
 
 pub mod comet;
 pub mod concrete;

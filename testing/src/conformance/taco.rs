@@ -45,7 +45,7 @@ struct TacoTensor {
 /// Functions that taco's tests define themselves, in C++ (`xor` is of what is stored, not of bits).
 const CUSTOM: [&str; 7] = ["testOp", "specialOp", "compUnion", "bfsMask", "Plus", "And", "xor"];
 
-/// Cases whose schedule is left out, and why.
+/// Cases whose schedule is left out, with the reasons.
 const UNSCHEDULED: [(&str, &str); 0] = [];
 
 /// Translates all cases of the file's text.

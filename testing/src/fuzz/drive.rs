@@ -35,7 +35,7 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// How long and with what a target is run.
+/// The time, the seed and the folders for a run of a target.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// How long.

@@ -200,14 +200,14 @@ fn arrays(extension: &str) -> Vec<Vec<u8>> {
 fn written<'a>(extension: &str, data: impl Into<DataRef<'a>>) -> Option<Vec<u8>> {
     let path = std::env::temp_dir().join(format!("lacunar-fuzz-{}.{extension}", std::process::id()));
     let written = io::write(&path, data, &io::WriteOptions::default()).ok().and_then(|()| std::fs::read(&path).ok());
-    // It may never have been there.
+    // The file may never have been there.
     let _ = std::fs::remove_file(&path);
     written
 }
 
-/// Reads a file of these bytes; what is read has to be a tensor.
+/// Reads a file of these bytes; its content has to be a tensor.
 fn read(bytes: &[u8], extension: &str) -> String {
-    // In memory where the system has a folder there.
+    // In memory, if the system has a folder there.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
     let thread = std::thread::current().id();

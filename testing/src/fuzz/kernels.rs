@@ -129,8 +129,8 @@ fn misplace(block: &mut Block, (other, wrong, expr): (VarId, ArrayId, ExprId), i
     }
 }
 
-/// Runs a function on the memory of a generated one that has the same parameters, which the mutated ones mostly have; of another one it
-/// is refused.
+/// Runs a function on the memory of a generated one with the same parameters. Most mutated functions have such
+/// parameters; others are not run.
 fn interpreted(function: &lacunar_imp::Verified<Function>) -> String {
     let same = |seed: &u64| generate::function(*seed).0.params == function.params;
     let Some(seed) = (0..FUNCTIONS).find(same) else { return "other parameters".to_string() };

@@ -80,7 +80,7 @@ fn text(bytes: &[u8], most: usize) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).into_owned()
 }
 
-/// An answer without what is particular to an input: its words, but none that it quotes.
+/// An answer without the parts that are particular to an input: its words, but none that it quotes.
 fn answer(message: &str) -> String {
     let own = message.split(['`', '"', '\'']).step_by(2);
     let words =

@@ -28,7 +28,7 @@ pub enum Pairs {
 /// Values at row-major numbers of coordinates, both as numbers, ascending, without zeros.
 type Numbered = Vec<(u128, u128)>;
 
-/// Converts a tensor through pairs of formats, as long as neither has more places than `most`; counts what became of it.
+/// Converts a tensor through pairs of formats, as long as neither has more places than `most`; counts the outcomes.
 ///
 /// # Errors
 /// The first results that are not right, in words.

@@ -1,6 +1,6 @@
 //! Pairs of formats: every named format against every other, in conversions and as operands.
 //!
-//! [`matrices`], [`vectors`] and [`tensors`] name the formats; [`table`] counts what was done with each pair;
+//! [`matrices`], [`vectors`] and [`tensors`] name the formats; [`table`] counts the outcomes of each pair;
 //! [`conversions`] converts a tensor through pairs, [`operands`] runs the corpus' expressions of two operands on them.
 
 pub mod conversions;
@@ -20,7 +20,7 @@ pub struct Named {
     pub text: String,
 }
 
-/// Formats of matrices, besides those of [`each_kind`]. Sizes of blocks are such that they divide few sizes of matrices.
+/// Formats of matrices, besides those of [`each_kind`]. The sizes of blocks divide few sizes of matrices.
 const MATRICES: [(&str, &str); 16] = [
     ("dense", "dense"),
     ("coo", "coo"),
@@ -97,7 +97,7 @@ impl Named {
     /// The format itself, of an order.
     ///
     /// # Errors
-    /// It is none of that order.
+    /// The text is no format of that order.
     pub fn format(&self, order: usize) -> Result<Format, String> {
         let spec: FormatSpec = self.text.parse().map_err(|fault| format!("{}: {fault}", self.text))?;
         spec.resolve(order).map_err(|fault| format!("{}: {fault}", self.text))

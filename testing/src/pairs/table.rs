@@ -43,7 +43,7 @@ impl Table {
         Table { title: title.into(), rows, columns, counts: Mutex::default() }
     }
 
-    /// Counts what became of a pair, given as the numbers of its row and its column.
+    /// Counts the outcome of a pair, given as the numbers of its row and its column.
     pub fn count(&self, pair: (usize, usize), outcome: Outcome) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match outcome {

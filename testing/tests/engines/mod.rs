@@ -27,7 +27,7 @@ const SEVERAL: &[usize] = &[1, 3, 7];
 /// One instance in so many is optimized as usual, and with all passes.
 const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
-/// Of how many instances, and of how many of the sweeps, LLVM and C take one.
+/// LLVM and C take one in so many instances, and one in so many of the sweeps.
 const LLVM_ONE_IN: (u64, u64) = (1, 4);
 const C_ONE_IN: (u64, u64) = (20, 100);
 
@@ -171,7 +171,7 @@ impl BackEnd {
         compiled.collect::<Result<_, _>>().map_err(|error| failure("compile", error))
     }
 
-    /// With how many threads an instance is run, one after the other.
+    /// The numbers of threads with which an instance is run, one after the other.
     fn threads(&self, instance: &Instance) -> Vec<usize> {
         let several = self.backend != Backend::Interpreter && instance.id.starts_with("random/");
         let own = instance.setup.threads.map(|threads| vec![threads]);
@@ -318,7 +318,7 @@ impl Engine for Together {
     }
 }
 
-/// The stored entries of a result, after its arrays have been checked as those of a stranger are.
+/// The stored entries of a result, after its arrays have been checked like arrays from outside.
 fn validated(tensor: DynTensor) -> Result<Found, Failure> {
     let fill = tensor.fill().into();
     let (dims, format, levels, values) = tensor.into_parts();

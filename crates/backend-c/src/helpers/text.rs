@@ -1,8 +1,8 @@
 //! The templates of the helpers' texts.
 //!
 //! `{name}` stands for the function's name, `{T}` for the element type, `{t}` for its name in the IR, `{U}` for the
-//! unsigned type that arithmetic wraps in, `{f}` for the suffix of `math.h`; what else is in braces is explained where
-//! it is put in. `typed("{T} x", DType::F32)` is `float x`.
+//! unsigned type that arithmetic wraps in, `{f}` for the suffix of `math.h`; other braces are explained where they are
+//! filled in. `typed("{T} x", DType::F32)` is `float x`.
 
 pub(super) const MAKE: &str = "\
 /* A complex number from its parts, each as it is: re + im * I would turn an infinite part into NaN. */

@@ -241,7 +241,7 @@ pub fn chunks() -> Verified<Function> {
     verified(lacunar_imp::parse(text).expect("the text is well-formed"))
 }
 
-/// Runs the C compiler as strictly as a reader of the printed files might, and gives what it complains of.
+/// Runs the C compiler as strictly as a reader of the printed files might, and gives its complaints.
 pub fn cc(source: &Path, output: &Path, flags: &[&str]) -> Result<(), String> {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     let mut words = compiler.split_whitespace();

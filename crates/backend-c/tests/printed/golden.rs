@@ -10,7 +10,7 @@ fn printed(function: &lacunar_imp::Verified<lacunar_imp::Function>) -> CSource {
     print(function, &COptions::default())
 }
 
-/// The kernel without what all files share.
+/// The kernel without the parts that all files share.
 fn own_text(source: &CSource) -> String {
     let start = source.header.find("\n/*\n * ").expect("an explanation");
     format!("{}\n// ---\n\n{}", source.header[start..].trim_start(), source.source)

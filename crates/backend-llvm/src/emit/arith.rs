@@ -194,7 +194,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// By how much a value is shifted: modulo its number of bits, a power of two. By more, LLVM leaves it open.
+    /// The number of bits by which a value is shifted: modulo its width, a power of two. LLVM leaves larger shifts
+    /// open.
     fn shift_amount(&self, amount: IntValue<'ctx>) -> Result<IntValue<'ctx>, LlvmError> {
         let ty = amount.get_type();
         Ok(self.builder.build_and(amount, ty.const_int(u64::from(ty.get_bit_width()) - 1, false), "")?)

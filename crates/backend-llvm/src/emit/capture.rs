@@ -33,7 +33,7 @@ impl Uses {
 
 struct Walk<'f> {
     function: &'f Function,
-    /// By expression, variable, array: whether it has been seen.
+    /// By expression, variable, array: true if it has been seen.
     exprs: Vec<bool>,
     vars: Vec<bool>,
     arrays: Vec<bool>,

@@ -10,7 +10,7 @@ use super::runtime::RuntimeFn;
 use super::value::{self, Value};
 use crate::LlvmError;
 
-/// From so many bytes on the runtime fills: half a level-2 cache of today.
+/// Fills of so many bytes and more are left to the runtime: half a level-2 cache of today.
 const LARGE: i64 = 1 << 20;
 
 impl<'ctx> Emitter<'ctx, '_> {

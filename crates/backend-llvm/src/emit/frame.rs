@@ -1,4 +1,4 @@
-//! The LLVM function being emitted: where its variables and arrays are, and its ways out.
+//! The LLVM function being emitted: the places of its variables and arrays, and its ways out.
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -24,7 +24,7 @@ pub(super) enum Place<'ctx> {
 /// The state of emitting one LLVM function.
 pub(super) struct Frame<'ctx> {
     pub(super) function: FunctionValue<'ctx>,
-    /// Its first parameter: the argument words of a kernel, or what a loop's body takes from outside.
+    /// Its first parameter: the argument words of a kernel, or the context of a loop's body.
     pub(super) args: PointerValue<'ctx>,
     /// The runtime table.
     pub(super) table: PointerValue<'ctx>,
@@ -109,7 +109,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
-    /// Emits what the function does, and the block that all ways out lead to.
+    /// Emits the body of the function, and the block that all ways out lead to.
     pub(super) fn fill_frame(&mut self, body: &Block) -> Result<(), LlvmError> {
         self.builder.position_at_end(self.frame.body);
         self.block(body)?;

@@ -1,11 +1,11 @@
 //! Loop metadata: how LLVM's vectorizer should treat a loop.
 //!
 //! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of
-//! wide vectors, which pays for long rows only: what is left over runs one element at a time, and rows of sparse
-//! matrices are short. One 256-bit vector without interleaving, and what is left over in one more under a mask, was the
-//! best compromise on seven matrices with 3 to 17,000 values a row (x86 with AVX-512; widths 1, 4 and 8, 1 to 8 copies,
-//! with and without masks): up to 1.9 times as fast on short rows of varying length, at most 1.2 times slower on rows
-//! of exactly 7.
+//! wide vectors, which pays for long rows only: the remainder runs one element at a time, and rows of sparse matrices
+//! are short. One 256-bit vector without interleaving, and the remainder in one more under a mask, was the best
+//! compromise on seven matrices with 3 to 17,000 values a row (x86 with AVX-512; widths 1, 4 and 8, 1 to 8 copies, with
+//! and without masks): up to 1.9 times as fast on short rows of varying length, at most 1.2 times slower on rows of
+//! exactly 7.
 //!
 //! A loop that is to be unrolled has metadata that says so.
 //!
@@ -83,8 +83,8 @@ pub(super) struct LoopHint {
 }
 
 impl LoopHint {
-    /// The hint for a loop with a body: for those that read where something they have just read points to, and have
-    /// nothing in them that keeps a loop from being vectorized.
+    /// The hint for a loop with a body: for loops that index with elements just read, and contain nothing that keeps a
+    /// loop from being vectorized.
     pub(super) fn for_body(function: &Function, body: &Block, vectors: Vectors) -> Option<LoopHint> {
         let straight = |stmt: &Stmt| {
             matches!(stmt, Stmt::Load { .. } | Stmt::Define { .. } | Stmt::Assign { .. } | Stmt::Comment(_))
@@ -129,7 +129,7 @@ impl LoopHint {
         LoopHint { unroll: Some(times), ..LoopHint::default() }
     }
 
-    /// The hint for what is left over of a vector loop: a few iterations.
+    /// The hint for the remainder of a vector loop: a few iterations.
     pub(super) fn scalar() -> LoopHint {
         LoopHint { width: 1, interleave: 1, ..LoopHint::default() }
     }
@@ -181,7 +181,7 @@ impl LoopHint {
     }
 }
 
-/// Keeps LLVM from writing to the standard error what it thinks of a loop that it could not treat as asked.
+/// Keeps LLVM from writing messages about loops that it could not treat as asked to standard error.
 pub(crate) fn silence<'ctx>(context: impl AsContextRef<'ctx>) {
     extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
     // SAFETY: the handler takes whatever it is given and outlives every context.

@@ -1,4 +1,4 @@
-//! Arrays: where they are, loads and stores, memory for them.
+//! Arrays: their places, loads and stores, memory for them.
 //!
 //! An input or output array is a pointer that is loaded once. A grown or local array has a *header*, pointer and
 //! capacity: for a grown one the caller's argument words (so the caller always knows what to release), for a local one
@@ -23,7 +23,7 @@ use crate::LlvmError;
 pub(super) enum ArrayPlace<'ctx> {
     /// The caller's memory.
     Fixed(PointerValue<'ctx>),
-    /// Memory of the kernel's own: where its header is.
+    /// Memory of the kernel's own: the place of its header.
     Growing(PointerValue<'ctx>),
 }
 

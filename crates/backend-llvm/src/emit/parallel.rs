@@ -88,7 +88,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.leave_unless(good, status)
     }
 
-    /// Stores what a body needs from outside on the stack.
+    /// Stores the captures of a body on the stack.
     fn store_context(&mut self, captured: &[Captured<'ctx>]) -> Result<PointerValue<'ctx>, LlvmError> {
         let mut values: Vec<BasicValueEnum> = vec![self.frame.table.into()];
         for item in captured {
@@ -150,7 +150,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(function)
     }
 
-    /// Loads what was stored from a context.
+    /// Loads the captures from a context.
     fn load_context(&mut self, captured: &[Captured<'ctx>]) -> Result<(), LlvmError> {
         self.frame.table = self.load_word(0, true)?.into_pointer_value();
         let mut words = 1..;

@@ -72,8 +72,8 @@ pub(crate) enum Table {
 const OWN_WORDS: u32 = RUNTIME_FUNCTIONS.len() as u32 + 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// Asks the object for a table of its own where the caller gives none. That table lives on the kernel's stack, for it tells
-    /// what the call's threads are. Gives the call that asks.
+    /// Emits a call that asks the object for a table of its own if the caller gives none, and gives that call. The
+    /// table lives on the kernel's stack, because it tells the threads of this call.
     pub(super) fn own_unless_given(
         &mut self,
         threads: Option<VarId>,

@@ -30,7 +30,7 @@ use crate::LlvmError;
 const UNDER_WAY: u64 = 8;
 /// The most copies.
 const MOST: u64 = 4;
-/// How many turns of all copies make a loop long: those of short ones overlap with what follows.
+/// The number of turns of all copies that makes a loop long: short loops overlap with what follows.
 const LONG: i64 = 4;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -65,7 +65,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let step = self.index(copies as i64);
         let last = self.builder.build_int_sub(end, step, "")?;
         let many = self.builder.build_int_sub(end, self.index(LONG * copies as i64), "")?;
-        // A difference that wraps around is that of a loop which is too short.
+        // If the difference wraps around, the loop is too short.
         let before_end = self.builder.build_int_compare(IntPredicate::SLE, many, end, "")?;
         let long = self.builder.build_int_compare(IntPredicate::SLE, begin, many, "")?;
         let enters = self.builder.build_and(before_end, long, "")?;

@@ -16,7 +16,7 @@ use crate::LlvmError;
 /// A value of the IR in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'ctx> {
-    /// An integer or a `Bool`, or the bits of what is only stored.
+    /// An integer or a `Bool`, or the bits of a type that is only stored.
     Int(IntValue<'ctx>),
     /// A real.
     Real(FloatValue<'ctx>),
@@ -110,7 +110,7 @@ pub(super) fn memory_type(context: &Context, ty: DType) -> BasicTypeEnum<'_> {
     if ty == DType::Bool { context.i8_type().as_basic_type_enum() } else { register_type(context, ty) }
 }
 
-/// So many of a memory type in a row.
+/// A row of so many elements of a memory type.
 pub(super) fn row_of(ty: BasicTypeEnum<'_>, len: u32) -> ArrayType<'_> {
     match ty {
         BasicTypeEnum::FloatType(ty) => ty.array_type(len),

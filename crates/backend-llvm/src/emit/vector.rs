@@ -58,7 +58,7 @@ struct VectorLoop<'ctx, 'p> {
     bits: Option<ExprId>,
     /// By variable that the body declares.
     lanes: Vec<(VarId, Lanes<'ctx>)>,
-    /// By reduction: where its sums in this copy are.
+    /// By reduction: the place of its sums in this copy.
     sums: &'p [PointerValue<'ctx>],
 }
 
@@ -174,7 +174,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let sums = self.start_copies(known, width, copies.into())?;
         let step = self.index(i64::from(copies * width));
         let last = self.builder.build_int_sub(end, step, "")?;
-        // A difference that wraps around is that of a loop which is too short.
+        // If the difference wraps around, the loop is too short.
         let before_end = self.builder.build_int_compare(IntPredicate::SLE, last, end, "")?;
         let enters = self.builder.build_int_compare(IntPredicate::SLE, begin, last, "")?;
         let enters = self.builder.build_and(before_end, enters, "")?;
@@ -262,7 +262,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.block(body)
     }
 
-    /// `width` iterations at once, those of the mask.
+    /// `width` iterations at once, under the mask.
     fn vector_iteration(
         &mut self,
         known: &Known,
@@ -280,8 +280,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.vector_block(&mut state, body)
     }
 
-    /// Room for the sums of a reduction in one copy, with what they start from: the identity, or, where combining a
-    /// value twice does not matter, the variable's value.
+    /// Room for the sums of a reduction in one copy, with their start values: the identity, or, if combining a value
+    /// twice does not matter, the variable's value.
     fn start_sums(&mut self, reduction: &Reduction, width: u32) -> Result<PointerValue<'ctx>, LlvmError> {
         let ty = self.source.vars[reduction.var].ty;
         let start = match self.identity(reduction.op, ty) {

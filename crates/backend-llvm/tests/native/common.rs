@@ -31,7 +31,7 @@ thread_local! {
 
 /// Held by the run that the following belongs to.
 static RUN: Mutex<()> = Mutex::new(());
-/// Size by address of what is allocated.
+/// The size of each allocated block, by address.
 static LIVE: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
 /// How many more allocations succeed.
 static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -229,7 +229,7 @@ pub enum Runtime {
     Checking,
     /// The product's.
     Real,
-    /// None is passed: that of a shipped kernel.
+    /// None is passed: a shipped kernel has its own.
     Own,
 }
 
@@ -336,7 +336,7 @@ pub fn compile_and_run(function: &Verified<Function>, memory: &mut Memory) -> i3
     run(&kernel, function, memory)
 }
 
-/// A function of the generator, with what the interpreter makes of it.
+/// A function of the generator, with the interpreter's results for it.
 pub struct Random {
     pub function: Verified<Function>,
     pub text: String,
@@ -349,7 +349,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// That of a seed.
+    /// The function of a seed.
     pub fn new(seed: u64) -> Random {
         let (function, memory) = generate::function(seed);
         let text = function.to_string();

@@ -12,7 +12,7 @@ fn function(text: &str) -> Verified<Function> {
     verify(parse(text).unwrap()).unwrap()
 }
 
-/// Runs a function on any number of threads, and expects what the interpreter does. Gives what it leaves.
+/// Runs a function on any number of threads, and expects the interpreter's results, which it gives.
 fn check(text: &str, arrays: Vec<ArrayData>, scalars: &[i64]) -> (i32, Vec<ArrayData>) {
     set_pattern(0);
     let function = function(text);

@@ -24,9 +24,9 @@ const LEGEND_SIZE: f32 = 10.0;
 /// The smallest radius of a node, and the root's.
 const RADIUS: f32 = 16.0;
 const ROOT_RADIUS: f32 = 4.0;
-/// From the middle of one node to that of the next.
+/// The distance from the middle of one node to that of the next.
 const PITCH: f32 = 96.0;
-/// Between an edge and its label, and between what one lane and the next hold.
+/// The space between an edge and its label, and between neighboring lanes with their labels.
 const NEAR: f32 = 5.0;
 const APART: f32 = 14.0;
 const ARROW: f32 = 8.0;
@@ -82,7 +82,7 @@ fn color(part: Part) -> Color {
 /// The root and the loops, from the top.
 struct Nodes<'a> {
     names: &'a [String],
-    /// That of the root first.
+    /// The radius of each node, the root's first.
     radii: Vec<f32>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Nodes<'a> {
         node as f32 * PITCH - if node > 0 { RADIUS - ROOT_RADIUS } else { 0.0 } + grown
     }
 
-    /// From the middle of the root to the lower end of the last node.
+    /// The distance from the middle of the root to the lower end of the last node.
     fn depth(&self) -> f32 {
         let last = self.radii.len() - 1;
         self.y(last) + self.radii[last]

@@ -28,7 +28,7 @@ impl<'a> Page<'a> {
         Page { title, inner: width.max(heading), top }
     }
 
-    /// From the left edge to a part that is so wide, in the middle of the page.
+    /// The distance from the left edge to a part that is so wide, in the middle of the page.
     pub fn left(&self, width: f32) -> f32 {
         MARGIN + (self.inner - width) / 2.0
     }

@@ -22,7 +22,7 @@ const LARGEST_CELL: f32 = 64.0;
 const SMALLEST_CELL: f32 = 2.0;
 const SMALLEST_LONE_CELL: f32 = 6.0;
 const FEW: usize = 300;
-/// From how many pixels on cells have a gap between them, and the part of a cell it takes.
+/// The number of pixels from which on cells have a gap between them, and the part of a cell that the gap takes.
 const GAP: (f32, f32) = (8.0, 0.1);
 
 /// The side of the smallest block, or place of a diagonal, that gets an outline, in pixels.

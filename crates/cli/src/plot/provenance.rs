@@ -127,7 +127,7 @@ impl<'a> Layout<'a> {
                 let above: Vec<f32> = placed.above.iter().map(|&above| self.things[above].x).collect();
                 members.push((above.iter().sum::<f32>() / above.len().max(1) as f32, place));
             }
-            // Stable: those that hang on the same stay in order.
+            // Stable: things that hang on the same one stay in order.
             members.sort_by(|a, b| a.0.total_cmp(&b.0));
             self.spread(&members);
         }

@@ -1,8 +1,8 @@
 //! The places that a format stores besides a tensor's entries: padding, and the blocks and diagonals that it belongs
 //! to.
 //!
-//! A region of a matrix is what the map makes one of: a block, where a level stores quotients; a diagonal, where it stores
-//! differences. It is there if some place of it is stored. Slices of sorted rows are none, as they lie in pieces.
+//! The map decides the regions of a matrix: blocks, if a level stores quotients; diagonals, if it stores differences. A
+//! region is there if some place of it is stored. Slices of sorted rows are no regions, as they lie in pieces.
 //!
 //! ```text
 //! dia of a 3 x 4 matrix      | a + . . |   entries a b c, places + that fill up
@@ -33,7 +33,7 @@ pub struct Stored {
 /// A part of a matrix that is stored as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
-    /// From the first row and column up to but not including the last.
+    /// From the first row and column up to but not including the end.
     Block {
         /// The first row and column.
         first: [u64; 2],

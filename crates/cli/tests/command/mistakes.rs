@@ -1,4 +1,4 @@
-//! Every way to fail: exit codes and what the messages say.
+//! Every way to fail: exit codes and messages.
 
 use crate::common::Folder;
 

@@ -1,4 +1,4 @@
-//! Files that the command writes: whose they are, what is left of them when it is interrupted, and that they are several.
+//! Files that the command writes: their rights, and what an interruption leaves; two results do not go into one file.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

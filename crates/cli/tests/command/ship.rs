@@ -20,7 +20,7 @@ int main(void)
 }
 "#;
 
-/// Compiles a program in C with more files, and gives what it prints.
+/// Compiles a program in C with more files, and gives its output.
 fn linked(folder: &Folder, code: &str) -> String {
     folder.write("main.c", MAIN);
     let mut cc = Command::new("cc");

@@ -1,4 +1,4 @@
-//! `lacunar tune`: what is measured and shown, and that later runs use what it stored.
+//! `lacunar tune`: its measurements and output, and the use of stored schedules by later runs.
 
 use crate::common::Folder;
 use serde_json::Value;

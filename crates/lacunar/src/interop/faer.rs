@@ -1,4 +1,4 @@
-//! Matrices and those of `faer`, dense and sparse.
+//! Conversions from and to the matrices of `faer`, dense and sparse.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};

@@ -1,4 +1,4 @@
-//! Sparse matrices and those of `sprs`.
+//! Conversions from and to the sparse matrices of `sprs`.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};

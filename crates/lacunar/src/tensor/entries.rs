@@ -34,9 +34,9 @@ impl<T: Element, const N: usize> Iterator for Entries<'_, T, N> {
 }
 
 impl<T: Element> Tensor<T> {
-    /// The stored entries in the order of storage, each with its coordinates and its value; none takes memory of its own.
-    /// `N` is the order, and follows from a pattern such as `[i, j]`. Zeros that are stored are entries, and so is every
-    /// element of a dense tensor; what only fills up blocks, diagonals and slots is none. [`Tensor::for_each_entry`] does
+    /// The stored entries in the order of storage, each with its coordinates and its value; none takes memory of its
+    /// own. `N` is the order, and follows from a pattern such as `[i, j]`. Zeros that are stored are entries, and so is
+    /// every element of a dense tensor; padding of blocks, diagonals and slots is none. [`Tensor::for_each_entry`] does
     /// not need to know the order.
     ///
     /// ```
@@ -75,7 +75,7 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// The element at coordinates, one a dimension: what is stored there, or else the fill value. `None` outside of the
+    /// The element at coordinates, one a dimension: the stored value, or else the fill value. `None` outside of the
     /// tensor, also where coordinates are too many or too few. Of a pattern, all of whose values are one,
     /// [`Tensor::get_stored`] tells what is stored.
     ///

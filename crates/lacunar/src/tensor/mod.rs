@@ -37,9 +37,9 @@ pub use view::Ranges;
 
 /// A tensor of elements of type `T`, of any order and format.
 ///
-/// [`Clone`] copies all arrays; where memory for them is refused, the process ends, as it does for a `Vec`.
-/// [`Tensor::try_clone`] gives an error then. Two tensors are equal if they store the same in the same way: their formats
-/// and all arrays are compared.
+/// [`Clone`] copies all arrays; if memory for them is refused, the process ends, as it does for a `Vec`.
+/// [`Tensor::try_clone`] gives an error then. Two tensors are equal if they store the same in the same way: their
+/// formats and all arrays are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor<T: Element> {
     inner: DynTensor,
@@ -159,14 +159,14 @@ impl<T: Element> Tensor<T> {
         self.inner.format()
     }
 
-    /// How many values are stored, those included that only fill up storage: the length of [`Tensor::values`].
+    /// How many values are stored, padding included: the length of [`Tensor::values`].
     pub fn stored(&self) -> u64 {
         self.inner.nnz()
     }
 
-    /// How many entries are stored: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every element of
-    /// a dense tensor; what only fills up blocks, diagonals and slots does not. It takes a moment for plain formats such as
-    /// `csr`, and a pass over the values for others.
+    /// How many entries are stored: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every
+    /// element of a dense tensor; padding of blocks, diagonals and slots does not. It takes a moment for plain formats
+    /// such as `csr`, and a pass over the values for others.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -234,8 +234,8 @@ impl<T: Element> Tensor<T> {
         Ok(self.inner.route(&resolve(format, self.inner.order())?)?)
     }
 
-    /// The stored values, in the order of storage, one for each of [`Tensor::stored`]. Some may only fill up storage:
-    /// [`Tensor::entries`] leaves those out.
+    /// The stored values, in the order of storage, one for each of [`Tensor::stored`]. Some may be padding, which
+    /// [`Tensor::entries`] leaves out.
     pub fn values(&self) -> &[T] {
         self.inner.values().as_slice::<T>().unwrap_or_default()
     }

@@ -44,7 +44,7 @@ impl<T: Element> TryFrom<Tensor<T>> for Vec<T> {
     }
 }
 
-/// A tensor of what has a form of a tensor without its element type.
+/// A tensor of a value that converts to a tensor without its element type.
 macro_rules! native {
     ($($(#[$doc:meta])* [$($generics:tt)*] $from:ty;)*) => { $(
         $(#[$doc])*

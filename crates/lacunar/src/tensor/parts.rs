@@ -22,8 +22,9 @@ use super::{Tensor, resolve};
 use crate::error::Error;
 
 impl<T: Element> Tensor<T> {
-    /// The tensor of arrays in a format, which are checked: of each level those that its kind keeps, and the values, one for
-    /// each position of the innermost level. Arrays of signed numbers will do. Nothing is copied.
+    /// The tensor of the given arrays in a format; the arrays are checked. They are for each level those that its kind
+    /// keeps, and the values, one for each position of the innermost level. Arrays of signed numbers will do. Nothing
+    /// is copied.
     ///
     /// ```
     /// use lacunar::{Buffer, Format, LevelStorage, Tensor};
@@ -56,9 +57,9 @@ impl<T: Element> Tensor<T> {
         self.inner.into_parts()
     }
 
-    /// The matrix of compressed rows: where each row begins among the entries, and the last one ends; the column and the
-    /// value of each entry. The columns of a row ascend. Indices of 32 bits and of 64 bits are taken without a copy, signed
-    /// ones too.
+    /// The matrix of compressed rows: the start of each row among the entries, and the end of the last one; the column
+    /// and the value of each entry. The columns of a row ascend. Indices of 32 bits and of 64 bits are taken without a
+    /// copy, signed ones too.
     ///
     /// # Errors
     /// The first thing that is wrong with the arrays.

@@ -31,8 +31,8 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// The sum of all elements. Integers wrap; real and complex numbers are added up in double precision; of truth values it
-    /// is whether any is true.
+    /// The sum of all elements. Integers wrap; real and complex numbers are added up in double precision; the sum of
+    /// truth values is true if any is true.
     pub fn sum(&self) -> T
     where
         T: Convert,

@@ -90,8 +90,8 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::of(self.inner.pruned()?))
     }
 
-    /// The same tensor with its dimensions in another order: dimension `k` of the result is dimension `modes[k]` of this
-    /// one. Nothing is copied or moved: what was `csr` is `csc` then.
+    /// The same tensor with its dimensions in another order: dimension `k` of the result is dimension `modes[k]` of
+    /// this one. Nothing is copied or moved: a tensor in `csr` is in `csc` then.
     ///
     /// # Errors
     /// `modes` does not name each dimension once.

@@ -1,4 +1,4 @@
-//! `docs/language.md` lists every function as it is, and what its examples are said to give is what they give.
+//! `docs/language.md` lists every function as it is, and its examples give the results that it says.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

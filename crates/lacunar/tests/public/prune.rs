@@ -35,7 +35,7 @@ fn stored_zeros_are_entries() {
 
 #[test]
 fn zeros_of_places_that_are_always_there_are_none() {
-    // A zero cannot be told from what fills up storage there; -0.0 can.
+    // A zero cannot be told from padding there; -0.0 can.
     for format in ["dense", "bcsr(2,2)", "dia"] {
         let a = matrix(format);
         assert_eq!(a.convert(Format::csr()).unwrap().as_dyn().nnz(), 3, "{format}");

@@ -1,4 +1,4 @@
-//! Dimensions up to the greatest index, and what schedules and maps make of them: results are right or refused, never wrong.
+//! Dimensions up to the greatest index, also in schedules and maps: results are right or refused, never wrong.
 
 use lacunar::{Backend, Error, FormatSpec, Kernel, Options, Tensor};
 

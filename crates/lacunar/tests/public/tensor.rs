@@ -1,4 +1,4 @@
-//! Tensors without kernels: what is asked of them, how they are built, and what is made of them.
+//! Tensors without kernels: how they are built, queried and converted.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

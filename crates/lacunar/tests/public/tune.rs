@@ -1,4 +1,4 @@
-//! Tuning through the public interface: what is measured, what is stored, and that it is used.
+//! Tuning through the public interface: the measurements, the stored schedules and their use.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! Widths of index arrays where kernels are compiled before sizes are known: what does not fit is refused, and what is declared
-//! with its sizes is widened.
+//! Widths of index arrays if kernels are compiled before sizes are known: tensors that do not fit are refused, and
+//! formats declared with their sizes are widened.
 
 use lacunar::{Backend, DynTensor, Error, FormatSpec, Kernel, Options, Tensor};
 

@@ -21,7 +21,8 @@ fn blocks(positions: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     positions.clone().step_by(BLOCK).map(move |start| start..positions.end.min(start + BLOCK))
 }
 
-/// Adds the entries of a task to the counts of its bins; not those whose value is zero, if values are given, for they only fill up.
+/// Adds the entries of a task to the counts of its bins. If values are given, those that are zero are padding and not
+/// counted.
 pub fn count<R: Runs>(runs: &R, bins: Parts<u32>, padded: Option<&Buffer>, (positions, first, counts): Task) {
     // A task that does not have all bins leaves the others to others.
     let mut count = |bin: u32, kept: u32| {
@@ -98,10 +99,10 @@ pub unsafe fn put<R: Runs, K: Key>(source: &Entries<R, K>, (positions, first, ne
     }
 }
 
-/// [`put`] for entries whose coordinates alone tell the bins, and what is above alone the keys.
+/// [`put`] for entries whose bins depend on coordinates alone, and whose keys on the levels above alone.
 ///
 /// # Safety
-/// As for [`put`], where the task has all bins, and each entry of the source has one of them.
+/// As for [`put`]; the task has all bins, and each entry of the source has one of them.
 pub unsafe fn put_separate<R: Runs, K: Key>(source: &Entries<R, K>, (positions, _, next): Task, to: &Target<K>) {
     let mut places = [NOWHERE; BLOCK];
     let (unit, stored, next) = (source.bins.innermost, source.runs.stored(), next.as_mut_ptr());

@@ -20,7 +20,7 @@ use crate::words::Word;
 /// How many entries ahead the cache lines are fetched that will be written to.
 const AHEAD: usize = 32;
 
-/// Puts the entries of a task, whose coordinates alone tell the bins, and what is above alone the keys.
+/// Puts the entries of a task, whose bins depend on coordinates alone, and whose keys on the levels above alone.
 ///
 /// # Safety
 /// The task has all bins, of which each entry of the source has one, with starts of ranges of the target that are as long as there

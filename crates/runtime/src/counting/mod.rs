@@ -1,8 +1,8 @@
 //! A stable counting sort of a tensor's entries, straight from the tensor's own arrays.
 //!
-//! An entry's *bin* is what it is sorted by: the coordinates of the target's outer levels, as one number. Entries are
-//! met in the order of their storage, counted by bin, and put at the next place of their bin, as a key (the
-//! coordinates that are still needed, packed) and a value. Nothing lies in between.
+//! Entries are sorted by their *bin*: the coordinates of the target's outer levels, as one number. Entries are met in
+//! the order of their storage, counted by bin, and put at the next place of their bin, as a key (the coordinates that
+//! are still needed, packed) and a value. There is no array in between.
 //!
 //! ```text
 //! csr  [ 5 . 6 ]   bins: columns   keys: rows     counts 1 1 1, so bins start at 0 1 2, and
@@ -13,8 +13,8 @@
 //! memory than the tensor itself, threads share a range of positions and divide the bins among them instead. The order
 //! within a bin is that of the source, so the result does not depend on the number of threads.
 //!
-//! The last range's counters are the array of offsets itself: where the next entry of a bin would go when all are put,
-//! the next bin starts.
+//! The last range's counters are the array of offsets itself: when all entries are put, the next place of a bin is the
+//! start of the next bin.
 //!
 //! The loops are in two files. If coordinates have 32 bits and keys at most 64, entries go from array to array in loops
 //! for each size of values; if coordinates have 64 bits, in one loop for values of 64 bits (`direct.rs`). The other
@@ -201,7 +201,7 @@ pub fn sort<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -
     // If every entry was counted, it has a bin.
     let separate = source.is_separate() && shares.bins == 1 && total == source.values.len();
     parallel::each(shares.tasks(&mut counters, &mut offsets[1..]), |_, task| {
-        // SAFETY: `starts` gave each bin of each task a range as long as what the same task counted, below `total`, one
+        // SAFETY: `starts` gave each bin of each task a range as long as the same task's count, below `total`, one
         // behind the other. A task has all bins where they are not divided.
         unsafe { source.put(task, &to, separate) };
     });
@@ -216,7 +216,7 @@ struct Target<'a, K> {
     values: &'a Moved<'a>,
 }
 
-/// Turns counts into where ranges start: bin after bin, and within a bin, share after share. `last` are the counts of
+/// Turns counts into the starts of ranges: bin after bin, and within a bin, share after share. `last` are the counts of
 /// the last share, `first` those of the others. Returns the sum.
 fn starts(first: &mut [u32], last: &mut [u32]) -> usize {
     let bins = last.len();

@@ -92,7 +92,8 @@ fn read_body<F: Field>(
     Ok((Data::Coordinate(Coo { dims, coords, values: F::Value::wrap(values) }), metadata))
 }
 
-/// Reads up to the first entry, which is read again: whether it has a weight. A file without entries needs sizes from the caller.
+/// Reads up to the first entry, which is read again. Returns true if it has a weight. A file without entries needs
+/// sizes from the caller.
 fn read_head(text: &mut Text, dims_known: bool) -> Result<bool, IoError> {
     let mut headline = None;
     loop {

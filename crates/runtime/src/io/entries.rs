@@ -31,7 +31,7 @@ use crate::values::Element;
 /// The text that one task parses at a time.
 const PART_BYTES: usize = 256 << 10;
 
-/// A kind of value: how it is written, and what its mirror image is.
+/// A kind of value: how it is written, and its mirror image.
 pub(super) trait Field: Sync {
     /// The type that a value becomes.
     type Value: Element;
@@ -354,7 +354,7 @@ impl<V> Default for Part<V> {
 }
 
 impl<V: Element> Part<V> {
-    /// Parses a piece of text in place of what was here.
+    /// Parses a piece of text; its entries take the place of the previous ones.
     fn parse<F: Field<Value = V>>(&mut self, piece: &[u8], layout: &Layout, field: &F) {
         self.indices.clear();
         self.values.clear();

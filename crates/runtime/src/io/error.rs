@@ -1,7 +1,7 @@
 //! Errors of files, worded so that a person can find the place and mend it.
 //!
-//! A malformed text names the file, the line (counted from 1, in the decompressed text), what the format asks for
-//! there, and what stands there instead, shortened and with unprintable bytes escaped:
+//! A malformed text names the file, the line (counted from 1, in the decompressed text), the content that the format
+//! asks for there, and the content found instead, shortened and with unprintable bytes escaped:
 //!
 //! ```text
 //! file.mtx:12: expected a row index from 1 to 3, found "4"
@@ -74,7 +74,7 @@ pub enum IoError {
     Unwritable {
         /// The file that was to be written.
         file: PathBuf,
-        /// Why, and what to do instead.
+        /// The reason, and the remedy.
         reason: String,
     },
     /// The content does not fit the memory or the address space.
@@ -96,7 +96,7 @@ impl IoError {
         }
     }
 
-    /// The same with what may help.
+    /// The same error with a hint.
     pub(super) fn with_hint(mut self, known: Option<&'static str>) -> IoError {
         if let IoError::Malformed { hint, .. } = &mut self {
             *hint = known;

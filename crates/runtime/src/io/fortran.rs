@@ -100,7 +100,7 @@ fn number(text: &[u8]) -> (Option<u32>, &[u8]) {
     ((length > 0).then(value), rest)
 }
 
-/// Reads `count` fields of a format, from new lines on, and hands each to `take`, which says what it expected if the
+/// Reads `count` fields of a format, from new lines on, and hands each to `take`, which returns its expectation if the
 /// field is wrong. The name tells a reader of errors what the fields are.
 pub(super) fn read_fields(
     text: &mut Text,

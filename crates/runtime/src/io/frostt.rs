@@ -109,7 +109,7 @@ fn read_body<F: Field>(
     Ok((Data::Coordinate(Coo { dims, coords, values: F::Value::wrap(values) }), metadata))
 }
 
-/// Reads what comes before the entries, and goes back to the first entry.
+/// Reads the lines before the entries, and goes back to the first entry.
 fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError> {
     let given_order = options.dims.as_ref().map(Vec::len);
     let mut complex = false;

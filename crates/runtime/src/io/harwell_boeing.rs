@@ -252,8 +252,8 @@ fn read_places(text: &mut Text, header: &Header) -> Result<Places, IoError> {
     Ok(places)
 }
 
-/// Asks that the value read last is its own mirror image if it is on the diagonal of a matrix with symmetry; else says what would
-/// be.
+/// Checks that the value read last is its own mirror image if it is on the diagonal of a matrix with symmetry; the
+/// error tells what would be.
 fn check_diagonal<F: Field>(header: &Header, places: &Places, values: &[F::Value], field: &F) -> Result<(), String> {
     let last = values.len().wrapping_sub(1);
     match (values.last(), places.rows.get(last), places.columns.get(last)) {

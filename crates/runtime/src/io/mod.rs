@@ -176,7 +176,7 @@ pub enum Integers {
 }
 
 impl Integers {
-    /// How those of an element type are read; `None` if it is none of integers.
+    /// The way in which whole numbers of an element type are read; `None` if it is no type of integers.
     pub fn of(dtype: DType) -> Option<Integers> {
         match dtype.kind() {
             Kind::Signed => Some(Integers::Signed),
@@ -223,7 +223,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Data, IoError> {
     Ok(read_described(path, options)?.0)
 }
 
-/// Reads a file, and returns also what it says about its content.
+/// Reads a file, and returns also its metadata.
 pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
     let (named, _) = split_name(path);
     match named {

@@ -62,7 +62,7 @@ pub(super) fn write_pieces(
     }
 }
 
-/// Writes what `make` writes, one piece after the other.
+/// Writes the output of `make`, one piece after the other.
 pub(super) fn write_stream(
     path: &Path,
     compression: Compression,
@@ -185,8 +185,8 @@ pub fn check_place(path: &Path) -> io::Result<()> {
 /// The most links that lead from one to the next, as of most systems.
 const LINKS: usize = 40;
 
-/// The file that a path leads to through links, which need not be there yet: what is written to the path is written to it, so that
-/// the links stay.
+/// The file that a path leads to through links, which need not be there yet. Writing to the path writes to this file,
+/// so that the links stay.
 pub fn place_of(path: &Path) -> PathBuf {
     let mut place = path.to_path_buf();
     for _ in 0..LINKS {

@@ -157,7 +157,7 @@ impl<'a> Cursor<'a> {
         Some(Complex::new(self.real()?, self.real()?))
     }
 
-    /// Says that the field after the cursor is not what was expected.
+    /// The fault that the field after the cursor is not as expected.
     #[cold]
     pub(super) fn fault(&mut self, expected: impl Into<Cow<'static, str>>) -> Fault {
         self.skip_blanks();

@@ -129,7 +129,8 @@ impl Text {
         Ok(Some(&self.block[start..]))
     }
 
-    /// From here on, blocks have blanks in the place of commas that separate fields; one before which a field is missing stays.
+    /// From here on, blocks have blanks in the place of commas that separate fields; a comma without a field before it
+    /// stays.
     pub(super) fn blank_commas(&mut self) {
         self.commas = true;
     }

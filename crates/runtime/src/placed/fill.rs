@@ -1,4 +1,5 @@
-//! The second pass: every value to its place, and beside it what the level below the counted one keeps of each position.
+//! The second pass: it puts every value to its place, and beside it the coordinate that the level below the counted one
+//! keeps.
 //!
 //! ```text
 //! sell:           values to their places, and columns to the same places of another array
@@ -12,8 +13,8 @@ use crate::buffer::Number;
 use crate::moved::Moved;
 use crate::parallel;
 
-/// Puts what belongs to the entries of a walk to their places. `locate` gives what a task needs to know positions on the counted
-/// level.
+/// Puts the elements of a walk's entries to their places. `locate` gives a task the means to find positions on the
+/// counted level.
 pub fn put<C: Number, N: Locate>(walk: &Walk, crd: &[C], locate: impl Fn() -> N + Sync, moved: &[Moved]) {
     parallel::each(walk.tasks(), |_, rows| {
         walk.places(&mut locate(), rows, crd, &mut |first, places| {

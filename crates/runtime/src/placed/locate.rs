@@ -36,7 +36,7 @@ pub struct TableByBin<'a> {
 }
 
 impl<'a> TableByBin<'a> {
-    /// Of bins that begin at `edges` of the coordinates, which are below `size`.
+    /// The positions of bins that begin at `edges` of the coordinates, which are below `size`.
     pub fn new(edges: &'a [u64], coordinates: &'a [u32], size: usize) -> TableByBin<'a> {
         TableByBin { edges, coordinates, table: vec![0; size] }
     }
@@ -60,7 +60,7 @@ impl Locate for TableByBin<'_> {
 pub struct Table<'a>(&'a [u32]);
 
 impl<'a> Table<'a> {
-    /// From a table of positions by coordinate.
+    /// The positions of a table by coordinate.
     pub fn new(table: &'a [u32]) -> Table<'a> {
         Table(table)
     }
@@ -84,7 +84,7 @@ pub struct Slots<'a> {
 }
 
 impl<'a> Slots<'a> {
-    /// Of bins whose positions begin at `edges`.
+    /// The positions of bins, which begin at `edges`.
     pub fn new(edges: &'a [u64]) -> Slots<'a> {
         Slots { edges, edge: 0, entry: 0 }
     }
@@ -116,7 +116,7 @@ pub struct Shifted<'a> {
 }
 
 impl<'a> Shifted<'a> {
-    /// Of bins whose positions begin at `edges`, and whose first coordinates are those of `bounds`, or 0.
+    /// The positions of bins, which begin at `edges`; the first coordinates of bins are those of `bounds`, or 0.
     pub fn new(edges: &'a [u64], bounds: Option<&'a [Range<u64>]>) -> Shifted<'a> {
         Shifted { edges, bounds, edge: 0 }
     }

@@ -1,7 +1,7 @@
 //! Conversion into formats whose positions can be computed: every entry goes straight to its place.
 //!
-//! That is so where at most one level is *counted*: its positions depend on what is stored, and an attribute query tells them.
-//! Above it are full levels, whose positions number *bins*; below it are full levels, or one that keeps a
+//! That is so if at most one level is *counted*: its positions depend on what is stored, and an attribute query tells
+//! them. Above it are full levels, whose positions number *bins*; below it are full levels, or one that keeps a
 //! coordinate for each position ([`Assembly`]). Two passes over the source, bin after bin: the query, and the entries.
 //!
 //! ```text
@@ -48,8 +48,8 @@ const GRAIN: usize = 1 << 14;
 /// So many bytes of tables are never too many.
 const SMALL: u64 = 1 << 16;
 
-/// The format of levels that are put in the place of those of a format: itself, or plain ones, where its levels need coordinates
-/// that are sorted.
+/// The format of the levels that take the place of a format's: itself, or plain ones if its levels need sorted
+/// coordinates.
 pub fn placed_format(format: &Format) -> Format {
     let sorted = |level: &Level| assembly(level.kind) == Assembly::Sorted;
     if format.levels().iter().any(sorted) { format.plain() } else { format.clone() }
@@ -233,7 +233,8 @@ impl Placing {
         sizes.ok_or_else(|| StorageError::overflow("the size of a level"))
     }
 
-    /// Puts the entries of a source that is taken to their places; with an `order`, as if row `k` were that of coordinate `order[k]`.
+    /// Puts the entries of a source that is taken to their places. If an `order` is given, row `k` is that of
+    /// coordinate `order[k]`.
     ///
     /// # Errors
     /// The format cannot hold the entries, or memory is refused.
@@ -326,8 +327,8 @@ impl Placing {
         widen(&self.format, &self.dims, positions)
     }
 
-    /// The values in place, and the levels around the counted one. `locate` gives what a task needs to know the position of
-    /// an entry on the counted level.
+    /// The values in place, and the levels around the counted one. `locate` gives a task the means to find an entry's
+    /// position on the counted level.
     fn fill<C: Number, N: Locate>(
         &self,
         walk: &Walk,

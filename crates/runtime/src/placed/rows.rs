@@ -54,7 +54,8 @@ impl Slots<'_> {
     }
 }
 
-/// A matrix by rows, which is stored in slots ([`super::slots`]); `ranks` are those of its rows, where it is stored by them.
+/// A matrix that is stored in slots ([`super::slots`]), by rows; `ranks` are those of its rows, if it is stored by
+/// them.
 ///
 /// # Errors
 /// Memory is refused.
@@ -118,7 +119,7 @@ fn by_rows<C: Number, K: Key + Number + Element>(
         let mut first = edges[rows.start] as usize;
         in_blocks(rows.flat_map(entries), |places| {
             places.iter().for_each(|&place| room.put(K::of(crd[place as usize].get())));
-            // SAFETY: nobody else takes values to where those of this share are.
+            // SAFETY: nobody else takes values to the places of this share.
             unsafe { values.take(places, first) };
             first += places.len();
         });

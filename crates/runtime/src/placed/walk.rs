@@ -1,4 +1,4 @@
-//! A tensor's entries in the order of rows, with what is computed of them: the attribute queries, and the places.
+//! A tensor's entries in the order of rows, and computations on them: the attribute queries, and the places.
 //!
 //! The outermost level is dense; the *rows* are its coordinates, in their own order or in another one that is given: row `k` is that
 //! of coordinate `order[k]`. A *bin* is a position above the level that is counted: some rows, or all of them. Tasks are ranges of
@@ -126,7 +126,7 @@ impl Parents {
     }
 }
 
-/// The entries of a source with what is computed of them.
+/// The entries of a source, and the parts from which their places are computed.
 pub struct Walk<'a> {
     /// The tensor.
     pub source: Source<'a>,
@@ -266,7 +266,8 @@ impl Walk<'_> {
                             locate.position(position, counted).wrapping_mul(self.block).wrapping_add(inside)
                         };
                         if let Some((size, (of_block, of_coordinate))) = blocks {
-                            // Coordinates ascend, so those of one block follow each other: what the block says is asked once.
+                            // Coordinates ascend, so those of one block follow each other: the block's part is computed
+                            // once.
                             let (mut first, mut end) = (0, 0);
                             for ((slot, position), coordinate) in slots {
                                 let coordinate = coordinate.get();
@@ -356,7 +357,7 @@ impl Walk<'_> {
         Ok(Distinct { edges, coordinates })
     }
 
-    /// The same where there is one bin.
+    /// The same if there is one bin.
     pub fn marked<C: Number>(&self, crd: &[C], size: usize) -> Result<Distinct, StorageError> {
         let marks = parallel::map(self.tasks(), |_, rows| -> Result<_, AllocError> {
             let mut marks = Array::<bool>::zeroed(size)?;
@@ -393,7 +394,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The least range for each bin with those that `bounds` gives for its rows.
+    /// The least range for each bin that includes the ranges which `bounds` gives for its rows.
     fn by_bin(&self, bounds: impl Fn(Range<usize>) -> Range<u64> + Sync) -> Vec<Range<u64>> {
         let found = parallel::map(self.tasks(), |_, rows| {
             let own = |bin: usize| {

@@ -1,8 +1,8 @@
 //! The choice of the legs that lead from what is there to a format: pure functions of facts.
 //!
-//! A tensor of plain levels without a map goes to any other by one sort, and into most formats with maps straight. All else is brought
-//! there first: lists are packed by rows, rows are taken out of slots, levels of other kinds become compressed ones, and what two maps
-//! store is related by the tensor's own coordinates.
+//! A tensor of plain levels without a map goes to any other by one sort, and into most formats with maps straight.
+//! Other tensors are brought there first: lists are packed by rows, rows are taken out of slots, levels of other kinds
+//! become compressed ones, and the coordinates of two maps are related by the tensor's own.
 //!
 //! ```text
 //! [Decision::reach]        the fill value, then
@@ -12,7 +12,7 @@
 //! [Decision::reach_plain]  plain levels
 //! ```
 //!
-//! On exit the facts are those of what is wanted.
+//! On exit the facts are those of the wanted format.
 
 use lacunar_formats::{Format, Map, Ranked};
 
@@ -68,7 +68,7 @@ impl Decision {
             if !repeats {
                 return Ok(true);
             }
-            // Slots may repeat coordinates, and what is masked cannot be added up.
+            // Slots may repeat coordinates, and masked values cannot be added up.
             self.list();
             self.legs.push(Leg::Mask);
         }
@@ -80,7 +80,7 @@ impl Decision {
         Ok(goal.is_padded())
     }
 
-    /// From levels to a format.
+    /// Leads from levels to a format.
     fn convert(&mut self, goal: &Format) -> Result<(), StorageError> {
         if self.facts.is(goal) {
             return Ok(());
@@ -107,7 +107,7 @@ impl Decision {
         Ok(())
     }
 
-    /// To a format that stores a dimension by ranks.
+    /// Leads to a format that stores a dimension by ranks.
     fn rank(&mut self, goal: &Format, ranked: Ranked) -> Result<(), StorageError> {
         let stage = by_rows(self.facts.dims.len(), ranked.dimension)?;
         let is_staged = |format: &Format| format.clone().with_widths_of(&stage) == stage;
@@ -130,7 +130,7 @@ impl Decision {
         Ok(())
     }
 
-    /// From levels to a format, none of which stores ranks.
+    /// Leads from levels to a format, none of which stores ranks.
     fn unranked(&mut self, goal: &Format) -> Result<(), StorageError> {
         if self.facts.is(goal) || self.take_rows()? && self.facts.is(goal) {
             return Ok(());
@@ -159,7 +159,7 @@ impl Decision {
         self.facts.padded = padded;
     }
 
-    /// From plain levels to a format that stores no ranks.
+    /// Leads from plain levels to a format that stores no ranks.
     fn leave_plain(&mut self, goal: &Format) -> Result<(), StorageError> {
         if goal.map().is_none() && goal.is_plain() {
             self.reach_plain(goal);
@@ -203,7 +203,7 @@ impl Decision {
         self.facts.store(goal);
     }
 
-    /// From plain levels without a map to a format with one, by sorting.
+    /// Leads from plain levels without a map to a format with one, by sorting.
     fn store_mapped(&mut self, goal: &Format, map: &Map) -> Result<(), StorageError> {
         let (dims, drop) = (self.facts.dims.clone(), self.facts.padded);
         let stored = map.stored_dims(&dims).unwrap_or_default();
@@ -233,13 +233,13 @@ impl Decision {
         Ok(())
     }
 
-    /// Lists the entries, but for what only fills up.
+    /// Lists the entries, without padding.
     fn list(&mut self) {
         self.legs.push(Leg::List { drop: self.facts.padded });
         self.facts.list();
     }
 
-    /// From plain levels to others that are plain and have no map.
+    /// Leads from plain levels to others that are plain and have no map.
     fn reach_plain(&mut self, goal: &Format) {
         if self.facts.is(goal) {
             return;
@@ -289,7 +289,7 @@ impl Decision {
         prefix.pays(format, self.facts.entries, self.facts.bytes).then_some(levels)
     }
 
-    /// From a list to any format.
+    /// Leads from a list to any format.
     fn pack_any(&mut self, goal: &Format) -> Result<(), StorageError> {
         if goal.map().is_some() {
             self.pack(&plain_format(&self.facts.dims, self.facts.entries));
@@ -307,7 +307,7 @@ impl Decision {
         Ok(())
     }
 
-    /// From a list to plain levels without a map.
+    /// Leads from a list to plain levels without a map.
     fn pack(&mut self, goal: &Format) {
         let (dims, entries) = (&self.facts.dims, self.facts.entries);
         let format = widen(goal, dims, entries);

@@ -71,12 +71,12 @@ impl Route {
     }
 }
 
-/// In which order rows are, where a dimension is stored by ranks.
+/// The order of the rows, if a dimension is stored by ranks.
 #[derive(Default)]
 struct Rows {
-    /// Of the source: the rank of each coordinate.
+    /// The rank of each coordinate of the source.
     ranks: Option<Array<u64>>,
-    /// Of the target: the coordinate of each rank.
+    /// The coordinate of each rank of the target.
     ranking: Option<Array<u64>>,
 }
 

@@ -1,8 +1,8 @@
 //! Conversions as data: the legs from one way of storing a tensor to another are decided first, then carried out.
 //!
-//! [`decide`] is pure. It knows the [`Facts`] of what is there (sizes, format, how many entries at most) and the format that is
-//! wanted, and answers with a list of [`Leg`]s. [`execute`] carries out one leg after the other. No leg decides on another:
-//! what a leg does is a function of this crate that calls no conversion. [`print`] prints a route.
+//! [`decide`] is pure. It knows the [`Facts`] of the source (sizes, format, how many entries at most) and the format
+//! that is wanted, and answers with a list of [`Leg`]s. [`execute`] carries out one leg after the other. No leg decides
+//! on another: a leg is a function of this crate that calls no conversion. [`print`] prints a route.
 //!
 //! ```text
 //! csr (i, j) to csc (j, i):        Count             rows and values go straight to where the result has them
@@ -13,8 +13,8 @@
 //! dia to hashed rows:              Count, Spread     by rows, then into slots of hash tables
 //! ```
 //!
-//! Sizes in facts are exact for what is there at the start. After a leg they are bounds: zeros that only fill up are left out on
-//! the way, and coordinates that repeat are added up. Widths of index arrays are therefore chosen as legs are carried out.
+//! Sizes in facts are exact for the source. After a leg they are bounds: zeros of padding are left out on the way, and
+//! coordinates that repeat are added up. Widths of index arrays are therefore chosen as legs are carried out.
 //!
 //! Zeros with which levels of the source filled up (all bytes zero) are left out, unless the target is dense throughout. Zeros that a
 //! compressed format stores are entries, and stay. A tensor with another fill value than 0 is masked on the way ([`crate::fill`]).
@@ -37,7 +37,7 @@ use crate::tensor::Tensor;
 /// The facts that are known of a tensor before it is converted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
-    /// The size of each dimension; of what a map stores, the sizes of the stored ones.
+    /// The size of each dimension; for the coordinates that a map stores, the sizes of the stored dimensions.
     pub dims: Vec<u64>,
     pub dtype: DType,
     pub stored: Stored,
@@ -92,7 +92,7 @@ impl Facts {
         }
     }
 
-    /// The format of what is stored as levels.
+    /// The format, if the entries are stored as levels.
     pub fn format(&self) -> Option<&Format> {
         match &self.stored {
             Stored::List => None,
@@ -187,7 +187,7 @@ pub(crate) enum Leg {
     Insert { format: Format },
     /// Adds every value of a list at its place among all ([`crate::dense`]).
     PackDense { format: Format },
-    /// Sorts a list, unless it is sorted, and adds up what repeats coordinates ([`crate::pack`]).
+    /// Sorts a list, unless it is sorted, and adds up repeated coordinates ([`crate::pack`]).
     Pack { format: Format, sorting: Sorting },
 }
 
@@ -221,7 +221,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// From facts to a format of the tensor's order.
+    /// The route from facts to a format of the tensor's order.
     ///
     /// # Errors
     /// The format cannot store the elements, or its sizes do not fit into 64 bits.
@@ -294,7 +294,7 @@ impl Tensor {
         Tensor::from_coo_filled(coo, format, fill)
     }
 
-    /// As [`Tensor::from_coo`], where what the list does not have is `fill`.
+    /// As [`Tensor::from_coo`], for elements that are `fill` if the list does not have them.
     ///
     /// # Errors
     /// The errors of `from_coo`; the fill value is of another type than the elements.

@@ -1,4 +1,4 @@
-//! Routes as text, a line for each leg: what it makes, and how.
+//! Routes as text, a line for each leg: its result, and the way.
 //!
 //! ```text
 //! a list of 420 entries, 48 x 48

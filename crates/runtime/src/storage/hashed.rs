@@ -233,7 +233,7 @@ fn tables<C: Number + Element, P: Number + Element>(
 
 /// A number in a table that is filled.
 trait Stored: Element + Number {
-    /// That of a free place.
+    /// The number in a free place.
     const FREE: Self;
     /// Its width.
     const WIDTH: IndexWidth;
@@ -323,7 +323,7 @@ impl<C: Stored, V: Word> Tables<C, V> {
         }
     }
 
-    /// Gives every table the length that its coordinates need: those that were repeated need no room.
+    /// Gives every table the length that its coordinates need: repeated coordinates need no room.
     fn shrink(mut self) -> Result<Tables<C, V>, StorageError> {
         let refused = |_| AllocError { bytes: (size_of::<C>() + size_of::<V>()) as u64 };
         let (before, mut moved) = (self.crd.len(), Vec::new());
@@ -425,7 +425,8 @@ fn check_table(crd: Indices, table: std::ops::Range<u64>, place: Place) -> Optio
     let Some(free) = (0..capacity).find(|&offset| crd.get(at(offset) as usize) == none) else {
         return Some(wrong(first, "a table is full"));
     };
-    // From there on, around the end: what is found without a free place before it is in one run, and so are two that are equal.
+    // From there on, around the end: coordinates that are found without a free place before them are in one run, and so
+    // are two equal ones.
     let mut run = Vec::new();
     for offset in free + 1..=free + capacity {
         let coordinate = crd.get(at(offset) as usize);

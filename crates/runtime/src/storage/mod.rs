@@ -114,9 +114,10 @@ pub trait LevelArrays: Sync {
     /// How many positions a level has under `parents` positions; `None` if that overflows.
     fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64>;
 
-    /// Checks arrays from outside, whose numbers may be any: types, lengths, ranges. Returns the number of positions. After this,
-    /// enumerating reads and writes nothing out of bounds. Kinds other than compressed also check here that coordinates ascend.
-    /// It takes no longer than the arrays are long: edges are checked before what lies between them.
+    /// Checks arrays from outside, whose numbers may be any: types, lengths, ranges. Returns the number of positions.
+    /// After this, enumerating reads and writes nothing out of bounds. Kinds other than compressed also check here that
+    /// coordinates ascend. It takes no longer than the arrays are long: edges are checked before the numbers between
+    /// them.
     ///
     /// # Errors
     /// The fault of the arrays.
@@ -144,7 +145,7 @@ pub trait LevelArrays: Sync {
     /// with as many. The arrays have been checked.
     fn count(&self, level: &LevelStorage, parent: u64) -> u64;
 
-    /// Calls `each` with the coordinate and the position of what is stored under a parent position, in the order of
+    /// Calls `each` with the coordinate and the position of every entry under a parent position, in the order of
     /// coordinates. The arrays have been checked. Several threads do so.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
 
@@ -182,8 +183,9 @@ pub trait LevelArrays: Sync {
     }
 }
 
-/// How a level is assembled from coordinates that come one by one: what has to be asked of all that come under a parent position
-/// before (attribute queries, Chou et al. 2020, §5), and which arrays keep the answers. See `placed/`.
+/// How a level is assembled from coordinates that come one by one: the queries on all coordinates under a parent
+/// position that come before (attribute queries, Chou et al. 2020, §5), and the arrays that keep the answers. See
+/// `placed/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assembly {
     /// Nothing: every coordinate has a position. No arrays.
@@ -295,7 +297,7 @@ impl LevelStorage {
         self.kind
     }
 
-    /// The size of the dimension, where the kind needs it: that of the positions of a dense level.
+    /// The size of the dimension, if the kind needs it; a dense level has so many positions under each parent position.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -419,7 +421,8 @@ impl LevelStorage {
         if self.kind == LevelKind::COMPRESSED { compressed::check_order(self, chain, place) } else { Ok(()) }
     }
 
-    /// For each position of a plain level: `combine` of what `parents` has at the parent position, and the coordinate.
+    /// For each position of a plain level: `combine` of the value in `parents` at the parent position, and of the
+    /// coordinate.
     pub(crate) fn extend<T: Plain>(
         &self,
         parents: &[T],

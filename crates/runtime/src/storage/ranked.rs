@@ -1,4 +1,4 @@
-//! Ranked slots: slots of coordinates that are sorted by how many entries they have: those of SELL-C-sigma.
+//! Ranked slots: slots of coordinates that are sorted by their numbers of entries, as in SELL-C-sigma.
 //!
 //! The coordinates of parent position `p` are `0 .. pos[p + 1] - pos[p]`, as in slots. Beside them the level keeps the order in
 //! which some dimension's coordinates are stored: `ranking[k]` is the coordinate of rank `k`, and the map says which levels

@@ -1,4 +1,4 @@
-//! Edge lists: what is taken, which sizes follow, and what is said of lines that are none.
+//! Edge lists: the accepted lines, the sizes that follow, and the errors for other lines.
 
 use std::path::Path;
 

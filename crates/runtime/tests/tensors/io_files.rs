@@ -1,4 +1,4 @@
-//! Files by example: messages, names, compression, sizes beyond one block, and what stays on the disk.
+//! Files by example: messages, names, compression, sizes beyond one block, and the files that stay on the disk.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Arrays of NumPy and matrices of SciPy: byte-exact files, what is written and read back, and headers that lie.
+//! Arrays of NumPy and matrices of SciPy: byte-exact files, data that are written and read back, and headers that lie.
 
 use std::io::{Cursor, Write};
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Properties of readers and writers: what is written reads back the same in every format and compression, and no
-//! bytes whatever make a reader panic or return a list that breaks the rules of coordinate lists.
+//! Properties of readers and writers: written data read back the same in every format and compression, and no bytes
+//! whatever make a reader panic or return a list that breaks the rules of coordinate lists.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Reads the collection of real, odd and broken files at `../shared/data`, seen from the root of the repository, where
 //! it is there.
 //!
-//! Every file of `small` and `medium` must give what `ORACLE.tsv` says, and every file of `small/tricky` must be taken
-//! or refused as the table in `EXPECT.md` says.
+//! Every file of `small` and `medium` must give the content in `ORACLE.tsv`, and every file of `small/tricky` must be
+//! taken or refused as the table in `EXPECT.md` says.
 
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,8 @@ fn parse_dims(text: &str) -> Option<Vec<u64>> {
 /// Files that the table wants refused as counting from 0, though they count from 1.
 const MISTAKEN_ROWS: [&str; 2] = ["mm-suite/russell__ok_complex_general.mtx", "mm-suite/russell__ok_general.mtx"];
 
-/// Files that the table wants taken as lenient readers do, though what they hold contradicts the symmetry that they announce.
+/// Files that the table wants taken as lenient readers do, though their content contradicts the symmetry that they
+/// announce.
 const CONTRADICTIONS: [&str; 6] = [
     "mm-suite/fmm__matrix_coordinate_complex_hermitian.mtx",
     "mm-suite/fmm__matrix_coordinate_real_skew-symmetric.mtx",

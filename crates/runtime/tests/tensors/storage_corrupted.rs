@@ -45,7 +45,7 @@ impl Rng {
     }
 }
 
-/// Sizes for which nothing but what is stored may be written down.
+/// Sizes for which nothing but the entries may be written down.
 const HUGE: [u64; 6] = [1 << 50, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX];
 
 fn dims(rng: &mut Rng, huge: bool) -> Vec<u64> {

@@ -1,4 +1,4 @@
-//! Arrays from outside: what is right is taken as it is, what is wrong is refused, and nothing is read out of bounds.
+//! Arrays from outside: right ones are taken as they are, wrong ones are refused, and nothing is read out of bounds.
 
 #![allow(clippy::unwrap_used)]
 

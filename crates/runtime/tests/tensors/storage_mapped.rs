@@ -1,4 +1,5 @@
-//! Formats whose levels store what a map says: packing, conversion from and to other formats, and arrays from outside.
+//! Formats whose levels store the terms of a map: packing, conversion from and to other formats, and arrays from
+//! outside.
 
 #![allow(clippy::unwrap_used)]
 
@@ -131,7 +132,7 @@ fn several_threads_put_entries_where_one_does() {
 
 #[test]
 fn a_last_block_of_rows_may_have_nearly_all_entries() {
-    // Threads share entries: where the last rows have most of them, some threads have no rows.
+    // Threads share entries: if the last rows have most of them, some threads have no rows.
     for (rows, heavy) in [(1, 0), (9, 8), (10, 9), (9, 0)] {
         let columns = 50_000u32;
         let light: Vec<u32> = (0..rows).filter(|row| *row != heavy).collect();

@@ -181,7 +181,7 @@ fn order_sixteen_packs() {
     }
 }
 
-/// Sums that rounding makes depend on the order: it is that of the list, whatever threads there are.
+/// Rounded sums depend on the order: it is that of the list, whatever threads there are.
 #[test]
 fn large_lists_in_any_order_are_packed_alike_by_any_number_of_threads() {
     let mut state = 7u64;

@@ -99,7 +99,7 @@ impl Known {
         any(function, expr, &mut |expr| matches!(*expr, Expr::Var(var) if self.inner[var.index()]))
     }
 
-    /// By how much an expression grows from one iteration to the next, where that is known: 0 if it stays.
+    /// The number by which an expression grows from one iteration to the next, if that is known: 0 if it stays.
     pub(super) fn stride(&self, function: &Function, expr: ExprId) -> Option<i64> {
         match function.exprs[expr] {
             Expr::Var(var) if var == self.counter => Some(1),

@@ -1,4 +1,4 @@
-//! The statements of a vector loop: each for all lanes at once, those of the mask.
+//! The statements of a vector loop: each for all lanes at once, under the mask.
 //!
 //! ```text
 //! let v: f64 = a[k];            one vector, loaded
@@ -34,7 +34,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         match *stmt {
             Stmt::Define { var, value } => {
                 if !self.source.vars[var].mutable && state.known.stride(self.source, value).is_some() {
-                    // Of an index, the first lane's value may be wanted.
+                    // The first lane's value of an index may be wanted.
                     self.frame.places[var.index()] = Some(Place::Value(self.eval(value)?));
                 }
                 let value = self.lanes(state, value)?;
@@ -85,7 +85,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         if let Some(op) = reduce
             && self.holds_all_lanes(state, array, index)
         {
-            // A masked store would keep the array in memory: all lanes are stored, in some what was there.
+            // A masked store would keep the array in memory: all lanes are stored, some with their old value.
             let branch = state.mask.take();
             let old = self.load_lanes(state, array, index)?;
             let new = self.binary_lanes(state, op, elem, old, value)?;
@@ -106,7 +106,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.store_lanes(state, array, index, value)
     }
 
-    /// A branch: what is done if the condition holds, in the lanes where it does, then the rest in the others.
+    /// A branch: its first block in the lanes where the condition holds, then the other block in the others.
     fn vector_branch(
         &mut self,
         state: &mut VectorLoop<'ctx, '_>,

@@ -1,5 +1,5 @@
-//! Lanes that test neighboring bits of a word: a mask instead of a shift in each lane, and, of what is counted by these bits,
-//! neighboring elements instead of a gather or scatter.
+//! Lanes that test neighboring bits of a word: they take a mask instead of a shift in each lane, and, for elements that
+//! these bits count, neighbors instead of a gather or scatter.
 //!
 //! ```text
 //! if bit(word, k) { .. }             the mask: bits k .. k + width of word
@@ -26,7 +26,7 @@ use crate::LlvmError;
 /// The bits of a word.
 pub(super) const BITS: u64 = 64;
 
-/// An index of what is counted by the bits of a word.
+/// An index of elements that the bits of a word count.
 #[derive(Clone, Copy)]
 struct Counted {
     /// The index of the word's first.

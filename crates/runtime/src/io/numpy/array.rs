@@ -1,4 +1,5 @@
-//! The numbers of an array, read in pieces: memory is set aside for those that are there, and not for those that are announced.
+//! The numbers of an array, read in pieces: memory is set aside for numbers that are there, and not for those
+//! announced.
 
 use std::io::Read;
 use std::path::Path;
@@ -36,7 +37,7 @@ pub(super) fn of(dense: &Dense, format: FileFormat, compression: Compression) ->
     metadata(format, compression, dense.values.dtype(), dense.values.len() as u64)
 }
 
-/// Reads an array of numbers; the last dimension varies fastest in what is returned.
+/// Reads an array of numbers; in the result the last dimension varies fastest.
 pub(super) fn read(source: &mut dyn Read, place: &Place) -> Result<Dense, IoError> {
     let header = header::read(source, place)?;
     let Item::Number { dtype, big_endian } = header.item else {

@@ -5,7 +5,7 @@
 //! magic      version      length, little-endian: of 2 bytes, or of 4 from version 2.0 on
 //! ```
 //!
-//! The keys stand in any order. Of the literals of Python, exactly those that NumPy writes here are taken.
+//! The keys stand in any order. Only the literals of Python that NumPy writes here are taken.
 
 use std::io::Read;
 
@@ -51,7 +51,7 @@ impl Header {
     }
 }
 
-/// Reads what stands before the numbers.
+/// Reads the header before the numbers.
 pub(super) fn read(source: &mut dyn Read, place: &Place) -> Result<Header, IoError> {
     let mut head = [0; 8];
     read_exactly(source, &mut head, place)?;

@@ -1,6 +1,7 @@
 //! Writing arrays: a dense tensor as `.npy`, or alone in `.npz`; a list of entries as SciPy's `coo` in `.npz`.
 //!
-//! Truth values, and what a pattern has, are `bool`. NumPy has no `bf16`: such values are written as `f32`, which holds them exactly.
+//! Truth values, and those of a pattern, are `bool`. NumPy has no `bf16`: such values are written as `f32`, which holds
+//! them exactly.
 
 use std::io::{self, Write};
 use std::path::Path;
