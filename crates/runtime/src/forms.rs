@@ -1,8 +1,8 @@
 //! Numbers that are made of a tensor's coordinates by adding up: bins, keys, positions, stored coordinates.
 //!
 //! A *form* gives the number that the coordinate `c` of each level of a tensor adds: `c` times a weight, and, if a
-//! dimension is cut into blocks, `c / size` times another. So the place inside a block is a form as well: `c % size = c
-//! - size * (c / size)`. Forms are added up over the levels from the outermost inwards, and wrap: a number that is
+//! dimension is cut into blocks, `c / size` times another. So the place inside a block is a form as well: `c % size`
+//! is `c - size * (c / size)`. Forms are added up over the levels from the outermost inwards, and wrap: a number that is
 //! subtracted first is added later.
 //!
 //! ```text
