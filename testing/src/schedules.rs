@@ -309,7 +309,7 @@ impl<'a> Maker<'a> {
         let Some(levels) = self.levels(access) else { return };
         let stored = levels.windows(own.vars.len()).any(|levels| levels == own.vars);
         let fitting = self.daring || self.is_concordant(&levels);
-        if !own.whole || own.positions || own.parallel || !stored || !fitting {
+        if !(own.whole || self.daring) || own.positions || own.parallel || !stored || !fitting {
             return;
         }
         let name = self.name();

@@ -20,7 +20,10 @@
 //! count `b(i)` once for every `j`.
 
 use lacunar_base::Arena;
-use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, UnaryFn, VarId};
+use lacunar_formats::DType;
+use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Tensor, UnaryFn, VarId};
+
+use crate::algebra::background;
 
 /// Inserts the sums that a statement implies. Fresh variables go into `vars` where a sum reuses a bound name.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
@@ -52,6 +55,56 @@ fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
         return expr;
     }
     Expr::sum(here, expr)
+}
+
+/// The expression with the pattern of a sum as the sum of the terms' patterns: the value of a sum does not tell whether it had terms.
+///
+/// ```text
+/// f64(pattern(sum(k, A(i,k)) * 2))  ->  f64(sum(k, bool(pattern(A(i,k)))))
+/// ```
+pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
+    let dtype = expr.dtype;
+    match expr.kind {
+        ExprKind::Cast(of) if dtype == DType::Pattern && has_sum(&of) && has_zero_fills(&of, tensors) => {
+            presence(*of, tensors).cast(dtype)
+        }
+        // What asks for a pattern gets it as a `bool`.
+        ExprKind::Cast(of) if of.dtype == DType::Pattern => match with_patterns_of_terms(*of, tensors) {
+            Expr { kind: ExprKind::Cast(of), dtype: DType::Pattern, .. } if of.dtype == DType::Bool && has_sum(&of) => {
+                of.cast(dtype)
+            }
+            of => of.cast(dtype),
+        },
+        kind => Expr { kind, ..expr }.map_children(&mut |child| with_patterns_of_terms(child, tensors)),
+    }
+}
+
+/// A `bool` that is true if an expression has a value other than by the fill values of tensors, which are 0.
+fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
+    let join =
+        |function, a: Expr, b: Expr| Expr::binary(function, presence(a, tensors), presence(b, tensors), DType::Bool);
+    let is_written = background(tensors, &expr).is_some_and(|background| !background.absent);
+    match expr.kind {
+        ExprKind::Reduce(_, vars, term) => Expr::sum(vars, presence(*term, tensors)),
+        ExprKind::Access(_) => expr.cast(DType::Pattern).cast(DType::Bool),
+        // The pattern of what is written is true.
+        kind if is_written => Expr { kind, ..expr }.cast(DType::Pattern).cast(DType::Bool),
+        ExprKind::Literal(_) => Expr { kind: ExprKind::Literal(Literal::Bool(false)), dtype: DType::Bool, ..expr },
+        ExprKind::Binary(BinaryFn::Mul, a, b) => join(BinaryFn::Mul, *a, *b),
+        ExprKind::Binary(BinaryFn::Div, a, _) | ExprKind::Unary(_, a) | ExprKind::Cast(a) => presence(*a, tensors),
+        // A constant operand does not make a value present.
+        ExprKind::Binary(_, a, b) if a.accesses().is_empty() => presence(*b, tensors),
+        ExprKind::Binary(_, a, b) if b.accesses().is_empty() => presence(*a, tensors),
+        ExprKind::Binary(_, a, b) => join(BinaryFn::Add, *a, *b),
+    }
+}
+
+fn has_sum(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Reduce(..)) || expr.children().into_iter().any(has_sum)
+}
+
+fn has_zero_fills(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
+    expr.accesses().iter().all(|access| tensors[access.tensor].fill().is_zero())
 }
 
 /// Gives a summed variable a fresh name where an outer binder has the same one.

@@ -18,12 +18,13 @@
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
 //! factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities, NaN or divisors of zero
-//! occur there, the value depends on that, and is *moot*. It is also moot if a padding place behind a map was read, at which an
-//! engine finds a zero; and so are all values of a statement that reads moot ones.
+//! occur there, the value depends on that, and is *moot*. It is also moot if a place was read that may only fill up storage: an
+//! engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places; or a fill value that
+//! an earlier statement computed, which a copy leaves out. All values of a statement that reads moot ones are moot, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lacunar_formats::Format;
+use lacunar_formats::{DType, Format};
 use lacunar_front::Declarations;
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
@@ -330,7 +331,7 @@ struct Run<'a> {
     peak: f64,
     /// True if an infinity, a NaN or a divisor of zero occurred since it was last reset.
     exceptional: bool,
-    /// True if a place was read, since it was last reset, that may be padding: an engine finds a stored zero there.
+    /// True if a place was read, since it was last reset, that may be padding: an engine finds a stored fill value there, or nothing.
     filled_up: bool,
     /// True if something was at a coordinate that stands for others.
     strayed: bool,
@@ -465,7 +466,12 @@ impl Run<'_> {
         let value = match &term.node {
             Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
             Node::Element(tensor, vars) => self.element(*tensor, vars),
-            Node::Cast(a) => cast(self.value(a), term.dtype),
+            Node::Cast(a) => {
+                let value = self.value(a);
+                // Stored zeros are true.
+                self.exceptional |= term.dtype == DType::Pattern && value.scalar().is_zero();
+                cast(value, term.dtype)
+            }
             Node::Unary(UnaryFn::Prune, a) => pruned(self.value(a)),
             Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
             Node::Binary(function, a, b) => {
@@ -484,11 +490,13 @@ impl Run<'_> {
     fn element(&mut self, tensor: TensorId, vars: &[VarId]) -> Value {
         let at = vars.iter().map(|var| self.at[var.index()]);
         let found = self.stored[tensor.index()].as_ref().and_then(|lookup| lookup.get(at));
+        let (format, fill) = (&self.program.formats[tensor.index()], self.fills[tensor.index()]);
         let Some((value, scale)) = found else {
-            let format = &self.program.formats[tensor.index()];
             self.filled_up |= format.map().is_some() && format.is_padded();
-            return Value::Absent(self.fills[tensor.index()]);
+            return Value::Absent(fill);
         };
+        let may_be_left_out = !format.is_dense() && (format.is_padded() || self.program.tensor(tensor).result);
+        self.filled_up |= value == fill && may_be_left_out;
         self.peak = self.peak.max(scale);
         Value::Stored(value)
     }

@@ -40,6 +40,16 @@ pub fn pos_levels(kernel: &Kernel, key: &AccessKey, originals: &[VarId]) -> Rang
     first..first + originals.len()
 }
 
+/// The variables that count the strips which a variable, or what it derives from, is the place inside of.
+pub fn numbers_of_strips(kernel: &Kernel, var: VarId) -> Vec<VarId> {
+    let ancestors = kernel.provenance.ancestors(var).into_iter();
+    let numbers = ancestors.filter_map(|var| match *kernel.provenance.origin(var)? {
+        Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. } => (inner == var).then_some(outer),
+        _ => None,
+    });
+    numbers.collect()
+}
+
 /// A statement with loops over original variables only, each in the place of the first loop of those that derive from it: the
 /// computation without its order. For analyses that ask which places a statement reaches.
 pub fn original_loops(kernel: &Kernel, stmt: &Stmt) -> Stmt {

@@ -32,7 +32,7 @@ use super::scope::{Fact, Interval, Scope};
 use super::sizes::{ceil_div, constant, divides, strip_begin, strip_of};
 use super::storage::{descend, find_level, level, unbound};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::position_space::{driver, pos_levels};
+use crate::iterate::position_space::{driver, numbers_of_strips, pos_levels};
 use crate::levels::{At, Position};
 
 /// The most strips for each thread that a `divide` makes; with any number of threads they can be counted.
@@ -257,14 +257,30 @@ fn range_of_positions(
     cx: &mut Lowerer<'_>,
     coordinate: VarId,
     access: &Access,
-    scope: &Scope,
+    scope: &mut Scope,
 ) -> Result<Interval, Diagnostic> {
     let key = AccessKey::from(access);
     let originals = cx.kernel.provenance.originals(coordinate);
     let levels = pos_levels(cx.kernel, &key, &originals);
     let parent = position(cx, &key, levels.start.checked_sub(1), scope)?;
     let parents = parent.range(&mut cx.b);
-    descend(cx, &key, levels.start..=levels.end - 1, parents, scope)
+    let all = descend(cx, &key, levels.start..=levels.end - 1, parents, scope)?;
+    let Some((from, to)) = strip_of_coordinates(cx, coordinate, scope)? else { return Ok(all) };
+    let code = level(cx, &key, levels.start, scope)?;
+    // A segment may end before the next one begins.
+    let is_full = cx.kernel.tensors[key.tensor].format.levels()[levels.start].properties().full;
+    let (begin, end) = if is_full { all } else { code.bounds(&mut cx.b, parent) };
+    let first = code.seek(&mut cx.b, parent.first(), begin, end, from);
+    Ok((first, code.seek_end(&mut cx.b, parent.first(), begin, end, to)))
+}
+
+/// The coordinates of the strip that a variable is the place inside of; `None` if it is not part of another variable.
+fn strip_of_coordinates(cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<Option<Interval>, Diagnostic> {
+    if numbers_of_strips(cx.kernel, var).is_empty() {
+        return Ok(None);
+    }
+    let (low, high) = range(cx, var, scope)?;
+    Ok(Some((first_below(cx, var, low, scope)?, first_below(cx, var, high, scope)?)))
 }
 
 /// The variable of the place inside of strips, where a variable counts those that have a value at a place which is known.
@@ -302,9 +318,12 @@ fn coordinates_of(cx: &mut Lowerer<'_>, positions: VarId, scope: &mut Scope) -> 
             _ => break range(cx, var, scope)?,
         }
     };
-    let zero = cx.b.int(0);
-    let size = cx.size(original);
-    let (from, to) = (cx.b.declare("from", zero), cx.b.declare("to", size));
+    let strip = match cx.kernel.provenance.origin(var) {
+        Some(&Relation::Pos { coordinate, .. }) => strip_of_coordinates(cx, coordinate, scope)?,
+        _ => None,
+    };
+    let (all, size) = strip.unwrap_or((cx.b.int(0), cx.size(original)));
+    let (from, to) = (cx.b.declare("from", all), cx.b.declare("to", size));
     for (at, bound, place) in [(low, first, from), (high, last, to)] {
         let is_inside = cx.b.compare(CompareOp::Ne, at, bound);
         cx.when(is_inside, |cx| {

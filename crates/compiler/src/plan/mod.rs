@@ -43,7 +43,7 @@ use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, TensorId};
 
 use self::draft::draft;
 use crate::concretize::flatten;
-use crate::reduction::make_explicit;
+use crate::reduction::{make_explicit, with_patterns_of_terms};
 
 /// The kernel, the conversions and the notes for one statement.
 #[derive(Clone, Debug)]
@@ -137,7 +137,10 @@ impl<'a> Source<'a> {
     /// The statement in reduction notation. One over stored dimensions is in it already: which variables follow from which is no
     /// longer seen in it, so that no sum may be made around anything again.
     fn explicit(&self, vars: &mut Arena<IndexVar>) -> Assignment {
-        if self.rewritten.is_some() { self.statement.clone() } else { make_explicit(self.statement, vars) }
+        let mut explicit =
+            if self.rewritten.is_some() { self.statement.clone() } else { make_explicit(self.statement, vars) };
+        explicit.rhs = with_patterns_of_terms(explicit.rhs, &self.program.tensors);
+        explicit
     }
 
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {

@@ -22,7 +22,7 @@ use super::nest::{each_loop, replace_loops};
 use super::{Forward, Transformed, new_var, refuse, replaceable};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Lattice;
-use crate::iterate::position_space::pos_levels;
+use crate::iterate::position_space::{numbers_of_strips, pos_levels};
 use crate::levels::is_iterated;
 
 pub(super) fn pos(kernel: &Kernel, name: &Name, position: &Name, access: &Access, span: Span) -> Transformed {
@@ -57,18 +57,23 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The coordinate is a whole variable, or several, and the loops read the tensor.
+    /// The coordinate is a whole variable, or several, or a place inside of strips of one; and the loops read the tensor.
     fn check_access(&self) -> Result<(), Diagnostic> {
         let Wanted { kernel, name, tensor, .. } = *self;
-        let whole = kernel.provenance.ancestors(self.coordinate).into_iter().all(|var| {
-            matches!(
-                kernel.provenance.origin(var),
-                None | Some(Relation::Fuse { .. } | Relation::Rename { .. } | Relation::Bound { .. })
-            )
-        });
-        if !whole {
+        let provenance = &kernel.provenance;
+        let origins = || provenance.ancestors(self.coordinate).into_iter().map(|var| (var, provenance.origin(var)));
+        let is_number = |(var, origin): (VarId, Option<&Relation>)| match origin {
+            Some(Relation::Split { outer, .. } | Relation::Divide { outer, .. }) => *outer == var,
+            _ => false,
+        };
+        let is_pair = origins().any(|(_, origin)| matches!(origin, Some(Relation::Fuse { .. })));
+        let is_placed =
+            origins().any(|(_, origin)| matches!(origin, Some(Relation::Pos { .. } | Relation::Coord { .. })));
+        let numbers = numbers_of_strips(kernel, self.coordinate);
+        if is_placed || origins().any(is_number) || (is_pair && !numbers.is_empty()) {
             let message = format!("`{name}` is a part of what it was split from, and has no positions of its own");
-            return Err(refuse("E1205", name.span, message, "a part").hint("take the positions first and split these"));
+            return Err(refuse("E1205", name.span, message, "a part")
+                .hint("take the positions first and split these, or those of the place inside a strip"));
         }
         let mut read = false;
         kernel.stmt.visit_assigns(&mut |assign| {
@@ -128,6 +133,13 @@ impl Wanted<'_> {
                 let message = format!("the positions of `{tensor}` here lie under a value of `{above}`");
                 outcome = Err(refuse("E1204", span, message, "too early")
                     .hint(format!("the loop over `{above}` has to stand around, or be fused with `{name}`")));
+            }
+            let numbers = numbers_of_strips(kernel, self.coordinate);
+            if let Some(number) = numbers.into_iter().find(|number| !kernel.provenance.is_known(*number, around)) {
+                let number = &kernel.vars[number].name;
+                let message = format!("the positions of `{name}` are those of a strip, which `{number}` counts");
+                outcome = Err(refuse("E1204", span, message, "too early")
+                    .hint(format!("the loop over `{number}` has to stand around")));
             }
             if let Some(missed) = missed(kernel, body, originals, key) {
                 let message = format!("there can be values where `{tensor}` has none; its positions would miss them");

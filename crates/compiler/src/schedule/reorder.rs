@@ -18,7 +18,7 @@ use lacunar_notation::{AssignOp, VarId};
 use super::nest::chain;
 use super::{Forward, Transformed, leaf, refuse};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::position_space::pos_levels;
+use crate::iterate::position_space::{numbers_of_strips, pos_levels};
 
 pub(super) fn reorder(kernel: &Kernel, names: &[Name], span: Span) -> Transformed {
     let wanted = names.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
@@ -109,8 +109,8 @@ fn check_positions(kernel: &Kernel, stmt: &Stmt, around: &mut Vec<VarId>, span: 
                 }
                 let key = AccessKey::from(access);
                 let levels = pos_levels(kernel, &key, &kernel.provenance.originals(*coordinate));
-                for level in 0..levels.start {
-                    let above = level_var(kernel, &key, level);
+                let above = (0..levels.start).map(|level| level_var(kernel, &key, level));
+                for above in above.chain(numbers_of_strips(kernel, *coordinate)) {
                     if !kernel.provenance.is_known(above, around) {
                         let (name, above) = (&kernel.vars[*var].name, &kernel.vars[above].name);
                         let tensor = &kernel.tensors[access.tensor].name;
