@@ -19,7 +19,7 @@
 
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{
-    Arg, ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, VarId, loops,
+    Arg, ArrayId, ArrayRole, Block, Callee, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, VarId, loops,
 };
 
 use crate::known::known_values;
@@ -207,6 +207,8 @@ impl Facts {
                 self.used[array.index()] = true;
                 self.grown[array.index()] = true;
             }
+            // It reads what the caller says, and no element.
+            Stmt::Call { callee: Callee::Length, .. } => {}
             Stmt::Call { args, result, .. } if !is_pure(stmt) || result.is_some_and(|var| self.is_live(var)) => {
                 for arg in args {
                     if let Arg::Array(array) = arg {
@@ -305,10 +307,7 @@ pub fn expression_types(function: &Function) -> Vec<DType> {
 pub fn is_pure(stmt: &Stmt) -> bool {
     matches!(
         stmt,
-        Stmt::Define { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Load { .. }
-            | Stmt::Call { callee: lacunar_imp::Callee::LowerBound, .. }
+        Stmt::Define { .. } | Stmt::Assign { .. } | Stmt::Load { .. } | Stmt::Call { callee: Callee::LowerBound, .. }
     )
 }
 

@@ -3,8 +3,11 @@
 
 use std::error::Error;
 
-use lacunar::{Backend, DynTensor, Format, FormatSpec, Kernel, Level, Options, Tensor};
-use lacunar_formats::{Description, LevelKind};
+use lacunar::{Backend, DynTensor, Format, FormatSpec, Kernel, Level, Options, Shape, Tensor};
+use lacunar_compiler::lower::Binding;
+use lacunar_formats::{DType, Description, IndexWidth, LevelKind};
+use lacunar_imp::{ArrayData, Memory, Param, Status, interpret};
+use lacunar_runtime::Buffer;
 
 /// Entries of a matrix of 3 x 4, some beside each other, with an empty row, and one in each column.
 const ENTRIES: [(&[u64], f64); 4] = [(&[0, 0], 1.0), (&[0, 2], 2.0), (&[0, 3], 2.0), (&[2, 1], 4.0)];
@@ -57,6 +60,96 @@ fn check(kind: LevelKind) -> Result<(), Box<dyn Error>> {
 fn every_kind_is_stored_and_has_code() -> Result<(), Box<dyn Error>> {
     // Other tests make kinds meanwhile.
     LevelKind::all().into_iter().try_for_each(check)
+}
+
+/// What the interpreter takes for the parameters of `y(i) = A(i,j) * x(j)`, with what each array is.
+fn memory(kernel: &Kernel, a: &DynTensor) -> Result<(Memory, Vec<String>), Box<dyn Error>> {
+    let step = &kernel.steps()[0];
+    let (mut memory, mut names) = (Memory::default(), Vec::new());
+    for (param, binding) in step.parameters() {
+        let array = match binding {
+            Binding::Size(var) => {
+                memory.scalars.push(if step.kernel().vars[var].name == "i" { 3 } else { 4 });
+                continue;
+            }
+            Binding::Threads | Binding::Stored(_) => {
+                memory.scalars.push(1);
+                continue;
+            }
+            Binding::Level(_, level, part) => a.levels()[level].array(part.name).ok_or("an array")?,
+            Binding::Values(tensor) => match step.kernel().tensors[tensor].name.as_str() {
+                "A" => a.values(),
+                "x" => &Buffer::from_vec(vec![1.0, 10.0, 100.0, 1000.0]),
+                _ => &Buffer::from_vec(vec![-1.0; 3]),
+            },
+        };
+        if let Param::Array(id) = param {
+            names.push(step.function().arrays[*id].name.clone());
+        }
+        memory.arrays.push(match array.dtype() {
+            DType::F64 => ArrayData::F64(array.as_slice::<f64>().ok_or("numbers")?.to_vec()),
+            DType::U64 => ArrayData::U64(array.as_slice::<u64>().ok_or("numbers")?.to_vec()),
+            _ => ArrayData::U32(array.as_slice::<u32>().ok_or("numbers")?.to_vec()),
+        });
+    }
+    Ok((memory, names))
+}
+
+/// The same array without its last element.
+fn shortened(array: &ArrayData) -> ArrayData {
+    match array {
+        ArrayData::F64(values) => ArrayData::F64(values[..values.len() - 1].to_vec()),
+        ArrayData::U64(values) => ArrayData::U64(values[..values.len() - 1].to_vec()),
+        ArrayData::U32(values) => ArrayData::U32(values[..values.len() - 1].to_vec()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn shipped_kernels_take_arrays_as_long_as_each_kind_has_them_and_no_shorter() -> Result<(), Box<dyn Error>> {
+    let mut checked = Vec::new();
+    let wide = |format: Format| {
+        let widened = |format: Format, level| {
+            format.with_positions(level, IndexWidth::W64).with_coordinates(level, IndexWidth::W64)
+        };
+        (0..format.order()).fold(format, widened)
+    };
+    for kind in LevelKind::all() {
+        for format in [format_with(kind)?, wide(format_with(kind)?)] {
+            let options = Options::new().backend(Backend::Interpreter).format("A", FormatSpec::Exact(format.clone()));
+            let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?;
+            // Some kinds are converted before the kernel runs.
+            if kernel.ship("spmv", Shape::Source).is_err() {
+                continue;
+            }
+            let a = matrix(format.clone())?;
+            let function = kernel.steps()[0].checked_function()?;
+            let (whole, names) = memory(&kernel, a.as_dyn())?;
+            let mut used = whole.clone();
+            assert_eq!(
+                interpret(&function, &mut used).map_err(|error| format!("{format}: {error}"))?,
+                None,
+                "{format}"
+            );
+            assert!(used.arrays.contains(&ArrayData::F64(vec![2201.0, 0.0, 40.0])), "{format}: {used:?}");
+            for (place, name) in names.iter().enumerate().filter(|(place, _)| whole.arrays[*place].len() > 0) {
+                let mut short = whole.clone();
+                short.arrays[place] = shortened(&whole.arrays[place]);
+                let before = short.clone();
+                let status = interpret(&function, &mut short).map_err(|error| format!("{format}, {name}: {error}"))?;
+                assert_eq!(status, Some(Status::TooShort), "{format}: {name}");
+                assert_eq!(short, before, "{format}: {name}");
+            }
+            checked.push(kind.info().name);
+        }
+    }
+    assert!(
+        ["compressed", "singleton", "bitmap", "delta", "runs", "slots", "ranked"]
+            .iter()
+            .all(|kind| checked.contains(kind)),
+        "{checked:?}"
+    );
+    Ok(())
 }
 
 #[test]
