@@ -19,7 +19,7 @@ use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
-use crate::generate::{CodeOptions, generate};
+use crate::generate::{CodeOptions, Wanted, generate};
 use crate::options::Options;
 use crate::store::{self, Tuned};
 
@@ -264,7 +264,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
                 _ => {
-                    let codes = trace.time("generate", || generate(&[&function], options.backend, &code_options))?;
+                    let wanted = [Wanted::new(&function, &program, number, wanted)];
+                    let codes = trace.time("generate", || generate(&wanted, options.backend, &code_options))?;
                     codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
                 }
             };
