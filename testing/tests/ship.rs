@@ -168,7 +168,8 @@ impl Program {
         if !step.kernel().stored.sizes.is_empty() {
             return Err(Unbuilt::NeedsRuntime);
         }
-        let updated = instance.given.contains_key(&kernel.program().tensors[step.result()].name);
+        let updated = instance.given.contains_key(&kernel.program().tensors[step.result()].name)
+            || step.plan().conversions.iter().any(|conversion| conversion.source == step.result());
         if updated && !step.kernel().tensors[step.result()].format.is_dense() {
             return Err(Unbuilt::NeedsRuntime);
         }

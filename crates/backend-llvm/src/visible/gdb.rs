@@ -31,6 +31,7 @@ const NOTHING: u32 = 0;
 const ADDED: u32 = 1;
 const REMOVED: u32 = 2;
 
+// SAFETY: LLVM defines both, as the manual of gdb says.
 unsafe extern "C" {
     static mut __jit_debug_descriptor: Descriptor;
     fn __jit_debug_register_code();
