@@ -125,6 +125,10 @@ fn key(instance: &Instance, backend: Backend, shape: Shape) -> Option<u64> {
     let kernel = Kernel::compile(&instance.source, &options(instance, Backend::Interpreter)).ok()?;
     let mut digest = Digest::default();
     write!(digest, "{backend:?} {shape:?} {} {:?}", instance.to_case_text(), instance.expected).ok()?;
+    // With the checks of what it is given.
+    if let Ok(shipment) = kernel.ship("taken", Shape::Source) {
+        digest.write_str(&String::from_utf8_lossy(&shipment.content)).ok()?;
+    }
     for step in kernel.steps() {
         let parameters: Vec<_> = step.parameters().map(|(_, binding)| binding).collect();
         write!(digest, "{} {parameters:?} {:?}", **step.function(), step.kernel()).ok()?;
@@ -165,7 +169,8 @@ impl Program {
         if !step.kernel().stored.sizes.is_empty() {
             return Err(Unbuilt::NeedsRuntime);
         }
-        let updated = instance.given.contains_key(&kernel.program().tensors[step.result()].name);
+        let updated = instance.given.contains_key(&kernel.program().tensors[step.result()].name)
+            || step.plan().conversions.iter().any(|conversion| conversion.source == step.result());
         if updated && !step.kernel().tensors[step.result()].format.is_dense() {
             return Err(Unbuilt::NeedsRuntime);
         }

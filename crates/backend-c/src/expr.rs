@@ -128,8 +128,10 @@ impl KernelPrinter<'_> {
                 let (left, right) = (self.expr(a), self.expr(b));
                 infix_alone(op.name(), Binding::Comparison, &left, &right)
             }
-            Expr::Select(_, a, b) if a == b => self.expr(a),
             Expr::Select(condition, a, b) => {
+                if let Some(chosen) = self.facts.chosen(self.function.exprs[id]) {
+                    return self.expr(chosen);
+                }
                 let (condition, a, b) = (self.expr(condition), self.wide_expr(a), self.expr(b));
                 let [condition, a, b] = [condition, a, b].map(|text| text.at_least(Binding::Or));
                 Text { text: format!("{condition} ? {a} : {b}"), binding: Binding::Conditional }

@@ -20,7 +20,7 @@
 
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{
-    Arg, ArrayId, ArrayRole, Block, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, VarId, loops,
+    Arg, ArrayId, ArrayRole, Block, Callee, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, VarId, loops,
 };
 
 use crate::known::known_values;
@@ -86,13 +86,24 @@ impl Facts {
         self.known[expr.index()]
     }
 
-    /// The operands that appear in the printed expression: none of one whose value is known, and one of two equal
-    /// alternatives.
+    /// The operands that appear in the printed expression: none of one whose value is known, and one of two
+    /// alternatives where it is known which.
     pub fn printed_operands(&self, function: &Function, expr: ExprId) -> Vec<ExprId> {
         match function.exprs[expr] {
             _ if self.known(expr).is_some() => Vec::new(),
-            Expr::Select(_, a, b) if a == b => vec![a],
-            other => other.operands().collect(),
+            other => match self.chosen(other) {
+                Some(chosen) => vec![chosen],
+                None => other.operands().collect(),
+            },
+        }
+    }
+
+    /// The alternative that a selection gives, where that is known.
+    pub fn chosen(&self, expr: Expr) -> Option<ExprId> {
+        match expr {
+            Expr::Select(_, a, b) if a == b => Some(a),
+            Expr::Select(condition, a, b) => self.known(condition).map(|holds| if holds.bits != 0 { a } else { b }),
+            _ => None,
         }
     }
 
@@ -208,6 +219,8 @@ impl Facts {
                 self.used[array.index()] = true;
                 self.grown[array.index()] = true;
             }
+            // It reads what the caller says, and no element.
+            Stmt::Call { callee: Callee::Length, .. } => {}
             Stmt::Call { args, result, .. } if !is_pure(stmt) || result.is_some_and(|var| self.is_live(var)) => {
                 for arg in args {
                     if let Arg::Array(array) = arg {
@@ -277,7 +290,7 @@ impl Facts {
     /// The operands whose value becomes a part of the result; not the condition of a selection, nor the bits that are counted.
     fn data_operands(&self, function: &Function, id: ExprId) -> Vec<ExprId> {
         match function.exprs[id] {
-            Expr::Select(_, a, b) if self.known(id).is_none() => vec![a, b],
+            expr @ Expr::Select(_, a, b) if self.known(id).is_none() && self.chosen(expr).is_none() => vec![a, b],
             // No more than the number of bits.
             Expr::Word(..) => Vec::new(),
             _ => self.printed_operands(function, id),
@@ -306,10 +319,7 @@ pub fn expression_types(function: &Function) -> Vec<DType> {
 pub fn is_pure(stmt: &Stmt) -> bool {
     matches!(
         stmt,
-        Stmt::Define { .. }
-            | Stmt::Assign { .. }
-            | Stmt::Load { .. }
-            | Stmt::Call { callee: lacunar_imp::Callee::LowerBound, .. }
+        Stmt::Define { .. } | Stmt::Assign { .. } | Stmt::Load { .. } | Stmt::Call { callee: Callee::LowerBound, .. }
     )
 }
 

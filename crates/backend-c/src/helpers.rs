@@ -13,12 +13,14 @@
 use std::collections::BTreeSet;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{BinaryOp, WordOp};
+use lacunar_imp::{BinaryOp, LENGTH_BITS, WordOp};
 
 use crate::types::{c_type, integer_range, wrapping_type};
 
+mod length;
 mod text;
 
+use length::LENGTH;
 use text::{
     ABS, ALLOCATE, ATOMIC, BIT, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW,
     JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP, PART,
@@ -80,6 +82,8 @@ pub enum Helper {
     Narrow(DType),
     /// The first element not below a key.
     LowerBound(DType),
+    /// The length of an array that the caller hands over.
+    Length,
     /// The ones of a word, as a list.
     Unpack,
     /// The description of an array's memory.
@@ -139,6 +143,7 @@ impl Helper {
             Helper::Widen(ty) => format!("lac_from_{ty}"),
             Helper::Narrow(ty) => format!("lac_to_{ty}"),
             Helper::LowerBound(ty) => format!("lac_lower_bound_{ty}"),
+            Helper::Length => "lac_length".to_string(),
             Helper::Unpack => "lac_unpack".to_string(),
             Helper::Memory => "lac_memory".to_string(),
             Helper::Release => "lac_release".to_string(),
@@ -217,6 +222,7 @@ impl Helper {
             Helper::Narrow(DType::BF16) => TO_BF16.to_string(),
             Helper::Narrow(_) => TO_F16.to_string(),
             Helper::LowerBound(ty) => typed(LOWER_BOUND, ty),
+            Helper::Length => LENGTH.replace("{bits}", &LENGTH_BITS.to_string()),
             Helper::Unpack => UNPACK.to_string(),
             Helper::Memory => MEMORY.to_string(),
             Helper::Release => RELEASE.to_string(),

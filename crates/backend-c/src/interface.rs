@@ -17,7 +17,8 @@
 
 use std::fmt::Write;
 
-use lacunar_imp::{ArrayRole, Function, Param};
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayRole, Callee, Function, LENGTH_BITS, Param, Status, Stmt, type_code};
 
 use crate::namer::Namer;
 use crate::print::{About, Field};
@@ -51,12 +52,17 @@ impl Names {
 }
 
 /// The declarations that all kernels share, once however many headers are included.
-pub(crate) const SHARED: &str = "\
+const SHARED: &str = "\
 #ifndef LACUNAR_KERNELS
 #define LACUNAR_KERNELS
 
 /* What a kernel returns. */
-enum { LACUNAR_OK = 0, LACUNAR_OUT_OF_MEMORY = 1, LACUNAR_SIZE_OVERFLOW = 2 };
+enum {
+{statuses}};
+
+/* The capacity of an array may say as well of what type its elements are, which is checked then: LACUNAR_U32(n). A plain number
+   says nothing of that. */
+{types}
 
 /* Memory, and how many elements it has; those of a list of parts are lacunar_arrays themselves. */
 struct lacunar_array {
@@ -119,6 +125,38 @@ typedef double complex lacunar_c128;
 #endif
 ";
 
+/// The declarations that all kernels share.
+pub(crate) fn shared() -> String {
+    let ok = "    LACUNAR_OK = 0,\n".to_string();
+    let status = |status: Status| {
+        let comment = format!("/* {} */", meaning(status));
+        format!("    {:<27}{comment}\n", format!("{} = {},", status_name(status), status.code()))
+    };
+    let statuses = ok + &Status::ALL.map(status).concat();
+    let named = DType::ALL.iter().filter(|ty| ty.size() > 0);
+    let types = named.map(|&ty| {
+        let (name, code) = (ty.name().to_uppercase(), type_code(ty));
+        format!("#define LACUNAR_{name}(length) ((uint64_t)(length) | (uint64_t){code} << {LENGTH_BITS})\n")
+    });
+    SHARED.replace("{statuses}", &statuses).replace("{types}\n", &types.collect::<String>())
+}
+
+/// What a status is called in C.
+pub fn status_name(status: Status) -> String {
+    format!("LACUNAR_{}", status.name().to_uppercase())
+}
+
+/// What a kernel says by a status.
+pub const fn meaning(status: Status) -> &'static str {
+    match status {
+        Status::OutOfMemory => "memory could not be had",
+        Status::SizeOverflow => "a size of the result does not fit its index arrays",
+        Status::TooShort => "an array is shorter than the sizes say, or NULL; nothing is written",
+        Status::WrongType => "a capacity says another type than that of the array; nothing is written",
+        Status::WrongSize => "a size is negative; nothing is written",
+    }
+}
+
 /// The fields of a kernel's structure of arguments.
 pub(crate) fn fields(function: &Function, names: &Names) -> Vec<Field> {
     let field = |param: &Param| match *param {
@@ -151,16 +189,31 @@ pub(crate) fn declarations(function: &Function, names: &Names) -> String {
 
 /// The instructions for building machine code, in the comment.
 pub(crate) const BUILDING_MACHINE_CODE: &str =
-    "Link with -lm; add\n * -pthread where the C library has no threads, and -fopenmp if a C compiler made the code.";
+    "Link with -lm; add -pthread where the C library has no threads, and -fopenmp if a C compiler made the code.";
 
 /// The instructions for building a kernel's source, which may have directives for OpenMP, in the comment.
 pub(crate) fn building_source(function: &Function, openmp: bool) -> String {
     let flags = if function.strict { "-std=c99 -O2 -ffp-contract=off" } else { "-std=c99 -O3" };
     let threads = if openmp { " and -fopenmp, or without for one thread" } else { "" };
     format!(
-        "Compile with {flags}{threads}; add -fwrapv for\n \
-         * arithmetic on indices that wraps around as that on values does (it can't overflow unless a size is wrong)."
+        "Compile with {flags}{threads}; add -fwrapv for arithmetic on indices that\n \
+         * wraps around as that on values does (it can't overflow unless a size is wrong)."
     )
+}
+
+/// Whether a kernel checks what it is given, as shipped ones do.
+fn is_checked(function: &Function) -> bool {
+    function.body.iter().any(|stmt| matches!(stmt, Stmt::Call { callee: Callee::Length, .. }))
+}
+
+/// What a kernel returns.
+fn returns(function: &Function) -> &'static str {
+    if is_checked(function) {
+        "LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW; before anything is written, where arguments cannot\n \
+         * be right, LACUNAR_TOO_SHORT, LACUNAR_WRONG_TYPE or LACUNAR_WRONG_SIZE"
+    } else {
+        "LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW"
+    }
 }
 
 /// The comment that explains a kernel: arguments, a call, what it returns, how it is built.
@@ -198,7 +251,10 @@ pub(crate) fn explanation(function: &Function, names: &Names, about: &About, bui
             }
         }
     }
-    text.push_str(" *\n * The capacity of an array is its number of elements. No two arrays may overlap.\n *\n");
+    let types = if is_checked(function) { "; LACUNAR_U32(n) and the like\n * say their type as well" } else { "" };
+    text.push_str(&format!(
+        " *\n * The capacity of an array is its number of elements{types}. No two arrays may overlap.\n *\n"
+    ));
     text.push_str(&format!(" * Call:\n *   struct {symbol}_args args = {{.runtime = NULL"));
     for param in &function.params {
         let (name, capacity) = match *param {
@@ -213,7 +269,8 @@ pub(crate) fn explanation(function: &Function, names: &Names, about: &About, bui
     }
     text.push_str(&format!(
         "}};\n *   int32_t status = {symbol}(&args);\n *\n \
-         * Returns LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW. {building}\n */\n"
+         * Returns {}.\n * {building}\n */\n",
+        returns(function)
     ));
     text
 }

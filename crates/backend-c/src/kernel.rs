@@ -16,7 +16,8 @@ use std::fmt::Display;
 
 use lacunar_formats::DType;
 use lacunar_imp::{
-    Arg, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, Param, Status, Stmt, VarId,
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, Param, Status, Stmt, VarId,
+    type_code,
 };
 use rustc_hash::FxHashMap;
 
@@ -215,12 +216,20 @@ impl KernelPrinter<'_> {
         let name = match status {
             Status::OutOfMemory => "LACUNAR_OUT_OF_MEMORY",
             Status::SizeOverflow => "LACUNAR_SIZE_OVERFLOW",
+            Status::TooShort => "LACUNAR_TOO_SHORT",
+            Status::WrongType => "LACUNAR_WRONG_TYPE",
+            Status::WrongSize => "LACUNAR_WRONG_SIZE",
         };
+        self.fail_with(name);
+    }
+
+    /// Leaves with a status that an expression gives.
+    fn fail_with(&mut self, status: &str) {
         if self.parallel > 0 || self.has_cleanup() {
-            self.line(format!("{} = {name};", self.scope.status));
+            self.line(format!("{} = {status};", self.scope.status));
             self.jump();
         } else {
-            self.line(format_args!("return {name};"));
+            self.line(format_args!("return {status};"));
         }
     }
 
@@ -416,6 +425,7 @@ impl KernelPrinter<'_> {
                     }
                 }
             }
+            (Callee::Length, &[array]) => self.length(array, result),
             (Callee::SortMarked, [_, _]) => {
                 self.uses_runtime = true;
                 let sort = self.helpers.name(Helper::SortMarked);
@@ -443,6 +453,23 @@ impl KernelPrinter<'_> {
             }
             _ => {}
         }
+    }
+
+    /// The length that the caller gives an array, from the structure: what is wrong with it is its status, negative.
+    fn length(&mut self, array: ArrayId, result: Option<VarId>) {
+        let length = self.helpers.name(Helper::Length);
+        let (name, capacity) = (self.array_name(array), self.capacity_name(array));
+        let Array { role, elem, .. } = self.function.arrays[array];
+        // Nothing is said of what the kernel makes.
+        let code = if role == ArrayRole::Grown { 0 } else { type_code(elem) };
+        let given = match result {
+            Some(var) => self.var_name(var),
+            None => self.namer.unique("given"),
+        };
+        self.line(format_args!("const int64_t {given} = {length}(args->{name}, args->{capacity}, {code});"));
+        self.braces(format_args!("if ({given} < 0)"), |printer| {
+            printer.fail_with(&format!("(int32_t)-{given}"));
+        });
     }
 
     pub(crate) fn as_int(&self, expr: ExprId) -> Option<i64> {

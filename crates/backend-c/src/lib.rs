@@ -57,4 +57,5 @@ mod print;
 mod types;
 
 pub use compile::{CcError, CcOptions, compile_object, compile_shared, link_shared};
+pub use interface::{meaning, status_name};
 pub use print::{About, COptions, CSource, Field, Purpose, print, print_all};

@@ -9,7 +9,7 @@ use lacunar_imp::{Function, Verified};
 use crate::facts::expression_types;
 use crate::helpers::{Helper, Helpers};
 use crate::interface::{
-    BUILDING_MACHINE_CODE, COMPLEX, Names, SHARED, building_source, declarations, explanation, fields,
+    BUILDING_MACHINE_CODE, COMPLEX, Names, building_source, declarations, explanation, fields, shared,
 };
 use crate::kernel::print_kernel;
 use crate::namer::Namer;
@@ -159,8 +159,9 @@ fn header(file_name: &str, functions: &[&Function], names: &[Names], openmp: &[b
         })
         .collect();
     format!(
-        "#ifndef {guard}\n#define {guard}\n\n{includes}{complex}\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{SHARED}{kernels}\n\
-         #ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
+        "#ifndef {guard}\n#define {guard}\n\n{includes}{complex}\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}{kernels}\n\
+         #ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        shared()
     )
 }
 

@@ -32,6 +32,9 @@ const SYMBOL: &CStr = c"lacunar_kernel";
 pub struct JitKernel {
     entry: KernelFn,
     object: Vec<u8>,
+    /// Given up before the code is.
+    #[cfg(target_os = "linux")]
+    shown: crate::visible::Shown,
     /// Owns the code.
     _linker: Linker,
 }
@@ -52,7 +55,13 @@ impl JitKernel {
         let linker = Linker::new()?;
         linker.add(object)?;
         let entry = linker.entry(symbol)?;
-        Ok(JitKernel { entry, object: object.to_vec(), _linker: linker })
+        Ok(JitKernel {
+            entry,
+            object: object.to_vec(),
+            #[cfg(target_os = "linux")]
+            shown: crate::visible::Shown::default(),
+            _linker: linker,
+        })
     }
 
     /// Loads code that [`JitKernel::object`] gave earlier, perhaps in another process.
@@ -74,6 +83,18 @@ impl JitKernel {
     /// The entry point. It is valid as long as `self`.
     pub fn entry(&self) -> KernelFn {
         self.entry
+    }
+
+    /// Lets perf and gdb see the code under a name, where the environment asks for that (`LACUNAR_PERF=1`, `LACUNAR_GDB=1`; on
+    /// Linux).
+    pub fn show(&mut self, name: &str) {
+        #[cfg(target_os = "linux")]
+        {
+            let entry = self.entry as usize as u64;
+            self.shown = crate::visible::show(&self.object, &SYMBOL.to_string_lossy(), entry, name);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = name;
     }
 
     /// The object file that the code was linked from, for [`JitKernel::from_object`].

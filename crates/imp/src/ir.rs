@@ -217,7 +217,7 @@ pub enum LoopKind {
     Unrolled(u32),
 }
 
-/// The reason why a kernel stopped. The numbers are the kernel's return values.
+/// Why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Status {
@@ -225,6 +225,12 @@ pub enum Status {
     OutOfMemory = 1,
     /// A size or position does not fit its type.
     SizeOverflow = 2,
+    /// The caller hands over an array that is shorter than the sizes say, or memory that is not there.
+    TooShort = 4,
+    /// The caller says of an array that its elements are of another type.
+    WrongType = 5,
+    /// The caller hands over a size that none can be.
+    WrongSize = 6,
 }
 
 /// A statement.
@@ -414,4 +420,8 @@ pub enum Callee {
     /// from `at` on, ascending, and gives their number. The elements behind them, up to `at + 64`, which the list has room
     /// for, are undefined afterwards. `0 <= base <= 65472`.
     Unpack,
+    /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
+    /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
+    /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers say what is.)
+    Length,
 }

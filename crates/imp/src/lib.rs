@@ -24,6 +24,7 @@ pub use interp::{Fault, InterpError, Limits, Outcome, interpret, interpret_withi
 pub use ir::*;
 pub use loops::Reduction;
 pub use memory::{ArrayData, Memory};
+pub use ops::{LENGTH_BITS, type_code};
 pub use parse::parse;
 pub use passes::{PassError, optimize};
 pub use verify::{Rule, Verified, VerifyError, is_c_keyword, verify};

@@ -411,7 +411,8 @@ impl WordOp {
 
 impl Callee {
     /// Every function of the runtime.
-    pub const ALL: [Callee; 4] = [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine, Callee::Unpack];
+    pub const ALL: [Callee; 5] =
+        [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine, Callee::Unpack, Callee::Length];
 
     /// Its name in the text form.
     pub const fn name(self) -> &'static str {
@@ -420,6 +421,7 @@ impl Callee {
             Callee::SortMarked => "sort_marked",
             Callee::SortCombine => "sort_combine",
             Callee::Unpack => "unpack",
+            Callee::Length => "length",
         }
     }
 
@@ -430,19 +432,32 @@ impl Callee {
 
     /// True if it gives an `I64`.
     pub const fn has_result(self) -> bool {
-        matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack)
+        matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack | Callee::Length)
     }
+}
+
+/// A length that a caller of a kernel gives may say as well of what type the elements are: by [`type_code`], from this bit on.
+/// Where there is 0, it says nothing of that.
+pub const LENGTH_BITS: u32 = 56;
+
+/// What a length says of the type of elements; never 0.
+pub const fn type_code(ty: DType) -> u8 {
+    ty as u8 + 1
 }
 
 impl Status {
     /// Every reason to stop.
-    pub const ALL: [Status; 2] = [Status::OutOfMemory, Status::SizeOverflow];
+    pub const ALL: [Status; 5] =
+        [Status::OutOfMemory, Status::SizeOverflow, Status::TooShort, Status::WrongType, Status::WrongSize];
 
     /// Its name in the text form.
     pub const fn name(self) -> &'static str {
         match self {
             Status::OutOfMemory => "out_of_memory",
             Status::SizeOverflow => "size_overflow",
+            Status::TooShort => "too_short",
+            Status::WrongType => "wrong_type",
+            Status::WrongSize => "wrong_size",
         }
     }
 

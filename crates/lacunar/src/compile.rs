@@ -19,7 +19,7 @@ use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
-use crate::generate::{CodeOptions, generate};
+use crate::generate::{CodeOptions, Wanted, generate};
 use crate::options::Options;
 use crate::store::{self, Tuned};
 
@@ -97,6 +97,8 @@ pub struct Step {
     function: Verified<Function>,
     /// The part of assembling and computing that the function does.
     phase: Phase,
+    /// How it was lowered.
+    lowering: lower::Options,
     code: Code,
 }
 
@@ -134,6 +136,25 @@ impl Step {
     /// Takes a function that says the same.
     pub(crate) fn replace_function(&mut self, function: Verified<Function>) {
         self.function = function;
+    }
+
+    /// The function with checks of what it is given, which is shipped: its callers may be wrong. The parameters are the same.
+    ///
+    /// # Errors
+    /// An internal error if an invariant does not hold.
+    pub fn checked_function(&self) -> Result<Verified<Function>, Error> {
+        let malformed = |error: &dyn std::fmt::Display| {
+            let message = format!("the imperative IR is not well-formed: {error}");
+            Error::program("", vec![Diagnostic::internal(message)])
+        };
+        let options = lower::Options { checked: true, ..self.lowering.clone() };
+        let lowered =
+            lower::lower(self.kernel(), &options).map_err(|diagnostic| Error::program("", vec![diagnostic]))?;
+        if lowered.interface != self.interface {
+            return Err(malformed(&"checks have changed the parameters"));
+        }
+        let function = verify(lowered.function).map_err(|error| malformed(&error))?;
+        optimize(function, &mut Trace::default()).map_err(|error| malformed(&error))
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -224,6 +245,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
                 strict: options.strict,
                 specialize: options.specialize,
                 grain: options.grain,
+                // Tensors were checked when they were made.
+                checked: false,
             };
             let Lowered { function, interface, phase, loops } =
                 trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
@@ -243,11 +266,12 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
                 _ => {
-                    let codes = trace.time("generate", || generate(&[&function], options.backend, &code_options))?;
+                    let wanted = [Wanted::new(&function, &program, number, wanted)];
+                    let codes = trace.time("generate", || generate(&wanted, options.backend, &code_options))?;
                     codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
                 }
             };
-            steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, code });
+            steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, lowering, code });
         }
     }
     Ok(Compiled { program, steps, trace })

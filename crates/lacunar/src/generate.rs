@@ -23,11 +23,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lacunar_backend_c::{COptions, CcOptions, compile_shared, print_all};
+use lacunar_compiler::lower::Phase;
 use lacunar_imp::{Function, Verified};
+use lacunar_notation::Program;
 use lacunar_runtime::load::SharedKernel;
 use lacunar_runtime::scratch::ScratchFolder;
 
-use crate::compile::{Backend, Code, Step};
+use crate::compile::{Backend, Code};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::{Optimization, Options};
@@ -41,9 +43,13 @@ impl Kernel {
     /// # Errors
     /// The back end fails; the programs keep the code that they have.
     pub fn regenerate(kernels: &mut [Kernel], backend: Backend, optimization: Optimization) -> Result<(), Error> {
-        let all = || kernels.iter().flat_map(Kernel::steps);
-        let functions: Vec<_> = all().filter(|step| !step.is_conversion()).map(Step::function).collect();
-        let mut codes = generate(&functions, backend, &CodeOptions::anew(optimization))?.into_iter();
+        let mut wanted = Vec::new();
+        for kernel in &*kernels {
+            for step in kernel.steps().iter().filter(|step| !step.is_conversion()) {
+                wanted.push(Wanted::new(step.function(), kernel.program(), step.statement(), step.phase()));
+            }
+        }
+        let mut codes = generate(&wanted, backend, &CodeOptions::anew(optimization))?.into_iter();
         for step in kernels.iter_mut().flat_map(Kernel::steps_mut) {
             match step.code_mut() {
                 Code::Conversion(_, wanted) => *wanted = backend,
@@ -87,20 +93,54 @@ impl CodeOptions {
     }
 }
 
+/// A function of which code is wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted<'f> {
+    function: &'f Verified<Function>,
+    /// What perf and gdb call it.
+    #[cfg(feature = "llvm")]
+    name: String,
+}
+
+impl<'f> Wanted<'f> {
+    /// The function of a statement, or of one phase of it.
+    pub fn new(function: &'f Verified<Function>, program: &Program, statement: usize, phase: Phase) -> Wanted<'f> {
+        #[cfg(not(feature = "llvm"))]
+        let _ = (program, statement, phase);
+        Wanted {
+            function,
+            #[cfg(feature = "llvm")]
+            name: shown_name(program, statement, phase),
+        }
+    }
+}
+
+/// The most characters of a name that perf and gdb show.
+#[cfg(feature = "llvm")]
+const LONGEST_NAME: usize = 100;
+
+/// What perf and gdb call the code of a statement: `lacunar::compute y(i)=A(i,j)*x(j)`.
+#[cfg(feature = "llvm")]
+fn shown_name(program: &Program, statement: usize, phase: Phase) -> String {
+    let verb = if phase == Phase::Assemble { "assemble" } else { "compute" };
+    let text = program.statements.get(statement).map_or_else(String::new, |found| program.statement_text(found));
+    let name = format!("lacunar::{verb} {}", text.split_whitespace().collect::<String>());
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}..", &name[..end]),
+        None => name,
+    }
+}
+
 /// The code of each function.
 ///
 /// # Errors
 /// The back end fails for one of them.
-pub(crate) fn generate(
-    functions: &[&Verified<Function>],
-    backend: Backend,
-    options: &CodeOptions,
-) -> Result<Vec<Code>, Error> {
+pub(crate) fn generate(wanted: &[Wanted<'_>], backend: Backend, options: &CodeOptions) -> Result<Vec<Code>, Error> {
     match backend {
-        Backend::Llvm => functions.iter().map(|function| by_llvm(function, options)).collect(),
-        Backend::C if options.reuse => functions.iter().map(|function| known_by_c(function, options)).collect(),
-        Backend::C => by_c(functions, options.optimization),
-        Backend::Interpreter => Ok(functions.iter().map(|_| Code::Interpreter).collect()),
+        Backend::Llvm => wanted.iter().map(|wanted| by_llvm(wanted, options)).collect(),
+        Backend::C if options.reuse => wanted.iter().map(|wanted| known_by_c(wanted.function, options)).collect(),
+        Backend::C => by_c(wanted, options.optimization),
+        Backend::Interpreter => Ok(wanted.iter().map(|_| Code::Interpreter).collect()),
     }
 }
 
@@ -115,11 +155,11 @@ fn known_by_c(function: &Verified<Function>, options: &CodeOptions) -> Result<Co
 }
 
 /// One library of the functions that have to be computed as they are written, and one of the others.
-fn by_c(functions: &[&Verified<Function>], optimization: Optimization) -> Result<Vec<Code>, Error> {
-    let mut codes: Vec<Option<Code>> = functions.iter().map(|_| None).collect();
+fn by_c(wanted: &[Wanted<'_>], optimization: Optimization) -> Result<Vec<Code>, Error> {
+    let mut codes: Vec<Option<Code>> = wanted.iter().map(|_| None).collect();
     for strict in [false, true] {
-        let chosen: Vec<usize> = (0..functions.len()).filter(|&place| functions[place].strict == strict).collect();
-        let library = library(chosen.iter().map(|&place| functions[place]), optimization)?;
+        let chosen: Vec<usize> = (0..wanted.len()).filter(|&place| wanted[place].function.strict == strict).collect();
+        let library = library(chosen.iter().map(|&place| wanted[place].function), optimization)?;
         for (place, kernel) in chosen.into_iter().zip(library) {
             codes[place] = Some(Code::C(Arc::new(kernel)));
         }
@@ -147,7 +187,7 @@ fn library<'f>(
 }
 
 #[cfg(feature = "llvm")]
-fn by_llvm(function: &Verified<Function>, options: &CodeOptions) -> Result<Code, Error> {
+fn by_llvm(Wanted { function, name }: &Wanted<'_>, options: &CodeOptions) -> Result<Code, Error> {
     use lacunar_backend_llvm::{CompileOptions, JitKernel, Optimization as Passes, compile, compile_stored};
     static KNOWN: Known<JitKernel> = Known::new();
     let optimization = match options.optimization {
@@ -161,14 +201,16 @@ fn by_llvm(function: &Verified<Function>, options: &CodeOptions) -> Result<Code,
             Some(folder) => compile_stored(function, &asked, folder),
             None => compile(function, &asked),
         };
-        made.map_err(|error| Error::Backend(error.to_string()))
+        let mut made = made.map_err(|error| Error::Backend(error.to_string()))?;
+        made.show(name);
+        Ok(made)
     };
     let code = if options.reuse { KNOWN.code(function, options.optimization, make)? } else { Arc::new(make()?) };
     Ok(Code::Llvm(code))
 }
 
 #[cfg(not(feature = "llvm"))]
-fn by_llvm(_function: &Verified<Function>, _effort: &CodeOptions) -> Result<Code, Error> {
+fn by_llvm(_wanted: &Wanted<'_>, _options: &CodeOptions) -> Result<Code, Error> {
     Err(Error::Backend("this build has no LLVM; use the back end `c` or `interp`".to_string()))
 }
 

@@ -57,6 +57,10 @@ impl Call<'_> {
             None => {}
             Some(Status::OutOfMemory) => return Err(KernelStatus::OutOfMemory.into()),
             Some(Status::SizeOverflow) => return Err(self.failure(KernelStatus::SizeOverflow)),
+            // Only shipped kernels check what they are given.
+            Some(status @ (Status::TooShort | Status::WrongType | Status::WrongSize)) => {
+                return Err(self.failure(KernelStatus::Internal(status.code())));
+            }
         }
         let mut unwritten = None;
         let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {

@@ -82,7 +82,7 @@ pub use operand::{Destination, FromResult, Operand, TensorView};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
-pub use signature::{Parameter, ShippedTensor, Signature};
+pub use signature::{Parameter, ShippedStatus, ShippedTensor, Signature};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};
 

@@ -93,7 +93,7 @@ impl Kernel {
             if self.steps().get(number + 1).is_some_and(|next| next.statement() == step.statement()) {
                 name += "_assemble";
             }
-            functions.push(renamed(step.function(), names.unique(&identifier(&name)))?);
+            functions.push(renamed(step.checked_function()?, names.unique(&identifier(&name)))?);
         }
         let signatures: Vec<Signature> = self.steps().iter().map(|step| self.signature(step)).collect();
         let print = |purpose| {
@@ -163,8 +163,8 @@ impl Kernel {
         let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
         let mut kernels = Vec::new();
         for ((function, symbol), step) in functions.iter().zip(symbols).zip(self.steps()) {
-            let mut bound = step.parameters();
-            let threads = bound.find_map(|(param, binding)| match (param, binding) {
+            let mut bound = function.params.iter().zip(step.parameters());
+            let threads = bound.find_map(|(param, (_, binding))| match (param, binding) {
                 (Param::Scalar(var), Binding::Threads) => Some(*var),
                 _ => None,
             });
@@ -205,8 +205,8 @@ fn compiled(source: &CSource, shape: Shape) -> Result<Vec<u8>, Error> {
 }
 
 /// A function under another name.
-fn renamed(function: &Verified<Function>, name: String) -> Result<Verified<Function>, Error> {
-    let renamed = Function { name, ..Function::clone(function) };
+fn renamed(function: Verified<Function>, name: String) -> Result<Verified<Function>, Error> {
+    let renamed = Function { name, ..function.into_inner() };
     verify(renamed).map_err(|error| {
         Error::program("", vec![Diagnostic::internal(format!("the imperative IR is not well-formed: {error}"))])
     })

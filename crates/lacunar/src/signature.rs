@@ -14,9 +14,9 @@
 //! # }
 //! ```
 
-use lacunar_backend_c::{About, Field};
+use lacunar_backend_c::{About, Field, meaning, status_name};
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_imp::{ArrayRole, Param};
+use lacunar_imp::{ArrayRole, Param, Status, type_code};
 use serde::Serialize;
 
 use crate::compile::{Step, commands};
@@ -38,6 +38,19 @@ pub struct Signature {
     pub tensors: Vec<ShippedTensor>,
     /// The parameters, in their order.
     pub parameters: Vec<Parameter>,
+    /// What it may return.
+    pub statuses: Vec<ShippedStatus>,
+}
+
+/// What a shipped kernel may return.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShippedStatus {
+    /// The name in C.
+    pub name: String,
+    /// The number.
+    pub code: i32,
+    /// What it says, in words.
+    pub meaning: &'static str,
 }
 
 /// A tensor of a shipped kernel.
@@ -62,6 +75,9 @@ pub struct Parameter {
     pub capacity: Option<String>,
     /// The type of a number, or of an array's elements.
     pub dtype: &'static str,
+    /// What the eight upper bits of an array's capacity may hold, so that the type is checked; `null` for a number, and for an array
+    /// that is made.
+    pub type_code: Option<u8>,
     /// Of an array: `in` is only read, `out` is there and written, `made` gets its memory from the kernel.
     pub access: Option<&'static str>,
     /// What it is, in words.
@@ -95,6 +111,7 @@ impl Kernel {
             schedule: commands(program, step.statement(), plan).join(", "),
             tensors: tensors.into_iter().map(operand).collect(),
             parameters: step.parameters().map(|(param, binding)| parameter(step, param, binding)).collect(),
+            statuses: statuses(),
         }
     }
 }
@@ -130,6 +147,13 @@ impl Signature {
     }
 }
 
+fn statuses() -> Vec<ShippedStatus> {
+    let ok = ShippedStatus { name: "LACUNAR_OK".to_string(), code: 0, meaning: "all went well" };
+    let status =
+        |status: Status| ShippedStatus { name: status_name(status), code: status.code(), meaning: meaning(status) };
+    std::iter::once(ok).chain(Status::ALL.map(status)).collect()
+}
+
 fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
     let kernel = step.kernel();
     let tensor = |id| kernel.tensors[id].name.as_str();
@@ -140,8 +164,8 @@ fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
         Binding::Stored(id) => format!("how many values the pattern of {} has", tensor(id)),
         Binding::Threads => "how many threads may run it, at least 1".to_string(),
     };
-    let (dtype, access) = match *param {
-        Param::Scalar(_) => ("i64", None),
+    let (dtype, access, type_code) = match *param {
+        Param::Scalar(_) => ("i64", None, None),
         Param::Array(id) => {
             let array = &step.function().arrays[id];
             let access = match array.role {
@@ -149,8 +173,8 @@ fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
                 ArrayRole::Output => "out",
                 ArrayRole::Grown | ArrayRole::Local | ArrayRole::Parts => "made",
             };
-            (array.elem.name(), Some(access))
+            (array.elem.name(), Some(access), (access != "made").then(|| type_code(array.elem)))
         }
     };
-    Parameter { name: String::new(), capacity: None, dtype, access, meaning }
+    Parameter { name: String::new(), capacity: None, dtype, type_code, access, meaning }
 }

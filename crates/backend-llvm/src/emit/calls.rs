@@ -4,7 +4,7 @@
 use inkwell::values::IntValue;
 use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
-use lacunar_imp::{Arg, ArrayId, Callee, ExprId, Status, VarId};
+use lacunar_imp::{Arg, Array, ArrayId, ArrayRole, Callee, ExprId, LENGTH_BITS, Param, Status, VarId, type_code};
 
 use super::Emitter;
 use super::frame::Place;
@@ -31,6 +31,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             (Callee::Unpack, &[Arg::Array(list), Arg::Scalar(at), Arg::Scalar(word), Arg::Scalar(base)]) => {
                 Some(self.unpack(list, at, word, base)?)
             }
+            (Callee::Length, &[Arg::Array(array)]) => Some(self.length(array)?),
             _ => return Err(WRONG_ARGUMENTS),
         };
         if let (Some(var), Some(value)) = (result, value) {
@@ -88,6 +89,49 @@ impl<'ctx> Emitter<'ctx, '_> {
         let found = self.builder.build_phi(long, "found")?;
         found.add_incoming(&[(&begin, before), (&next_first, body_end)]);
         Ok(found.as_basic_value().into_int_value())
+    }
+
+    /// The length that the caller gives an array, in its second argument word: without the type that it says, which has to be
+    /// the right one. There is memory, unless it is 0.
+    ///
+    /// ```text
+    /// length = word < code << 56 ? word : word - (code << 56);     fails unless length < 1 << 56
+    /// ```
+    fn length(&mut self, array: ArrayId) -> Result<IntValue<'ctx>, LlvmError> {
+        let word = self.argument_word(array).ok_or(WRONG_ARGUMENTS)?;
+        let data = self.load_word(word, true)?.into_pointer_value();
+        let given = self.load_word(word + 1, false)?.into_int_value();
+        let long = self.context.i64_type();
+        let Array { role, elem, .. } = self.source.arrays[array];
+        // Nothing is said of what the kernel makes.
+        let code = if role == ArrayRole::Grown { 0 } else { u64::from(type_code(elem)) };
+        let said = long.const_int(code << LENGTH_BITS, false);
+        let rest = self.builder.build_int_sub(given, said, "")?;
+        let is_said = self.builder.build_int_compare(IntPredicate::UGE, given, said, "")?;
+        let length = self.builder.build_select(is_said, rest, given, "length")?.into_int_value();
+        let most = long.const_int(1 << LENGTH_BITS, false);
+        let right = self.builder.build_int_compare(IntPredicate::ULT, length, most, "")?;
+        self.fail_unless(right, Status::WrongType)?;
+        let (there, none) = (
+            self.builder.build_is_not_null(data, "")?,
+            self.builder.build_int_compare(IntPredicate::EQ, length, self.index(0), "")?,
+        );
+        let there = self.builder.build_or(there, none, "")?;
+        self.fail_unless(there, Status::TooShort)?;
+        Ok(length)
+    }
+
+    /// The number of the first argument word of an array.
+    fn argument_word(&self, array: ArrayId) -> Option<u64> {
+        let mut next = 1;
+        for param in &self.source.params {
+            match *param {
+                Param::Array(other) if other == array => return Some(next),
+                Param::Array(_) => next += 2,
+                Param::Scalar(_) => next += 1,
+            }
+        }
+        None
     }
 
     fn sort_marked(&mut self, list: ArrayId, n: ExprId, marks: ArrayId, size: ExprId) -> Result<(), LlvmError> {

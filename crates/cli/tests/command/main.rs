@@ -9,3 +9,5 @@ mod outputs;
 mod run;
 mod ship;
 mod tune;
+#[cfg(all(feature = "llvm", target_os = "linux"))]
+mod visible;

@@ -20,9 +20,20 @@ int main(void)
 }
 "#;
 
-/// Compiles a program in C with more files, and gives its output.
-fn linked(folder: &Folder, code: &str) -> String {
-    folder.write("main.c", MAIN);
+/// The kinds of code that are made, as the value of `-o` and more arguments.
+fn kinds() -> Vec<&'static str> {
+    let mut kinds = vec!["spmv.c", "spmv.o --backend c", "spmv.so --backend c"];
+    if cfg!(feature = "llvm") {
+        kinds.extend(["spmv.o", "spmv.so", "spmv.s"]);
+    }
+    kinds
+}
+
+/// Compiles a program in C with the code of a kind, and gives what it prints.
+fn linked(folder: &Folder, main: &str, kind: &str) -> String {
+    let file = kind.split(' ').next().unwrap();
+    let code = if file == "spmv.so" { "./spmv.so" } else { file };
+    folder.write("main.c", main);
     let mut cc = Command::new("cc");
     cc.current_dir(folder.path(".")).args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "main.c", code]);
     let output = cc.args(["-o", "main", "-lm", "-pthread", "-fopenmp"]).output().unwrap();
@@ -33,18 +44,149 @@ fn linked(folder: &Folder, code: &str) -> String {
 
 #[test]
 fn every_kind_of_code_runs_in_another_program() {
-    let mut kinds = vec!["spmv.c", "spmv.o --backend c", "spmv.so --backend c"];
-    if cfg!(feature = "llvm") {
-        kinds.extend(["spmv.o", "spmv.so", "spmv.s"]);
-    }
-    for kind in kinds {
+    for kind in kinds() {
         let folder = Folder::new();
         let output = folder.run(&format!("compile 'y(i) = A(i,j) * x(j)' -f A:csr -o {kind}"));
         assert_eq!((output.code, output.out.as_str()), (0, ""), "{kind}: {}", output.err);
         let file = kind.split(' ').next().unwrap();
         assert_eq!(output.err, format!("wrote {file}\nwrote spmv.h\n"));
-        let file = if file == "spmv.so" { "./spmv.so" } else { file };
-        assert_eq!(linked(&folder, file), "0 102 30\n", "{kind}");
+        assert_eq!(linked(&folder, MAIN, kind), "0 102 30\n", "{kind}");
+    }
+}
+
+/// Calls a kernel with arguments that cannot be right, one mistake a line: the status, and whether the result is as it was.
+const MISTAKES: &str = r#"
+#include <stdio.h>
+#include "spmv.h"
+static uint32_t pos[] = {0, 2, 3}, crd[] = {0, 2, 1};
+static double a[] = {2, 1, 3}, x[] = {1, 10, 100}, y[2];
+static void call(const char *what, struct spmv_args args)
+{
+    y[0] = y[1] = -1;
+    int32_t status = spmv(&args);
+    printf("%s %d %s\n", what, (int)status, y[0] == -1 && y[1] == -1 ? "untouched" : "written");
+}
+#define TRY(change) do { struct spmv_args args = right; args.change; call(#change, args); } while (0)
+int main(void)
+{
+    struct spmv_args right = {.i_size = 2, .j_size = 3, .threads = 2, .y_vals = y, .y_vals_capacity = 2,
+        .A2_pos = pos, .A2_pos_capacity = 3, .A2_crd = crd, .A2_crd_capacity = 3, .A_vals = a, .A_vals_capacity = 3,
+        .x_vals = x, .x_vals_capacity = 3};
+    TRY(threads = 1);
+    TRY(y_vals_capacity = 1);
+    TRY(A2_pos_capacity = 2);
+    TRY(A2_crd_capacity = 2);
+    TRY(A_vals_capacity = 2);
+    TRY(x_vals_capacity = 2);
+    TRY(i_size = 3);
+    TRY(j_size = 4);
+    TRY(y_vals = NULL);
+    TRY(A2_pos = NULL);
+    TRY(A2_crd = NULL);
+    TRY(A_vals = NULL);
+    TRY(x_vals = NULL);
+    TRY(i_size = -1);
+    TRY(j_size = INT64_MIN);
+    TRY(y_vals_capacity = LACUNAR_F64(2));
+    TRY(y_vals_capacity = LACUNAR_F32(4));
+    TRY(A2_pos_capacity = LACUNAR_U32(3));
+    TRY(A2_pos_capacity = LACUNAR_U32(2));
+    TRY(A2_pos_capacity = LACUNAR_U64(3));
+    TRY(A2_crd_capacity = LACUNAR_U16(3));
+    TRY(A_vals_capacity = LACUNAR_I64(3));
+    TRY(x_vals_capacity = LACUNAR_C128(3));
+    TRY(x_vals_capacity = (uint64_t)-1);
+    return 0;
+}
+"#;
+
+const ANSWERS: &str = "\
+    threads = 1 0 written\n\
+    y_vals_capacity = 1 4 untouched\n\
+    A2_pos_capacity = 2 4 untouched\n\
+    A2_crd_capacity = 2 4 untouched\n\
+    A_vals_capacity = 2 4 untouched\n\
+    x_vals_capacity = 2 4 untouched\n\
+    i_size = 3 4 untouched\n\
+    j_size = 4 4 untouched\n\
+    y_vals = NULL 4 untouched\n\
+    A2_pos = NULL 4 untouched\n\
+    A2_crd = NULL 4 untouched\n\
+    A_vals = NULL 4 untouched\n\
+    x_vals = NULL 4 untouched\n\
+    i_size = -1 6 untouched\n\
+    j_size = INT64_MIN 6 untouched\n\
+    y_vals_capacity = LACUNAR_F64(2) 0 written\n\
+    y_vals_capacity = LACUNAR_F32(4) 5 untouched\n\
+    A2_pos_capacity = LACUNAR_U32(3) 0 written\n\
+    A2_pos_capacity = LACUNAR_U32(2) 4 untouched\n\
+    A2_pos_capacity = LACUNAR_U64(3) 5 untouched\n\
+    A2_crd_capacity = LACUNAR_U16(3) 5 untouched\n\
+    A_vals_capacity = LACUNAR_I64(3) 5 untouched\n\
+    x_vals_capacity = LACUNAR_C128(3) 5 untouched\n\
+    x_vals_capacity = (uint64_t)-1 5 untouched\n";
+
+#[test]
+fn arguments_that_cannot_be_right_are_refused_before_anything_is_written() {
+    for kind in kinds() {
+        let folder = Folder::new();
+        folder.succeed(&format!("compile 'y(i) = A(i,j) * x(j)' -f A:csr -o {kind}"));
+        assert_eq!(linked(&folder, MISTAKES, kind), ANSWERS, "{kind}");
+    }
+}
+
+/// A sparse result, which the kernel makes, and a dense one that no memory could hold.
+const MADE: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include "spmv.h"
+int main(void)
+{
+    uint32_t pos[] = {0, 2, 3}, crd[] = {0, 2, 1};
+    double a[] = {2, 1, 3};
+    struct spmv_args right = {.i_size = 2, .j_size = 3, .A2_pos = pos, .A2_pos_capacity = 3, .A2_crd = crd,
+        .A2_crd_capacity = 3, .A_vals = a, .A_vals_capacity = 3}, args = right;
+    int32_t status = spmv(&args);
+    printf("%d %u %g\n", (int)status, (unsigned)args.C2_pos[2], args.C_vals[2]);
+    free(args.C2_pos);
+    free(args.C2_crd);
+    free(args.C_vals);
+    args = right;
+    args.C_vals_capacity = 1;
+    status = spmv(&args);
+    printf("%d %d\n", (int)status, args.C2_pos == NULL && args.C2_crd == NULL && args.C_vals == NULL);
+    args = right;
+    args.C2_crd_capacity = LACUNAR_U32(0);
+    status = spmv(&args);
+    printf("%d %d\n", (int)status, args.C2_pos == NULL && args.C2_crd == NULL && args.C_vals == NULL);
+    return 0;
+}
+"#;
+
+const ENORMOUS: &str = r#"
+#include <stdio.h>
+#include "spmv.h"
+int main(void)
+{
+    double a[] = {2}, c[] = {-1};
+    struct spmv_args args = {.i_size = INT64_C(1) << 40, .j_size = INT64_C(1) << 40, .A_vals = a, .A_vals_capacity = 1,
+        .C_vals = c, .C_vals_capacity = 1};
+    int32_t status = spmv(&args);
+    args.i_size = INT64_MAX;
+    args.j_size = 1;
+    printf("%d %d %g\n", (int)status, (int)spmv(&args), c[0]);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_a_kernel_makes_is_not_there_before_and_sizes_do_not_wrap_around() {
+    for kind in kinds() {
+        let folder = Folder::new();
+        folder.succeed(&format!("compile 'C(i,j) = 2 * A(i,j)' -f A:csr -f C:csr -s none -o {kind}"));
+        assert_eq!(linked(&folder, MADE, kind), "0 3 6\n4 1\n5 1\n", "{kind}");
+        folder.succeed(&format!("compile 'C(i,j) = 2 * A(i,j)' -s none -o {kind}"));
+        assert_eq!(linked(&folder, ENORMOUS, kind), "4 4 -1\n", "{kind}");
     }
 }
 
@@ -177,7 +319,23 @@ fn what_a_kernel_takes_is_told_as_text_and_as_data() {
     assert_eq!(
         *vals,
         serde_json::json!({
-            "name": "C_vals", "capacity": "C_vals_capacity", "dtype": "f64", "access": "made", "meaning": "the values of C"
+            "name": "C_vals", "capacity": "C_vals_capacity", "dtype": "f64", "type_code": null, "access": "made",
+            "meaning": "the values of C"
         })
     );
+    let crd = parameters.iter().find(|parameter| parameter["name"] == "A2_crd").unwrap();
+    assert!(header.contains(&format!(
+        "#define LACUNAR_U32(length) ((uint64_t)(length) | (uint64_t){} << 56)\n",
+        crd["type_code"]
+    )));
+    // The statuses are those of the header, and of the documentation.
+    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/shipping.md")).unwrap();
+    let statuses = signature["statuses"].as_array().unwrap();
+    assert_eq!(statuses.len(), 6);
+    for status in statuses {
+        let line = format!("    {} = {},", status["name"].as_str().unwrap(), status["code"]);
+        assert!(header.contains(&line), "{header}");
+        let row = format!("| `{}` | {} | ", status["name"].as_str().unwrap(), status["code"]);
+        assert!(documented.contains(&row), "{row}");
+    }
 }

@@ -6,7 +6,7 @@
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 
-use super::{Arrays, At, LevelCode, Position, segment_bounds, segment_of};
+use super::{Arrays, At, Demand, Length, LevelCode, Position, segment_bounds, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -54,6 +54,11 @@ impl LevelCode for Banded {
         let offset = self.offset(b, at.parent);
         let coordinate = b.add(at.position, offset);
         b.define(name, coordinate)
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.pos, Length::edges(parents));
+        demand(b, self.first, Length::of(parents));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

@@ -18,7 +18,7 @@
 use lacunar_formats::{DType, Holds};
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, UnaryOp, VarId};
 
-use super::{Arrays, At, LevelCode, Part, Position, Slot, State, Word, segment_of};
+use super::{Arrays, At, Demand, Length, LevelCode, Part, Position, Slot, State, Word, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, size, whole }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -198,6 +198,12 @@ impl LevelCode for Bitmap {
         let place = self.place(b, parent, number);
         let bits = b.load("word", self.bits, place);
         Some(Word { bits, first: b.load_index("first", self.rank, place) })
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        let words = Some(self.words(b));
+        demand(b, self.bits, Length { each: words, ..Length::of(parents) });
+        demand(b, self.rank, Length { each: words, ..Length::edges(parents) });
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

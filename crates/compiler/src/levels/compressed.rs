@@ -11,7 +11,7 @@
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 
-use super::{Arrays, At, LevelCode, Part, Position, Slot, segment_bounds, segment_of};
+use super::{Arrays, At, Demand, Length, LevelCode, Part, Position, Slot, segment_bounds, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, whole, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -102,6 +102,12 @@ impl LevelCode for Compressed {
             let edge = b.var(last);
             b.store_index(self.pos, q, edge);
         });
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.pos, Length::edges(parents));
+        let stored = b.load_index("stored", self.pos, parents);
+        demand(b, self.crd, Length::of(stored));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

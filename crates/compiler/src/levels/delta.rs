@@ -9,7 +9,7 @@
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, VarId};
 
-use super::{Arrays, At, LevelCode, Position, State, first_reaching, segment_bounds, segment_of};
+use super::{Arrays, At, Demand, Length, LevelCode, Position, State, first_reaching, segment_bounds, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -97,6 +97,12 @@ impl LevelCode for Delta {
         let Some(State { at: coordinate, .. }) = state else { return };
         let some = b.compare(CompareOp::Lt, at, end);
         b.if_then(some, |b| self.step(b, coordinate, at));
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.pos, Length::edges(parents));
+        let stored = b.load_index("stored", self.pos, parents);
+        demand(b, self.delta, Length::of(stored));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

@@ -48,6 +48,10 @@ impl LevelCode for Dense {
         Some(b.add(first, coordinate))
     }
 
+    fn factor(&self, size: ExprId) -> Option<ExprId> {
+        Some(size)
+    }
+
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId {
         b.mul(parents, size)
     }

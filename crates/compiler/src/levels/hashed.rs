@@ -9,7 +9,7 @@
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, Const, ExprId, Stmt, VarId};
 
-use super::{Arrays, At, LevelCode, Position, State, none_in, segment_bounds, segment_of, step_until};
+use super::{Arrays, At, Demand, Length, LevelCode, Position, State, none_in, segment_bounds, segment_of, step_until};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -116,6 +116,12 @@ impl LevelCode for Hashed {
             let until = b.var(until);
             b.select(some, until, zero)
         })
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.pos, Length::edges(parents));
+        let stored = b.load_index("stored", self.pos, parents);
+        demand(b, self.crd, Length::of(stored));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

@@ -6,7 +6,7 @@
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
 
-use super::{Arrays, At, LevelCode, Position, segment_bounds, segment_of};
+use super::{Arrays, At, Demand, Length, LevelCode, Position, segment_bounds, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -44,6 +44,13 @@ impl LevelCode for Loose {
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
         b.load_index(name, self.crd, at.position)
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.pos, Length::edges(parents));
+        demand(b, self.end, Length::of(parents));
+        let stored = b.load_index("stored", self.pos, parents);
+        demand(b, self.crd, Length::of(stored));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

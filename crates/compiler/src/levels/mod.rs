@@ -185,11 +185,38 @@ pub struct Slot {
     pub fixed: bool,
 }
 
+/// Takes what an array has to have at least.
+pub type Demand<'a> = dyn FnMut(&mut Builder, ArrayId, Length) + 'a;
+
+/// How many elements an array has to have at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// So many,
+    pub of: ExprId,
+    /// times so many,
+    pub each: Option<ExprId>,
+    /// and one more: the end of the last segment.
+    pub is_one_more: bool,
+}
+
+impl Length {
+    /// An element for each of so many.
+    pub fn of(count: ExprId) -> Length {
+        Length { of: count, each: None, is_one_more: false }
+    }
+
+    /// The edges of so many segments.
+    pub fn edges(count: ExprId) -> Length {
+        Length { is_one_more: true, ..Length::of(count) }
+    }
+}
+
 /// The code of one level of one tensor. The kind's properties and capabilities tell which functions are called:
 ///
 /// | levels that | need |
 /// |---|---|
 /// | have code at all | `bounds`, `span`, `parent`, `coordinate`, `count_positions` |
+/// | have arrays | `lengths` |
 /// | are ordered and enumerated | `seek`, of which `find` is made |
 /// | have one coordinate at most under a parent, or none | `only` |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
@@ -328,6 +355,15 @@ pub trait LevelCode: std::fmt::Debug {
 
     /// The number of positions, under `parents` parent positions.
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId;
+
+    /// How many positions each parent position has, where all have as many.
+    fn factor(&self, _size: ExprId) -> Option<ExprId> {
+        None
+    }
+
+    /// Tells how long each array has to be, under `parents` parent positions, before it is read: for callers who may be wrong.
+    /// When it returns, [`LevelCode::count_positions`] reads nothing that is not there.
+    fn lengths(&self, _b: &mut Builder, _parents: ExprId, _demand: &mut Demand<'_>) {}
 
     /// Result: before anything is appended. `parents` is the number of parent positions, if it is known in advance.
     fn append_init(&self, _b: &mut Builder, _parents: Option<ExprId>) {}

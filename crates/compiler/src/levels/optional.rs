@@ -6,7 +6,7 @@
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 
-use super::{Arrays, At, LevelCode, Only, Position, none_in};
+use super::{Arrays, At, Demand, Length, LevelCode, Only, Position, none_in};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -52,6 +52,10 @@ impl LevelCode for Optional {
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
         b.load_index(name, self.crd, at.position)
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.crd, Length::of(parents));
     }
 
     fn count_positions(&self, _b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

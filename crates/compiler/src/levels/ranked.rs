@@ -9,7 +9,7 @@
 use lacunar_imp::{ArrayId, Builder, ExprId};
 
 use super::slots::Slots;
-use super::{Arrays, At, LevelCode, Part, Position};
+use super::{Arrays, At, Demand, LevelCode, Part, Position};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -47,6 +47,11 @@ impl LevelCode for Ranked {
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {
         self.slots.coordinate(b, name, at)
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        // Views tell how long the ranking is.
+        self.slots.lengths(b, parents, demand);
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId {

@@ -18,7 +18,9 @@
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
 
-use super::{Arrays, At, Cursor, LevelCode, Neighbors, Position, Run, State, segment_bounds, segment_of};
+use super::{
+    Arrays, At, Cursor, Demand, Length, LevelCode, Neighbors, Position, Run, State, segment_bounds, segment_of,
+};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -117,6 +119,13 @@ impl LevelCode for Repeated {
             position: number,
             neighbors: Neighbors::Shared,
         })
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.pos, Length::edges(parents));
+        let stored = b.load_index("stored", self.pos, parents);
+        demand(b, self.crd, Length::of(stored));
+        demand(b, self.last, Length::of(stored));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

@@ -10,7 +10,7 @@
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, VarId};
 
-use super::{Arrays, At, LevelCode, Neighbors, Position, Run, State, segment_of};
+use super::{Arrays, At, Demand, Length, LevelCode, Neighbors, Position, Run, State, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -139,6 +139,13 @@ impl LevelCode for Runs {
         let first = b.load_index("own", self.crd, number);
         let length = b.sub(stop, position);
         Some(Run { first, end: b.add(first, length), position, neighbors: Neighbors::Apart })
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.run, Length::edges(parents));
+        let runs = b.load_index("runs", self.run, parents);
+        demand(b, self.crd, Length::of(runs));
+        demand(b, self.start, Length::edges(runs));
     }
 
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

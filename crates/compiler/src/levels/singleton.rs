@@ -6,7 +6,7 @@
 
 use lacunar_imp::{ArrayId, Builder, ExprId};
 
-use super::{Arrays, At, LevelCode, Part, Position, Slot};
+use super::{Arrays, At, Demand, Length, LevelCode, Part, Position, Slot};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -52,6 +52,10 @@ impl LevelCode for Singleton {
 
     fn append_coordinate(&self, b: &mut Builder, slot: Slot, coordinate: ExprId) {
         b.store_index(self.crd, slot.position, coordinate);
+    }
+
+    fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
+        demand(b, self.crd, Length::of(parents));
     }
 
     fn count_positions(&self, _b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {

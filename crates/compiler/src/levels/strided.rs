@@ -88,6 +88,10 @@ impl LevelCode for Strided {
         Some(b.add(before, coordinate))
     }
 
+    fn factor(&self, _size: ExprId) -> Option<ExprId> {
+        Some(self.size)
+    }
+
     fn count_positions(&self, b: &mut Builder, parents: ExprId, _size: ExprId) -> ExprId {
         b.mul(parents, self.size)
     }

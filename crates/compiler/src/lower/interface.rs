@@ -192,7 +192,7 @@ impl Declared<'_> {
 }
 
 /// For each tensor, the variable of each dimension in one of its accesses (all have the same sizes).
-fn dimension_vars(kernel: &Kernel) -> FxHashMap<TensorId, Vec<VarId>> {
+pub(super) fn dimension_vars(kernel: &Kernel) -> FxHashMap<TensorId, Vec<VarId>> {
     let mut vars = FxHashMap::default();
     kernel.stmt.visit_assigns(&mut |assign| {
         vars.entry(assign.lhs.tensor).or_insert_with(|| assign.lhs.vars.clone());

@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `interface` | parameters: sizes, and the arrays of every tensor |
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
+//! | `arguments` | checks of the arguments that a shipped kernel is given |
 //! | `scope` | the facts that are known at a place |
 //! | `units/` | loops that threads share: how many chunks, which share each has |
 //! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
@@ -36,6 +37,7 @@
 //!
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
+mod arguments;
 mod compute;
 mod coverage;
 mod derive;
@@ -99,6 +101,8 @@ pub struct Options {
     pub phase: Phase,
     /// The given pattern of a result may be wrong: it is compared with that of the result on the way.
     pub compared: bool,
+    /// Whoever calls the kernel may be wrong: sizes and lengths of arrays are checked first.
+    pub checked: bool,
     /// No reassociation and no contraction of floating-point operations.
     pub strict: bool,
     /// Sizes that are known and small become constants: loops over a few columns then run in registers.
@@ -139,6 +143,9 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
         return Ok(Lowered { phase: Phase::Fused, ..lowered });
     }
     let mut cx = interface::prepare(kernel, options)?;
+    if options.checked {
+        arguments::check(&mut cx);
+    }
     let scope = units::work::estimate(&mut cx, &Scope::default());
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
     with_list(&mut cx, &scope, |cx, scope| match &kernel.stmt {

@@ -317,12 +317,21 @@ impl Generator {
         });
     }
 
-    /// The statements outside of loops: new local arrays, and now and then the end.
+    /// The length of an array as the caller gives it.
+    fn length(&mut self) {
+        let Some((array, _)) = self.rng.pick(&self.inputs) else { return };
+        let length = self.b.call_value("length", Callee::Length, vec![Arg::Array(array)]);
+        self.learn(length, Worth::Exact);
+    }
+
+    /// The statements outside of loops: new local arrays, lengths, and now and then the end.
     fn top_level(&mut self) {
         if self.rng.one_in(4) {
             let status = if self.rng.one_in(2) { Status::OutOfMemory } else { Status::SizeOverflow };
             let cond = self.exact(DType::Bool, 2);
             self.b.if_then(cond, |b| b.fail(status));
+        } else if self.rng.one_in(4) {
+            self.length();
         } else {
             let ty = self.dtype();
             let array = self.local(ty);

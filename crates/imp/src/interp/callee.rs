@@ -36,6 +36,7 @@ impl Machine<'_> {
                 let word = self.eval(word).bits;
                 self.unpack(list, self.index(at), word, self.index(base))
             }
+            (Callee::Length, &[Arg::Array(array)]) => Ok(self.buffers[array.index()].data.len() as i64),
             _ => Err(Fault::Precondition(format!("{} takes other arguments", callee.name())).into()),
         }
     }

@@ -200,7 +200,7 @@ fn may_fail(stmt: &Stmt) -> bool {
             | Stmt::Alloc { .. }
             | Stmt::Grow { .. }
             | Stmt::Collect { .. }
-            | Stmt::Call { callee: Callee::SortCombine, .. }
+            | Stmt::Call { callee: Callee::SortCombine | Callee::Length, .. }
     )
 }
 

@@ -287,7 +287,8 @@ fn runtime_functions() {
       let s: i64 = lower_bound(a, 0, 5, 100);
       sort_marked(list, 3, marks, 6);
       let n: i64 = sort_combine(4, v, k0, k1);
-      r[0] = p; r[1] = q; r[2] = s; r[3] = n;
+      let z: i64 = length(a);
+      r[0] = p; r[1] = q; r[2] = s; r[3] = n; r[4] = z;
     }";
     let mut memory = Memory {
         arrays: vec![
@@ -297,7 +298,7 @@ fn runtime_functions() {
             ArrayData::F64(vec![1.0, 10.0, 100.0, 1000.0]),
             ArrayData::I64(vec![7, 2, 7, 2]),
             ArrayData::I64(vec![1, 3, 1, 0]),
-            ArrayData::I64(vec![0; 4]),
+            ArrayData::I64(vec![0; 5]),
         ],
         scalars: vec![],
     };
@@ -312,7 +313,7 @@ fn runtime_functions() {
         .map(|head: &Vec<lacunar_imp::Const>| head.iter().map(|constant| constant_text(*constant)).collect())
         .collect();
     assert_eq!(heads, expected);
-    assert_eq!(memory.arrays[6], ArrayData::I64(vec![2, 0, 5, 3]));
+    assert_eq!(memory.arrays[6], ArrayData::I64(vec![2, 0, 5, 3, 5]));
 
     memory.arrays[0] = ArrayData::U32(vec![0, 9, 4, 4, 1]);
     assert!(matches!(run(text, &mut memory).unwrap_err().fault, Fault::Precondition(_)));

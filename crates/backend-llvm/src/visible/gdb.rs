@@ -1,0 +1,118 @@
+//! gdb's interface for code that is made in a process: a list of objects in memory, and a function to be called when it changes,
+//! in which the debugger has a breakpoint. LLVM has both, as its own linkers can fill the list; an entry of ours stands among
+//! theirs. LLVM's plugin is not used: its entries stay when the code is gone, and have the symbols that objects have.
+//!
+//! See "JIT Compilation Interface" in the manual of gdb.
+
+#![allow(unsafe_code)]
+
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+/// An object in memory.
+#[repr(C)]
+struct Entry {
+    next: *mut Entry,
+    previous: *mut Entry,
+    object: *const u8,
+    bytes: u64,
+}
+
+/// The list, and what is done to it.
+#[repr(C)]
+struct Descriptor {
+    version: u32,
+    action: u32,
+    relevant: *mut Entry,
+    first: *mut Entry,
+}
+
+const NOTHING: u32 = 0;
+const ADDED: u32 = 1;
+const REMOVED: u32 = 2;
+
+// SAFETY: LLVM defines both, as the manual of gdb says.
+unsafe extern "C" {
+    static mut __jit_debug_descriptor: Descriptor;
+    fn __jit_debug_register_code();
+}
+
+/// Held by whom changes the list. Nothing but this file fills it in this process: LLVM does where it is asked to, which it is not.
+static LIST: Mutex<()> = Mutex::new(());
+
+/// An object that gdb is told of, as long as this value.
+#[derive(Debug)]
+pub(super) struct Registered {
+    entry: *mut Entry,
+    /// What the entry points to.
+    _object: Vec<u8>,
+}
+
+// SAFETY: the entry is used under the lock only, and the object is not changed.
+unsafe impl Send for Registered {}
+// SAFETY: as above.
+unsafe impl Sync for Registered {}
+
+impl Registered {
+    /// Tells gdb of an object.
+    pub(super) fn new(object: Vec<u8>) -> Registered {
+        let entry = Entry {
+            next: ptr::null_mut(),
+            previous: ptr::null_mut(),
+            object: object.as_ptr(),
+            bytes: object.len() as u64,
+        };
+        let entry = Box::into_raw(Box::new(entry));
+        let _held = LIST.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the list is changed under the lock; its entries live until they are taken out of it, and the new one, which
+        // is no part of it yet, is a box's.
+        unsafe {
+            let list = &raw mut __jit_debug_descriptor;
+            let first = (*list).first;
+            (*entry).next = first;
+            if !first.is_null() {
+                (*first).previous = entry;
+            }
+            (*list).first = entry;
+            tell(list, entry, ADDED);
+        }
+        Registered { entry, _object: object }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let _held = LIST.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the list is changed under the lock; the entry is in it, and so are its neighbors; it came from a box, which
+        // is released once, when it is in the list no more.
+        unsafe {
+            let list = &raw mut __jit_debug_descriptor;
+            let Entry { next, previous, .. } = *self.entry;
+            if previous.is_null() {
+                (*list).first = next;
+            } else {
+                (*previous).next = next;
+            }
+            if !next.is_null() {
+                (*next).previous = previous;
+            }
+            tell(list, self.entry, REMOVED);
+            drop(Box::from_raw(self.entry));
+        }
+    }
+}
+
+/// Says what was done to an entry of the list.
+///
+/// # Safety
+/// The lock is held, the list is the process', and the entry one that was added or removed.
+unsafe fn tell(list: *mut Descriptor, entry: *mut Entry, action: u32) {
+    // SAFETY: by the caller's promise. gdb reads the list while the function is called.
+    unsafe {
+        (*list).relevant = entry;
+        (*list).action = action;
+        __jit_debug_register_code();
+        (*list).action = NOTHING;
+        (*list).relevant = ptr::null_mut();
+    }
+}

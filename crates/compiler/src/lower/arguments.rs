@@ -1,0 +1,157 @@
+//! Checks of what a kernel is given, for kernels that are taken elsewhere: Lacunar's own callers pass tensors, whose arrays were
+//! checked when they were made.
+//!
+//! Each size is at least 0, and each array as long as sizes and the arrays before it say. Before anything is written, and once for
+//! each array: its numbers are not looked at, but for the last position, which says how long the arrays behind it are.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)    A: csr, y and x: dense
+//!
+//! if i_size < 0 { fail wrong_size; }               and j_size
+//! let A2_pos_length: i64 = length(A2_pos);         fails where it says another type, or is not there
+//! if A2_pos_length <= i_size { fail too_short; }   an element more than there are rows
+//! let stored: u32 = A2_pos[i_size];
+//! if A2_crd_length < i64(stored) { fail too_short; }                A_vals likewise
+//! if y_vals_length < i_size { fail too_short; }                     x_vals likewise
+//! ```
+
+use std::rc::Rc;
+
+use lacunar_formats::{DType, IndexWidth};
+use lacunar_imp::{Arg, ArrayId, ArrayRole, Builder, Callee, CompareOp, ExprId, Param, Status};
+use lacunar_notation::TensorId;
+
+use super::interface::dimension_vars;
+use super::sizes::product;
+use super::{Binding, Lowerer};
+use crate::levels::{Length, Part};
+
+/// Emits the checks of all parameters that there are.
+pub(super) fn check(cx: &mut Lowerer<'_>) {
+    cx.b.comment("Sizes are none that cannot be, and arrays as long as they say.");
+    sizes(cx);
+    let vars = dimension_vars(cx.kernel);
+    for (id, tensor) in cx.kernel.tensors.iter() {
+        let own = arrays_of(cx, id);
+        let Some(vars) = vars.get(&id).filter(|_| !own.is_empty()) else { continue };
+        let is_made = |array: &ArrayId| cx.b.function().arrays[*array].role == ArrayRole::Grown;
+        if own.iter().any(is_made) {
+            own.into_iter().for_each(|array| _ = length(&mut cx.b, array));
+            continue;
+        }
+        let dims: Vec<Level> = (0..tensor.order())
+            .map(|level| {
+                let size = cx.size(vars[tensor.format.mode_order()[level]]);
+                Level { size, positions: tensor.format.positions(level) }
+            })
+            .collect();
+        tensor_arrays(cx, id, &dims);
+    }
+    rankings(cx);
+}
+
+/// The parameters with what each is.
+fn parameters(cx: &Lowerer<'_>) -> Vec<(Param, Binding)> {
+    cx.b.function().params.iter().copied().zip(cx.interface.bindings.iter().copied()).collect()
+}
+
+/// The arrays of a tensor among the parameters.
+fn arrays_of(cx: &Lowerer<'_>, tensor: TensorId) -> Vec<ArrayId> {
+    let own = |(param, binding)| match (param, binding) {
+        (Param::Array(array), Binding::Level(of, ..) | Binding::Values(of)) if of == tensor => Some(array),
+        _ => None,
+    };
+    parameters(cx).into_iter().filter_map(own).collect()
+}
+
+/// Ends the kernel where a size, or the number of values that a result has, is negative.
+fn sizes(cx: &mut Lowerer<'_>) {
+    for (param, binding) in parameters(cx) {
+        if let (Param::Scalar(var), Binding::Size(_) | Binding::Stored(_)) = (param, binding) {
+            let (size, zero) = (cx.b.var(var), cx.b.int(0));
+            let wrong = cx.b.compare(CompareOp::Lt, size, zero);
+            cx.b.if_then(wrong, |b| b.fail(Status::WrongSize));
+        }
+    }
+}
+
+/// A level as its tensor has it.
+struct Level {
+    /// The size of the dimension.
+    size: ExprId,
+    /// The width of positions.
+    positions: IndexWidth,
+}
+
+/// Checks the arrays that a tensor has: those of its levels, from the outermost to the innermost, and its values.
+fn tensor_arrays(cx: &mut Lowerer<'_>, id: TensorId, levels: &[Level]) {
+    let code = Rc::clone(&cx.parameters.code[id.index()]);
+    let stored = cx.parameters.stored;
+    let b = &mut cx.b;
+    let mut count = b.int(1);
+    for (code, level) in code.levels.iter().zip(levels) {
+        let is_wide = level.positions == IndexWidth::W64;
+        code.lengths(b, count, &mut |b, array, least| demand(b, array, least, is_wide));
+        count = match code.factor(level.size) {
+            Some(factor) => product(b, count, factor),
+            None => {
+                let count = code.count_positions(b, count, level.size);
+                if is_wide {
+                    // More than can be counted.
+                    let zero = b.int(0);
+                    fail_if(b, CompareOp::Lt, count, zero);
+                }
+                count
+            }
+        };
+    }
+    let Some(values) = code.values else { return };
+    // A result whose pattern is not read is given its values only.
+    let is_whole = code.levels.len() == levels.len();
+    if is_whole {
+        demand(b, values, Length::of(count), false);
+    }
+    if let (ArrayRole::Output, Some(stored)) = (b.function().arrays[values].role, stored) {
+        demand(b, values, Length::of(stored), false);
+    }
+}
+
+/// Checks the arrays that keep the coordinate of each rank: they are read by the views of other tensors.
+fn rankings(cx: &mut Lowerer<'_>) {
+    for (param, binding) in parameters(cx) {
+        let (Param::Array(array), Binding::Level(tensor, level, Part::RANKING)) = (param, binding) else { continue };
+        let ranked = |ranked: Option<(TensorId, usize)>| ranked == Some((tensor, level));
+        let by_rank = cx.kernel.stored.recovered.iter().find(|recovered| ranked(recovered.ranked));
+        if let Some(recovered) = by_rank {
+            let size = cx.size(recovered.var);
+            demand(&mut cx.b, array, Length::of(size), false);
+        }
+    }
+}
+
+/// How many elements the caller says that an array has.
+fn length(b: &mut Builder, array: ArrayId) -> ExprId {
+    let name = format!("{}_length", b.function().arrays[array].name);
+    b.call_value(&name, Callee::Length, vec![Arg::Array(array)])
+}
+
+/// Ends the kernel where an array is shorter than it has to be. `is_wide` says that what it has to be may come from numbers of 64
+/// bits, of which the greatest are negative here.
+fn demand(b: &mut Builder, array: ArrayId, least: Length, is_wide: bool) {
+    let mut length = length(b, array);
+    let mut count = match least.each {
+        Some(each) => product(b, least.of, each),
+        None => least.of,
+    };
+    if is_wide {
+        (length, count) = (b.cast(DType::U64, length), b.cast(DType::U64, count));
+    }
+    // Nothing is added to a count, which may be the greatest there is.
+    let op = if least.is_one_more { CompareOp::Le } else { CompareOp::Lt };
+    fail_if(b, op, length, count);
+}
+
+fn fail_if(b: &mut Builder, op: CompareOp, a: ExprId, c: ExprId) {
+    let short = b.compare(op, a, c);
+    b.if_then(short, |b| b.fail(Status::TooShort));
+}
