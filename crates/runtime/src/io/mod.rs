@@ -32,6 +32,7 @@ mod fortran;
 mod frostt;
 mod harwell_boeing;
 mod matrix_market;
+mod mirror;
 mod numpy;
 mod output;
 mod progress;
@@ -116,6 +117,17 @@ pub enum FieldKind {
     Complex,
     /// No values: places only.
     Pattern,
+}
+
+impl FieldKind {
+    /// The kind of an element type's values.
+    fn of(dtype: DType) -> FieldKind {
+        match dtype.kind() {
+            Kind::Real => FieldKind::Real,
+            Kind::Complex => FieldKind::Complex,
+            Kind::Bool | Kind::Signed | Kind::Unsigned => FieldKind::Integer,
+        }
+    }
 }
 
 /// Which entries of a matrix file stand for their mirror image too.

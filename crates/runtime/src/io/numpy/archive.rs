@@ -8,8 +8,8 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::{Place, array, metadata, sparse};
-use crate::io::error::IoError;
+use super::{array, metadata, sparse};
+use crate::io::error::{IoError, Place};
 use crate::io::text::Source;
 use crate::io::{Compression, Data, Dense, FileFormat, Metadata, ReadOptions};
 

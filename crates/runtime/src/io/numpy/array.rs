@@ -7,9 +7,9 @@ use half::f16;
 use num_complex::Complex;
 
 use super::header::{self, Header, Item};
-use super::{Place, metadata};
+use super::metadata;
 use crate::dispatch::with_values;
-use crate::io::error::IoError;
+use crate::io::error::{IoError, Place};
 use crate::io::text::Source;
 use crate::io::{Compression, Data, Dense, FileFormat, Metadata, ReadOptions};
 use crate::values::{Element, Values};

@@ -11,8 +11,8 @@ use std::io::Read;
 
 use lacunar_formats::DType;
 
-use super::{ARRAY_MAGIC, Place};
-use crate::io::error::IoError;
+use super::ARRAY_MAGIC;
+use crate::io::error::{IoError, Place};
 use crate::io::scan::quote;
 
 /// The longest header taken: those of arrays of numbers have some hundred bytes.
