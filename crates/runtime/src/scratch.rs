@@ -72,6 +72,11 @@ impl ScratchFile {
         Ok(scratch)
     }
 
+    /// Where it is until then.
+    pub fn path(&self) -> &Path {
+        self.file.as_ref().map_or(Path::new(""), NamedTempFile::path)
+    }
+
     /// Gives the file its name, whole as it is.
     ///
     /// # Errors

@@ -71,6 +71,16 @@ pub enum IoError {
         /// The file.
         file: PathBuf,
     },
+    /// The format is one that this build does not have.
+    #[error("{}: {what} need a build with the feature `{feature}`", file.display())]
+    Unavailable {
+        /// The file.
+        file: PathBuf,
+        /// The format, in words.
+        what: &'static str,
+        /// The feature of the crates.
+        feature: &'static str,
+    },
     /// The tensor cannot be expressed in the format that was asked for.
     #[error("cannot write {}: {reason}", file.display())]
     Unwritable {
@@ -123,6 +133,12 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn new(file: &Path, name: &str) -> Place {
         Place { file: file.to_path_buf(), name: name.to_string() }
+    }
+
+    /// A part of the part.
+    #[cfg_attr(not(feature = "binsparse"), expect(dead_code))]
+    pub(super) fn within(&self, name: &str) -> Place {
+        Place::new(&self.file, &format!("{}: {name}", self.name))
     }
 
     pub(super) fn invalid(&self, expected: impl Into<String>, found: impl Into<String>) -> IoError {
