@@ -366,8 +366,15 @@ fn tensors_are_written_as_levels() {
     assert_eq!(read_file(&path).expect("read").0, Data::Coordinate(wider));
     let pattern = Coo { dims: vec![4], coords: coords.clone(), values: Values::Pattern(vec![One; 2]) };
     io::write(&path, &pattern, &quiet(None)).expect("written");
-    let truths = Coo { dims: vec![4], coords, values: Values::Bool(vec![true; 2]) };
-    assert_eq!(read_file(&path).expect("read").0, Data::Coordinate(truths));
+    for (values, pattern) in [
+        (Values::F64(vec![1.0; 2]), PatternValues::Ones),
+        (Values::Bool(vec![true; 2]), PatternValues::True),
+        (pattern.values.clone(), PatternValues::Places),
+    ] {
+        let (data, metadata) = io::read_described(&path, &ReadOptions { pattern, ..options() }).expect("read");
+        assert_eq!(data, Data::Coordinate(Coo { dims: vec![4], coords: coords.clone(), values }));
+        assert_eq!(metadata.field, FieldKind::Pattern);
+    }
     let empty = Coo::empty(vec![4, 0], lacunar_formats::DType::F64);
     io::write(&path, &empty, &quiet(None)).expect("written");
     assert_eq!(read_file(&path).expect("read").0, Data::Coordinate(empty));

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use hdf5_metno as hdf5;
 use hdf5_metno_sys::h5t::{H5T_class_t, H5T_sign_t, H5Tget_class, H5Tget_sign, H5Tget_size};
+use hdf5_metno_sys::h5z::H5Zfilter_avail;
 use lacunar_formats::DType;
 use num_complex::Complex;
 
@@ -138,6 +139,14 @@ impl Arrays<'_> {
         let known = matches!(layout, Layout::Compact | Layout::Contiguous | Layout::Chunked);
         if !known || !how.external().is_empty() {
             return Err(place.invalid("an array that is stored in this file", "one that is stored in others"));
+        }
+        let missing = |filter: &hdf5::filters::Filter| {
+            // SAFETY: the lock of the library is held, and a number is looked up.
+            hdf5::sync::sync(|| unsafe { H5Zfilter_avail(filter.id()) } <= 0)
+        };
+        if let Some(filter) = how.filters().iter().find(|filter| missing(filter)) {
+            let found = format!("filter {}", filter.id());
+            return Err(place.invalid("filters that this HDF5 has", found));
         }
         let item = dataset.dtype().map_err(damaged)?.size() as u64;
         let stored = dataset.storage_size().min(self.file_bytes);

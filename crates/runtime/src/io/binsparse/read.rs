@@ -57,11 +57,11 @@ pub(in crate::io) fn read_file(
         let expected = format!("{positions}, as there are so many values");
         return Err(place.within("number_of_stored_values").invalid(expected, descriptor.stored.to_string()));
     }
-    let (values, found) = read_values(&mut arrays, &levels, positions, options.pattern)?;
+    let (values, field) = read_values(&mut arrays, &levels, positions, options.pattern)?;
     let metadata = Metadata {
         format: FileFormat::Binsparse,
         compression: opened.compression,
-        field: if values.dtype() == DType::Pattern { FieldKind::Pattern } else { FieldKind::of(found) },
+        field,
         symmetry: descriptor.symmetry,
         stored: descriptor.stored,
     };
@@ -139,39 +139,43 @@ fn coordinates(arrays: &Arrays<'_>, numbers: Vec<u64>, size: u64, depth: usize) 
     })
 }
 
-/// Reads the values, one for each position, and says of what type the file has them. One that stands for all and is 1 may become
-/// places without values, as those of a pattern.
+/// Reads the values, one for each position, and says of which kind they are in the file. One truth value that stands for all is how
+/// others write a pattern; so is any 1, where the caller asks for places.
 fn read_values(
     arrays: &mut Arrays<'_>,
     levels: &[Stored],
     positions: u64,
     pattern: PatternValues,
-) -> Result<(Values, DType), IoError> {
+) -> Result<(Values, FieldKind), IoError> {
     let (values, ValueType { iso, .. }) = arrays.values("values", positions)?;
-    let found = values.dtype();
+    let kind = FieldKind::of(values.dtype());
     if !iso {
-        return Ok((values, found));
+        return Ok((values, kind));
     }
     let place = arrays.place.within("values");
     // Places of dense levels are only announced, unless they are above coordinates.
-    if matches!(levels.last(), Some(Stored::Dense(_))) && positions > MOST_REPEATED {
+    if matches!(levels.last(), None | Some(Stored::Dense(_))) && positions > MOST_REPEATED {
         return Err(place.too_large(&format!("one value for {positions} places")));
     }
     let is_sparse = levels.iter().any(|level| matches!(level, Stored::Sparse(..)));
-    let repeated = |values: &Values, positions: u64| {
-        with_values!(values, values => {
-            let count = usize::try_from(positions).ok()?;
-            let mut all = Vec::new();
-            all.try_reserve_exact(count).ok()?;
-            all.resize(count, values.first().copied().unwrap_or_default());
-            Some(Element::wrap(all))
-        })
+    let (value, kind) = match (is_sparse && is_one(&values), pattern, values.dtype()) {
+        (true, PatternValues::Places, _) => (Values::Pattern(vec![One]), FieldKind::Pattern),
+        (true, PatternValues::Ones, DType::Bool) => (Values::F64(vec![1.0]), FieldKind::Pattern),
+        (true, PatternValues::True, DType::Bool) => (values, FieldKind::Pattern),
+        _ => (values, kind),
     };
-    if pattern == PatternValues::Places && is_sparse && is_one(&values) {
-        return Ok((Values::Pattern(vec![One; positions as usize]), found));
-    }
-    let all = repeated(&values, positions).ok_or_else(|| place.too_large("no memory for its values"))?;
-    Ok((all, found))
+    let all = with_values!(value, value => filled(&value, positions))
+        .ok_or_else(|| place.too_large("no memory for its values"));
+    Ok((all?, kind))
+}
+
+/// So many of a value.
+fn filled<T: Element>(value: &[T], count: u64) -> Option<Values> {
+    let count = usize::try_from(count).ok()?;
+    let mut all = Vec::new();
+    all.try_reserve_exact(count).ok()?;
+    all.resize(count, value.first().copied().unwrap_or_default());
+    Some(T::wrap(all))
 }
 
 /// Whether a value alone is 1, or true.
