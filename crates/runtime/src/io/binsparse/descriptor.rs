@@ -306,31 +306,3 @@ fn whole(value: &Value) -> Option<u64> {
 fn excerpt(value: &Value) -> String {
     crate::io::scan::quote(value.to_string().as_bytes())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_read_as_they_are_written() {
-        use Level::{Dense, Sparse};
-        let place = Place::new(std::path::Path::new("a.bsp.h5"), "binsparse");
-        for (levels, order, name) in [
-            (vec![Dense, Sparse(1)], vec![0, 1], Some("\"format\":\"CSR\"")),
-            (vec![Dense, Sparse(1)], vec![1, 0], Some("\"format\":\"CSC\"")),
-            (vec![Sparse(2)], vec![1, 0], Some("\"format\":\"COOC\"")),
-            (vec![Dense, Dense], vec![1, 0], Some("\"format\":\"DMATC\"")),
-            (vec![Sparse(1)], vec![0], Some("\"format\":\"CVEC\"")),
-            (vec![Dense, Sparse(2)], vec![2, 0, 1], Some("\"transpose\":[2,0,1]")),
-            (vec![Sparse(1), Dense, Sparse(1)], vec![0, 1, 2], None),
-            (vec![], vec![], None),
-        ] {
-            let shape = (0..order.len() as u64).map(|_| 5).collect();
-            let mut written = Descriptor::new(shape, levels, order, 7);
-            written.add_type("values", ValueType::of(lacunar_formats::DType::C128));
-            let text = written.text();
-            assert!(name.is_none_or(|name| text.contains(name)), "{text}");
-            assert_eq!(Descriptor::read(text.as_bytes(), &place).expect("a descriptor"), written, "{text}");
-        }
-    }
-}

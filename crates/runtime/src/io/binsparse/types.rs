@@ -63,19 +63,3 @@ impl ValueType {
         if self.iso { format!("iso[{name}]") } else { name }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_read_as_they_are_written() {
-        for name in ["uint8", "bint8", "float64", "complex[float32]", "iso[int8]", "iso[complex[float64]]"] {
-            assert_eq!(ValueType::named(name).map(ValueType::name).as_deref(), Some(name));
-        }
-        for name in ["", "float16", "complex[int8]", "complex[iso[float64]]", "iso[", "iso[]", "complex", "iso[int8]]"]
-        {
-            assert_eq!(ValueType::named(name), None, "{name}");
-        }
-    }
-}
