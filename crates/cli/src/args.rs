@@ -92,7 +92,7 @@ pub enum Command {
     /// Measure a handful of schedules for a program on its data, and store the fastest for later runs.
     #[command(after_help = TUNE_EXAMPLES, args_override_self = true)]
     Tune(Box<TuneArgs>),
-    /// Convert a file to another format: .mtx, .tns, .npy, .npz, each also .gz or .zst.
+    /// Convert a file to another format: .mtx, .tns, .npy, .npz, .h5, each also .gz or .zst.
     #[command(args_override_self = true)]
     Convert(ConvertArgs),
     /// Describe the tensor in a file.

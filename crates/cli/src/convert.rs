@@ -20,14 +20,14 @@ use crate::output::data_of;
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     io::check_output(&args.output, None)?;
     let data = read(&args.input, args.files)?;
-    let mut data = match &args.format {
-        None => data,
+    let (mut data, format) = match &args.format {
+        None => (data, None),
         Some(format) => {
             let (tensor, route) = stored(data, format)?;
             if args.explain {
                 println!("{route}");
             }
-            data_of(&tensor)?
+            (data_of(&tensor)?, Some(tensor.format().clone()))
         }
     };
     if args.prune {
@@ -35,7 +35,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         let zero = Scalar::zero(list.values.dtype());
         data = Data::Coordinate(list.pruned(zero));
     }
-    Ok(io::write(&args.output, &data, &WriteOptions::default())?)
+    Ok(io::write(&args.output, &data, &WriteOptions { format, ..WriteOptions::default() })?)
 }
 
 /// Reads a file, with a progress bar where someone watches.

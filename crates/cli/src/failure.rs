@@ -96,6 +96,10 @@ impl fmt::Display for Failure {
     }
 }
 
+/// How a build gets a format of files that is optional.
+const BUILD: &str =
+    "install HDF5 (libhdf5-dev) and build with `cargo build --release -p lacunar-cli --features binsparse`";
+
 /// The mistake in a file, with its code and a hint.
 pub fn of_file(error: &IoError) -> Diagnostic {
     let (code, category, hint) = match error {
@@ -104,6 +108,7 @@ pub fn of_file(error: &IoError) -> Diagnostic {
         IoError::Malformed { .. } | IoError::Invalid { .. } => ("E1102", Category::File, None),
         IoError::UnknownFormat { .. } => ("E1103", Category::File, None),
         IoError::Unwritable { .. } => ("E1104", Category::File, None),
+        IoError::Unavailable { .. } => ("E1106", Category::File, Some(BUILD)),
         IoError::TooLarge { .. } => ("E1105", Category::Memory, None),
         IoError::Write { .. } => ("E1014", Category::File, Some("choose a place that exists and may be written to")),
     };

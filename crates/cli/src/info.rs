@@ -283,6 +283,7 @@ fn format_name(format: FileFormat) -> &'static str {
         FileFormat::Npy => "NumPy",
         FileFormat::Npz => "NumPy archive",
         FileFormat::HarwellBoeing => "Harwell-Boeing",
+        FileFormat::Binsparse => "Binsparse",
     }
 }
 

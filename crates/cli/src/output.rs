@@ -33,7 +33,8 @@ pub fn print(text: &[u8]) -> Result<(), Failure> {
 pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
     let data = data_of(tensor)?;
     if file != "-" {
-        return Ok(io::write(Path::new(file), &data, &WriteOptions::default())?);
+        let format = Some(tensor.format().clone());
+        return Ok(io::write(Path::new(file), &data, &WriteOptions { format, ..WriteOptions::default() })?);
     }
     let passing = |error: std::io::Error| {
         let diagnostic = Diagnostic::error("E1014", format!("cannot write to a temporary file: {error}"));

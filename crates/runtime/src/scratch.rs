@@ -1,9 +1,9 @@
 //! Files and folders that are there for a while only: the part of a file that is being written, the folder that a compiler works
 //! in. They vanish when they are dropped, and when a signal ends the process, if the program asked for that.
 //!
-//! A list holds the paths that exist now. A thread of its own waits for the signals, so that no handler runs in the
-//! middle of other code; it removes the listed paths and lets the signal end the process as it would have. The list
-//! stays locked meanwhile: nothing is made any more, and no file gets its name.
+//! What is there now is listed. A thread of its own waits for the signals, so that no handler runs in the middle of other code;
+//! it removes what is listed and lets the signal end the process as it would have. The list stays locked meanwhile: nothing is
+//! made any more, and no file gets its name. A limit on the size of files ends no process: what writes past it is told so.
 //!
 //! ```
 //! use std::io::Write;
@@ -70,6 +70,11 @@ impl ScratchFile {
             file.as_file().set_permissions(rights)?;
         }
         Ok(scratch)
+    }
+
+    /// Where it is until then.
+    pub fn path(&self) -> &Path {
+        self.file.as_ref().map_or(Path::new(""), NamedTempFile::path)
     }
 
     /// Gives the file its name, whole as it is.
@@ -190,6 +195,12 @@ mod signals {
             }
             // Threads made later block them too, and children are started with none blocked.
             libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+            // Of a file that would be larger than the limit (`ulimit -f`), a thread is told by an error where the signal is
+            // blocked; nobody waits for it.
+            let mut limits = MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(limits.as_mut_ptr());
+            libc::sigaddset(limits.as_mut_ptr(), libc::SIGXFSZ);
+            libc::pthread_sigmask(libc::SIG_BLOCK, limits.as_ptr(), std::ptr::null_mut());
             set.assume_init()
         };
         let started = std::thread::Builder::new().name("signals".to_string()).spawn(move || wait(&set));

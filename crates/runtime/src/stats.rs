@@ -31,6 +31,10 @@ impl Tensor {
         if kinds.len() < 2 || !kinds[0].properties().unique || !self.format().is_plain() {
             return None;
         }
+        // A dimension may be enormous where another has size 0.
+        if self.values().is_empty() {
+            return Some(0);
+        }
         let first = self.levels()[0].positions(1)?;
         let under = |position: u64| {
             let mut segment = (position, position + 1);
@@ -45,6 +49,24 @@ impl Tensor {
             }
             Some(segment.1 - segment.0)
         };
-        (0..first).map(under).try_fold(0, |most, here| Some(most.max(here?)))
+        // Without edges there are as many values under one coordinate as under another.
+        let different = if self.levels()[1..].iter().any(|level| level.pos().is_some()) { first } else { first.min(1) };
+        (0..different).map(under).try_fold(0, |most, here| Some(most.max(here?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Buffer;
+    use lacunar_formats::Format;
+
+    #[test]
+    fn the_heaviest_row_of_enormous_arrays_is_known_at_once() {
+        let rows = i64::MAX as u64;
+        let empty = Tensor::from_dense(vec![rows, 0], Buffer::from_vec(Vec::<f64>::new()), &Format::dense(2));
+        assert_eq!(empty.expect("a tensor").heaviest(), Some(0));
+        let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
+        assert_eq!(array.expect("a tensor").heaviest(), Some(3));
     }
 }

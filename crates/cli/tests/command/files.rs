@@ -118,6 +118,58 @@ fn arrays_of_numpy_are_files_like_others() {
 }
 
 #[test]
+fn enormous_dimensions_without_values_are_nothing_to_do() {
+    let folder = Folder::new();
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 0), }}", i64::MAX);
+    header += &" ".repeat(117 - header.len());
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(header.as_bytes());
+    std::fs::write(folder.path("a.npy"), bytes).unwrap();
+    folder.succeed("convert a.npy a.npz");
+    for file in ["a.npy", "a.npz"] {
+        assert!(folder.succeed(&format!("info {file}")).contains("9223372036854775807x0, 0 entries"), "{file}");
+        folder.succeed(&format!("convert {file} a.tns"));
+        for format in ["", "-f A:csc", "-f A:coo"] {
+            let line = format!("run 'y(j) = A(i,j)' -i A:{file} {format} --backend interp");
+            assert!(folder.succeed(&line).contains("nnz 0"), "{file} {format}");
+        }
+    }
+}
+
+#[cfg(feature = "binsparse")]
+#[test]
+fn binsparse_files_keep_levels() {
+    let folder = Folder::new();
+    folder.succeed("convert a.mtx a.bsp.h5 -f csc");
+    assert!(folder.succeed("info a.bsp.h5").starts_with("a.bsp.h5: 3x4, 5 entries, f64 (Binsparse, real; 5 stored"));
+    folder.succeed("run 'C(i,j) = 2 * A(i,j)' -i A:a.bsp.h5 -f A:csr -f C:dcsr -o C:c.h5");
+    folder.succeed("convert c.h5 c.tns");
+    assert!(folder.read("c.tns").starts_with("1 1 2.0\n1 3 4.0\n"));
+    folder.succeed("convert c.h5 c.h5.gz");
+    folder.succeed("convert c.h5.gz d.tns");
+    assert_eq!(folder.read("c.tns"), folder.read("d.tns"));
+    folder.fail("convert a.mtx c.h5:group", 3, "E1104");
+    folder.fail("info c.h5:group", 3, "E1102");
+    folder.write("no.h5", "rubbish");
+    folder.fail("info no.h5", 3, "error[E1102]: no.h5: file: expected a file of HDF5");
+}
+
+#[cfg(not(feature = "binsparse"))]
+#[test]
+fn a_build_without_hdf5_names_the_feature() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("unnamed"), b"\x89HDF\r\n\x1a\n").unwrap();
+    let lines =
+        ["convert a.mtx a.bsp.h5", "info a.hdf5", "info a.h5:group", "info unnamed", "run 'y = A(i,j)' -i A:a.h5"];
+    for line in lines {
+        folder.fail(line, 3, "E1106");
+        folder.fail(line, 3, "need a build with the feature `binsparse`");
+    }
+    assert!(!folder.path("a.bsp.h5").exists());
+}
+
+#[test]
 fn one_file_tells_a_compilation_of_sizes() {
     let folder = Folder::new();
     folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 2\n2 1 3\n");

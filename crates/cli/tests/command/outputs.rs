@@ -127,6 +127,26 @@ fn nothing_is_left_of_what_is_interrupted() {
     assert!(is_empty(&folder.path("tmp")));
 }
 
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_a_file_that_is_larger_than_allowed() {
+    let folder = Folder::new();
+    folder.write("y.tns", "before");
+    let before = folder.files();
+    for (name, options) in
+        [("y.tns", ""), ("y.tns.gz", ""), ("y.npy", ""), ("y.npz", ""), ("y.mtx", "--backend interp")]
+    {
+        let command = env!("CARGO_BIN_EXE_lacunar");
+        let line =
+            format!("ulimit -f 64; exec '{command}' run 'y(i) = x(i)' -g x:rand -d i:400000 -o y:{name} {options}");
+        let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path("")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{name}: {:?} {said}", output.status);
+        assert!(said.contains("E1014") && said.contains("too large"), "{said}");
+        assert_eq!((folder.files(), folder.read("y.tns").as_str()), (before.clone(), "before"), "{name}");
+    }
+}
+
 #[test]
 fn places_for_outputs_are_checked_before_anything_runs() {
     let folder = Folder::new();

@@ -116,7 +116,8 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The file can't be written, or its format can't hold the tensor.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let options = WriteOptions { progress: false, ..WriteOptions::default() };
+        let format = Some(self.inner.format().clone());
+        let options = WriteOptions { format, progress: false, ..WriteOptions::default() };
         io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &options)?;
         Ok(())
     }

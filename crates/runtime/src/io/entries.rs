@@ -22,6 +22,7 @@ use num_complex::Complex;
 
 use super::Symmetry;
 use super::error::IoError;
+use super::mirror::{Mirror, expected_on_diagonal};
 use super::scan::{Cursor, Fault};
 use super::text::Text;
 use crate::coo::Coordinates;
@@ -31,31 +32,17 @@ use crate::values::Element;
 /// The text that one task parses at a time.
 const PART_BYTES: usize = 256 << 10;
 
-/// A kind of value: how it is written, and its mirror image.
+/// A kind of value: how it is written.
 pub(super) trait Field: Sync {
     /// The type that a value becomes.
-    type Value: Element;
+    type Value: Mirror;
     /// The form of a value, for errors.
     const EXPECTED: &'static str;
     /// Reads a value after blanks; `None` if there is none.
     fn read(&self, cursor: &mut Cursor) -> Option<Self::Value>;
-    /// The value on the other side of the diagonal; `None` if it has no place in the type.
-    fn mirror(&self, value: Self::Value, symmetry: Symmetry) -> Option<Self::Value>;
-    /// True if a value may stand on the diagonal of a matrix: if it is its own mirror image.
-    fn fits_diagonal(&self, value: Self::Value, symmetry: Symmetry) -> bool {
-        symmetry != Symmetry::SkewSymmetric || value == Self::Value::default()
-    }
     /// A value as files have it, for errors.
     fn text(&self, value: Self::Value) -> String {
         format!("{value:?}")
-    }
-}
-
-/// The condition of [`Field::fits_diagonal`], in words.
-pub(super) fn expected_on_diagonal(symmetry: Symmetry) -> &'static str {
-    match symmetry {
-        Symmetry::Hermitian => "a real value on the diagonal of a Hermitian matrix",
-        _ => "only zeros on the diagonal of a skew-symmetric matrix",
     }
 }
 
@@ -68,9 +55,6 @@ impl Field for RealField {
     #[inline]
     fn read(&self, cursor: &mut Cursor) -> Option<f64> {
         cursor.real()
-    }
-    fn mirror(&self, value: f64, symmetry: Symmetry) -> Option<f64> {
-        Some(if symmetry == Symmetry::SkewSymmetric { -value } else { value })
     }
 }
 
@@ -85,9 +69,6 @@ macro_rules! integer_fields {
             #[inline]
             fn read(&self, cursor: &mut Cursor) -> Option<$ty> {
                 cursor.$read()
-            }
-            fn mirror(&self, value: $ty, symmetry: Symmetry) -> Option<$ty> {
-                if symmetry == Symmetry::SkewSymmetric { value.checked_neg() } else { Some(value) }
             }
         }
     )* };
@@ -109,20 +90,6 @@ impl Field for ComplexField {
     fn read(&self, cursor: &mut Cursor) -> Option<Complex<f64>> {
         cursor.complex()
     }
-    fn mirror(&self, value: Complex<f64>, symmetry: Symmetry) -> Option<Complex<f64>> {
-        Some(match symmetry {
-            Symmetry::SkewSymmetric => -value,
-            Symmetry::Hermitian => value.conj(),
-            Symmetry::General | Symmetry::Symmetric => value,
-        })
-    }
-    fn fits_diagonal(&self, value: Complex<f64>, symmetry: Symmetry) -> bool {
-        match symmetry {
-            Symmetry::SkewSymmetric => value == Complex::default(),
-            Symmetry::Hermitian => value.im == 0.0,
-            Symmetry::General | Symmetry::Symmetric => true,
-        }
-    }
     fn text(&self, value: Complex<f64>) -> String {
         format!("{} {}", value.re, value.im)
     }
@@ -131,15 +98,12 @@ impl Field for ComplexField {
 /// No value in the file: each entry is the given one.
 pub(super) struct PatternField<T>(pub(super) T);
 
-impl<T: Element> Field for PatternField<T> {
+impl<T: Mirror> Field for PatternField<T> {
     type Value = T;
     const EXPECTED: &'static str = "no value";
     #[inline]
     fn read(&self, _: &mut Cursor) -> Option<T> {
         Some(self.0)
-    }
-    fn mirror(&self, value: T, _: Symmetry) -> Option<T> {
-        Some(value)
     }
 }
 
@@ -317,7 +281,7 @@ fn diagonal_fault<F: Field>(
     let wrong = |(column, place): (u64, u128)| {
         let local = (place - u128::from(before)) as usize;
         let value = *part.values.get(local)?;
-        (!field.fits_diagonal(value, layout.symmetry)).then_some((column, local, value))
+        (!value.fits_diagonal(layout.symmetry)).then_some((column, local, value))
     };
     let (column, local, value) = on_diagonal.find_map(wrong)?;
     let mut up_to = Part { limit: Some(local as u64), ..Part::default() };
@@ -353,7 +317,7 @@ impl<V> Default for Part<V> {
     }
 }
 
-impl<V: Element> Part<V> {
+impl<V: Mirror> Part<V> {
     /// Parses a piece of text; its entries take the place of the previous ones.
     fn parse<F: Field<Value = V>>(&mut self, piece: &[u8], layout: &Layout, field: &F) {
         self.indices.clear();
@@ -417,7 +381,7 @@ impl<V: Element> Part<V> {
             return fault(expected, format!("one at ({}, {})", row + 1, column + 1));
         }
         if row == column {
-            return match field.fits_diagonal(value, layout.symmetry) {
+            return match value.fits_diagonal(layout.symmetry) {
                 true => Ok(()),
                 false => fault(
                     expected_on_diagonal(layout.symmetry),
@@ -425,7 +389,7 @@ impl<V: Element> Part<V> {
                 ),
             };
         }
-        let Some(image) = field.mirror(value, layout.symmetry) else {
+        let Some(image) = value.mirror(layout.symmetry) else {
             return fault("a value whose negative fits 64 bits", field.text(value));
         };
         self.indices.extend([column, row]);

@@ -62,12 +62,24 @@ pub enum IoError {
         expected: String,
         /// The content found.
         found: String,
+        /// What may help.
+        hint: Option<&'static str>,
     },
     /// Neither the name nor the content tells the format.
     #[error("{}: the file's format is not known; names end in {}, each also with .gz or .zst", file.display(), super::KNOWN_EXTENSIONS)]
     UnknownFormat {
         /// The file.
         file: PathBuf,
+    },
+    /// The format is one that this build does not have.
+    #[error("{}: {what} need a build with the feature `{feature}`", file.display())]
+    Unavailable {
+        /// The file.
+        file: PathBuf,
+        /// The format, in words.
+        what: &'static str,
+        /// The feature of the crates.
+        feature: &'static str,
     },
     /// The tensor cannot be expressed in the format that was asked for.
     #[error("cannot write {}: {reason}", file.display())]
@@ -91,14 +103,14 @@ impl IoError {
     /// A hint that may help, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            IoError::Malformed { hint, .. } => *hint,
+            IoError::Malformed { hint, .. } | IoError::Invalid { hint, .. } => *hint,
             _ => None,
         }
     }
 
     /// The same error with a hint.
     pub(super) fn with_hint(mut self, known: Option<&'static str>) -> IoError {
-        if let IoError::Malformed { hint, .. } = &mut self {
+        if let IoError::Malformed { hint, .. } | IoError::Invalid { hint, .. } = &mut self {
             *hint = known;
         }
         self
@@ -107,5 +119,41 @@ impl IoError {
     /// The memory for the entries of `file` is not there.
     pub(super) fn out_of_memory(file: &Path, source: &TryReserveError) -> IoError {
         IoError::TooLarge { file: file.to_path_buf(), what: format!("no memory for its entries ({source})") }
+    }
+}
+
+/// Where a mistake is: the file, and the part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    file: PathBuf,
+    /// The part of it, such as the name of an array.
+    name: String,
+}
+
+impl Place {
+    pub(super) fn new(file: &Path, name: &str) -> Place {
+        Place { file: file.to_path_buf(), name: name.to_string() }
+    }
+
+    /// A part of the part.
+    #[cfg_attr(not(feature = "binsparse"), expect(dead_code))]
+    pub(super) fn within(&self, name: &str) -> Place {
+        Place::new(&self.file, &format!("{}: {name}", self.name))
+    }
+
+    pub(super) fn invalid(&self, expected: impl Into<String>, found: impl Into<String>) -> IoError {
+        let (file, place) = (self.file.clone(), self.name.clone());
+        IoError::Invalid { file, place, expected: expected.into(), found: found.into(), hint: None }
+    }
+
+    pub(super) fn unreadable(&self, source: std::io::Error) -> IoError {
+        match source.kind() {
+            std::io::ErrorKind::OutOfMemory => self.too_large("no memory for its values"),
+            _ => IoError::Read { file: self.file.clone(), source },
+        }
+    }
+
+    pub(super) fn too_large(&self, what: &str) -> IoError {
+        IoError::TooLarge { file: self.file.clone(), what: format!("{}: {what}", self.name) }
     }
 }

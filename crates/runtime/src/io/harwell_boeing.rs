@@ -25,10 +25,11 @@ use std::collections::BTreeSet;
 use lacunar_formats::One;
 use num_complex::Complex;
 
-use super::entries::{ComplexField, Field, IntegerField, PatternField, RealField, expected_on_diagonal};
+use super::entries::{Field, IntegerField};
 use super::error::IoError;
 use super::fortran::{Format, read_fields};
 use super::matrix_market::LARGEST_SIZE;
+use super::mirror::{Mirror, expected_on_diagonal};
 use super::scan::{Cursor, quote};
 use super::text::Text;
 use super::{Data, FieldKind, FileFormat, Metadata, PatternValues, ReadOptions, Symmetry};
@@ -68,17 +69,17 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
             let mut values = Vec::new();
             read_fields(text, format, header.count, "values", |_, field| {
                 values.push(format.real(field).ok_or("a real number")?);
-                check_diagonal(&header, &places, &values, &RealField)
+                check_diagonal(&header, &places, &values)
             })?;
-            expand(text, &header, places, values, &RealField)
+            expand(text, &header, places, values)
         }
         (FieldKind::Integer, _, Some(format)) => {
             let mut values = Vec::new();
             read_fields(text, format, header.count, "values", |_, field| {
                 values.push(Cursor::new(field).integer().ok_or(IntegerField::EXPECTED)?);
-                check_diagonal(&header, &places, &values, &IntegerField)
+                check_diagonal(&header, &places, &values)
             })?;
-            expand(text, &header, places, values, &IntegerField)
+            expand(text, &header, places, values)
         }
         (FieldKind::Complex, _, Some(format)) => {
             let mut values: Vec<Complex<f64>> = Vec::new();
@@ -89,21 +90,21 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
                     Some(value) if place % 2 == 1 => value.im = part,
                     _ => values.push(Complex::new(part, 0.0)),
                 }
-                check_diagonal(&header, &places, &values, &ComplexField)
+                check_diagonal(&header, &places, &values)
             })?;
-            expand(text, &header, places, values, &ComplexField)
+            expand(text, &header, places, values)
         }
         (_, PatternValues::Ones, _) => {
             let ones = vec![1.0; places.rows.len()];
-            expand(text, &header, places, ones, &PatternField(1.0))
+            expand(text, &header, places, ones)
         }
         (_, PatternValues::True, _) => {
             let trues = vec![true; places.rows.len()];
-            expand(text, &header, places, trues, &PatternField(true))
+            expand(text, &header, places, trues)
         }
         (_, PatternValues::Places, _) => {
             let ones = vec![One; places.rows.len()];
-            expand(text, &header, places, ones, &PatternField(One))
+            expand(text, &header, places, ones)
         }
     }?;
     // The right-hand sides are not used, but a broken compressed stream shall not go unnoticed.
@@ -254,10 +255,10 @@ fn read_places(text: &mut Text, header: &Header) -> Result<Places, IoError> {
 
 /// Checks that the value read last is its own mirror image if it is on the diagonal of a matrix with symmetry; the
 /// error tells what would be.
-fn check_diagonal<F: Field>(header: &Header, places: &Places, values: &[F::Value], field: &F) -> Result<(), String> {
+fn check_diagonal<T: Mirror>(header: &Header, places: &Places, values: &[T]) -> Result<(), String> {
     let last = values.len().wrapping_sub(1);
     match (values.last(), places.rows.get(last), places.columns.get(last)) {
-        (Some(&value), Some(row), Some(column)) if row == column && !field.fits_diagonal(value, header.symmetry) => {
+        (Some(&value), Some(row), Some(column)) if row == column && !value.fits_diagonal(header.symmetry) => {
             Err(expected_on_diagonal(header.symmetry).to_string())
         }
         _ => Ok(()),
@@ -265,19 +266,15 @@ fn check_diagonal<F: Field>(header: &Header, places: &Places, values: &[F::Value
 }
 
 /// Makes the coordinate list, with mirror images behind the entries.
-fn expand<F: Field>(
-    text: &Text,
-    header: &Header,
-    places: Places,
-    mut values: Vec<F::Value>,
-    field: &F,
-) -> Result<Coo, IoError> {
+fn expand<T: Mirror>(text: &Text, header: &Header, places: Places, mut values: Vec<T>) -> Result<Coo, IoError> {
     let Places { mut rows, mut columns } = places;
+    // The ones of a pattern are places: the image of one is a place, too.
+    let of_values = if header.field == FieldKind::Pattern { Symmetry::Symmetric } else { header.symmetry };
     if header.symmetry != Symmetry::General {
         for k in 0..values.len() {
             let (row, column) = (rows[k], columns[k]);
             if row != column {
-                let Some(image) = field.mirror(values[k], header.symmetry) else {
+                let Some(image) = values[k].mirror(of_values) else {
                     return Err(text.malformed(text.line(), "values whose negatives fit 64 bits", "-2^63"));
                 };
                 rows.push(column);

@@ -36,6 +36,7 @@ use super::entries::{
     ComplexField, Entries, Field, IntegerField, Layout, PatternField, RealField, UnsignedField, read_entries,
 };
 use super::error::IoError;
+use super::mirror::Mirror;
 use super::scan::{Cursor, quote};
 use super::text::Text;
 use super::{Data, Dense, FieldKind, Integers, Metadata, PatternValues, ReadOptions, Symmetry};
@@ -211,7 +212,7 @@ fn read_array<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Result<(
         many_per_line: true,
     };
     let values = read_entries(text, &layout, field, Some(count))?.values;
-    let values = by_rows(&values, rows as usize, columns as usize, banner.symmetry, field)
+    let values = by_rows(&values, rows as usize, columns as usize, banner.symmetry)
         .map_err(|e| IoError::out_of_memory(text.file(), &e))?;
     let Some(values) = values else {
         return Err(text.malformed(text.line(), "values whose negatives fit 64 bits", "-2^63"));
@@ -224,29 +225,28 @@ const ROWS_AT_A_TIME: usize = 64;
 
 /// Turns the stored values, which go down the columns (and, with symmetry, only from the diagonal on), into all values
 /// by rows. `None` if a mirror image has no place in the type. The count of values was checked.
-fn by_rows<F: Field>(
-    stored: &[F::Value],
+fn by_rows<T: Mirror>(
+    stored: &[T],
     rows: usize,
     columns: usize,
     symmetry: Symmetry,
-    field: &F,
-) -> Result<Option<Vec<F::Value>>, TryReserveError> {
+) -> Result<Option<Vec<T>>, TryReserveError> {
     // With symmetry, columns get shorter by one value from one to the next; `lower` is at or below the diagonal.
     let at = |lower: usize, column: usize| match symmetry {
         Symmetry::General => stored[column * rows + lower],
         Symmetry::Symmetric | Symmetry::Hermitian => stored[column * rows + lower - column * (column + 1) / 2],
-        Symmetry::SkewSymmetric if lower == column => F::Value::default(),
+        Symmetry::SkewSymmetric if lower == column => T::default(),
         Symmetry::SkewSymmetric => stored[column * rows + lower - (column + 1) * (column + 2) / 2],
     };
     let value = |row: usize, column: usize| match symmetry {
         Symmetry::General => Some(at(row, column)),
         _ if row >= column => Some(at(row, column)),
-        _ => field.mirror(at(column, row), symmetry),
+        _ => at(column, row).mirror(symmetry),
     };
     let mut values = Vec::new();
     let cells = if symmetry == Symmetry::General { stored.len() } else { rows * columns };
     values.try_reserve_exact(cells)?;
-    values.resize(cells, F::Value::default());
+    values.resize(cells, T::default());
     let filled = parallel::map(values.chunks_mut(ROWS_AT_A_TIME * columns.max(1)), |block, out| {
         for column in 0..columns {
             for (row, out) in out.chunks_exact_mut(columns).enumerate() {
@@ -260,25 +260,24 @@ fn by_rows<F: Field>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::entries::IntegerField;
     use super::*;
 
     #[test]
     fn arrays_by_rows() {
-        let rows = |stored: &[i64], symmetry| by_rows(stored, 3, 3, symmetry, &IntegerField).expect("memory");
+        let rows = |stored: &[i64], symmetry| by_rows(stored, 3, 3, symmetry).expect("memory");
         let general = rows(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Symmetry::General);
         assert_eq!(general, Some(vec![1, 4, 7, 2, 5, 8, 3, 6, 9]));
         assert_eq!(rows(&[1, 2, 3, 4, 5, 6], Symmetry::Symmetric), Some(vec![1, 2, 3, 2, 4, 5, 3, 5, 6]));
         assert_eq!(rows(&[2, 3, 5], Symmetry::SkewSymmetric), Some(vec![0, -2, -3, 2, 0, -5, 3, 5, 0]));
         assert_eq!(rows(&[2, i64::MIN, 5], Symmetry::SkewSymmetric), None);
-        assert_eq!(by_rows(&[], 0, 7, Symmetry::General, &IntegerField), Ok(Some(vec![])));
+        assert_eq!(by_rows::<i64>(&[], 0, 7, Symmetry::General), Ok(Some(vec![])));
     }
 
     #[test]
     fn large_arrays_by_rows() {
         let (rows, columns) = (3 * ROWS_AT_A_TIME + 5, 7);
         let stored: Vec<i64> = (0..(rows * columns) as i64).collect();
-        let values = by_rows(&stored, rows, columns, Symmetry::General, &IntegerField).ok().flatten();
+        let values = by_rows(&stored, rows, columns, Symmetry::General).ok().flatten();
         let expected = (0..rows).flat_map(|i| (0..columns).map(move |j| (j * rows + i) as i64)).collect();
         assert_eq!(values, Some(expected));
     }

@@ -7,9 +7,10 @@
 //! | edge lists      | `.el` `.wel` `.edges` `.csv` `.tsv` `.txt` | yes | no    |
 //! | NumPy           | `.npy`; `.npz` of SciPy, of one array  | yes  | yes     |
 //! | Harwell-Boeing  | `.rb` `.hb` `.rua` `.rsa` `.psa` ...   | yes  | no      |
+//! | Binsparse       | `.bsp.h5` `.h5` `.hdf5`                | yes  | yes     |
 //!
 //! each plain, or compressed by gzip (`.gz`) or Zstandard (`.zst`). The format follows from the name, or else from the
-//! content; the compression when reading follows from the content alone.
+//! content; the compression when reading follows from the content alone. Binsparse needs HDF5, and the feature `binsparse`.
 //!
 //! Coordinate files become a [`Coo`], in the order of the file and with symmetry expanded; array files become a
 //! [`Dense`] array. A file is written beside its place and renamed when it is whole.
@@ -25,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod binsparse;
 mod edge_list;
 mod entries;
 mod error;
@@ -32,6 +34,7 @@ mod fortran;
 mod frostt;
 mod harwell_boeing;
 mod matrix_market;
+mod mirror;
 mod numpy;
 mod output;
 mod progress;
@@ -52,8 +55,7 @@ use crate::values::Values;
 use text::Text;
 
 /// The names that are known, for messages.
-const KNOWN_EXTENSIONS: &str =
-    ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, or a Harwell-Boeing type such as .rua";
+const KNOWN_EXTENSIONS: &str = ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, .h5, .hdf5, or a Harwell-Boeing type such as .rua";
 
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +105,8 @@ pub enum FileFormat {
     Npz,
     /// Harwell-Boeing and Rutherford-Boeing.
     HarwellBoeing,
+    /// Binsparse in HDF5.
+    Binsparse,
 }
 
 /// The kind of values in a file.
@@ -116,6 +120,17 @@ pub enum FieldKind {
     Complex,
     /// No values: places only.
     Pattern,
+}
+
+impl FieldKind {
+    /// The kind of an element type's values.
+    fn of(dtype: DType) -> FieldKind {
+        match dtype.kind() {
+            Kind::Real => FieldKind::Real,
+            Kind::Complex => FieldKind::Complex,
+            Kind::Bool | Kind::Signed | Kind::Unsigned => FieldKind::Integer,
+        }
+    }
 }
 
 /// The symmetry of a matrix file: it tells the entries that stand for their mirror image too.
@@ -225,8 +240,12 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Data, IoError> {
 
 /// Reads a file, and returns also its metadata.
 pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
+    if let Some((file, group)) = binsparse::split_group(path) {
+        return binsparse::read_file(&file, Some(&group), options);
+    }
     let (named, _) = split_name(path);
     match named {
+        Some(FileFormat::Binsparse) => return binsparse::read_file(path, None, options),
         Some(FileFormat::Npy) => return numpy::read_file(path, options),
         Some(FileFormat::Npz) => return numpy::read_archive(path, options),
         _ => {}
@@ -235,6 +254,7 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
     match named.or_else(|| sniff(text.ahead())) {
         Some(FileFormat::Npy) => numpy::read_file(path, options),
         Some(FileFormat::Npz) => numpy::read_archive(path, options),
+        Some(FileFormat::Binsparse) => binsparse::read_file(path, None, options),
         Some(FileFormat::MatrixMarket) => matrix_market::read(&mut text, options),
         Some(FileFormat::Frostt) => read_numbers(path, text, options, frostt::read),
         Some(FileFormat::EdgeList) => read_numbers(path, text, options, edge_list::read),
@@ -263,6 +283,8 @@ fn sniff(text: &[u8]) -> Option<FileFormat> {
         Some(FileFormat::Npy)
     } else if text.starts_with(numpy::ARCHIVE_MAGIC) {
         Some(FileFormat::Npz)
+    } else if text.starts_with(binsparse::MAGIC) {
+        Some(FileFormat::Binsparse)
     } else if matrix_market::sniff(text) {
         Some(FileFormat::MatrixMarket)
     } else if harwell_boeing::sniff(text) {
@@ -291,6 +313,8 @@ fn split_name(path: &Path) -> (Option<FileFormat>, Compression) {
         "tns" => Some(FileFormat::Frostt),
         "npy" => Some(FileFormat::Npy),
         "npz" => Some(FileFormat::Npz),
+        "h5" | "hdf5" => Some(FileFormat::Binsparse),
+        extension if extension.starts_with("h5:") || extension.starts_with("hdf5:") => Some(FileFormat::Binsparse),
         // `.txt` may be anything: the content tells.
         "el" | "wel" | "edges" | "csv" | "tsv" => Some(FileFormat::EdgeList),
         "rb" | "hb" => Some(FileFormat::HarwellBoeing),

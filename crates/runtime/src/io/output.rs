@@ -91,6 +91,30 @@ pub(super) fn write_stream(
     write().map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
+/// Writes what `make` writes into a file of a name that it is given: one beside the place, or, where that is a device or the content
+/// is compressed, a temporary one.
+#[cfg(feature = "binsparse")]
+pub(super) fn write_file(
+    path: &Path,
+    compression: Compression,
+    make: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), IoError> {
+    let write_error = |source| IoError::Write { file: path.to_path_buf(), source };
+    let target = Target::open(path).map_err(write_error)?;
+    if let (Target::Beside(file), Compression::None) = (&target, compression) {
+        make(file.path()).map_err(write_error)?;
+        return target.finish().map_err(write_error);
+    }
+    drop(target);
+    let folder = crate::scratch::ScratchFolder::new().map_err(write_error)?;
+    let content = folder.path().join("content");
+    make(&content).map_err(write_error)?;
+    write_stream(path, compression, |writer| {
+        let mut content = File::open(&content)?;
+        io::copy(&mut content, writer).map(drop)
+    })
+}
+
 /// A task of one thread.
 enum Task<'a> {
     /// Write the pieces that are ready.

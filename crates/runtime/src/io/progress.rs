@@ -12,16 +12,28 @@ pub(super) use hidden::Progress;
 #[cfg(not(feature = "progress"))]
 mod hidden {
     /// The progress of one transfer, which nobody sees.
-    pub(in crate::io) struct Progress;
+    pub(in crate::io) struct Progress {
+        #[cfg(test)]
+        pub(in crate::io) steps: u64,
+    }
 
     impl Progress {
         /// Starts counting.
         pub(in crate::io) fn start(_label: String, _total: u64, _wanted: bool) -> Progress {
-            Progress
+            Progress {
+                #[cfg(test)]
+                steps: 0,
+            }
         }
 
         /// Counts more steps.
-        pub(in crate::io) fn advance(&mut self, _steps: u64) {}
+        #[cfg_attr(not(test), expect(clippy::unused_self))]
+        pub(in crate::io) fn advance(&mut self, _steps: u64) {
+            #[cfg(test)]
+            {
+                self.steps += _steps;
+            }
+        }
     }
 }
 
@@ -40,6 +52,8 @@ mod shown {
         bar: Option<ProgressBar>,
         started: Instant,
         shown: bool,
+        #[cfg(test)]
+        pub(in crate::io) steps: u64,
     }
 
     impl Progress {
@@ -54,11 +68,21 @@ mod shown {
                 bar.set_message(label);
                 bar
             });
-            Progress { bar, started: Instant::now(), shown: false }
+            Progress {
+                bar,
+                started: Instant::now(),
+                shown: false,
+                #[cfg(test)]
+                steps: 0,
+            }
         }
 
         /// Counts `steps` more.
         pub(in crate::io) fn advance(&mut self, steps: u64) {
+            #[cfg(test)]
+            {
+                self.steps += steps;
+            }
             let Some(bar) = &self.bar else { return };
             if !self.shown && self.started.elapsed() >= PATIENCE {
                 bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -217,8 +217,7 @@ impl Source {
             // A pipe cannot go back.
             Err(_) => Box::new(io::Cursor::new(magic).chain(file)),
         };
-        let label = format!("reading {}", path.file_name().unwrap_or_default().to_string_lossy());
-        let source = Counted { inner: source, progress: Progress::start(label, file_bytes, progress) };
+        let source = Counted::new(source, path, file_bytes, progress);
         let bytes: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(source),
             Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, source))),
@@ -278,12 +277,26 @@ impl Blocks {
 }
 
 /// A reader that tells how far it came.
-struct Counted {
-    inner: Box<dyn Read + Send>,
-    progress: Progress,
+pub(super) struct Counted<R> {
+    inner: R,
+    pub(super) progress: Progress,
 }
 
-impl Read for Counted {
+impl<R> Counted<R> {
+    /// Reads the file at a path, which has so many bytes.
+    pub(super) fn new(inner: R, path: &Path, bytes: u64, progress: bool) -> Counted<R> {
+        let label = format!("reading {}", path.file_name().unwrap_or_default().to_string_lossy());
+        Counted { inner, progress: Progress::start(label, bytes, progress) }
+    }
+}
+
+impl<R: Seek> Seek for Counted<R> {
+    fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
+        self.inner.seek(place)
+    }
+}
+
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.progress.advance(count as u64);

@@ -21,9 +21,10 @@ use std::path::Path;
 use super::error::IoError;
 use super::frostt::COMPLEX;
 use super::output::{check_place, write_pieces};
-use super::{Data, Dense, FieldKind, FileFormat, numpy, split_name};
+use super::{Data, Dense, FieldKind, FileFormat, binsparse, numpy, split_name};
 use crate::coo::{Coo, Coordinates};
 use crate::values::Values;
+use lacunar_formats::Format;
 
 /// The entries that one task formats at a time.
 const PIECE_ENTRIES: usize = 1 << 15;
@@ -75,13 +76,15 @@ pub enum WriteField {
 pub struct WriteOptions {
     /// Tells if a Matrix Market file shows values.
     pub field: WriteField,
+    /// The format that a list of entries was stored in, for formats of files that have several: the nearest is written.
+    pub format: Option<Format>,
     /// True if a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
-        WriteOptions { field: WriteField::OfType, progress: true }
+        WriteOptions { field: WriteField::OfType, format: None, progress: true }
     }
 }
 
@@ -98,6 +101,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
         Some(format @ (FileFormat::Npy | FileFormat::Npz)) => {
             return numpy::write(path, data, (format, compression), options.progress);
         }
+        Some(FileFormat::Binsparse) => return binsparse::write(path, data, compression, options),
         None => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
     }
     .map_err(unwritable)?;
@@ -134,6 +138,7 @@ pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
     match (split_name(path).0, order) {
         (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
         (Some(FileFormat::HarwellBoeing | FileFormat::EdgeList), _) => return Err(unwritable(only_read())),
+        (Some(FileFormat::Binsparse), _) => binsparse::check_output(path)?,
         (Some(FileFormat::MatrixMarket), Some(order)) if order > 2 => return Err(unwritable(matrices_only(order))),
         (Some(FileFormat::MatrixMarket | FileFormat::Frostt | FileFormat::Npy | FileFormat::Npz), _) => {}
     }

@@ -12,7 +12,7 @@ use lacunar_runtime::values::Values;
 use num_complex::Complex;
 use tempfile::TempDir;
 
-const QUIET: WriteOptions = WriteOptions { field: WriteField::OfType, progress: false };
+const QUIET: WriteOptions = WriteOptions { field: WriteField::OfType, format: None, progress: false };
 
 fn options() -> ReadOptions {
     ReadOptions { progress: false, ..ReadOptions::default() }

@@ -142,6 +142,16 @@ fn matrices_of_scipy_in_every_format() {
     ] {
         assert_eq!(entries(&arrays), expected, "{:?}", arrays.iter().map(|array| array.0).collect::<Vec<_>>());
     }
+    // The format as a text, and in the other order of bytes.
+    for (descr, little) in [("'<U3'", true), ("'>U4'", false)] {
+        let mut arrays = scipy("csr", [2, 3], data(&numbers), &segments(&[0, 2, 3], &[0, 2, 2]));
+        let word = if little { "csr" } else { "csr\0" };
+        let bytes = |c: u8| if little { u32::from(c).to_le_bytes() } else { u32::from(c).to_be_bytes() };
+        let text: Vec<u8> = word.bytes().flat_map(bytes).collect();
+        arrays.retain(|(name, _)| *name != "format");
+        arrays.push(("format", npy(descr, "False", "()", &text)));
+        assert_eq!(entries(&arrays), expected, "{descr}");
+    }
     let one = npz(&vec![("arr_0", data(&numbers))]);
     assert!(matches!(read("a.npz", &one), Ok((Data::Dense(Dense { dims, .. }), _)) if dims == [3]));
     // The content tells, too.
@@ -196,6 +206,7 @@ fn headers_that_lie_are_errors() {
         ("'<U3'", "False", "(2,)", "expected a type of numbers"),
         ("'<f16'", "False", "(2,)", "expected a type of numbers"),
         ("'|S8'", "False", "(2,)", "found byte strings"),
+        ("'<U3'", "False", "(2,)", "found texts"),
         ("[('a', '<f8')]", "False", "(2,)", "expected a type of numbers"),
         ("''", "False", "(2,)", "expected a type of numbers"),
         ("'<f8'", "false", "(2,)", "expected True or False"),

@@ -8,9 +8,9 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::{Place, array, metadata, sparse};
-use crate::io::error::IoError;
-use crate::io::text::Source;
+use super::{array, metadata, sparse};
+use crate::io::error::{IoError, Place};
+use crate::io::text::{Counted, Source};
 use crate::io::{Compression, Data, Dense, FileFormat, Metadata, ReadOptions};
 
 /// The extension behind the name of each array.
@@ -19,21 +19,24 @@ const EXTENSION: &str = ".npy";
 /// Reads an archive: a sparse matrix or tensor of SciPy, or one array.
 pub(in crate::io) fn read_archive(path: &Path, options: &ReadOptions) -> Result<(Data, Metadata), IoError> {
     let (file, compression) = seekable(path, options.progress)?;
-    let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| zip_error(&Place::new(path, "archive"), error))?;
-    let mut archive = Archive { path, zip };
+    let mut archive = Archive::open(path, file, options.progress)?;
+    let data = read_content(&mut archive)?;
+    let (dtype, stored) = match &data {
+        Data::Coordinate(coo) => (coo.values.dtype(), coo.len()),
+        Data::Dense(dense) => (dense.values.dtype(), dense.values.len()),
+    };
+    Ok((data, metadata(FileFormat::Npz, compression, dtype, stored as u64)))
+}
+
+/// Reads what the arrays are together.
+fn read_content(archive: &mut Archive<'_>) -> Result<Data, IoError> {
     let names = archive.names()?;
     let is_sparse = names.contains("data") && names.contains("shape");
     if is_sparse && (names.contains("format") || names.contains("coords")) {
-        let coo = sparse::read(&mut archive, &names)?;
-        let metadata = metadata(FileFormat::Npz, compression, coo.values.dtype(), coo.len() as u64);
-        return Ok((Data::Coordinate(coo), metadata));
+        return Ok(Data::Coordinate(sparse::read(archive, &names)?));
     }
     match names.first() {
-        Some(name) if names.len() == 1 => {
-            let dense = archive.array(name)?;
-            let metadata = array::of(&dense, FileFormat::Npz, compression);
-            Ok((Data::Dense(dense), metadata))
-        }
+        Some(name) if names.len() == 1 => Ok(Data::Dense(archive.array(name)?)),
         _ => {
             let found = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let found = if found.is_empty() { "none".to_string() } else { found };
@@ -45,10 +48,18 @@ pub(in crate::io) fn read_archive(path: &Path, options: &ReadOptions) -> Result<
 /// The arrays of a file.
 pub(super) struct Archive<'a> {
     path: &'a Path,
-    zip: ZipArchive<BufReader<File>>,
+    zip: ZipArchive<BufReader<Counted<File>>>,
 }
 
-impl Archive<'_> {
+impl<'a> Archive<'a> {
+    /// Finds the arrays of a file, of which the name is that at a path.
+    fn open(path: &'a Path, file: File, progress: bool) -> Result<Archive<'a>, IoError> {
+        let bytes = file.metadata().map_err(|source| IoError::Read { file: path.to_path_buf(), source })?.len();
+        let file = Counted::new(file, path, bytes, progress);
+        let zip = ZipArchive::new(BufReader::new(file));
+        Ok(Archive { path, zip: zip.map_err(|error| zip_error(&Place::new(path, "archive"), error))? })
+    }
+
     /// A place in the file.
     pub(super) fn place(&self, name: &str) -> Place {
         Place::new(self.path, name)
@@ -113,5 +124,26 @@ fn zip_error(place: &Place, error: ZipError) -> IoError {
         ZipError::Io(source) => place.unreadable(source),
         ZipError::FileNotFound => place.invalid("an array of this name", "none"),
         other => place.invalid("an archive that can be read", other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{DataRef, WriteOptions, write};
+    use crate::values::Values;
+
+    #[test]
+    fn progress_reaches_the_end_of_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.npz");
+        let dense = Dense { dims: vec![100_000], values: Values::I64((0..100_000).collect()) };
+        write(&path, DataRef::Dense(&dense), &WriteOptions::default()).expect("written");
+        let bytes = std::fs::metadata(&path).expect("there").len();
+        let mut archive = Archive::open(&path, File::open(&path).expect("there"), false).expect("an archive");
+        assert_eq!(read_content(&mut archive).expect("read"), Data::Dense(dense));
+        let steps = archive.zip.into_inner().into_inner().progress.steps;
+        // The list of arrays at the end of the file is read first, and may be read again.
+        assert!((bytes..2 * bytes).contains(&steps), "{steps} of {bytes}");
     }
 }

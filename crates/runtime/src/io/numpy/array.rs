@@ -8,9 +8,9 @@ use half::f16;
 use num_complex::Complex;
 
 use super::header::{self, Header, Item};
-use super::{Place, metadata};
+use super::metadata;
 use crate::dispatch::with_values;
-use crate::io::error::IoError;
+use crate::io::error::{IoError, Place};
 use crate::io::text::Source;
 use crate::io::{Compression, Data, Dense, FileFormat, Metadata, ReadOptions};
 use crate::values::{Element, Values};
@@ -41,23 +41,35 @@ pub(super) fn of(dense: &Dense, format: FileFormat, compression: Compression) ->
 pub(super) fn read(source: &mut dyn Read, place: &Place) -> Result<Dense, IoError> {
     let header = header::read(source, place)?;
     let Item::Number { dtype, big_endian } = header.item else {
-        return Err(place.invalid("a type of numbers, such as '<f8'", "byte strings"));
+        let found = if matches!(header.item, Item::Bytes(_)) { "byte strings" } else { "texts" };
+        return Err(place.invalid("a type of numbers, such as '<f8'", found));
     };
     let values = numbers(source, place, &header, dtype, big_endian)?;
     let values = if header.fortran_order { last_fastest(values, &header.shape, place)? } else { values };
     Ok(Dense { dims: header.shape, values })
 }
 
-/// Reads a byte string that stands alone.
+/// Reads a byte string, or a text, that stands alone.
 pub(super) fn read_word(source: &mut dyn Read, place: &Place) -> Result<Vec<u8>, IoError> {
     const LONGEST: usize = 64;
+    const CHARACTER: usize = 4;
     let header = header::read(source, place)?;
-    let len = match header.item {
-        Item::Bytes(len) if header.len() == Some(1) && len <= LONGEST => len,
-        _ => return Err(place.invalid("one word, such as b'csr'", "an array of another kind")),
+    let (len, text) = match header.item {
+        Item::Bytes(len) => (len, None),
+        Item::Text { len, big_endian } => (len, Some(big_endian)),
+        Item::Number { .. } => (usize::MAX, None),
     };
-    let mut word = vec![0; len];
+    if header.len() != Some(1) || len > LONGEST {
+        return Err(place.invalid("one word, such as b'csr'", "an array of another kind"));
+    }
+    let mut word = vec![0; if text.is_some() { CHARACTER * len } else { len }];
     source.read_exact(&mut word).map_err(|error| place.unreadable(error))?;
+    if let Some(big_endian) = text {
+        let characters = items(&mut word.as_slice(), place, len, big_endian, u32::from_le_bytes)?;
+        let characters =
+            characters.into_iter().map(|number| char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER));
+        word = characters.collect::<String>().into_bytes();
+    }
     // Words are filled up with zeros.
     word.truncate(word.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
     Ok(word)

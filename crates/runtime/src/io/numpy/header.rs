@@ -11,8 +11,8 @@ use std::io::Read;
 
 use lacunar_formats::DType;
 
-use super::{ARRAY_MAGIC, Place};
-use crate::io::error::IoError;
+use super::ARRAY_MAGIC;
+use crate::io::error::{IoError, Place};
 use crate::io::scan::quote;
 
 /// The longest header taken: those of arrays of numbers have some hundred bytes.
@@ -29,6 +29,8 @@ pub(super) enum Item {
     Number { dtype: DType, big_endian: bool },
     /// Byte strings of a length, of which SciPy keeps one.
     Bytes(usize),
+    /// Texts of so many characters, which have 4 bytes each; SciPy takes one in the place of a byte string.
+    Text { len: usize, big_endian: bool },
 }
 
 /// The header of an array.
@@ -157,8 +159,10 @@ impl<'a> Literal<'a> {
             [] => return Err(wrong()),
         };
         let size: usize = std::str::from_utf8(size).ok().and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
+        let big_endian = order == b'>' || order == b'=' && cfg!(target_endian = "big");
         let dtype = match (kind, size) {
             (b'S' | b'a', size) => return Ok(Item::Bytes(size)),
+            (b'U', len) => return Ok(Item::Text { len, big_endian }),
             (b'b' | b'?', 1) => DType::Bool,
             (b'i', 1) => DType::I8,
             (b'i', 2) => DType::I16,
@@ -175,7 +179,6 @@ impl<'a> Literal<'a> {
             (b'c', 16) => DType::C128,
             _ => return Err(wrong()),
         };
-        let big_endian = order == b'>' || order == b'=' && cfg!(target_endian = "big");
         Ok(Item::Number { dtype, big_endian })
     }
 

@@ -25,7 +25,7 @@ pub(super) fn read(archive: &mut Archive<'_>, names: &BTreeSet<String>) -> Resul
     let word = if names.contains("format") { archive.word("format")? } else { b"coo".to_vec() };
     if names.contains("fill_value") {
         let fill = archive.array("fill_value")?.values;
-        if with_values!(&fill, values => values.iter().any(|value| *value != Default::default())) {
+        if with_values!(&fill, values => values.iter().any(|value| !is_zero(value))) {
             return Err(archive.place("fill_value").invalid("0", "another value"));
         }
     }
@@ -264,5 +264,10 @@ fn diagonals(archive: &mut Archive<'_>, list: &mut List, data: &Dense) -> Result
 
 /// For each value, true if it is not zero.
 fn nonzeros(values: &Values) -> Vec<bool> {
-    with_values!(values, values => values.iter().map(|value| *value != Default::default()).collect())
+    with_values!(values, values => values.iter().map(|value| !is_zero(value)).collect())
+}
+
+/// Whether a value is the zero of its type.
+fn is_zero<T: Element>(value: &T) -> bool {
+    *value == T::default()
 }
