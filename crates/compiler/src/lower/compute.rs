@@ -65,9 +65,12 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
         let now = cx.b.or(so_far, yes);
         cx.b.assign(given, now);
     }
-    if code(cx, target, scope).values.is_some() {
-        add(cx, assign, scope)?;
+    if code(cx, target, scope).values.is_none() {
+        return Ok(written);
     }
+    // A given pattern has room for values that there are; otherwise the next value overwrites one that is not kept.
+    let asks = scope.appended().is_some_and(|appended| appended.access.tensor == target && appended.stored.is_some());
+    cx.when_some(written.condition().filter(|_| asks), |cx| add(cx, assign, scope))?;
     Ok(written)
 }
 

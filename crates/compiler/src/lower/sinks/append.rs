@@ -149,6 +149,14 @@ impl Append {
         }
     }
 
+    /// True if a value may turn out to be missing when the loops come to the position of a group that has a single one. A given
+    /// pattern is asked for room only when there is a value then.
+    fn may_be_given_nothing(&self, cx: &Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> bool {
+        let tensor = self.access.tensor;
+        group.tail + 1 == self.access.vars.len()
+            && !is_certain(cx, &original_loops(cx.kernel, body), tensor, true, scope)
+    }
+
     /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given
     /// anything, if it may not be.
     fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<MutableVar> {
@@ -197,6 +205,11 @@ impl Append {
 
 impl Sink for Append {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+        // Lanes have room for all of a word.
+        if self.stored.is_some() && !scope.is_reserved() && scope.slot().is_none() {
+            let one = cx.b.int(1);
+            self.reserve(cx, self.groups.len().wrapping_sub(1), one, scope);
+        }
         add_to(cx, addition, scope)
     }
 
@@ -239,18 +252,25 @@ impl Sink for Append {
         let ends = |group: &Group| level_var(cx.kernel, &self.access, group.tail) == var;
         let number = self.groups.iter().position(ends).filter(|_| body.writes().contains(&self.access.tensor));
         let Some(number) = number else { return Ok((Checkpoint::default(), scope.clone())) };
-        if !scope.is_reserved() {
+        let is_late = self.stored.is_some() && self.may_be_given_nothing(cx, self.groups[number], body, scope);
+        let mut scope = scope.clone();
+        if !scope.is_reserved() && !is_late {
             let one = cx.b.int(1);
-            self.reserve(cx, number, one, scope);
+            self.reserve(cx, number, one, &scope);
+            if self.stored.is_some() && number + 1 == self.groups.len() {
+                scope.know(Fact::Reserved);
+            }
         }
         if let Some(below) = self.groups.get(number + 1) {
             let so_far = cx.b.var(below.counter);
             let so_far = cx.b.define(&format!("{}_before", cx.kernel.vars[var].name), so_far);
-            return Ok((Checkpoint { group: Some(number), below: Some(so_far), given: None }, scope.clone()));
+            return Ok((Checkpoint { group: Some(number), below: Some(so_far), given: None, is_late }, scope));
         }
-        let given = self.begin_block(cx, self.groups[number], body, scope);
-        let scope = given.map_or_else(|| scope.clone(), |given| scope.with(Fact::BlockGiven(given)));
-        Ok((Checkpoint { group: Some(number), below: None, given }, scope))
+        let given = self.begin_block(cx, self.groups[number], body, &scope);
+        if let Some(given) = given {
+            scope.know(Fact::BlockGiven(given));
+        }
+        Ok((Checkpoint { group: Some(number), below: None, given, is_late }, scope))
     }
 
     /// Appends the coordinate, if a value was written.
@@ -271,7 +291,7 @@ impl Sink for Append {
             }
             _ => checkpoint.given.map(|given| cx.b.var(given)).or(written.condition()),
         };
-        cx.found.conditional |= checkpoint.below.is_none() && condition.is_some();
+        cx.found.conditional |= checkpoint.below.is_none() && condition.is_some() && !checkpoint.is_late;
         cx.when_some(condition, |cx| self.append(cx, number, scope))
     }
 
@@ -307,7 +327,11 @@ impl Sink for Append {
             let outer: Vec<VarId> = (0..group.head).map(|level| level_var(kernel, access, level)).collect();
             let is_complete = match number.checked_sub(1) {
                 Some(above) => self.groups[above].tail + 1 == group.head,
-                None => reaches_all(kernel, &original_loops(kernel, &kernel.stmt), &outer),
+                // Parents that lie outside of a dimension have no loops.
+                None => {
+                    reaches_all(kernel, &original_loops(kernel, &kernel.stmt), &outer)
+                        && !has_outside_places(kernel, access.tensor, &outer, scope)
+                }
             };
             code(cx, access.tensor, scope).levels[group.head].append_finish(&mut cx.b, parents, is_complete);
             let count = cx.b.var(group.counter);

@@ -162,6 +162,8 @@ pub(super) struct Checkpoint {
     pub below: Option<ExprId>,
     /// A variable that says if the body gave the block under the position anything, if that is not certain.
     pub given: Option<MutableVar>,
+    /// True if a given pattern is asked for room by the value itself.
+    pub is_late: bool,
 }
 
 /// Takes a value for the place that an assignment names.
