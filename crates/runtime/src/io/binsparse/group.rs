@@ -129,7 +129,7 @@ fn text_of(attribute: &hdf5::Attribute, group: &hdf5::Group, file: &Path, place:
         }
         text
     };
-    // What is shorter is filled up with zeros or blanks, and blanks are nothing in JSON.
+    // A shorter text is filled up with zeros or blanks, and blanks are nothing in JSON.
     text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
     Ok(text)
 }

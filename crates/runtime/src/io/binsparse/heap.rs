@@ -49,7 +49,7 @@ fn number<const SIZE: usize>(bytes: &[u8], place: usize) -> Option<u64> {
 /// The bytes of a file, all of which are looked for before they are read.
 struct Bytes {
     file: File,
-    /// Where addresses count from.
+    /// The place that addresses count from.
     base: u64,
     bytes: u64,
 }
@@ -85,7 +85,7 @@ impl Bytes {
     fn reference(&mut self, header: u64, attribute: &str) -> Option<[u8; 16]> {
         let start = self.at(header, 16)?;
         let is_second = start.starts_with(b"OHDR");
-        // Where messages begin, how many bytes they take, and how many of each come before its content.
+        // The place at which messages begin, their bytes, and how many of each come before its content.
         let (first, before) = if is_second {
             let flags = start[5];
             let times = if flags & 0x20 == 0 { 0 } else { 16 };

@@ -135,7 +135,7 @@ impl Stored<'_> {
     }
 }
 
-/// What goes into a file.
+/// The content of a file.
 struct Content<'a> {
     descriptor: Descriptor,
     /// Starts and coordinates, with their names.
