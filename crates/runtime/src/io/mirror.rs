@@ -17,13 +17,13 @@ use crate::values::Element;
 pub(super) trait Mirror: Element {
     /// The value on the other side of the diagonal; `None` if it has no place in the type.
     fn mirror(self, symmetry: Symmetry) -> Option<Self>;
-    /// Whether the value may stand on the diagonal of a matrix: whether it is its own mirror image.
+    /// Says if the value may stand on the diagonal of a matrix: if it is its own mirror image.
     fn fits_diagonal(self, symmetry: Symmetry) -> bool {
         symmetry != Symmetry::SkewSymmetric || self == Self::default()
     }
 }
 
-/// What [`Mirror::fits_diagonal`] asks for, in words.
+/// The values that [`Mirror::fits_diagonal`] asks for, in words.
 pub(super) fn expected_on_diagonal(symmetry: Symmetry) -> &'static str {
     match symmetry {
         Symmetry::Hermitian => "a real value on the diagonal of a Hermitian matrix",

@@ -191,7 +191,7 @@ fn stored_type(dtype: &hdf5::Datatype) -> Option<DType> {
     }
 }
 
-/// Whatever is not 0 is true.
+/// Every byte but 0 is true.
 fn truths(bytes: &[impl Copy + Default + PartialEq]) -> Values {
     Values::Bool(bytes.iter().map(|byte| *byte != Default::default()).collect())
 }

@@ -28,7 +28,7 @@ const LARGEST_ORDER: usize = 64;
 pub(super) enum Level {
     /// All of a dimension.
     Dense,
-    /// Those of so many dimensions, one of each for an entry.
+    /// Entries, with a coordinate of each of so many dimensions.
     Sparse(usize),
 }
 
@@ -59,7 +59,7 @@ const STRUCTURES: [(&str, Symmetry, bool); 7] = [
     ("skew_symmetric_upper", Symmetry::SkewSymmetric, true),
 ];
 
-/// What a text says.
+/// The content of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Descriptor {
     /// The size of each dimension.

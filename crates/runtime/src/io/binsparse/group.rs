@@ -4,15 +4,15 @@
 //! that was named; or else the root, or the only one below the root that has a text.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use hdf5_metno as hdf5;
-use hdf5_metno_sys::h5::H5free_memory;
+use hdf5_metno::ObjectReference;
 use hdf5_metno_sys::h5a::H5Aread;
 use hdf5_metno_sys::h5t::{H5T_class_t, H5Tget_class, H5Tget_size, H5Tis_variable_str};
 
+use super::heap;
 use crate::io::Compression;
 use crate::io::error::{IoError, Place};
 use crate::io::text::Source;
@@ -27,6 +27,9 @@ const MOST_GROUPS: usize = 1 << 10;
 /// Says how to choose.
 const CHOOSE: &str = "name the group behind the file, as in FILE.h5:GROUP";
 
+/// Says how to write a text that is found.
+const FIXED: &str = "write the attribute as a text of a fixed length, or with fewer attributes beside it";
+
 /// A group that is open.
 pub(super) struct Opened {
     pub(super) group: hdf5::Group,
@@ -39,18 +42,18 @@ pub(super) struct Opened {
 
 /// Opens a group of a file: the named one, or the only one.
 pub(super) fn open(path: &Path, group: Option<&str>, progress: bool) -> Result<(Opened, Vec<u8>), IoError> {
-    let (place, compression, folder) = plain(path, progress)?;
+    let (file_place, compression, folder) = plain(path, progress)?;
     let open_error = |source| IoError::Open { file: path.to_path_buf(), source };
-    let bytes = std::fs::metadata(&place).map_err(open_error)?.len();
+    let bytes = std::fs::metadata(&file_place).map_err(open_error)?.len();
     let whole = Place::new(path, "file");
-    let file = hdf5::File::open(&place).map_err(|error| whole.invalid("a file of HDF5", error.to_string()))?;
+    let file = hdf5::File::open(&file_place).map_err(|error| whole.invalid("a file of HDF5", error.to_string()))?;
     let group = match group {
         Some(name) => file.group(name).map_err(|error| whole.invalid(format!("a group {name}"), error.to_string()))?,
         None => only_group(&file, &whole)?,
     };
     let place = whole.within(ATTRIBUTE);
     let attribute = group.attr(ATTRIBUTE).map_err(|_| whole.invalid(format!("an attribute `{ATTRIBUTE}`"), "none"))?;
-    let text = text_of(&attribute, &place)?;
+    let text = text_of(&attribute, &group, &file_place, &place)?;
     Ok((Opened { group, bytes, compression, _folder: folder }, text))
 }
 
@@ -90,45 +93,43 @@ fn only_group(file: &hdf5::File, place: &Place) -> Result<hdf5::Group, IoError> 
     }
 }
 
-/// The text of an attribute, whether its length is fixed or not.
-fn text_of(attribute: &hdf5::Attribute, place: &Place) -> Result<Vec<u8>, IoError> {
+/// The text of the attribute, whether its length is fixed or not.
+fn text_of(attribute: &hdf5::Attribute, group: &hdf5::Group, file: &Path, place: &Place) -> Result<Vec<u8>, IoError> {
     let damaged = |error: hdf5::Error| place.invalid("a text that can be read", error.to_string());
-    let unreadable = || place.invalid("a text that can be read", "a damaged one");
     let dtype = attribute.dtype().map_err(damaged)?;
     let count = attribute.space().map_err(damaged)?.size();
-    hdf5::sync::sync(|| {
-        // SAFETY: the handles are open, and the lock of the library is held. One item is read in the type that it has in the
-        // file: a text of a fixed length into so many bytes; one without into a pointer, to memory that the library allocates,
-        // ends with a zero, and leaves to the caller, who gives it back once it is copied.
+    let (class, is_variable, len) = hdf5::sync::sync(|| {
+        // SAFETY: the handle is open, and the lock of the library is held. The second question is asked of texts only.
         unsafe {
-            if H5Tget_class(dtype.id()) != H5T_class_t::H5T_STRING || count != 1 {
-                return Err(place.invalid("one text", "something else"));
-            }
-            if H5Tis_variable_str(dtype.id()) > 0 {
-                let mut start: *mut c_char = std::ptr::null_mut();
-                let failed = H5Aread(attribute.id(), dtype.id(), (&raw mut start).cast()) < 0;
-                if failed || start.is_null() {
-                    return Err(unreadable());
-                }
-                let text = CStr::from_ptr(start).to_bytes().to_vec();
-                H5free_memory(start.cast());
-                return if text.len() <= LONGEST { Ok(text) } else { Err(too_long(place, text.len())) };
-            }
-            let len = H5Tget_size(dtype.id());
-            if len > LONGEST {
-                return Err(too_long(place, len));
-            }
-            let mut text = vec![0u8; len];
-            if H5Aread(attribute.id(), dtype.id(), text.as_mut_ptr().cast()) < 0 {
-                return Err(unreadable());
-            }
-            // What is shorter is filled up with zeros or blanks, and blanks are nothing in JSON.
-            text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(len));
-            Ok(text)
+            let class = H5Tget_class(dtype.id());
+            let is_text = class == H5T_class_t::H5T_STRING;
+            (class, is_text && H5Tis_variable_str(dtype.id()) > 0, H5Tget_size(dtype.id()))
         }
-    })
-}
-
-fn too_long(place: &Place, len: usize) -> IoError {
-    place.invalid(format!("a text of at most {LONGEST} bytes"), format!("one of {len}"))
+    });
+    if class != H5T_class_t::H5T_STRING || count != 1 {
+        return Err(place.invalid("one text", "something else"));
+    }
+    let mut text = if is_variable {
+        let header = group.reference::<hdf5::ObjectReference1>(".").map_err(damaged)?;
+        // SAFETY: a reference of this kind is the address of an object, of 8 bytes.
+        let header = unsafe { header.ptr().cast::<u64>().read() };
+        let file = File::open(file).map_err(|error| place.unreadable(error))?;
+        let text = heap::text(file, header, ATTRIBUTE);
+        text.ok_or_else(|| place.invalid("a text in the header of the group", "none").with_hint(Some(FIXED)))?
+    } else {
+        if len > LONGEST {
+            return Err(place.invalid(format!("a text of at most {LONGEST} bytes"), format!("one of {len}")));
+        }
+        let mut text = vec![0u8; len];
+        // SAFETY: the handles are open, the lock of the library is held, and there is room for one item of the type that it has
+        // in the file.
+        let read = hdf5::sync::sync(|| unsafe { H5Aread(attribute.id(), dtype.id(), text.as_mut_ptr().cast()) });
+        if read < 0 {
+            return Err(place.invalid("a text that can be read", "a damaged one"));
+        }
+        text
+    };
+    // A shorter text is filled up with zeros or blanks, and blanks are nothing in JSON.
+    text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
+    Ok(text)
 }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `descriptor` is that text: every format is a list of levels and an order of the dimensions. `types` are the names of element
-//! types, `group` finds the group of a file, `arrays` reads and writes its arrays, `read` makes entries of levels, and `write`
-//! makes levels of entries.
+//! types, `group` finds the group of a file and `heap` its text, `arrays` reads and writes its arrays, `read` makes entries of
+//! levels, and `write` makes levels of entries.
 //!
 //! A file may have several such groups; `FILE.h5:GROUP` names one.
 //!
@@ -24,6 +24,8 @@ mod arrays;
 mod descriptor;
 #[cfg(feature = "binsparse")]
 mod group;
+#[cfg(feature = "binsparse")]
+mod heap;
 #[cfg(feature = "binsparse")]
 mod read;
 #[cfg(feature = "binsparse")]

@@ -78,7 +78,7 @@ pub(in crate::io) fn read_file(
 enum Stored {
     /// All of a dimension of a size.
     Dense(u64),
-    /// Where those under each position begin, unless there is one position only, and the coordinates of each dimension.
+    /// The place where the entries under each position begin, unless there is one position only, and the coordinates.
     Sparse(Option<Vec<u64>>, Vec<Coordinates>),
 }
 
@@ -113,7 +113,7 @@ fn read_levels(arrays: &mut Arrays<'_>, descriptor: &Descriptor) -> Result<(Vec<
     Ok((levels, positions))
 }
 
-/// Where the coordinates under each of so many positions begin.
+/// The places where the coordinates under each of so many positions begin.
 fn starts(arrays: &mut Arrays<'_>, depth: usize, positions: u64) -> Result<Vec<u64>, IoError> {
     let name = format!("pointers_to_{depth}");
     let starts = arrays.numbers(&name, positions.checked_add(1))?;
@@ -178,7 +178,7 @@ fn filled<T: Element>(value: &[T], count: u64) -> Option<Values> {
     Some(T::wrap(all))
 }
 
-/// Whether a value alone is 1, or true.
+/// Asks if a value alone is 1, or true.
 fn is_one(values: &Values) -> bool {
     match values {
         Values::Bool(values) => values == &[true],

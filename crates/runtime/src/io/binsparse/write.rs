@@ -135,7 +135,7 @@ impl Stored<'_> {
     }
 }
 
-/// What goes into a file.
+/// The content of a file.
 struct Content<'a> {
     descriptor: Descriptor,
     /// Starts and coordinates, with their names.
@@ -204,7 +204,7 @@ impl<'a> Content<'a> {
             drop(root);
             file.close()
         };
-        write().map_err(|error: hdf5::Error| std::io::Error::other(reason(&error)))
+        write().map_err(|error: hdf5::Error| reason(&error))
     }
 
     fn write_values(&self, group: &hdf5::Group, progress: &mut Progress) -> Result<(), hdf5::Error> {
@@ -261,9 +261,12 @@ fn plain<T: hdf5::H5Type + Copy>(
     arrays::write(group, name, numbers.len(), progress, |range| numbers[range].to_vec())
 }
 
-/// Why HDF5 could not write: its innermost words, which are those of the system.
-fn reason(error: &hdf5::Error) -> String {
+/// Why HDF5 could not write: the error of the system, whose number stands among its innermost words.
+fn reason(error: &hdf5::Error) -> std::io::Error {
+    const NUMBER: &str = "errno = ";
     let stack = error.stack();
-    let innermost = stack.as_ref().and_then(|stack| stack.iter().last());
-    innermost.map_or_else(|| error.to_string(), |frame| frame.desc().to_string())
+    let innermost = stack.as_ref().and_then(|stack| stack.iter().last()).map(hdf5::ErrorFrame::desc);
+    let words = innermost.map_or_else(|| error.to_string(), ToString::to_string);
+    let number = words.split_once(NUMBER).and_then(|(_, rest)| rest.split(',').next()?.trim().parse().ok());
+    number.map_or_else(|| std::io::Error::other(words), std::io::Error::from_raw_os_error)
 }
