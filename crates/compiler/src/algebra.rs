@@ -34,7 +34,9 @@ use lacunar_base::Arena;
 use lacunar_formats::{DType, Scalar};
 use lacunar_imp::arith;
 use lacunar_notation::concrete::Assign;
-use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn};
+use lacunar_notation::{
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn,
+};
 
 use crate::functions::{self, Constants};
 use crate::reduction::make_explicit;
@@ -134,8 +136,8 @@ pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     })
 }
 
-/// The expression that an assignment stores only where it differs from the fill value: a pruned value, or the truth value of a
-/// comparison. `None` if the operands alone tell which coordinates the result has.
+/// The expression that an assignment stores only where it differs from the fill value: a pruned one. `None` if the operands alone
+/// tell which coordinates the result has.
 pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a Expr> {
     let target = &tensors[assign.lhs.tensor];
     if target.role != Role::Result || target.format.is_dense() || assign.op != AssignOp::Set {
@@ -146,8 +148,23 @@ pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a E
         ExprKind::Cast(of) if assign.rhs.dtype == DType::Pattern => of,
         _ => &assign.rhs,
     };
-    let is_mask = target.dtype == DType::Bool && compares(value) && target.fill().is_zero();
-    (is_pruned(value) || is_mask).then_some(value)
+    is_pruned(value).then_some(value)
+}
+
+/// A statement that stores the true values alone of a mask: a sparse `bool` result that is computed by comparisons.
+///
+/// ```text
+/// M(i,j) = gt(A(i,j), 0)             ->  M(i,j) = prune(gt(A(i,j), 0))
+/// M(i) = sum(j, gt(A(i,j), 0))       ->  M(i) = prune(sum(j, gt(A(i,j), 0)))
+/// ```
+pub fn with_pruned_mask(tensors: &Arena<Tensor>, mut statement: Assignment) -> Assignment {
+    let target = &tensors[statement.lhs.tensor];
+    let is_mask = target.dtype == DType::Bool && !target.format.is_dense() && target.fill().is_zero();
+    if is_mask && statement.op == AssignOp::Set && compares(&statement.rhs) && !is_pruned(&statement.rhs) {
+        let (dtype, span) = (statement.rhs.dtype, statement.rhs.span);
+        statement.rhs = Expr { kind: ExprKind::Unary(UnaryFn::Prune, Box::new(statement.rhs)), dtype, span };
+    }
+    statement
 }
 
 /// True if an expression is pruned, and then perhaps converted.

@@ -73,6 +73,45 @@ struct Dimension {
 /// The size of every variable of a statement, by its index; 0 for those it does not use.
 pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<u64>, Error> {
     let kernel = step.kernel();
+    let seen = dimensions(program, step, slots)?;
+    let known = |var: VarId| {
+        let var = renamed_from(kernel, var);
+        seen[var.index()].map(|at| at.size).or(kernel.vars[var].size)
+    };
+    let mut sizes: Vec<u64> = kernel.vars.handles().map(|var| known(var).unwrap_or(0)).collect();
+    for &(var, size) in &kernel.stored.sizes {
+        let of = |var: VarId| sizes[var.index()];
+        sizes[var.index()] = match size {
+            StoredSize::Blocks(var, block) => of(var).div_ceil(u64::from(block)),
+            StoredSize::Inside(block) => u64::from(block),
+            // More than can be counted are refused before the kernel is run.
+            StoredSize::Diagonals(a, b) => diagonals(of(a), of(b)).unwrap_or(u64::MAX),
+            StoredSize::Slots(tensor, level) => {
+                let stored = slots.get(tensor.index()).and_then(Slot::get).map(Tensor::stored_dims).transpose()?;
+                stored.and_then(|dims| dims.get(level).copied()).unwrap_or(0)
+            }
+        };
+    }
+    // A kernel is never run with a size that nobody knows.
+    let is_stored = |var: VarId| kernel.stored.sizes.iter().any(|(stored, _)| *stored == var);
+    let unknown = step.parameters().find_map(|(_, binding)| match binding {
+        Binding::Size(var) => (known(var).is_none() && !is_stored(var)).then_some(var),
+        _ => None,
+    });
+    match unknown {
+        Some(var) => {
+            Err(Error::Argument(format!("nothing tells the size of index variable `{}`", kernel.vars[var].name)))
+        }
+        None => Ok(sizes),
+    }
+}
+
+/// The dimension that tells the size of each variable of a statement, by its index.
+///
+/// # Errors
+/// A variable has two sizes, or another one than the kernel was compiled for.
+fn dimensions(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<Option<Dimension>>, Error> {
+    let kernel = step.kernel();
     let mut seen: Vec<Option<Dimension>> = vec![None; kernel.vars.len()];
     let mut fault = None;
     let mut meet = |access: &Access, tensor: TensorId| {
@@ -116,41 +155,12 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
         let (declared, found) = (info.size?, (*seen)?);
         (declared != found.size).then_some((info, declared, found))
     });
-    if let Some((info, declared, found)) = differs {
-        return Err(Error::Argument(format!(
+    match differs {
+        Some((info, declared, found)) => Err(Error::Argument(format!(
             "the kernel was compiled for `{}` of size {declared}, but dimension {} of `{}` is {}",
             info.name, found.number, program.tensors[found.tensor].name, found.size
-        )));
-    }
-    let known = |var: VarId| {
-        let var = renamed_from(kernel, var);
-        seen[var.index()].map(|at| at.size).or(kernel.vars[var].size)
-    };
-    let mut sizes: Vec<u64> = kernel.vars.handles().map(|var| known(var).unwrap_or(0)).collect();
-    for &(var, size) in &kernel.stored.sizes {
-        let of = |var: VarId| sizes[var.index()];
-        sizes[var.index()] = match size {
-            StoredSize::Blocks(var, block) => of(var).div_ceil(u64::from(block)),
-            StoredSize::Inside(block) => u64::from(block),
-            // More than can be counted are refused before the kernel is run.
-            StoredSize::Diagonals(a, b) => diagonals(of(a), of(b)).unwrap_or(u64::MAX),
-            StoredSize::Slots(tensor, level) => {
-                let stored = slots.get(tensor.index()).and_then(Slot::get).map(Tensor::stored_dims).transpose()?;
-                stored.and_then(|dims| dims.get(level).copied()).unwrap_or(0)
-            }
-        };
-    }
-    // A kernel is never run with a size that nobody knows.
-    let is_stored = |var: VarId| kernel.stored.sizes.iter().any(|(stored, _)| *stored == var);
-    let unknown = step.parameters().find_map(|(_, binding)| match binding {
-        Binding::Size(var) => (known(var).is_none() && !is_stored(var)).then_some(var),
-        _ => None,
-    });
-    match unknown {
-        Some(var) => {
-            Err(Error::Argument(format!("nothing tells the size of index variable `{}`", kernel.vars[var].name)))
-        }
-        None => Ok(sizes),
+        ))),
+        None => Ok(seen),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
-use lacunar_compiler::algebra::{infer_fills, selected};
+use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
@@ -324,7 +324,7 @@ fn tells_by_values(program: &Program) -> Vec<bool> {
     let mut tells = vec![false; program.statements.len()];
     for number in (0..tells.len()).rev() {
         tells[number] = readers(program, number).any(|(later, statement)| {
-            let Assignment { lhs, op, rhs, .. } = statement.clone();
+            let Assignment { lhs, op, rhs, .. } = with_pruned_mask(&program.tensors, statement.clone());
             tells[later] || selected(&program.tensors, &Assign { lhs, op, rhs }).is_some()
         });
     }

@@ -42,6 +42,7 @@ use lacunar_notation::schedule::Schedule;
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, TensorId};
 
 use self::draft::draft;
+use crate::algebra::with_pruned_mask;
 use crate::concretize::flatten;
 use crate::reduction::{make_explicit, with_patterns_of_terms};
 
@@ -140,7 +141,7 @@ impl<'a> Source<'a> {
         let mut explicit =
             if self.rewritten.is_some() { self.statement.clone() } else { make_explicit(self.statement, vars) };
         explicit.rhs = with_patterns_of_terms(explicit.rhs, &self.program.tensors);
-        explicit
+        with_pruned_mask(&self.program.tensors, explicit)
     }
 
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
