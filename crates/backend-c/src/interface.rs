@@ -141,12 +141,12 @@ pub(crate) fn shared() -> String {
     SHARED.replace("{statuses}", &statuses).replace("{types}\n", &types.collect::<String>())
 }
 
-/// What a status is called in C.
+/// The name of a status in C.
 pub fn status_name(status: Status) -> String {
     format!("LACUNAR_{}", status.name().to_uppercase())
 }
 
-/// What a kernel says by a status.
+/// The meaning of a status, in words.
 pub const fn meaning(status: Status) -> &'static str {
     match status {
         Status::OutOfMemory => "memory could not be had",
@@ -201,12 +201,12 @@ pub(crate) fn building_source(function: &Function, openmp: bool) -> String {
     )
 }
 
-/// Whether a kernel checks what it is given, as shipped ones do.
+/// True if a kernel checks its arguments, as shipped ones do.
 fn is_checked(function: &Function) -> bool {
     function.body.iter().any(|stmt| matches!(stmt, Stmt::Call { callee: Callee::Length, .. }))
 }
 
-/// What a kernel returns.
+/// The statuses that a kernel returns, in words.
 fn returns(function: &Function) -> &'static str {
     if is_checked(function) {
         "LACUNAR_OK, LACUNAR_OUT_OF_MEMORY or LACUNAR_SIZE_OVERFLOW; before anything is written, where arguments cannot\n \

@@ -1,8 +1,8 @@
-//! Machine code that other programs see by name: the profiler perf, and the debugger gdb.
+//! Shows machine code by name to other programs: the profiler perf, and the debugger gdb.
 //!
 //! Code in the process belongs to no file in which these could look symbols up. perf reads `/tmp/perf-PID.map` when it reports,
-//! a line for each function; gdb is told of an object in memory by its JIT interface ([`gdb`]). Where the functions are follows
-//! from the object that was linked, whether it was made now or kept by an earlier process, and from where its entry is. Linux only.
+//! a line for each function; gdb is told of an object in memory by its JIT interface ([`gdb`]). The addresses of the functions
+//! follow from the linked object, made now or kept by an earlier process, and from the address of its entry. Linux only.
 //!
 //! ```text
 //! LACUNAR_PERF=1     7f21c0a53000 1a4 lacunar::compute y(i)=A(i,j)*x(j)
@@ -26,13 +26,13 @@ struct Visible {
     bytes: u64,
 }
 
-/// What lasts as long as the code is seen.
+/// Keeps the code visible while it lives.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
     _registered: Option<gdb::Registered>,
 }
 
-/// Shows the functions of a linked object under a name, to whom the environment asks for; `symbol` is that of its entry.
+/// Shows the functions of a linked object under a name, to the programs that the environment asks for; `symbol` names its entry.
 pub(crate) fn show(object: &[u8], symbol: &str, entry: u64, name: &str) -> Shown {
     let asked = |variable: &str| std::env::var_os(variable).is_some_and(|value| value == "1");
     let (perf, gdb) = (asked("LACUNAR_PERF"), asked("LACUNAR_GDB"));
@@ -41,13 +41,13 @@ pub(crate) fn show(object: &[u8], symbol: &str, entry: u64, name: &str) -> Shown
     }
     let functions = functions(object, symbol, entry, name);
     if perf {
-        // Code runs as well without its name.
+        // Code runs without its name as well.
         let _ = tell_perf(&functions);
     }
     Shown { _registered: gdb.then(|| elf::symbols(object, &functions)).flatten().map(gdb::Registered::new) }
 }
 
-/// The functions of an object that are in its entry's section, and so as far from it in memory as in the object.
+/// The functions in the section of an object's entry: their distance from the entry is the same in memory as in the object.
 fn functions(object: &[u8], symbol: &str, entry: u64, name: &str) -> Vec<Visible> {
     let all = elf::functions(object).unwrap_or_default();
     let Some(own) = all.iter().find(|function| function.name == symbol) else { return Vec::new() };
@@ -62,7 +62,7 @@ fn functions(object: &[u8], symbol: &str, entry: u64, name: &str) -> Vec<Visible
         .collect()
 }
 
-/// Appends lines to the file that perf reads: other compilers in the process may write to it, too.
+/// Appends lines to the file that perf reads. Other compilers in the process may write to it, too.
 fn tell_perf(functions: &[Visible]) -> io::Result<()> {
     static FILE: OnceLock<Mutex<Option<File>>> = OnceLock::new();
     let file = FILE.get_or_init(|| Mutex::new(perf_map().ok()));
@@ -74,7 +74,7 @@ fn tell_perf(functions: &[Visible]) -> io::Result<()> {
     }
 }
 
-/// The file of this process, in a folder where others can put links.
+/// The file of this process. Other users can put links into its folder, so no link is followed.
 fn perf_map() -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o644).custom_flags(libc::O_NOFOLLOW);

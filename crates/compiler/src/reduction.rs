@@ -6,7 +6,7 @@
 //! The rule is per additive term. A variable `v` that does not occur on the left is summed over the smallest
 //! subexpression that contains all its uses: the search starts at the whole right-hand side and goes
 //! - into *each* operand of `+` and `-` that uses `v` (every term gets its own sum),
-//! - through negation, `prune`, and through a conversion to a type that values are only stored in: a sum is rounded once,
+//! - through negation, `prune`, and a conversion to a type that is only for storage: a sum is rounded once,
 //! - into the one factor of a product, or the numerator of a quotient, that alone uses `v`,
 //!
 //! and stops at anything else: a product of which both sides use `v`, a function call, an explicit sum.
@@ -25,7 +25,7 @@ use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, 
 
 use crate::algebra::background;
 
-/// Inserts the sums that a statement implies. Fresh variables go into `vars` where a sum reuses a bound name.
+/// Inserts the sums that a statement implies. If a sum reuses a bound name, it gets a fresh variable, which is added to `vars`.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
     let mut summed: Vec<VarId> = statement.rhs.free_vars();
     summed.retain(|var| !statement.lhs.vars.contains(var));
@@ -57,7 +57,7 @@ fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
     Expr::sum(here, expr)
 }
 
-/// The expression with the pattern of a sum as the sum of the terms' patterns: the value of a sum does not tell whether it had terms.
+/// Replaces the pattern of a sum by the sum of the terms' patterns: the value of a sum does not tell if it had terms.
 ///
 /// ```text
 /// f64(pattern(sum(k, A(i,k)) * 2))  ->  f64(sum(k, bool(pattern(A(i,k)))))
@@ -68,7 +68,7 @@ pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
         ExprKind::Cast(of) if dtype == DType::Pattern && has_sum(&of) && has_zero_fills(&of, tensors) => {
             presence(*of, tensors).cast(dtype)
         }
-        // What asks for a pattern gets it as a `bool`.
+        // A conversion from the pattern takes the `bool` instead.
         ExprKind::Cast(of) if of.dtype == DType::Pattern => match with_patterns_of_terms(*of, tensors) {
             Expr { kind: ExprKind::Cast(of), dtype: DType::Pattern, .. } if of.dtype == DType::Bool && has_sum(&of) => {
                 of.cast(dtype)
@@ -79,7 +79,7 @@ pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     }
 }
 
-/// A `bool` that is true if an expression has a value other than by the fill values of tensors, which are 0.
+/// A `bool` that is true if the value of an expression does not come from fill values of tensors, which are 0.
 fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     let join =
         |function, a: Expr, b: Expr| Expr::binary(function, presence(a, tensors), presence(b, tensors), DType::Bool);
@@ -87,7 +87,7 @@ fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     match expr.kind {
         ExprKind::Reduce(_, vars, term) => Expr::sum(vars, presence(*term, tensors)),
         ExprKind::Access(_) => expr.cast(DType::Pattern).cast(DType::Bool),
-        // The pattern of what is written is true.
+        // The pattern of an expression that is not absent where its operands are is true.
         kind if is_written => Expr { kind, ..expr }.cast(DType::Pattern).cast(DType::Bool),
         ExprKind::Literal(_) => Expr { kind: ExprKind::Literal(Literal::Bool(false)), dtype: DType::Bool, ..expr },
         ExprKind::Binary(BinaryFn::Mul, a, b) => join(BinaryFn::Mul, *a, *b),
@@ -107,7 +107,7 @@ fn has_zero_fills(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
     expr.accesses().iter().all(|access| tensors[access.tensor].fill().is_zero())
 }
 
-/// Gives a summed variable a fresh name where an outer binder has the same one.
+/// Gives a summed variable a fresh name if an outer binder has the same one.
 fn rename_bound(expr: Expr, bound: &mut Vec<VarId>, vars: &mut Arena<IndexVar>) -> Expr {
     let ExprKind::Reduce(op, mut reduced, body) = expr.kind else {
         return expr.map_children(&mut |child| rename_bound(child, bound, vars));
@@ -136,7 +136,7 @@ pub(crate) fn fresh_name(vars: &Arena<IndexVar>, base: &str) -> String {
         .unwrap_or_else(|| base.to_string())
 }
 
-/// The expression with one variable in the place of another, where that is free.
+/// Replaces a variable by another where it is free.
 pub(crate) fn substitute_var(expr: Expr, from: VarId, to: VarId) -> Expr {
     match expr.kind {
         ExprKind::Access(mut access) => {

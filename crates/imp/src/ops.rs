@@ -436,11 +436,11 @@ impl Callee {
     }
 }
 
-/// A length that a caller of a kernel gives may say as well of what type the elements are: by [`type_code`], from this bit on.
-/// Where there is 0, it says nothing of that.
+/// The lowest bit of the [`type_code`] that a caller of a kernel may put into the length of an array. A code of 0 says nothing of
+/// the type.
 pub const LENGTH_BITS: u32 = 56;
 
-/// What a length says of the type of elements; never 0.
+/// The code of an element type in a length; never 0.
 pub const fn type_code(ty: DType) -> u8 {
     ty as u8 + 1
 }

@@ -97,7 +97,7 @@ impl CodeOptions {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted<'f> {
     function: &'f Verified<Function>,
-    /// What perf and gdb call it.
+    /// Its name in perf and gdb.
     #[cfg(feature = "llvm")]
     name: String,
 }
@@ -119,7 +119,7 @@ impl<'f> Wanted<'f> {
 #[cfg(feature = "llvm")]
 const LONGEST_NAME: usize = 100;
 
-/// What perf and gdb call the code of a statement: `lacunar::compute y(i)=A(i,j)*x(j)`.
+/// The name of a statement's code in perf and gdb: `lacunar::compute y(i)=A(i,j)*x(j)`.
 #[cfg(feature = "llvm")]
 fn shown_name(program: &Program, statement: usize, phase: Phase) -> String {
     let verb = if phase == Phase::Assemble { "assemble" } else { "compute" };

@@ -1,4 +1,4 @@
-//! What a shipped kernel takes, as data: for headers, and for programs that make calls.
+//! The signature of a shipped kernel, as data: for headers, and for programs that make calls.
 //!
 //! ```
 //! use lacunar::{Format, Kernel, Options, Shape};
@@ -22,15 +22,15 @@ use serde::Serialize;
 use crate::compile::{Step, commands};
 use crate::kernel::Kernel;
 
-/// A kernel as other programs call it: its address takes one to a structure of words of 8 bytes, which begins with the
-/// functions to call (or NULL) and goes on with the parameters, each array followed by its capacity.
+/// A kernel as other programs call it. The function takes the address of a structure of words of 8 bytes: the address of the
+/// functions to call (or NULL), then the parameters, each array followed by its capacity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Signature {
     /// The name of the function.
     pub symbol: String,
     /// The statement that it computes.
     pub expression: String,
-    /// Of what, where a statement is computed in two phases: `pattern`, `values`, or `all`.
+    /// The part of the result that it computes: `pattern` or `values` if there are two phases, or `all`.
     pub computes: &'static str,
     /// How the loops were transformed.
     pub schedule: String,
@@ -38,18 +38,18 @@ pub struct Signature {
     pub tensors: Vec<ShippedTensor>,
     /// The parameters, in their order.
     pub parameters: Vec<Parameter>,
-    /// What it may return.
+    /// The statuses that it may return.
     pub statuses: Vec<ShippedStatus>,
 }
 
-/// What a shipped kernel may return.
+/// A status that a shipped kernel may return.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShippedStatus {
     /// The name in C.
     pub name: String,
     /// The number.
     pub code: i32,
-    /// What it says, in words.
+    /// The meaning, in words.
     pub meaning: &'static str,
 }
 
@@ -62,7 +62,7 @@ pub struct ShippedTensor {
     pub format: String,
     /// The type of its elements.
     pub dtype: String,
-    /// Its sizes, where they are known; `null` where they are not.
+    /// Its sizes; `null` for a size that is not known.
     pub dims: Vec<Option<u64>>,
 }
 
@@ -75,17 +75,17 @@ pub struct Parameter {
     pub capacity: Option<String>,
     /// The type of a number, or of an array's elements.
     pub dtype: &'static str,
-    /// What the eight upper bits of an array's capacity may hold, so that the type is checked; `null` for a number, and for an array
-    /// that is made.
+    /// The code that the eight upper bits of an array's capacity may hold, so that the type is checked; `null` for a number, and
+    /// for an array that is made.
     pub type_code: Option<u8>,
-    /// Of an array: `in` is only read, `out` is there and written, `made` gets its memory from the kernel.
+    /// The use of an array: `in` is only read, `out` is there and written, `made` gets its memory from the kernel.
     pub access: Option<&'static str>,
-    /// What it is, in words.
+    /// The meaning, in words.
     pub meaning: String,
 }
 
 impl Kernel {
-    /// What is known of a step under a name, but for the names of its parameters in C.
+    /// The signature of a step, still without the names of the function and its parameters in C.
     pub(crate) fn signature(&self, step: &Step) -> Signature {
         let (program, plan) = (self.program(), step.plan());
         let statement = &program.statements[step.statement()];
@@ -126,7 +126,7 @@ impl Signature {
         self
     }
 
-    /// What a header says of it.
+    /// The text about it in a header.
     pub(crate) fn about(&self) -> About {
         let mut lines = vec![match self.computes {
             "pattern" => format!("the pattern of {}", self.expression),

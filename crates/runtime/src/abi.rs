@@ -16,7 +16,7 @@
 //! ```
 //! use lacunar_formats::DType;
 //! use lacunar_runtime::abi::{self, Args, Word};
-//! // What a compiler would emit for `y[0] = x[0] + s`, in Rust.
+//! // The code that a compiler would emit for `y[0] = x[0] + s`, in Rust.
 //! unsafe extern "C" fn kernel(words: *mut Word) -> i32 {
 //!     unsafe {
 //!         let (x, y, s) = (*words.add(1) as *const f64, *words.add(3) as *mut f64, *words.add(5) as i64);

@@ -1,9 +1,10 @@
 //! Files and folders that are there for a while only: the part of a file that is being written, the folder that a compiler works
 //! in. They vanish when they are dropped, and when a signal ends the process, if the program asked for that.
 //!
-//! What is there now is listed. A thread of its own waits for the signals, so that no handler runs in the middle of other code;
-//! it removes what is listed and lets the signal end the process as it would have. The list stays locked meanwhile: nothing is
-//! made any more, and no file gets its name. A limit on the size of files ends no process: what writes past it is told so.
+//! A list has the files and folders that are there now. A thread of its own waits for the signals, so that no handler runs in the
+//! middle of other code; it removes what is listed and lets the signal end the process as it would have. The list stays locked
+//! meanwhile: nothing is made any more, and no file gets its name. A limit on the size of files ends no process: a write past it
+//! gives an error.
 //!
 //! ```
 //! use std::io::Write;
@@ -72,7 +73,7 @@ impl ScratchFile {
         Ok(scratch)
     }
 
-    /// Where it is until then.
+    /// The path of the file, until it gets its name.
     pub fn path(&self) -> &Path {
         self.file.as_ref().map_or(Path::new(""), NamedTempFile::path)
     }

@@ -1,4 +1,4 @@
-//! What a caller says of the length of an array: a number of elements that may say in its upper bits of which type they are.
+//! The length of an array as a caller gives it: a number of elements, which may tell their type in its upper bits.
 //!
 //! `lac_length(crd, LACUNAR_U32(3), 8)` is 3; with `LACUNAR_U64(3)` it is `-LACUNAR_WRONG_TYPE`; with 3 alone it is 3.
 

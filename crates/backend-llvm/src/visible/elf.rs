@@ -1,10 +1,10 @@
-//! Objects as ELF has them, of 64 bits, little-endian: the functions of one, and one that has nothing but names of functions.
+//! ELF objects of 64 bits, little-endian: reads the functions of one, and makes one that has nothing but names of functions.
 //!
 //! ```text
 //! header | .symtab: null, a symbol for each function | .strtab | .shstrtab | section headers: null, .text, these three
 //! ```
 //!
-//! `.text` has no content, but the address and the length of the code in memory; symbols count from its beginning.
+//! `.text` has no content, but the address and the length of the code in memory; the addresses of symbols count from its beginning.
 
 use super::Visible;
 
@@ -17,7 +17,7 @@ const NOBITS: u32 = 8;
 const FUNCTION: u8 = 2;
 /// `ALLOC` and `EXECINSTR`: it is code in memory.
 const CODE: u64 = 6;
-/// How the code is aligned that `.text` begins with.
+/// The alignment of the beginning of `.text`.
 const ALIGNMENT: u64 = 16;
 
 /// A function in an object.
@@ -25,12 +25,12 @@ const ALIGNMENT: u64 = 16;
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) section: u16,
-    /// Where it is in its section.
+    /// The offset in its section.
     pub(super) offset: u64,
     pub(super) bytes: u64,
 }
 
-/// The functions of an object; `None` if it is none of ELF.
+/// The functions of an object; `None` if it is not an ELF object.
 pub(super) fn functions(object: &[u8]) -> Option<Vec<Function>> {
     // 64 bits, little-endian.
     if object.get(..6)? != b"\x7fELF\x02\x01" {
@@ -79,7 +79,7 @@ pub(super) fn symbols(like: &[u8], functions: &[Visible]) -> Option<Vec<u8>> {
     let at = |object: &Vec<u8>| object.len() as u64;
     let mut headers = vec![0; SECTION];
     headers.extend(header(1, NOBITS, CODE, [begin, HEADER as u64, end - begin], [0, 0], ALIGNMENT));
-    // The names are in section 3, and the first symbol is that of nothing.
+    // The names are in section 3; one symbol, the null one, is local.
     headers.extend(header(7, SYMTAB, 0, [0, at(&object), symtab.len() as u64], [3, 1], 8));
     object.extend(symtab);
     headers.extend(header(15, STRTAB, 0, [0, at(&object), strtab.len() as u64], [0, 0], 1));
@@ -95,7 +95,7 @@ pub(super) fn symbols(like: &[u8], functions: &[Visible]) -> Option<Vec<u8>> {
     Some(object)
 }
 
-/// The header of a section: its place is its address in memory, where it is in the object, and how long it is.
+/// The header of a section. `place` is its address in memory, its offset in the object and its length.
 fn header(name: u32, kind: u32, flags: u64, place: [u64; 3], [link, info]: [u32; 2], alignment: u64) -> Vec<u8> {
     let mut header = [name.to_le_bytes(), kind.to_le_bytes()].concat();
     header.extend(flags.to_le_bytes());
@@ -135,7 +135,7 @@ mod tests {
         let expected = vec![read("lacunar::compute y(i)=x(i)", 0, 32), read("other", 0x30, 5)];
         assert_eq!(functions(&object), Some(expected));
         assert_eq!(symbols(&like, &[]), None);
-        // Objects that end before the headers that are needed, all but the last, and what is none.
+        // Objects that end before the headers that are needed (all but the last), and bytes that are no object.
         for end in 0..object.len() - SECTION {
             assert_eq!(functions(&object[..end]), None, "{end}");
         }

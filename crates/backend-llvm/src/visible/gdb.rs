@@ -1,6 +1,7 @@
-//! gdb's interface for code that is made in a process: a list of objects in memory, and a function to be called when it changes,
-//! in which the debugger has a breakpoint. LLVM has both, as its own linkers can fill the list; an entry of ours stands among
-//! theirs. LLVM's plugin is not used: its entries stay when the code is gone, and have the symbols that objects have.
+//! gdb's interface for code that is made in a process: a list of objects in memory, and a function that the process calls when it
+//! changes the list; the debugger has a breakpoint in it. LLVM defines both, because its own linkers can fill the list; our
+//! entries stand among theirs. LLVM's plugin is not used: its entries stay when the code is gone, and have the symbols that
+//! objects have.
 //!
 //! See "JIT Compilation Interface" in the manual of gdb.
 
@@ -18,7 +19,7 @@ struct Entry {
     bytes: u64,
 }
 
-/// The list, and what is done to it.
+/// The list, and its last change.
 #[repr(C)]
 struct Descriptor {
     version: u32,
@@ -37,14 +38,14 @@ unsafe extern "C" {
     fn __jit_debug_register_code();
 }
 
-/// Held by whom changes the list. Nothing but this file fills it in this process: LLVM does where it is asked to, which it is not.
+/// Held while the list is changed. Only this file fills the list in this process: LLVM would if it were asked to, and it is not.
 static LIST: Mutex<()> = Mutex::new(());
 
-/// An object that gdb is told of, as long as this value.
+/// An object that gdb knows while this value lives.
 #[derive(Debug)]
 pub(super) struct Registered {
     entry: *mut Entry,
-    /// What the entry points to.
+    /// The object that the entry points to.
     _object: Vec<u8>,
 }
 
@@ -102,10 +103,10 @@ impl Drop for Registered {
     }
 }
 
-/// Says what was done to an entry of the list.
+/// Tells gdb that an entry of the list was added or removed.
 ///
 /// # Safety
-/// The lock is held, the list is the process', and the entry one that was added or removed.
+/// The lock is held, the list is the one of the process, and the entry was added or removed.
 unsafe fn tell(list: *mut Descriptor, entry: *mut Entry, action: u32) {
     // SAFETY: by the caller's promise. gdb reads the list while the function is called.
     unsafe {

@@ -13,7 +13,7 @@ fn arguments() -> Vec<String> {
     shlex::split(line).unwrap()
 }
 
-/// What perf is told by a process that runs a kernel: begin, length and name of each function.
+/// The functions that a process tells perf of when it runs a kernel: address, length and name of each.
 fn told(folder: &Folder, asked: &str) -> Option<Vec<(u64, u64, String)>> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lacunar"));
     command.args(arguments()).env("LACUNAR_CACHE", folder.path("cache")).env("LACUNAR_PERF", asked);

@@ -1,8 +1,9 @@
-//! Checks of what a kernel is given, for kernels that are taken elsewhere: Lacunar's own callers pass tensors, whose arrays were
-//! checked when they were made.
+//! Checks of the arguments, for kernels that other programs call: Lacunar's own callers pass tensors, whose arrays were checked
+//! when they were made.
 //!
-//! Each size is at least 0, and each array as long as sizes and the arrays before it say. Before anything is written, and once for
-//! each array: its numbers are not looked at, but for the last position, which says how long the arrays behind it are.
+//! Each size has to be at least 0, and each array as long as the sizes and the arrays before it say. This is checked before
+//! anything is written, once for each array. Of its numbers only the last position is read: it gives the length of the arrays
+//! behind it.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)    A: csr, y and x: dense
@@ -26,7 +27,7 @@ use super::sizes::product;
 use super::{Binding, Lowerer};
 use crate::levels::{Length, Part};
 
-/// Emits the checks of all parameters that there are.
+/// Emits the checks of all parameters.
 pub(super) fn check(cx: &mut Lowerer<'_>) {
     cx.b.comment("Sizes are none that cannot be, and arrays as long as they say.");
     sizes(cx);
@@ -50,7 +51,7 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
     rankings(cx);
 }
 
-/// The parameters with what each is.
+/// The parameters, each with its binding.
 fn parameters(cx: &Lowerer<'_>) -> Vec<(Param, Binding)> {
     cx.b.function().params.iter().copied().zip(cx.interface.bindings.iter().copied()).collect()
 }
@@ -64,7 +65,7 @@ fn arrays_of(cx: &Lowerer<'_>, tensor: TensorId) -> Vec<ArrayId> {
     parameters(cx).into_iter().filter_map(own).collect()
 }
 
-/// Ends the kernel where a size, or the number of values that a result has, is negative.
+/// Ends the kernel if a size, or the number of values of a result, is negative.
 fn sizes(cx: &mut Lowerer<'_>) {
     for (param, binding) in parameters(cx) {
         if let (Param::Scalar(var), Binding::Size(_) | Binding::Stored(_)) = (param, binding) {
@@ -75,7 +76,7 @@ fn sizes(cx: &mut Lowerer<'_>) {
     }
 }
 
-/// A level as its tensor has it.
+/// A level of a tensor.
 struct Level {
     /// The size of the dimension.
     size: ExprId,
@@ -97,7 +98,7 @@ fn tensor_arrays(cx: &mut Lowerer<'_>, id: TensorId, levels: &[Level]) {
             None => {
                 let count = code.count_positions(b, count, level.size);
                 if is_wide {
-                    // More than can be counted.
+                    // The number is larger than the largest `i64`.
                     let zero = b.int(0);
                     fail_if(b, CompareOp::Lt, count, zero);
                 }
@@ -106,7 +107,7 @@ fn tensor_arrays(cx: &mut Lowerer<'_>, id: TensorId, levels: &[Level]) {
         };
     }
     let Some(values) = code.values else { return };
-    // A result whose pattern is not read is given its values only.
+    // Of a result whose pattern is not read, the caller passes only the values.
     let is_whole = code.levels.len() == levels.len();
     if is_whole {
         demand(b, values, Length::of(count), false);
@@ -116,7 +117,7 @@ fn tensor_arrays(cx: &mut Lowerer<'_>, id: TensorId, levels: &[Level]) {
     }
 }
 
-/// Checks the arrays that keep the coordinate of each rank: they are read by the views of other tensors.
+/// Checks the arrays that keep the coordinate of each rank: the views of other tensors read them.
 fn rankings(cx: &mut Lowerer<'_>) {
     for (param, binding) in parameters(cx) {
         let (Param::Array(array), Binding::Level(tensor, level, Part::RANKING)) = (param, binding) else { continue };
@@ -129,14 +130,14 @@ fn rankings(cx: &mut Lowerer<'_>) {
     }
 }
 
-/// How many elements the caller says that an array has.
+/// The number of elements that an array has according to the caller.
 fn length(b: &mut Builder, array: ArrayId) -> ExprId {
     let name = format!("{}_length", b.function().arrays[array].name);
     b.call_value(&name, Callee::Length, vec![Arg::Array(array)])
 }
 
-/// Ends the kernel where an array is shorter than it has to be. `is_wide` says that what it has to be may come from numbers of 64
-/// bits, of which the greatest are negative here.
+/// Ends the kernel if an array is shorter than `least`. `is_wide` says that `least` may come from unsigned numbers of 64 bits, the
+/// largest of which are negative here.
 fn demand(b: &mut Builder, array: ArrayId, least: Length, is_wide: bool) {
     let mut length = length(b, array);
     let mut count = match least.each {
@@ -146,7 +147,7 @@ fn demand(b: &mut Builder, array: ArrayId, least: Length, is_wide: bool) {
     if is_wide {
         (length, count) = (b.cast(DType::U64, length), b.cast(DType::U64, count));
     }
-    // Nothing is added to a count, which may be the greatest there is.
+    // Nothing is added to the count: it may be the largest number of its type.
     let op = if least.is_one_more { CompareOp::Le } else { CompareOp::Lt };
     fail_if(b, op, length, count);
 }

@@ -1,4 +1,4 @@
-//! Loops with names of their own in the producer of a workspace: what they derive from, derived once more.
+//! Loops with names of their own in the producer of a workspace: copies of the variables and relations that they derive from.
 //!
 //! ```text
 //! consumer                                 producer, i1 named p
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Loops around the producer and the consumer belong to both derivations (`i0`): they count the same strips. Variables of the
-//! statement that have a value there keep their names. On entry: names that no variable has. On exit: relations of the
-//! copies behind those they were made of.
+//! statement that have a value in those loops keep their names. On entry: the new names are not names of variables. On exit: the
+//! relations of the copies come after the relations that were copied.
 
 use lacunar_base::Diagnostic;
 use lacunar_notation::concrete::Kernel;
@@ -21,8 +21,8 @@ use super::part::rename;
 use super::refuse;
 use crate::reduction::fresh_name;
 
-/// An expression as the producer has it that was made last: variables of the statement by the names that only copies go by, which
-/// schedules do not know.
+/// An expression as the producer that was made last has it: with the copies of the statement's variables, if loops derive from
+/// them. Schedules do not know the names of such copies.
 pub(super) fn behind_copies(kernel: &Kernel, expr: &Expr) -> Expr {
     kernel.provenance.relations.iter().rev().fold(expr.clone(), |expr, relation| match *relation {
         Relation::Rename { parent, copy } if kernel.provenance.uses(copy).next().is_some() => {
@@ -35,7 +35,7 @@ pub(super) fn behind_copies(kernel: &Kernel, expr: &Expr) -> Expr {
 /// Variables with their copies, and the kernel that has both.
 pub(super) struct Copy<'a> {
     pub(super) kernel: Kernel,
-    /// The loops around.
+    /// The loops around the producer and the consumer.
     around: &'a [VarId],
     /// The loops of the producer.
     loops: &'a [VarId],
@@ -45,8 +45,8 @@ pub(super) struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    /// Copies of the variables of the statement that the named leaves derive from and that have no value inside of `around`; also
-    /// of those with loops over positions that lie under values of these.
+    /// Copies the variables of the statement that the named leaves derive from and that have no value inside of `around`. If a loop
+    /// goes over positions of an access with a copied variable, the variables that this loop derives from are copied as well.
     pub(super) fn new(
         kernel: &Kernel,
         around: &'a [VarId],
@@ -71,7 +71,7 @@ impl<'a> Copy<'a> {
         copy
     }
 
-    /// Copies what a leaf derives from, where that is a variable of the statement that has no value yet.
+    /// Copies the variables of the statement that a leaf derives from and that have no value yet.
     fn originals_of(&mut self, leaf: VarId) {
         for original in self.kernel.provenance.originals(leaf) {
             if self.kernel.provenance.is_known(original, self.around) || self.copies.contains_key(&original) {
@@ -84,10 +84,10 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// Copies what derives from copied variables, down to the leaves, of which `over` have loops in the consumer too.
+    /// Copies the relations under copied variables, down to the leaves. The leaves in `over` have loops in the consumer too.
     ///
     /// # Errors
-    /// E1212: a loop of both would derive from the variable and from its copy.
+    /// E1212: a loop of both producer and consumer would derive from the variable and from its copy.
     pub(super) fn relations(&mut self, over: &[VarId]) -> Result<(), Diagnostic> {
         let relations = self.kernel.provenance.relations.clone();
         for relation in relations.iter().filter(|relation| !matches!(relation, Relation::Rename { .. })) {
@@ -101,7 +101,7 @@ impl<'a> Copy<'a> {
                 let name = match self.names.iter().find(|(leaf, _)| *leaf == child) {
                     Some((_, name)) => name.text.clone(),
                     None if over.contains(&child) => return Err(self.shared(child)),
-                    // Its loop is the producer's alone.
+                    // Only the producer has its loop.
                     None if self.loops.contains(&child) => self.kernel.vars[child].name.clone(),
                     None => self.fresh(child),
                 };
@@ -118,7 +118,7 @@ impl<'a> Copy<'a> {
         self.copies.get(&var).copied().unwrap_or(var)
     }
 
-    /// The variables of accesses that have copies, with these.
+    /// The variables of accesses that have copies, each with its copy.
     pub(super) fn originals(&self) -> impl Iterator<Item = (VarId, VarId)> {
         self.kernel.provenance.relations.iter().filter_map(|relation| match *relation {
             Relation::Rename { parent, copy } if self.copies.get(&parent) == Some(&copy) => Some((parent, copy)),
@@ -126,7 +126,7 @@ impl<'a> Copy<'a> {
         })
     }
 
-    /// The variables of loops that have copies, with these.
+    /// The variables of loops that have copies, each with its copy.
     pub(super) fn leaves(&self) -> impl Iterator<Item = (VarId, VarId)> {
         let is_leaf = |var: VarId| self.kernel.provenance.uses(var).all(|use_| matches!(use_, Relation::Rename { .. }));
         let mut found: Vec<(VarId, VarId)> = self.copies.iter().map(|(var, copy)| (*var, *copy)).collect();
@@ -174,7 +174,7 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// Why a loop of both cannot keep its name.
+    /// The error for a loop of both producer and consumer that cannot keep its name.
     fn shared(&self, var: VarId) -> Diagnostic {
         let name = &self.kernel.vars[var].name;
         let (leaf, with) = self

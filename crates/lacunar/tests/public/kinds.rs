@@ -62,7 +62,7 @@ fn every_kind_is_stored_and_has_code() -> Result<(), Box<dyn Error>> {
     LevelKind::all().into_iter().try_for_each(check)
 }
 
-/// What the interpreter takes for the parameters of `y(i) = A(i,j) * x(j)`, with what each array is.
+/// The memory that the interpreter takes for the parameters of `y(i) = A(i,j) * x(j)`, with the name of each array.
 fn memory(kernel: &Kernel, a: &DynTensor) -> Result<(Memory, Vec<String>), Box<dyn Error>> {
     let step = &kernel.steps()[0];
     let (mut memory, mut names) = (Memory::default(), Vec::new());

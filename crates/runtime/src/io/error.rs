@@ -62,7 +62,7 @@ pub enum IoError {
         expected: String,
         /// The content found.
         found: String,
-        /// What may help.
+        /// Advice that may help.
         hint: Option<&'static str>,
     },
     /// Neither the name nor the content tells the format.
@@ -122,7 +122,7 @@ impl IoError {
     }
 }
 
-/// Where a mistake is: the file, and the part of it.
+/// The place of a mistake: the file, and the part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     file: PathBuf,

@@ -17,7 +17,7 @@ use crate::values::Element;
 pub(super) trait Mirror: Element {
     /// The value on the other side of the diagonal; `None` if it has no place in the type.
     fn mirror(self, symmetry: Symmetry) -> Option<Self>;
-    /// Says if the value may stand on the diagonal of a matrix: if it is its own mirror image.
+    /// True if the value may stand on the diagonal of a matrix: it has to be its own mirror image.
     fn fits_diagonal(self, symmetry: Symmetry) -> bool {
         symmetry != Symmetry::SkewSymmetric || self == Self::default()
     }
@@ -77,7 +77,7 @@ complexes!(f32, f64);
 
 impl Mirror for bool {
     fn mirror(self, symmetry: Symmetry) -> Option<bool> {
-        // There is no negative of what is true.
+        // `true` has no negative.
         if symmetry == Symmetry::SkewSymmetric && self { None } else { Some(self) }
     }
 }

@@ -1,4 +1,4 @@
-//! Files that lie: about arrays, sizes and memory, and bytes that are others.
+//! Files that lie about arrays, sizes and memory, and files with changed bytes.
 
 use hdf5_metno as hdf5;
 use lacunar_runtime::io::IoError;
@@ -86,7 +86,7 @@ fn arrays_that_were_never_written_take_no_memory() {
     assert!(error.contains("expected an array that is stored in this file"), "{error}");
 }
 
-/// A part of the text, another in its place, and the message.
+/// A part of the text, the part that replaces it, and the message.
 const DAMAGES: [(&str, &str, &str); 29] = [
     ("\"0.1\"", "\"1.0\"", "version: expected version 0.1"),
     ("\"0.1\"", "0.1", "version: expected version 0.1"),
@@ -150,7 +150,7 @@ fn damaged_descriptors_are_errors() {
     }
     let deep = format!("{{\"binsparse\": {}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(with(&deep).is_err() && with("").is_err() && with("[]").is_err() && with("{\"binsparse\": 5}").is_err());
-    // Bytes that are left out, or others.
+    // Bytes that are left out, or replaced by others.
     for place in 0..whole.len() {
         assert!(with(&whole[..place]).is_err(), "{place}");
         for byte in ["", "0", "9", "\"", "}", "[", "e", "-"] {
@@ -163,7 +163,7 @@ fn damaged_descriptors_are_errors() {
     file.new_attr::<f64>().create("binsparse").expect("a number");
     file.flush().expect("written");
     assert!(read_file(&path).expect_err("a number").to_string().contains("expected one text"));
-    // Of a fixed length, as others write it.
+    // A text of a fixed length, as others write it.
     file.delete_attr("binsparse").expect("there");
     let fixed: hdf5::types::FixedAscii<4096> = hdf5::types::FixedAscii::from_ascii(&whole).expect("a text");
     file.new_attr::<hdf5::types::FixedAscii<4096>>()
@@ -195,7 +195,7 @@ fn files_that_are_not_hdf5_are_errors() {
         assert!(bytes(&whole[..end]).is_err(), "{end}");
     }
     assert!(bytes(&whole).is_ok());
-    // The reference to the text, and the collection that it is in: versions of HDF5 believe them.
+    // The reference to the text, and the collection that holds it: versions of HDF5 trust them.
     let name = whole.windows(10).position(|found| found == b"binsparse\0").expect("an attribute");
     let heap = whole.windows(4).position(|found| found == b"GCOL").expect("a collection");
     for place in (name..name + 64).chain(heap..heap + 64) {

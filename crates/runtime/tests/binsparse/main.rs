@@ -149,7 +149,7 @@ fn matrices_in_every_format() {
     let (vector, _) = read(&vector, &[("indices_0", u(&[3, 8])), ("values", f(&[1.0, 2.0]))]).expect("a vector");
     let coords = vec![Coordinates::U32(vec![3, 8])];
     assert_eq!(vector, Data::Coordinate(Coo { dims: vec![9], coords, values: Values::F64(vec![1.0, 2.0]) }));
-    // No braces outside, and no arrays of nothing.
+    // No outer braces, and an empty array that is left out.
     let bare = "{\"version\": \"0.1\", \"format\": \"COO\", \"shape\": [3, 3], \"number_of_stored_values\": 0, \
                 \"data_types\": {\"indices_0\": \"uint8\", \"indices_1\": \"uint8\", \"values\": \"float64\"}}";
     let empty = read(bare, &[("indices_0", Array::U8(vec![])), ("values", f(&[]))]).expect("empty").0;
@@ -172,7 +172,7 @@ fn levels_of_tensors() {
     let coords = [vec![2, 0, 1], vec![3, 0, 2], vec![0, 1, 1]].map(Coordinates::U32).to_vec();
     let values = Values::F64(vec![1.0, 2.0, 3.0]);
     assert_eq!(data, Data::Coordinate(Coo { dims: vec![3, 4, 2], coords, values }));
-    // Blocks: what is stored below coordinates is all there.
+    // Blocks: below coordinates every element is stored.
     let blocks = "\"custom\": {\"level\": {\"level_desc\": \"sparse\", \"rank\": 1, \"level\": {\"level_desc\": \"dense\", \
                   \"rank\": 2, \"level\": {\"level_desc\": \"element\"}}}}";
     let arrays = [("indices_0", u(&[4])), ("values", f(&[1.0, 0.0, 2.0, 3.0]))];

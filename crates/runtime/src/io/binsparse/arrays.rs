@@ -1,7 +1,7 @@
 //! The arrays of a group: read in pieces, and written in pieces.
 //!
-//! An array is of one dimension. Its length and type are compared with what is expected before anything is read, and its length
-//! with the bytes that the file has for it: HDF5 makes up numbers that were never written, and no memory is set aside for those.
+//! An array has one dimension. Before anything is read, its length and type are compared with the expected ones, and its length
+//! with the bytes that the file has for it: HDF5 makes up numbers that were never written, and no memory is set aside for them.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -18,9 +18,9 @@ use crate::io::error::{IoError, Place};
 use crate::io::progress::Progress;
 use crate::values::{Element, Values};
 
-/// The bytes that are read or written at a time.
+/// The number of bytes that are read or written at a time.
 const PIECE_BYTES: usize = 1 << 20;
-/// How many bytes of numbers a byte of the file is believed to stand for: no more come of Deflate, which HDF5 compresses with.
+/// The most bytes of numbers that a byte of the file may stand for: Deflate, which HDF5 compresses with, gives no more.
 const MOST_EXPANSION: u64 = 1100;
 
 /// The arrays of a group that is read.
@@ -34,7 +34,7 @@ pub(super) struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Reads whole numbers from 0: so many, if that is known.
+    /// Reads whole numbers from 0: `count` of them, if that is known.
     pub(super) fn numbers(&mut self, name: &str, count: Option<u64>) -> Result<Vec<u64>, IoError> {
         let place = self.place.within(name);
         let found = self.announced(name)?;
@@ -59,7 +59,7 @@ impl Arrays<'_> {
         }
     }
 
-    /// Reads so many values: of `iso` the one that stands for them.
+    /// Reads `count` values; of an `iso` array, the one value that stands for all.
     pub(super) fn values(&mut self, name: &str, count: u64) -> Result<(Values, ValueType), IoError> {
         let found = self.announced(name)?;
         let place = self.place.within(name);
@@ -78,16 +78,16 @@ impl Arrays<'_> {
         Ok((values, found))
     }
 
-    /// The type that an array is said to be of.
+    /// The type of an array in the descriptor.
     fn announced(&self, name: &str) -> Result<ValueType, IoError> {
         let place = || self.place.within("data_types").within(name);
         self.descriptor.type_of(name).ok_or_else(|| place().invalid("the type of this array", "none"))
     }
 
-    /// Reads an array of a type: so many numbers, if that is known.
+    /// Reads an array of a type: `count` numbers, if that is known.
     fn read(&mut self, name: &str, dtype: DType, count: Option<u64>) -> Result<Values, IoError> {
         let place = self.place.within(name);
-        // Some programs write no array where there is nothing to write.
+        // Some programs write no array if there is nothing to write.
         if count == Some(0) && !self.group.link_exists(name) {
             return Ok(Values::empty(dtype));
         }
@@ -130,7 +130,7 @@ impl Arrays<'_> {
         }
     }
 
-    /// Asks that the file has as many bytes for an array as its length needs, and returns how many numbers are stored together.
+    /// Checks that the file has as many bytes for an array as its length needs; returns the number of items in a chunk.
     fn believed(&self, dataset: &hdf5::Dataset, len: usize, place: &Place) -> Result<usize, IoError> {
         use hdf5::dataset::Layout;
         let damaged = |error: hdf5::Error| place.invalid("an array that can be read", error.to_string());
@@ -162,13 +162,13 @@ impl Arrays<'_> {
     }
 }
 
-/// The type of numbers in the file; `None` if they are none that we know.
+/// The type of the numbers in the file; `None` if it is not one of ours.
 fn stored_type(dtype: &hdf5::Datatype) -> Option<DType> {
     let (class, sign, size) = hdf5::sync::sync(|| {
         // SAFETY: the handle is open, and the lock of the library is held.
         unsafe {
             let class = H5Tget_class(dtype.id());
-            // Only whole numbers have one.
+            // Only types of whole numbers have a sign.
             let sign =
                 if class == H5T_class_t::H5T_INTEGER { H5Tget_sign(dtype.id()) } else { H5T_sign_t::H5T_SGN_NONE };
             (class, sign, H5Tget_size(dtype.id()))
@@ -185,13 +185,13 @@ fn stored_type(dtype: &hdf5::Datatype) -> Option<DType> {
         (H5T_class_t::H5T_INTEGER, H5T_sign_t::H5T_SGN_2, 8) => Some(DType::I64),
         (H5T_class_t::H5T_FLOAT, _, 4) => Some(DType::F32),
         (H5T_class_t::H5T_FLOAT, _, 8) => Some(DType::F64),
-        // How h5py writes truth values.
+        // The type in which h5py writes truth values.
         (H5T_class_t::H5T_ENUM, _, 1) if dtype.is::<bool>() => Some(DType::Bool),
         _ => None,
     }
 }
 
-/// Every byte but 0 is true.
+/// The truth values of bytes: every byte but 0 is true.
 fn truths(bytes: &[impl Copy + Default + PartialEq]) -> Values {
     Values::Bool(bytes.iter().map(|byte| *byte != Default::default()).collect())
 }
@@ -200,7 +200,7 @@ fn truths(bytes: &[impl Copy + Default + PartialEq]) -> Values {
 struct Pieces<'a> {
     dataset: &'a hdf5::Dataset,
     len: usize,
-    /// How many numbers are stored, and decompressed, together.
+    /// The number of items in a chunk, which is stored and decompressed as a whole.
     chunk: usize,
     place: &'a Place,
     progress: &'a mut Progress,
@@ -222,7 +222,7 @@ impl Pieces<'_> {
     }
 }
 
-/// Writes an array of so many items, of which `piece` makes those of a range.
+/// Writes an array of `len` items; `piece` makes the items of a range.
 pub(super) fn write<T: hdf5::H5Type>(
     group: &hdf5::Group,
     name: &str,

@@ -1,7 +1,7 @@
-//! The text that says how arrays are to be understood, read and written.
+//! The text that describes the arrays of a group: read and written.
 //!
 //! Every format is a list of levels, outermost first, and the dimension that each stores; a level of coordinates stores as many
-//! as it has ranks. Those of the specification's table have a name, others are written out:
+//! dimensions as its rank says. The formats of the specification's table have names; others are written out:
 //!
 //! ```text
 //! CSC                  dimensions 1, 0     dense, sparse of rank 1
@@ -18,21 +18,21 @@ use super::types::ValueType;
 use crate::io::Symmetry;
 use crate::io::error::{IoError, Place};
 
-/// The version that is written, and the major part of which is read.
+/// The version that is written; files of the same major version are read.
 const VERSION: &str = "0.1";
-/// The largest order taken: files of more dimensions are refused.
+/// The most dimensions of a tensor: files with more are refused.
 const LARGEST_ORDER: usize = 64;
 
 /// How coordinates are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// All of a dimension.
+    /// Every coordinate of a dimension.
     Dense,
-    /// Entries, with a coordinate of each of so many dimensions.
+    /// Entries, each with a coordinate in this number of dimensions.
     Sparse(usize),
 }
 
-/// Formats with a name: their levels, and whether columns are outside. Of names for the same the first is written.
+/// The formats with a name: their levels, and true if columns are outside. If a format has several names, the first is written.
 const FORMATS: [(&str, &[Level], bool); 12] = [
     ("DVEC", &[Level::Dense], false),
     ("CVEC", &[Level::Sparse(1)], false),
@@ -48,7 +48,7 @@ const FORMATS: [(&str, &[Level], bool); 12] = [
     ("COO", &[Level::Sparse(2)], false),
 ];
 
-/// The triangle of a matrix that is stored.
+/// The structures of a matrix: its symmetry, and true if the upper triangle is stored.
 const STRUCTURES: [(&str, Symmetry, bool); 7] = [
     ("general", Symmetry::General, false),
     ("symmetric_lower", Symmetry::Symmetric, false),
@@ -59,7 +59,7 @@ const STRUCTURES: [(&str, Symmetry, bool); 7] = [
     ("skew_symmetric_upper", Symmetry::SkewSymmetric, true),
 ];
 
-/// The content of a text.
+/// The content of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Descriptor {
     /// The size of each dimension.
@@ -72,16 +72,16 @@ pub(super) struct Descriptor {
     pub(super) stored: u64,
     /// The symmetry of a matrix.
     pub(super) symmetry: Symmetry,
-    /// The triangle that is stored is the upper one.
+    /// True if the upper triangle is stored.
     pub(super) upper: bool,
-    /// There is a value of what is not stored.
+    /// True if the file gives a value for the elements that are not stored.
     pub(super) fill: bool,
     /// The type of each array.
     types: Vec<(String, ValueType)>,
 }
 
 impl Descriptor {
-    /// Of a tensor whose arrays follow, without symmetry.
+    /// The descriptor of a tensor without symmetry; the types of its arrays are added later.
     pub(super) fn new(shape: Vec<u64>, levels: Vec<Level>, order: Vec<usize>, stored: u64) -> Descriptor {
         let (symmetry, upper, fill, types) = (Symmetry::General, false, false, Vec::new());
         Descriptor { shape, levels, order, stored, symmetry, upper, fill, types }
@@ -92,7 +92,7 @@ impl Descriptor {
         self.types.iter().find(|(known, _)| known == name).map(|(_, found)| *found)
     }
 
-    /// Says of what type an array is.
+    /// Adds the type of an array.
     pub(super) fn add_type(&mut self, name: &str, found: ValueType) {
         self.types.push((name.to_string(), found));
     }
@@ -100,7 +100,7 @@ impl Descriptor {
     /// Reads a text.
     pub(super) fn read(text: &[u8], place: &Place) -> Result<Descriptor, IoError> {
         let value: Value = serde_json::from_slice(text).map_err(|error| place.invalid("JSON", error.to_string()))?;
-        // Some programs leave the outer braces away.
+        // Some programs omit the outer braces.
         let inner = value.get("binsparse").unwrap_or(&value);
         let object = inner.as_object().ok_or_else(|| place.invalid("an object of JSON", excerpt(inner)))?;
         let keys = Keys { object, place };
@@ -162,7 +162,7 @@ struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// An entry that is missing, or of another kind.
+    /// The error for an entry that is missing or of another kind.
     fn wrong(&self, key: &str, expected: impl Into<String>) -> IoError {
         let found = self.object.get(key).map_or("none".to_string(), excerpt);
         self.place.within(key).invalid(expected, found)
@@ -187,7 +187,7 @@ impl Keys<'_> {
     /// The levels and the dimensions that they store.
     fn format(&self, dimensions: usize) -> Result<(Vec<Level>, Vec<usize>), IoError> {
         let format = self.object.get("format");
-        // Levels that are written out may stand in the place of a name.
+        // Levels that are written out may stand under `format`, in place of a name.
         let custom = self.object.get("custom").or(format.filter(|format| format.is_object()));
         let named = format.and_then(Value::as_str).and_then(|name| FORMATS.iter().find(|(known, ..)| *known == name));
         match (named, custom) {
@@ -200,7 +200,7 @@ impl Keys<'_> {
                 Ok((levels.to_vec(), order))
             }
             (None, Some(custom)) => {
-                // Some programs name the place in which the levels are written out once more.
+                // Some programs put the levels under one more key `custom`.
                 let place = self.place.within("custom");
                 written_out(custom.get("custom").unwrap_or(custom), dimensions, &place)
             }
@@ -211,7 +211,7 @@ impl Keys<'_> {
         }
     }
 
-    /// The symmetry, and whether the upper triangle is stored.
+    /// The symmetry, and true if the upper triangle is stored.
     fn structure(&self, shape: &[u64]) -> Result<(Symmetry, bool), IoError> {
         let Some(structure) = self.object.get("structure") else { return Ok((Symmetry::General, false)) };
         let known = STRUCTURES.iter().find(|(name, ..)| structure.as_str() == Some(name));
@@ -242,12 +242,12 @@ impl Keys<'_> {
     }
 }
 
-/// How many dimensions levels store.
+/// The number of dimensions that levels store.
 fn ranks(levels: &[Level]) -> usize {
     levels.iter().map(|level| if let Level::Sparse(rank) = level { *rank } else { 1 }).sum()
 }
 
-/// Levels that are written out.
+/// Reads levels that are written out.
 fn written_out(custom: &Value, dimensions: usize, place: &Place) -> Result<(Vec<Level>, Vec<usize>), IoError> {
     let mut levels = Vec::new();
     let mut next = custom.get("level");
@@ -257,7 +257,7 @@ fn written_out(custom: &Value, dimensions: usize, place: &Place) -> Result<(Vec<
             break;
         }
         let rank = next.and_then(|level| level.get("rank")).and_then(whole);
-        // A level stores the dimensions that those outside of it leave.
+        // A level can store only the dimensions that the levels outside of it leave.
         let room = dimensions - ranks(&levels);
         let rank = rank.filter(|rank| (1..=room as u64).contains(rank)).map(|rank| rank as usize);
         match (kind, rank) {

@@ -1,7 +1,7 @@
 //! The file, the group in it, and the text that describes the group.
 //!
-//! A file that is compressed as a whole is decompressed into a temporary one, as HDF5 reads files by name. The group is the one
-//! that was named; or else the root, or the only one below the root that has a text.
+//! A file that is compressed as a whole is decompressed into a temporary file, because HDF5 reads files by name. The group is the
+//! one that was named; or else the root, if it has a text, or the only group below the root that has one.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -20,14 +20,14 @@ use crate::scratch::ScratchFolder;
 
 /// The attribute that has the text.
 pub(super) const ATTRIBUTE: &str = "binsparse";
-/// The longest text taken: that of 64 dimensions has some thousand bytes.
+/// The most bytes of a text: the text of 64 dimensions has some thousand.
 const LONGEST: usize = 1 << 20;
-/// The most groups that are looked through.
+/// The most groups that are searched.
 const MOST_GROUPS: usize = 1 << 10;
-/// Says how to choose.
+/// The hint if several groups have a text.
 const CHOOSE: &str = "name the group behind the file, as in FILE.h5:GROUP";
 
-/// Says how to write a text that is found.
+/// The hint if no text is found: how to write one that is.
 const FIXED: &str = "write the attribute as a text of a fixed length, or with fewer attributes beside it";
 
 /// A group that is open.
@@ -36,11 +36,11 @@ pub(super) struct Opened {
     /// The bytes of the file that HDF5 reads.
     pub(super) bytes: u64,
     pub(super) compression: Compression,
-    /// Keeps a temporary file.
+    /// The folder of the temporary file, removed when this is dropped.
     _folder: Option<ScratchFolder>,
 }
 
-/// Opens a group of a file: the named one, or the only one.
+/// Opens a group of a file, the named one or the only one, and reads its text.
 pub(super) fn open(path: &Path, group: Option<&str>, progress: bool) -> Result<(Opened, Vec<u8>), IoError> {
     let (file_place, compression, folder) = plain(path, progress)?;
     let open_error = |source| IoError::Open { file: path.to_path_buf(), source };
@@ -57,10 +57,10 @@ pub(super) fn open(path: &Path, group: Option<&str>, progress: bool) -> Result<(
     Ok((Opened { group, bytes, compression, _folder: folder }, text))
 }
 
-/// The file itself, or, where it is compressed, a temporary one of its content.
+/// The file itself, or, if it is compressed, a temporary file with its content.
 fn plain(path: &Path, progress: bool) -> Result<(PathBuf, Compression, Option<ScratchFolder>), IoError> {
     let read_error = |source| IoError::Read { file: path.to_path_buf(), source };
-    // The bytes that are read here tell the compression only, and are no progress.
+    // The bytes that are read here only tell the compression, and are no progress.
     let compression = Source::open(path, false)?.compression;
     if compression == Compression::None {
         return Ok((path.to_path_buf(), compression, None));
@@ -93,7 +93,7 @@ fn only_group(file: &hdf5::File, place: &Place) -> Result<hdf5::Group, IoError> 
     }
 }
 
-/// The text of the attribute, whether its length is fixed or not.
+/// The text of the attribute, of fixed or variable length.
 fn text_of(attribute: &hdf5::Attribute, group: &hdf5::Group, file: &Path, place: &Place) -> Result<Vec<u8>, IoError> {
     let damaged = |error: hdf5::Error| place.invalid("a text that can be read", error.to_string());
     let dtype = attribute.dtype().map_err(damaged)?;
@@ -129,7 +129,7 @@ fn text_of(attribute: &hdf5::Attribute, group: &hdf5::Group, file: &Path, place:
         }
         text
     };
-    // A shorter text is filled up with zeros or blanks, and blanks are nothing in JSON.
+    // A shorter text is padded with zeros or blanks; JSON ignores blanks.
     text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
     Ok(text)
 }

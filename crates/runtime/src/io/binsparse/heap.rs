@@ -1,8 +1,8 @@
-//! A text of no fixed length, read without the library.
+//! Reads a text of variable length without the library.
 //!
-//! An attribute keeps a reference to such a text: its length, the address of a collection of texts, and the number in it. Versions
-//! of HDF5 that are in use (1.10, of Debian) believe all three, and read out of bounds, or never end, where a file is damaged.
-//! So the few structures on the way are read here, and each number is compared with what the file has:
+//! An attribute keeps a reference to such a text: its length, the address of a collection of texts, and its number in the
+//! collection. Versions of HDF5 that are in use (1.10, of Debian) trust all three; if a file is damaged, they read out of bounds
+//! or never end. So the few structures on the way are read here, and each number is checked against the file:
 //!
 //! ```text
 //! header of the group   messages, and continuations that have more of them
@@ -10,7 +10,7 @@
 //! collection            "GCOL", version, size, then texts: number (2), references (2), 0 (4), size (8), bytes, padded to 8
 //! ```
 //!
-//! Attributes outside of the header, of which a group has to have many, are not found.
+//! HDF5 stores attributes outside of the header if a group has many; such attributes are not found.
 //!
 //! Reference: HDF5 File Format Specification, version 3.0: II (superblock), III.E (global heap), IV.A (object headers).
 
@@ -19,15 +19,15 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::MAGIC;
 
-/// The largest part of a header, or of a text, that is taken.
+/// The most bytes of a part of a header, and of a text.
 const LONGEST: u64 = 1 << 20;
-/// The most parts of a header that are looked through.
+/// The most parts of a header that are read.
 const MOST_PARTS: usize = 256;
 /// The types of messages.
 const ATTRIBUTE: u16 = 0x0c;
 const CONTINUATION: u16 = 0x10;
 
-/// Reads the text of an attribute of the object whose header is at an address; `None` where it is damaged, or is not found.
+/// Reads the text of an attribute of the object whose header is at an address; `None` if it is damaged or is not found.
 pub(super) fn text(file: File, header: u64, attribute: &str) -> Option<Vec<u8>> {
     let bytes = file.metadata().ok()?.len();
     let mut file = Bytes { file, base: 0, bytes };
@@ -40,13 +40,13 @@ pub(super) fn text(file: File, header: u64, attribute: &str) -> Option<Vec<u8>> 
     )
 }
 
-/// The number of so many bytes at a place.
+/// The number in `SIZE` bytes at a place.
 fn number<const SIZE: usize>(bytes: &[u8], place: usize) -> Option<u64> {
     let found = bytes.get(place..place.checked_add(SIZE)?)?;
     Some(found.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// The bytes of a file, all of which are looked for before they are read.
+/// The bytes of a file; every read checks that the file has the bytes.
 struct Bytes {
     file: File,
     /// The place that addresses count from.
@@ -66,7 +66,7 @@ impl Bytes {
         Some(found)
     }
 
-    /// Finds where the file begins, behind what others may have put before it, and asks that addresses have 8 bytes.
+    /// Finds the superblock, behind bytes that others may have put before it, and checks that addresses have 8 bytes.
     fn find_superblock(&mut self) -> Option<()> {
         let mut place = 0;
         let block = loop {
@@ -81,11 +81,11 @@ impl Bytes {
         (sizes == [8, 8]).then_some(())
     }
 
-    /// The reference that an attribute keeps, among the messages of a header.
+    /// Finds the reference that an attribute keeps among the messages of a header.
     fn reference(&mut self, header: u64, attribute: &str) -> Option<[u8; 16]> {
         let start = self.at(header, 16)?;
         let is_second = start.starts_with(b"OHDR");
-        // The place at which messages begin, their bytes, and how many of each come before its content.
+        // The place at which messages begin, their number of bytes, and the number of bytes before the content of each.
         let (first, before) = if is_second {
             let flags = start[5];
             let times = if flags & 0x20 == 0 { 0 } else { 16 };
@@ -121,7 +121,7 @@ impl Bytes {
                     }
                     CONTINUATION => {
                         let (address, len) = (number::<8>(content, 0)?, number::<8>(content, 8)?);
-                        // Of the second version each begins with a word and ends with a sum.
+                        // In the second version a continuation begins with a word and ends with a checksum.
                         let inside =
                             if is_second { (address.checked_add(4)?, len.checked_sub(8)?) } else { (address, len) };
                         parts.push(inside);
@@ -133,7 +133,7 @@ impl Bytes {
         None
     }
 
-    /// The text of a number in a collection, which is of a length.
+    /// The text with the number `wanted` in a collection, of length `len`.
     fn heap_text(&mut self, len: u64, collection: u64, wanted: u64) -> Option<Vec<u8>> {
         let start = self.at(collection, 16)?;
         let size = number::<8>(&start, 8).filter(|_| start.starts_with(b"GCOL\x01"))?;
@@ -154,11 +154,11 @@ impl Bytes {
     }
 }
 
-/// The reference that an attribute of a name keeps.
+/// The reference in the message of an attribute; `None` if the attribute has another name.
 fn reference_of(message: &[u8], attribute: &str) -> Option<[u8; 16]> {
     let version = number::<1>(message, 0)?;
     let sizes = [number::<2>(message, 2)?, number::<2>(message, 4)?, number::<2>(message, 6)?];
-    // The third version tells the encoding of the name; only the first fills up.
+    // The third version also has the encoding of the name; only the first pads the parts.
     let start = if version == 3 { 9 } else { 8 };
     let padded = |size: u64| if version == 1 { size.next_multiple_of(8) as usize } else { size as usize };
     let name = message.get(start..start + sizes[0] as usize)?;

@@ -1,6 +1,6 @@
 //! Binsparse: sparse arrays in HDF5 (`.bsp.h5`, `.h5`, `.hdf5`), in builds with the feature `binsparse`.
 //!
-//! An attribute `binsparse` of a group is a text in JSON that says how the arrays of the group are to be understood:
+//! An attribute `binsparse` of a group is a text in JSON that describes the arrays of the group:
 //!
 //! ```text
 //! {"binsparse": {"version": "0.1", "format": "CSR", "shape": [2, 3], "number_of_stored_values": 3,
@@ -10,9 +10,9 @@
 //! values         1 2 3          . . 3
 //! ```
 //!
-//! `descriptor` is that text: every format is a list of levels and an order of the dimensions. `types` are the names of element
-//! types, `group` finds the group of a file and `heap` its text, `arrays` reads and writes its arrays, `read` makes entries of
-//! levels, and `write` makes levels of entries.
+//! `descriptor` is that text: every format is a list of levels and an order of the dimensions. `types` has the names of element
+//! types, `group` finds the group of a file and `heap` its text, `arrays` reads and writes its arrays, `read` makes entries from
+//! levels, and `write` makes levels from entries.
 //!
 //! A file may have several such groups; `FILE.h5:GROUP` names one.
 //!
@@ -44,10 +44,10 @@ use super::error::IoError;
 
 /// The first bytes of an HDF5 file.
 pub(super) const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
-/// The names of such files, and what else may stand behind them.
+/// The endings of the names of such files, compressed ones included.
 const EXTENSIONS: [&str; 6] = [".h5", ".hdf5", ".h5.gz", ".hdf5.gz", ".h5.zst", ".hdf5.zst"];
 
-/// The file and the group that `FILE.h5:GROUP` names, unless there is a file of that whole name.
+/// The file and the group that `FILE.h5:GROUP` names; `None` if there is a file of that whole name.
 pub(super) fn split_group(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str()?;
     let (file, group) = text.match_indices(':').find_map(|(colon, _)| {
@@ -57,7 +57,7 @@ pub(super) fn split_group(path: &Path) -> Option<(PathBuf, String)> {
     if path.exists() { None } else { Some((PathBuf::from(file), group[1..].to_string())) }
 }
 
-/// Asks whether such files can be written, and this one: a file is written whole, and not a group of it.
+/// Checks that such files can be written, and that the path names a file, which is written whole, and no group of one.
 pub(super) fn check_output(path: &Path) -> Result<(), IoError> {
     if !cfg!(feature = "binsparse") {
         return Err(unavailable(path));
@@ -71,12 +71,12 @@ pub(super) fn check_output(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// A build without the feature has no HDF5.
+/// The error of a build without the feature, which has no HDF5.
 fn unavailable(path: &Path) -> IoError {
     IoError::Unavailable { file: path.to_path_buf(), what: "HDF5 files (binsparse)", feature: "binsparse" }
 }
 
-/// In place of the reader.
+/// The reader of a build without the feature: an error.
 #[cfg(not(feature = "binsparse"))]
 pub(super) fn read_file(
     path: &Path,
@@ -86,7 +86,7 @@ pub(super) fn read_file(
     Err(unavailable(path))
 }
 
-/// In place of the writer.
+/// The writer of a build without the feature: an error.
 #[cfg(not(feature = "binsparse"))]
 pub(super) fn write(
     path: &Path,

@@ -1,7 +1,7 @@
-//! Levels of arrays as a list of entries, or as an array of all values.
+//! Makes a list of entries, or an array of all values, from levels of arrays.
 //!
-//! First every array is read, outermost first, and its length compared with the number of positions above: so levels whose
-//! sizes are only announced take no memory. Then coordinates are repeated for what is below them:
+//! First the arrays are read, outermost first, and the length of each is compared with the number of positions above it: so
+//! levels whose sizes are only announced take no memory. Then coordinates are repeated for the positions below them:
 //!
 //! ```text
 //! CSR of 2 x 3        dense         rows 0 1
@@ -9,8 +9,8 @@
 //! indices_1     0 2 2
 //! ```
 //!
-//! Entries may stand in any order, though the specification wants them sorted; one that is there twice is an error. Of a
-//! structure the other triangle is added. A fill value other than 0 is refused where it is that of something.
+//! Entries may stand in any order, though the specification wants them sorted; an entry that occurs twice is an error. If a
+//! matrix has a structure, the other triangle is added. A fill value other than 0 is refused, unless all levels are dense.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -32,7 +32,7 @@ use crate::io::{Data, Dense, FieldKind, FileFormat, Metadata, PatternValues, Rea
 use crate::tensor::Tensor;
 use crate::values::{Element, Values};
 
-/// The most places of dense levels for which one value is taken to stand.
+/// The most positions of dense levels that one value may stand for.
 const MOST_REPEATED: u64 = 1 << 26;
 
 /// Reads the tensor in a group of a file: the named one, or the only one.
@@ -76,9 +76,9 @@ pub(in crate::io) fn read_file(
 
 /// A level with its arrays.
 enum Stored {
-    /// All of a dimension of a size.
+    /// Every coordinate of a dimension of this size.
     Dense(u64),
-    /// The place where the entries under each position begin, unless there is one position only, and the coordinates.
+    /// The start of the entries under each position, unless there is one position only, and the coordinates.
     Sparse(Option<Vec<u64>>, Vec<Coordinates>),
 }
 
@@ -113,7 +113,7 @@ fn read_levels(arrays: &mut Arrays<'_>, descriptor: &Descriptor) -> Result<(Vec<
     Ok((levels, positions))
 }
 
-/// The places where the coordinates under each of so many positions begin.
+/// Reads the start of the coordinates under each of `positions` positions.
 fn starts(arrays: &mut Arrays<'_>, depth: usize, positions: u64) -> Result<Vec<u64>, IoError> {
     let name = format!("pointers_to_{depth}");
     let starts = arrays.numbers(&name, positions.checked_add(1))?;
@@ -123,7 +123,7 @@ fn starts(arrays: &mut Arrays<'_>, depth: usize, positions: u64) -> Result<Vec<u
     Ok(starts)
 }
 
-/// Coordinates of a dimension of a size.
+/// Makes coordinates of numbers, each of which has to be below the size of the dimension.
 fn coordinates(arrays: &Arrays<'_>, numbers: Vec<u64>, size: u64, depth: usize) -> Result<Coordinates, IoError> {
     if let Some(outside) = numbers.iter().find(|&&number| number >= size) {
         let place = arrays.place.within(&format!("indices_{depth}"));
@@ -139,8 +139,8 @@ fn coordinates(arrays: &Arrays<'_>, numbers: Vec<u64>, size: u64, depth: usize) 
     })
 }
 
-/// Reads the values, one for each position, and says of which kind they are in the file. One truth value that stands for all is how
-/// others write a pattern; so is any 1, where the caller asks for places.
+/// Reads the values, one for each position, and tells their kind in the file. Other programs write a pattern as one `true` that
+/// stands for all; if the caller asks for places, one 1 of any type is a pattern as well.
 fn read_values(
     arrays: &mut Arrays<'_>,
     levels: &[Stored],
@@ -153,7 +153,7 @@ fn read_values(
         return Ok((values, kind));
     }
     let place = arrays.place.within("values");
-    // Places of dense levels are only announced, unless they are above coordinates.
+    // Positions of dense levels are only announced, unless coordinates are below them.
     if matches!(levels.last(), None | Some(Stored::Dense(_))) && positions > MOST_REPEATED {
         return Err(place.too_large(&format!("one value for {positions} places")));
     }
@@ -169,7 +169,7 @@ fn read_values(
     Ok((all?, kind))
 }
 
-/// So many of a value.
+/// `count` copies of a value.
 fn filled<T: Element>(value: &[T], count: u64) -> Option<Values> {
     let count = usize::try_from(count).ok()?;
     let mut all = Vec::new();
@@ -178,7 +178,7 @@ fn filled<T: Element>(value: &[T], count: u64) -> Option<Values> {
     Some(T::wrap(all))
 }
 
-/// Asks if a value alone is 1, or true.
+/// True if there is one value, and it is 1 or true.
 fn is_one(values: &Values) -> bool {
     match values {
         Values::Bool(values) => values == &[true],
@@ -196,7 +196,7 @@ fn is_one(values: &Values) -> bool {
     }
 }
 
-/// Asks that what is not stored is 0.
+/// Checks that elements that are not stored are 0.
 fn check_fill(arrays: &mut Arrays<'_>) -> Result<(), IoError> {
     if !arrays.descriptor.fill {
         return Ok(());
@@ -228,7 +228,7 @@ fn dense(descriptor: &Descriptor, values: Values, place: &Place) -> Result<Dense
     Ok(dense)
 }
 
-/// The values of dimensions that are stored in another order, in theirs.
+/// The values in the order of the dimensions, from values that are stored in another order.
 fn permuted(descriptor: &Descriptor, values: Values) -> Result<Values, StorageError> {
     let order = descriptor.order.len();
     let stored: Vec<u64> = descriptor.order.iter().map(|&dimension| descriptor.shape[dimension]).collect();
@@ -236,7 +236,7 @@ fn permuted(descriptor: &Descriptor, values: Values) -> Result<Values, StorageEr
     for (place, &dimension) in descriptor.order.iter().enumerate() {
         back[dimension] = place;
     }
-    // Of the array as it is stored, dimension `back[d]` is `d`: by that order it is the array that is wanted.
+    // Dimension `back[d]` of the stored array is dimension `d`: stored in that order, it is the wanted array.
     let array = Tensor::from_dense(stored, Buffer::from_values(values), &Format::dense(order))?;
     let format = Format::dense(order).with_mode_order(back);
     let format = format.map_err(|_| StorageError::overflow("the order of the dimensions"))?;
@@ -267,7 +267,7 @@ fn mirror_array<T: Mirror>(
     Ok(())
 }
 
-/// The symmetry, if values of a type may have it.
+/// The symmetry; an error if the type of the values does not allow it.
 fn check_hermitian<T: Element>(descriptor: &Descriptor, place: &Place) -> Result<Symmetry, IoError> {
     match descriptor.symmetry == Symmetry::Hermitian && !T::DTYPE.is_complex() {
         true => Err(place.invalid("complex values of a Hermitian matrix", format!("type {}", T::DTYPE))),
@@ -309,8 +309,8 @@ fn list(
     Ok(coo)
 }
 
-/// The coordinates of each dimension, in the order of the levels: for each position below, those above are repeated. There is
-/// a position, so that no count is larger than what was read.
+/// The coordinates of each dimension, in the order of the levels: outer coordinates are repeated for each position below them.
+/// There is at least one position, so that no count is larger than what was read.
 fn expanded(levels: &[Stored]) -> Vec<Coordinates> {
     let (mut columns, mut count): (Vec<Coordinates>, usize) = (Vec::new(), 1);
     for level in levels {
@@ -349,7 +349,7 @@ fn gathered(column: &Coordinates, places: impl Iterator<Item = usize>) -> Coordi
     }
 }
 
-/// An entry that is there twice. Entries that ascend, as they should, are told from one look at each.
+/// An entry that occurs twice. If entries ascend, as they should, one look at each tells that there is none.
 fn repeated(columns: &[Coordinates], count: usize) -> Option<Vec<u64>> {
     let entry = |place: usize| columns.iter().map(move |column| column.get(place).unwrap_or(0));
     let compare = |a: usize, b: usize| entry(a).cmp(entry(b));

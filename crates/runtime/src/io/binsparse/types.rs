@@ -1,7 +1,7 @@
 //! The names of element types: `float64`, `complex[float32]`, `iso[bint8]`.
 //!
-//! A complex number is two neighbors in an array of reals; of `iso`, one value stands for all. `bint8` is a byte that is a truth
-//! value. There are no reals of 16 bits: they are written as `float32`, which holds them exactly.
+//! A complex number is two neighbors in an array of reals; in an `iso` array, one value stands for all. `bint8` is a byte with a
+//! truth value. There is no type for reals of 16 bits: they are written as `float32`, which holds them exactly.
 
 use lacunar_formats::DType;
 
@@ -23,11 +23,11 @@ const NAMES: [(&str, DType); 11] = [
 /// The type of an array of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ValueType {
-    /// That of the numbers which the array holds: the parts of complex ones.
+    /// The type of the numbers in the array; of complex numbers, the type of their parts.
     pub(super) stored: DType,
-    /// Two neighbors are a number.
+    /// True if two neighbors are one number.
     pub(super) complex: bool,
-    /// One value stands for all.
+    /// True if one value stands for all.
     pub(super) iso: bool,
 }
 
@@ -44,7 +44,7 @@ impl ValueType {
         fits.then_some(ValueType { stored, complex, iso })
     }
 
-    /// The type that elements are written in; those of a pattern are one value.
+    /// The type that elements are written in; the elements of a pattern are written as one value.
     pub(super) fn of(dtype: DType) -> ValueType {
         let (stored, complex, iso) = match dtype {
             DType::F16 | DType::BF16 => (DType::F32, false, false),
@@ -56,7 +56,7 @@ impl ValueType {
         ValueType { stored, complex, iso }
     }
 
-    /// The name, as the specification has it.
+    /// The name in the specification.
     pub(super) fn name(self) -> String {
         let name = NAMES.iter().find(|(_, dtype)| *dtype == self.stored).map_or("", |(name, _)| name);
         let name = if self.complex { format!("complex[{name}]") } else { name.to_string() };

@@ -1,7 +1,7 @@
-//! A list of entries, or an array of all values, as levels of arrays.
+//! Makes levels of arrays from a list of entries, or from an array of all values.
 //!
-//! An array is `DVEC`, `DMATR`, or dense levels. A list is packed into the levels nearest to those of the format that its tensor
-//! had, if the caller says which:
+//! An array is written as `DVEC`, `DMATR`, or dense levels. A list is packed into the levels nearest to the levels of its tensor's
+//! format, if the caller gives that format:
 //!
 //! | format of the tensor                              | in the file                      |
 //! |---------------------------------------------------|----------------------------------|
@@ -11,8 +11,8 @@
 //! | blocks, diagonals, slots, or not known: a matrix  | `CSR`, `DCSR` if rows are sparse |
 //! | ... any other order                               | sparse, of all ranks             |
 //!
-//! So entries are sorted, and those of equal coordinates are added up, as the specification wants them. What has a name there has
-//! it in the file; other levels are written out as `custom`.
+//! So entries are sorted, and entries of equal coordinates are added up, as the specification demands. Levels with a name in the
+//! specification have that name in the file; other levels are written out as `custom`.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ pub(in crate::io) fn write(
     }
 }
 
-/// The levels that a list is written in, and the format of which they are.
+/// The levels that a list is written in, and the format that has these levels.
 fn nearest(coo: &Coo, wanted: Option<&Format>) -> (Vec<Level>, Result<Format, StorageError>) {
     let order = coo.dims.len();
     let wanted = wanted.filter(|format| format.order() == order && format.map().is_none());
@@ -80,7 +80,7 @@ fn nearest(coo: &Coo, wanted: Option<&Format>) -> (Vec<Level>, Result<Format, St
     for kind in known.levels() {
         let is_outside = levels.iter().all(|level| *level == Level::Dense);
         match levels.last_mut() {
-            // One of a list: it has a coordinate for each of the level above.
+            // A level of a list of coordinates: it has one for each position of the level above.
             Some(Level::Sparse(rank)) if kind.kind == LevelKind::SINGLETON => {
                 *rank += 1;
                 kinds.push(*kind);
@@ -95,7 +95,7 @@ fn nearest(coo: &Coo, wanted: Option<&Format>) -> (Vec<Level>, Result<Format, St
             }
         }
     }
-    // The last level of coordinates tells entries apart, and so does each above a level of another.
+    // The last level of each list of coordinates tells its entries apart.
     for place in 0..kinds.len() {
         let ends = kinds.get(place + 1).is_none_or(|next| next.kind != LevelKind::SINGLETON);
         kinds[place].unique |= ends;
@@ -125,7 +125,7 @@ impl Stored<'_> {
         }
     }
 
-    /// The values of a type, which is theirs.
+    /// The values as a slice; `T` is their type.
     fn slice<T: Element>(&self) -> &[T] {
         match self {
             Stored::Values(values) => T::unwrap(values).map(Vec::as_slice),
@@ -144,7 +144,7 @@ struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Of levels whose arrays are those of `storage`, which has one for each dimension.
+    /// The content that has these levels; their arrays are in `storage`, which has a level for each dimension.
     fn new(
         dims: &[u64],
         levels: Vec<Level>,
@@ -176,7 +176,7 @@ impl<'a> Content<'a> {
         Content { descriptor, indices, values }
     }
 
-    /// About how many bytes are written.
+    /// The approximate number of bytes that are written.
     fn bytes(&self) -> u64 {
         let numbers = |numbers: &Indices<'_>| numbers.len() as u64 * u64::from(numbers.width().bits() / 8);
         let indices: u64 = self.indices.iter().map(|(_, found)| numbers(found)).sum();
@@ -221,7 +221,7 @@ impl<'a> Content<'a> {
                 arrays::write(group, NAME, $len, progress, |$range| $items.collect())
             }};
         }
-        // Parts of complex numbers: those of a range of parts, which begins and ends with whole numbers.
+        // The parts of complex numbers: a range of parts begins and ends with whole numbers.
         macro_rules! parts {
             ($part:ty) => {
                 mapped!(num_complex::Complex<$part>, 2 * values.len(), all, range =>
@@ -261,7 +261,7 @@ fn plain<T: hdf5::H5Type + Copy>(
     arrays::write(group, name, numbers.len(), progress, |range| numbers[range].to_vec())
 }
 
-/// Why HDF5 could not write: the error of the system, whose number stands among its innermost words.
+/// The reason for which HDF5 could not write: the error of the system, whose number is in HDF5's innermost message.
 fn reason(error: &hdf5::Error) -> std::io::Error {
     const NUMBER: &str = "errno = ";
     let stack = error.stack();

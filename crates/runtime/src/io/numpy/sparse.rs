@@ -267,7 +267,7 @@ fn nonzeros(values: &Values) -> Vec<bool> {
     with_values!(values, values => values.iter().map(|value| !is_zero(value)).collect())
 }
 
-/// Whether a value is the zero of its type.
+/// True if a value is the zero of its type.
 fn is_zero<T: Element>(value: &T) -> bool {
     *value == T::default()
 }
