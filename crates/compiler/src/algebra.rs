@@ -140,7 +140,8 @@ pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
 /// tell which coordinates the result has.
 pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a Expr> {
     let target = &tensors[assign.lhs.tensor];
-    if target.role != Role::Result || target.format.is_dense() || assign.op != AssignOp::Set {
+    let is_written = matches!(target.role, Role::Result | Role::Workspace(_));
+    if !is_written || target.format.is_dense() || assign.op != AssignOp::Set {
         return None;
     }
     // A pattern has no values: the values that it is made of are looked at.

@@ -319,13 +319,15 @@ fn readers(program: &Program, number: usize) -> impl Iterator<Item = (usize, &As
 }
 
 /// For each statement, true if a later one finds its entries by the values of its result: it stores what differs from the fill
-/// value only.
+/// value only, or has a format whose entries only values tell.
 fn tells_by_values(program: &Program) -> Vec<bool> {
     let mut tells = vec![false; program.statements.len()];
     for number in (0..tells.len()).rev() {
         tells[number] = readers(program, number).any(|(later, statement)| {
             let Assignment { lhs, op, rhs, .. } = with_pruned_mask(&program.tensors, statement.clone());
-            tells[later] || selected(&program.tensors, &Assign { lhs, op, rhs }).is_some()
+            let format = &program.tensors[lhs.tensor].format;
+            let is_padded = !format.is_dense() && !format.tells_entries();
+            tells[later] || is_padded || selected(&program.tensors, &Assign { lhs, op, rhs }).is_some()
         });
     }
     tells

@@ -17,8 +17,8 @@
 //! present fill values.
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
-//! factor, a dividend or an argument, an engine may move the rest into the sum or out of it; if infinities, NaN or divisors of zero
-//! occur there, the value depends on that, and is *moot*. It is also moot if a place was read that may only fill up storage: an
+//! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or
+//! out of it; if infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. It is also moot if a place was read that may only fill up storage: an
 //! engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places; or a fill value that
 //! an earlier statement computed, which a copy leaves out. All values of a statement that reads moot ones are moot, too.
 
@@ -414,16 +414,35 @@ fn work(program: &Program, term: &Term) -> Option<u64> {
     below.checked_add(1)
 }
 
-/// True if a sum is an operand of something else than a sum or difference.
+/// True if a sum is an operand of something else than a sum or difference, or has a factor that is the same in all of its terms.
 fn has_movable_sum(term: &Term) -> bool {
     fn has_sum(term: &Term) -> bool {
         matches!(term.node, Node::Sum { .. }) || children(term).into_iter().any(has_sum)
     }
     match &term.node {
-        Node::Binary(BinaryFn::Add | BinaryFn::Sub, ..) | Node::Sum { .. } => {
-            children(term).into_iter().any(has_movable_sum)
+        Node::Sum { var, body, .. } => {
+            let factors = factors(body);
+            (factors.len() > 1 && factors.into_iter().any(|factor| !depends(factor, *var))) || has_movable_sum(body)
         }
+        Node::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => children(term).into_iter().any(has_movable_sum),
         _ => children(term).into_iter().any(has_sum),
+    }
+}
+
+/// The factors of a product, also of one in sums and conversions.
+fn factors(term: &Term) -> Vec<&Term> {
+    match &term.node {
+        Node::Binary(BinaryFn::Mul | BinaryFn::Div, a, b) => [factors(a), factors(b)].concat(),
+        Node::Sum { body, .. } | Node::Cast(body) | Node::Unary(UnaryFn::Neg, body) => factors(body),
+        _ => vec![term],
+    }
+}
+
+/// True if the value of a term changes with a variable.
+fn depends(term: &Term, var: VarId) -> bool {
+    match &term.node {
+        Node::Element(_, vars) => vars.contains(&var),
+        _ => children(term).into_iter().any(|child| depends(child, var)),
     }
 }
 

@@ -39,6 +39,13 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
         true => presence(cx, &assign.rhs, scope),
         false => Presence::Always,
     };
+    let presence = match selected(&cx.kernel.tensors, assign) {
+        Some(value) => {
+            let condition = differs(cx, value, target, scope)?;
+            all_present(cx, presence, Presence::If(condition))
+        }
+        None => presence,
+    };
     if matches!(cx.kernel.tensors[target].role, Role::Workspace(_)) {
         match presence {
             Presence::Never => {}
@@ -47,13 +54,6 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
         }
         return Ok(Written::Untold);
     }
-    let presence = match selected(&cx.kernel.tensors, assign) {
-        Some(value) => {
-            let condition = differs(cx, value, target, scope)?;
-            all_present(cx, presence, Presence::If(condition))
-        }
-        None => presence,
-    };
     let written = match presence {
         Presence::If(condition) => Written::If(condition),
         Presence::Always => Written::Always,

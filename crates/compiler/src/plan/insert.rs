@@ -3,7 +3,7 @@
 //! ```text
 //! C(i,j) = A(i,j) + B(i,j)      the pattern, then the values
 //! C(i,j) += A(i,j)              refused: the first phase would overwrite what the second one adds to
-//! C(i,k) = A(i,j) * B(j,k)      in order i, k, j: refused, only the sum over j tells whether C has (i,k)
+//! C(i,k) = A(i,j) * B(j,k)      C: sd, refused: a row is stored whole, and only its values tell if it has any
 //! ```
 
 use lacunar_base::{Diagnostic, Span};

@@ -13,7 +13,7 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
 use crate::algebra::{Support, background, support};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
@@ -172,6 +172,8 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
             !sparse_levels(kernel, access.tensor).any(sparse)
         }
         ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => covers(kernel, a, vars),
+        // The values alone tell where something is.
+        ExprKind::Unary(UnaryFn::Prune, _) => false,
         ExprKind::Unary(_, a) => !absent(expr) || covers(kernel, a, vars),
         ExprKind::Binary(function, a, b) => {
             let whole = (covers(kernel, a, vars), covers(kernel, b, vars));
@@ -188,9 +190,13 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
     }
 }
 
-/// True if all operands of an expression are stored everywhere.
+/// True if all operands of an expression are stored everywhere. Constants are, but for 0, which makes nothing present.
 fn is_stored(kernel: &Kernel, expr: &Expr) -> bool {
-    expr.accesses().iter().all(|access| sparse_levels(kernel, access.tensor).next().is_none())
+    let accesses = expr.accesses();
+    if accesses.is_empty() {
+        return background(&kernel.tensors, expr).is_some_and(|found| !found.value.is_zero());
+    }
+    accesses.iter().all(|access| sparse_levels(kernel, access.tensor).next().is_none())
 }
 
 /// True if every loop over `var` in a statement visits every coordinate.
