@@ -69,7 +69,8 @@ pub(super) fn assign(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Re
         return Ok(written);
     }
     // A given pattern has room for values that there are; otherwise the next value overwrites one that is not kept.
-    let asks = scope.appended().is_some_and(|appended| appended.access.tensor == target && appended.stored.is_some());
+    let asks = !scope.is_reserved()
+        && scope.appended().is_some_and(|appended| appended.access.tensor == target && appended.stored.is_some());
     cx.when_some(written.condition().filter(|_| asks), |cx| add(cx, assign, scope))?;
     Ok(written)
 }

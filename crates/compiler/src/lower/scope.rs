@@ -81,6 +81,8 @@ pub(super) enum Fact {
     Result(Rc<dyn Sink>),
     /// Room for the values of the innermost group of the result was made before the loops around this place.
     Reserved,
+    /// The assignment gives the result a value, whatever is known of its operands.
+    Given,
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
     /// A variable that says whether the block of the result that is filled here was given anything.
@@ -421,6 +423,11 @@ impl Scope {
     /// True if room for appended values was made before the loops around.
     pub fn is_reserved(&self) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::Reserved))
+    }
+
+    /// True if the assignment gives the result a value, whatever is known of its operands.
+    pub fn is_given(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Given))
     }
 
     /// The position in the innermost group of the result, where it is not the group's counter.

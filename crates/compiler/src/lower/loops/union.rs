@@ -80,10 +80,14 @@ fn select_present(
     let members = Point::of(present.iter().map(|(k, _)| *k));
     let Some(residual) = l.lattice.residual(cx.kernel, l.body, members) else { return Ok(()) };
     let Some(result) = scope.result() else { return statement(cx, &residual, &scope).map(|_| ()) };
+    // One of them is present; but that does not tell if a value differs from the fill value.
+    let selects = |stmt: &Stmt| matches!(stmt, Stmt::Assign(assign) if selected(&cx.kernel.tensors, assign).is_some());
+    let is_selected = selects(&residual);
+    if matches!(residual, Stmt::Assign(_)) && !is_selected {
+        scope.know(Fact::Given);
+    }
     let (checkpoint, inner) = result.before(cx, l.var, &residual, &scope)?;
     let written = statement(cx, &residual, &inner)?;
-    // One of them is present; but that does not tell if the value differs from the fill value.
-    let is_selected = matches!(&residual, Stmt::Assign(assign) if selected(&cx.kernel.tensors, assign).is_some());
     let written = if is_selected { written } else { Written::Always };
     result.after(cx, l.var, checkpoint, written, &scope)
 }

@@ -154,6 +154,7 @@ impl Append {
     fn may_be_given_nothing(&self, cx: &Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> bool {
         let tensor = self.access.tensor;
         group.tail + 1 == self.access.vars.len()
+            && !scope.is_given()
             && !is_certain(cx, &original_loops(cx.kernel, body), tensor, true, scope)
     }
 
