@@ -12,7 +12,7 @@
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
-use lacunar_formats::{DType, Format, IndexWidth, Kind, Scalar, Term};
+use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar, Term};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::instance::Instance;
@@ -26,7 +26,7 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
         let sketch = Generator::new(&mut rng, seed).sketch();
-        if sketch.tensors.iter().all(is_countable)
+        if sketch.tensors.iter().all(|tensor| is_countable(tensor) && is_small(tensor))
             && let Ok(instance) = sketch.instance()
             && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch)))
         {
@@ -43,6 +43,21 @@ fn is_countable(tensor: &Operand) -> bool {
     let counted = |size: &Option<u64>| size.is_none_or(|size| i64::try_from(size).is_ok());
     let sizes = tensor.format.map().map(|map| map.stored_dims(&tensor.dims));
     sizes.is_none_or(|sizes| sizes.is_some_and(|sizes| sizes.iter().all(counted)))
+}
+
+/// The most places that the dense levels of a tensor may have.
+const MOST_PLACES: u64 = 1 << 22;
+
+/// True if the dense levels of a tensor have few places: a variable that occurs several times makes many of them.
+fn is_small(tensor: &Operand) -> bool {
+    let format = &tensor.format;
+    let sizes = match format.map() {
+        Some(map) => map.stored_dims(&tensor.dims),
+        None => Some(format.mode_order().iter().map(|&mode| Some(tensor.dims[mode])).collect()),
+    };
+    let sizes = sizes.into_iter().flatten().zip(format.levels()).filter(|(_, level)| **level == Level::DENSE);
+    let places = sizes.filter_map(|(size, _)| size).try_fold(1u64, |product, size| product.checked_mul(size));
+    places.is_some_and(|places| places <= MOST_PLACES)
 }
 
 /// The element type for a format that does not tell entries from padding: patterns become truth values.
