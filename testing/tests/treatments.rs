@@ -176,7 +176,9 @@ fn refused(instance: &Instance, _: &Suite) -> Result<(), String> {
     };
     if !JUDGED_AS_A_WHOLE.contains(&first.code) && !commands[refused].contains("parallelize") {
         let without = compiled(instance, &instance.source, &commands[..=refused]);
-        if !matches!(&without, Err(Error::Schedule { diagnostics, .. }) if diagnostics.first() == Some(first)) {
+        // Notes may be about the other commands.
+        let is_same = |found: &Diagnostic| (found.code, &found.labels) == (first.code, &first.labels);
+        if !matches!(&without, Err(Error::Schedule { diagnostics, .. }) if diagnostics.first().is_some_and(is_same)) {
             let said = without.map_or_else(|error| error.render(false), |_| "nothing".to_string());
             return fault(format!(
                 "command {} is marked with {}, and as the last one with {said}",

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{DType, Diagnostic, DynTensor, Format};
+use lacunar::{DType, Diagnostic, DynTensor, Format, Tensor};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
@@ -260,7 +260,16 @@ impl Wanted<'_> {
             ));
             return Err(self.given.mistake(format!("`{}` is declared {dtype}", self.name), diagnostic));
         }
-        Ok(tensor.cast(dtype)?)
+        let converted = tensor.cast(dtype)?;
+        if dtype.is_integer()
+            && let Some(value) = first_changed(&tensor, &converted)?
+        {
+            let message = format!("the value {value} of {source} is none of type {dtype}");
+            let diagnostic = Diagnostic::error("E0506", message)
+                .hint("declare a type that holds all values, or convert them in the program");
+            return Err(self.given.mistake(format!("`{}` is declared {dtype}", self.name), diagnostic));
+        }
+        Ok(converted)
     }
 
     fn wrong_order(&self, file: &str, found: &[u64]) -> Failure {
@@ -319,4 +328,14 @@ fn drop_dimensions(data: &mut Data, order: usize) -> bool {
         }
     }
     dims_of(data).len() == order
+}
+
+/// The first value that a conversion to whole numbers has changed.
+fn first_changed(tensor: &DynTensor, converted: &DynTensor) -> Result<Option<f64>, Failure> {
+    let numbers = |tensor: &DynTensor| -> Result<Tensor<f64>, Failure> {
+        Tensor::<f64>::try_from(tensor.cast(DType::F64)?).map_err(Failure::from)
+    };
+    let (before, after) = (numbers(tensor)?, numbers(converted)?);
+    let changed = before.values().iter().zip(after.values()).find(|(before, after)| before != after);
+    Ok(changed.map(|(before, _)| *before))
 }

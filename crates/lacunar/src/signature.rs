@@ -162,7 +162,9 @@ fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
         Binding::Level(id, level, part) => format!("`{}` of level {} of {}", part.name, level + 1, tensor(id)),
         Binding::Values(id) => format!("the values of {}", tensor(id)),
         Binding::Stored(id) => format!("how many values the pattern of {} has", tensor(id)),
-        Binding::Threads => "how many threads may run it, at least 1".to_string(),
+        Binding::Threads => {
+            "how many threads may run it, from 1 to 65536; another number counts as the nearest of these".to_string()
+        }
     };
     let (dtype, access, type_code) = match *param {
         Param::Scalar(_) => ("i64", None, None),

@@ -5,7 +5,11 @@ use crate::common::Folder;
 #[test]
 fn mistakes_in_what_was_written_end_in_2() {
     let folder = Folder::new();
+    folder.write("large.tns", "1 1 300\n");
+    folder.write("fraction.tns", "1 1 2.5\n");
     for (line, message) in [
+        ("run 'y(i) = A(i,j)' -i A:large.tns -t A:u8", "the value 300"),
+        ("run 'y(i) = A(i,j)' -i A:fraction.tns -t A:i64", "the value 2.5"),
         ("run 'y(i) = A(i,j) * x(k'", "E0103"),
         ("run ''", "E0106"),
         ("run '\\0\u{1}€ = )('", "error"),

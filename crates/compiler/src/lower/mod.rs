@@ -59,7 +59,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, Block, Builder, ExprId, Function, LoopKind, VarId as ImpVar};
+use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, VarId as ImpVar};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Race;
 use lacunar_notation::{Role, TensorId, VarId};
@@ -231,6 +231,9 @@ impl Written {
     }
 }
 
+/// The most threads that a kernel takes a caller's word for.
+const MOST_THREADS: i64 = 1 << 16;
+
 /// The type in which coordinates and positions are computed.
 const INDEX: DType = DType::I64;
 
@@ -295,10 +298,18 @@ impl<'k> Lowerer<'k> {
         if self.options.strict {
             return self.b.int(threads::STRICT_THREADS);
         }
-        let threads = self.b.scalar_param("threads");
+        let given = self.b.scalar_param("threads");
         self.interface.bindings.push(Binding::Threads);
+        let threads = if self.options.checked { self.some_threads(given) } else { given };
         self.threads = Some(threads);
         threads
+    }
+
+    /// A number of threads that there can be, the nearest to the one that a caller gives.
+    fn some_threads(&mut self, given: ExprId) -> ExprId {
+        let (one, most) = (self.b.int(1), self.b.int(MOST_THREADS));
+        let threads = self.b.binary(BinaryOp::Min, given, most);
+        self.b.binary(BinaryOp::Max, threads, one)
     }
 
     /// How races are met in the loop over a variable, if threads share it where none shares a loop around it.

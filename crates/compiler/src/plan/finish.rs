@@ -93,7 +93,12 @@ pub(super) fn check(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     check_assembly(kernel, &kernel.stmt, &mut Vec::new(), schedule)?;
     check_fill(kernel, schedule)?;
     check_workspaces(kernel, schedule)?;
-    check_shared(kernel, span_of(schedule))
+    let shares =
+        |kind: &CommandKind, loop_of: &str| matches!(kind, CommandKind::Parallelize { var, .. } if var.text == loop_of);
+    check_shared(kernel, |loop_of| {
+        let command = schedule.commands.iter().rfind(|command| shares(&command.kind, loop_of));
+        command.map_or_else(|| span_of(schedule), |command| command.span)
+    })
 }
 
 /// Checks workspaces: over variables of the statement they tell the coordinates of a sparse result, over parts of variables they do

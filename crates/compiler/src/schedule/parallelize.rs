@@ -12,14 +12,14 @@ use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Name, Race, Unit};
-use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use super::nest::{each_loop, loops};
 use super::{Forward, Transformed, leaf, refuse, tagged};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, is_single};
 use crate::iterate::position_space::{pos_levels, replaced_by};
-use crate::iterate::races::written_together;
+use crate::iterate::races::{filled_inside, written_together};
 
 pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, span: Span) -> Transformed {
     let var = leaf(kernel, name)?;
@@ -48,8 +48,10 @@ pub(super) fn parallelize(kernel: &Kernel, name: &Name, unit: Unit, race: Race, 
 /// The race strategy with which vector lanes can share the loops over a variable. Lanes that all add to one place reduce among
 /// themselves.
 fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Result<Race, Diagnostic> {
-    let (mut innermost, mut together, mut scattered) = (true, None, None);
+    let (mut innermost, mut together, mut scattered, mut filled) = (true, None, None, None);
     each_loop(&kernel.stmt, var, &mut |body, _| {
+        let is_array = |tensor: &TensorId| kernel.tensors[*tensor].order() > 0;
+        filled = filled.or(filled_inside(body).into_iter().find(is_array));
         innermost &=
             is_single(kernel, body) || loops(body).into_iter().all(|inner| is_uniform(kernel, var, body, inner));
         let written = written_together(kernel, var, body);
@@ -62,6 +64,14 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
             "lanes run an innermost loop, or one inside of which loops count coordinates or the positions of one operand, \
              whatever the lane; `reorder` it inside",
         ));
+    }
+    if let Some(tensor) = filled {
+        let message = format!(
+            "workspace `{}` is filled inside the loop over `{name}`, and lanes have one",
+            kernel.tensors[tensor].name
+        );
+        return Err(refuse("E1209", name.span, message, "not for lanes")
+            .hint("a workspace without variables is one for each lane; another loop can run in lanes"));
     }
     if let Some(tensor) = scattered {
         let message =
@@ -130,11 +140,13 @@ fn is_placed_inside(kernel: &Kernel, body: &Stmt, tensor: TensorId) -> bool {
 /// Checks that threads and lanes can share the loops that they are said to share, after all other transformations too.
 ///
 /// # Errors
-/// They cannot; `span` is the place to name.
-pub(crate) fn check_shared(kernel: &Kernel, span: Span) -> Result<(), Diagnostic> {
+/// They cannot; `span_of` gives the place to name, of the command that shares the loop over a variable.
+pub(crate) fn check_shared(kernel: &Kernel, span_of: impl Fn(&str) -> Span) -> Result<(), Diagnostic> {
     for (var, tag) in &kernel.provenance.tags {
         if let Tag::Parallel(unit @ (Unit::CpuThread | Unit::CpuVector), race) = tag {
-            let name = Name { text: kernel.vars[*var].name.clone(), span };
+            let text = kernel.vars[*var].name.clone();
+            let span = span_of(&text);
+            let name = Name { text, span };
             let settled = match unit {
                 Unit::CpuVector => lanes(kernel, &name, *var, *race, span)?,
                 _ => threads(kernel, &name, *var, *race, span)?,
@@ -173,6 +185,14 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
             return;
         }
         let together = written_together(kernel, var, body);
+        // A copy has a flag of its own.
+        if let Some(tensor) = flagged(kernel, body).filter(|tensor| !together.contains(tensor)) {
+            let name = &kernel.tensors[tensor].name;
+            let message =
+                format!("one flag says if workspace `{name}` was given anything, and all threads would set it");
+            fault = Some(refuse("E1210", span, message, "a race").hint("parallelize a loop around the workspace"));
+            return;
+        }
         let Some(&tensor) = together.first() else {
             if chosen == Race::Auto {
                 chosen = Race::None;
@@ -213,6 +233,17 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
         None if chosen == Race::Auto => Ok(Race::None),
         None => Ok(chosen),
     }
+}
+
+/// A dense workspace that a body fills for a sparse result around it, which asks if there is anything in it.
+fn flagged(kernel: &Kernel, body: &Stmt) -> Option<TensorId> {
+    let is_sparse = |tensor: &Tensor| tensor.role == Role::Result && !tensor.format.is_dense();
+    if !kernel.tensors.iter().any(|(_, tensor)| is_sparse(tensor)) {
+        return None;
+    }
+    let inside = filled_inside(body);
+    let is_dense = |tensor: &TensorId| kernel.tensors[*tensor].role == Role::Workspace(WorkspaceKind::Dense);
+    body.writes().into_iter().find(|tensor| is_dense(tensor) && !inside.contains(tensor))
 }
 
 fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {

@@ -27,6 +27,7 @@ use crate::iterate::position_space::pos_levels;
 
 use super::copy::{self, Copy};
 use super::part::{Found, find, is_factor, rename, replace, substitute};
+use super::reorder::check_positions;
 use super::{Forward, Transformed, leaf, refuse};
 
 pub(super) fn precompute(
@@ -54,6 +55,7 @@ pub(super) fn precompute(
     let mut other_vars = rest.free_vars();
     other_vars.extend(&found.assign.lhs.vars);
     let wanted = Wanted { kernel, expr, part, part_vars: expr.free_vars(), other_vars, vars, leaves, found, span };
+    wanted.check_needed()?;
     let place = wanted.place()?;
     let (consumer, producer) = wanted.shared_out(place);
     wanted.check_sum(place)?;
@@ -110,6 +112,19 @@ impl Wanted<'_> {
     /// True if only the part depends on a loop, which sums it up.
     fn is_summed(&self, leaf: VarId) -> bool {
         self.is_needed(leaf) && !self.needs(&self.other_vars, leaf)
+    }
+
+    /// Checks that the expression depends on the named loops over derived variables. It would be repeated for each value of another
+    /// one, which is part of a coordinate only together with loops that the producer does not have.
+    fn check_needed(&self) -> Result<(), Diagnostic> {
+        let is_idle = |leaf: VarId| self.kernel.provenance.origin(leaf).is_some() && !self.is_needed(leaf);
+        match self.vars.iter().zip(&self.leaves).find(|(_, leaf)| is_idle(**leaf)) {
+            Some((name, _)) => {
+                let message = format!("the expression does not depend on `{name}`");
+                Err(refuse("E1212", name.span, message, "not needed").hint(format!("leave `{name}` out")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The number of the loops that stand outside of producer and consumer.
@@ -249,6 +264,7 @@ impl Wanted<'_> {
         let pair = Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
         let target = Stmt::foralls(inside, Stmt::Assign(assign.clone()));
         made.stmt = substitute(made.stmt, &target, &pair);
+        check_positions(&made, &made.stmt, &mut Vec::new(), span)?;
         Ok((made, forward))
     }
 }

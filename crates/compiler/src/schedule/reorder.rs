@@ -93,7 +93,12 @@ fn check_sums(kernel: &Kernel, stmt: &Stmt, wanted: &[VarId], span: Span) -> Res
 }
 
 /// Loops over positions need the coordinates of the levels above.
-fn check_positions(kernel: &Kernel, stmt: &Stmt, around: &mut Vec<VarId>, span: Span) -> Result<(), Diagnostic> {
+pub(super) fn check_positions(
+    kernel: &Kernel,
+    stmt: &Stmt,
+    around: &mut Vec<VarId>,
+    span: Span,
+) -> Result<(), Diagnostic> {
     match stmt {
         Stmt::Assign(_) => Ok(()),
         Stmt::Sequence(stmts) => stmts.iter().try_for_each(|stmt| check_positions(kernel, stmt, around, span)),

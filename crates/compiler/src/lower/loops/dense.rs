@@ -27,7 +27,7 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
-    let kind = cx.loop_kind(l.var, l.scope);
+    let kind = l.kind(cx);
     let Some(strip) = whole_strip(cx, l, interval) else {
         return cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
             cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, i)))

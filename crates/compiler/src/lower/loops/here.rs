@@ -1,12 +1,14 @@
 //! A loop over a variable of the statement, and the circumstances that it is in.
 
+use lacunar_imp::LoopKind;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
-use crate::iterate::iterators::AccessKey;
+use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::lower::iter::Traits;
 use crate::lower::scope::Scope;
+use crate::lower::storage::code;
 use crate::lower::strategy::Circumstances;
 use crate::lower::{Lowerer, region, sinks};
 
@@ -24,6 +26,20 @@ impl Loop<'_> {
     /// The same loop, where more is known.
     pub fn within<'s>(&'s self, scope: &'s Scope) -> Loop<'s> {
         Loop { scope, ..*self }
+    }
+
+    /// How the loop is run, one iteration for each coordinate. Lanes would write one word of bits together.
+    pub fn kind(&self, cx: &Lowerer<'_>) -> LoopKind {
+        let kind = cx.loop_kind(self.var, self.scope);
+        let Some(appended) = self.scope.appended() else { return kind };
+        let tensor = appended.access.tensor;
+        let own = code(cx, tensor, self.scope);
+        let sets_bits = appended.groups.iter().any(|group| {
+            level_var(cx.kernel, &appended.access, group.tail) == self.var
+                && own.levels.get(group.tail).is_some_and(|level| level.takes_words())
+        });
+        let is_shared = matches!(kind, LoopKind::Vector(_)) && sets_bits && self.body.writes().contains(&tensor);
+        if is_shared { LoopKind::Serial } else { kind }
     }
 
     /// The scope inside of the loop, with room made in the result for all that it can visit.

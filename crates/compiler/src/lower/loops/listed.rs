@@ -93,7 +93,7 @@ fn over_list(cx: &mut Lowerer<'_>, l: &Loop<'_>, position: ExprId, size: ExprId)
         let (position, listed) = (cx.b.var(next), cx.b.var(count));
         let (position, listed) = (cx.b.define("position", position), cx.b.define("listed", listed));
         let base = cx.b.mul(first, bits);
-        let kind = cx.loop_kind(l.var, l.scope);
+        let kind = l.kind(cx);
         cx.each(kind, "q", (zero, listed), |cx, q| {
             let place = cx.b.load("place", list, q);
             let place = cx.b.cast(DType::I64, place);

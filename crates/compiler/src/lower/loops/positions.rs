@@ -19,7 +19,7 @@ use crate::lower::{Lowerer, iter};
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
     let (begin, end) = iter::bounds(cx, &l.lattice.iterators[k], l.scope)?;
     let scope = l.entered(cx, &mut |cx| cx.b.sub(end, begin));
-    let kind = cx.loop_kind(l.var, l.scope);
+    let kind = l.kind(cx);
     over(cx, &l.within(&scope), k, (begin, end), kind)
 }
 

@@ -52,7 +52,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), D
         let length = cx.b.sub(end, first);
         let behind = cx.b.add(position, length);
         let positions = clamped(cx, (position, behind), is_confined.then_some(bounds));
-        let (name, kind) = (iter::name(cx, iterator), cx.loop_kind(l.var, l.scope));
+        let (name, kind) = (iter::name(cx, iterator), l.kind(cx));
         cx.each(kind, &name, positions, |cx, at| {
             let offset = cx.b.sub(at, position);
             let coordinate = cx.b.add(first, offset);
@@ -77,7 +77,7 @@ fn shared_run(
         let scope = l.scope.with(Fact::Times(length));
         return cx.when(some, |cx| at_entry(cx, &l.within(&scope), k, (position, from)));
     }
-    let kind = cx.loop_kind(l.var, l.scope);
+    let kind = l.kind(cx);
     cx.each(kind, cx.var_name(l.var), (from, to), |cx, coordinate| at_entry(cx, l, k, (position, coordinate)))
 }
 

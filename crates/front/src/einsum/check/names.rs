@@ -124,7 +124,7 @@ struct Resolver<'a> {
     assigned: IndexMap<String, Span>,
     /// Variables that are bound at the resolver's place: those on the left, and of the sums around.
     bound: Vec<(String, Span)>,
-    /// The whole right-hand side of the statement, if nothing else is assigned.
+    /// The whole right-hand side of the statement, without conversions of it, if nothing else is assigned.
     outermost: Option<Span>,
     errors: Vec<Error>,
 }
@@ -158,7 +158,7 @@ impl<'a> Resolver<'a> {
         let known = self.names.tensors.contains_key(&name.text);
         self.access(name, indices, *lhs_span);
         let first = self.names.accesses.len();
-        self.outermost = (statement.op == AssignOp::Set).then_some(statement.rhs.span);
+        self.outermost = (statement.op == AssignOp::Set).then_some(converted(&statement.rhs).span);
         self.expr(&statement.rhs);
         // Only now, so that mistakes inside the right-hand side come first.
         if !self.reads(first, statement) {
@@ -375,5 +375,17 @@ fn reserved(name: &str) -> Option<&'static str> {
         _ if Function::parse(name).is_some() => Some("a function"),
         _ if DType::parse(name).is_some() => Some("an element type"),
         _ => None,
+    }
+}
+
+/// The expression that conversions convert.
+fn converted(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast { operand, .. } => converted(operand),
+        ExprKind::Apply { name, args, brackets } => match (meaning(&name.text, *brackets), args.as_slice()) {
+            (Meaning::Cast(_), [operand]) => converted(operand),
+            _ => expr,
+        },
+        _ => expr,
     }
 }
