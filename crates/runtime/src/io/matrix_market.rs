@@ -60,7 +60,7 @@ struct Banner {
 
 /// True if a text starts like a Matrix Market file.
 pub(super) fn sniff(text: &[u8]) -> bool {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    let text = text.trim_ascii_start();
     let name = text.strip_prefix(b"%%").or(text.strip_prefix(b"%")).and_then(|name| name.get(..NAME.len()));
     name.is_some_and(|name| name.eq_ignore_ascii_case(NAME))
 }
@@ -100,7 +100,7 @@ fn read_banner(text: &mut Text) -> Result<Banner, IoError> {
     if line.contains(&b'\r') {
         return Err(text.malformed(1, "lines that end in LF or CRLF", "a carriage return alone"));
     }
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).to_vec();
+    let line = line.to_vec();
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let tag = words.next().unwrap_or_default();
     let exact = tag == b"%%MatrixMarket";

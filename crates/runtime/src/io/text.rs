@@ -26,6 +26,8 @@ use super::progress::Progress;
 
 /// The size of a block before it is cut at a line border.
 const BLOCK_BYTES: usize = 8 << 20;
+/// The byte order mark of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How many blocks may wait for the parser.
 const BLOCKS_AHEAD: usize = 2;
 /// The longest line taken. No format here has long lines; rubbish (or a compressed stream of zeros) may.
@@ -61,7 +63,9 @@ impl Text {
         };
         let expansion = if compression == Compression::None { 1 } else { BELIEVED_EXPANSION };
         let believed_bytes = file_bytes.saturating_mul(expansion).max(block.len() as u64);
-        Ok(Text { file: path.to_path_buf(), compression, believed_bytes, block, at: 0, line: 0, commas: false, rest })
+        // Some editors and spreadsheets write a mark of the encoding first.
+        let at = if block.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        Ok(Text { file: path.to_path_buf(), compression, believed_bytes, block, at, line: 0, commas: false, rest })
     }
 
     /// The file read.

@@ -39,6 +39,8 @@ fn two_and_three_columns_in_every_spelling() {
         ("g.edges", "# a graph\n% of two edges\n\n1\t2\r\n 2  3"),
         ("g.csv", "source,target\n1,2\n2, 3\n"),
         ("g.csv", "\"source\",\"target\"\r\n1,2\r\n2,3\r\n"),
+        ("g.csv", "\u{feff}source,target\n1,2\n2,3\n"),
+        ("g.el", "\u{feff}1 2\n2 3\n"),
         ("g.tsv", "1\t2\n2\t3\n"),
         ("g.txt", "1 2\n2 3\n"),
         ("g.txt", "# SNAP\n# FromNodeId\tToNodeId\n1\t2\n2\t3\n"),
