@@ -164,10 +164,10 @@ pub enum CommandKind {
 /// The number of strips that a `divide` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// So many.
+    /// This number of strips.
     Count(u64),
-    /// So many for each thread that the kernel is run with, and fewer if they would be too small to be worth their cost. Written
-    /// `4 threads`, or `threads`.
+    /// This number of strips for each thread that the kernel is run with. There are fewer if strips would be too small to be worth
+    /// their cost. Written `4 threads`, or `threads`.
     PerThread(u64),
 }
 

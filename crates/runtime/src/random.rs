@@ -49,7 +49,7 @@ pub enum Generator {
     Arange,
     /// Each entry with this probability, from 0 to 1.
     Sparse(f64),
-    /// So many entries in each row.
+    /// The number of entries in each row.
     Uniform(u64),
 }
 

@@ -22,7 +22,7 @@ use crate::values::Element;
 /// Tensors of no more elements are written in full.
 const SMALL: u64 = 64;
 
-/// So many entries of larger ones are shown.
+/// The number of entries that are shown of a larger tensor.
 const FIRST: usize = 6;
 
 /// All elements of a small tensor, rows in brackets; of a larger one its type, format and sizes, and its first entries.

@@ -82,7 +82,7 @@ impl Prefix {
     }
 }
 
-/// So many bytes of counters are never too many.
+/// The bytes of counters that are always allowed.
 const SMALL: u64 = 1 << 12;
 
 /// Sorts a tensor of plain levels by the outermost levels of a format, so many. The levels below are in the order of

@@ -188,24 +188,24 @@ pub struct Slot {
 /// Takes what an array has to have at least.
 pub type Demand<'a> = dyn FnMut(&mut Builder, ArrayId, Length) + 'a;
 
-/// How many elements an array has to have at least.
+/// The least length of an array: `of * each`, or one more.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// So many,
+    /// The first factor.
     pub of: ExprId,
-    /// times so many,
+    /// The second factor; 1 if there is none.
     pub each: Option<ExprId>,
-    /// and one more: the end of the last segment.
+    /// True if the array has one more element, the end of the last segment.
     pub is_one_more: bool,
 }
 
 impl Length {
-    /// An element for each of so many.
+    /// The length of an array with `count` elements.
     pub fn of(count: ExprId) -> Length {
         Length { of: count, each: None, is_one_more: false }
     }
 
-    /// The edges of so many segments.
+    /// The length of an array with the edges of `count` segments.
     pub fn edges(count: ExprId) -> Length {
         Length { is_one_more: true, ..Length::of(count) }
     }
@@ -356,7 +356,7 @@ pub trait LevelCode: std::fmt::Debug {
     /// The number of positions, under `parents` parent positions.
     fn count_positions(&self, b: &mut Builder, parents: ExprId, size: ExprId) -> ExprId;
 
-    /// How many positions each parent position has, where all have as many.
+    /// The number of positions under each parent position, if it is the same for all of them.
     fn factor(&self, _size: ExprId) -> Option<ExprId> {
         None
     }

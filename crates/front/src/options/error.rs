@@ -65,17 +65,7 @@ impl Error {
                     .hint(format_hint(&word))
             }
             Error::Map { span, error } => {
-                let label = match error.fault {
-                    MapFault::NoTerm(_) => "not a term",
-                    MapFault::Size(_) => "not a size",
-                    MapFault::Count { .. } => "another number of terms",
-                    MapFault::Missing(_) => "these terms leave it out",
-                    MapFault::Unpaired(_) | MapFault::Diagonal(_) => "not enough by itself",
-                    MapFault::Redundant(_) | MapFault::Slots(_) => "once more",
-                    MapFault::RankedDiagonal(_) | MapFault::RankedVector => "not with ranks",
-                    MapFault::Named(_) => "a map for levels that have one",
-                };
-                Diagnostic::error("E0404", error.to_string()).label(span, label).hint(error.hint())
+                Diagnostic::error("E0404", error.to_string()).label(span, map_label(&error.fault)).hint(error.hint())
             }
             Error::FormatSizes { span, word } => {
                 let message = format!("{} does not have the sizes that the format takes", words::quoted(&word));
@@ -126,19 +116,37 @@ impl Error {
                     ))
             }
             Error::GeneratorArgument { span, word, takes } => {
-                let example = match word.as_str() {
-                    "sparse" => "A:sparse(0.01)".to_string(),
-                    "uniform" => "A:uniform(8)".to_string(),
-                    word => format!("x:{word}"),
-                };
                 Diagnostic::error("E0706", format!("`{word}` takes {takes} in parentheses"))
                     .label(span, format!("expected {takes}"))
-                    .hint(format!("write, for example, `{example}`"))
+                    .hint(format!("write, for example, `{}`", generator_example(&word)))
             }
             Error::File { span } => Diagnostic::error("E0707", "the name of a file is missing")
                 .label(span, "nothing here")
                 .hint("write, for example, `A:matrix.mtx`"),
         }
+    }
+}
+
+/// The label of the place of a mistake in a map.
+fn map_label(fault: &MapFault) -> &'static str {
+    match fault {
+        MapFault::NoTerm(_) => "not a term",
+        MapFault::Size(_) => "not a size",
+        MapFault::Count { .. } => "another number of terms",
+        MapFault::Missing(_) => "these terms leave it out",
+        MapFault::Unpaired(_) | MapFault::Diagonal(_) => "not enough by itself",
+        MapFault::Redundant(_) | MapFault::Slots(_) => "once more",
+        MapFault::RankedDiagonal(_) | MapFault::RankedVector => "not with ranks",
+        MapFault::Named(_) => "a map for levels that have one",
+    }
+}
+
+/// A generated input of a kind, with its argument.
+fn generator_example(word: &str) -> String {
+    match word {
+        "sparse" => "A:sparse(0.01)".to_string(),
+        "uniform" => "A:uniform(8)".to_string(),
+        word => format!("x:{word}"),
     }
 }
 

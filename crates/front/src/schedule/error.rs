@@ -163,13 +163,7 @@ impl Error {
                     .label(span, "made by a command before")
                     .hint("write accesses as they are in the statement; they keep their variables")
             }
-            Error::Replaced { span, name, by, into } => {
-                let into = into.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
-                Diagnostic::error("E0907", format!("there is no loop over `{name}` any more"))
-                    .label(span, format!("`{name}` has become {into}"))
-                    .secondary(by, "by this command")
-                    .hint(format!("use {into}, or move this command before that one"))
-            }
+            Error::Replaced { span, name, by, into } => replaced(span, &name, by, &into),
             Error::Taken { span, name, what, before } => {
                 let error = Diagnostic::error("E0908", format!("the name `{name}` is taken"))
                     .label(span, format!("`{name}` is {what}"))
@@ -197,31 +191,14 @@ impl Error {
             )
             .label(span, "as many names as variables are needed")
             .hint("write, for example, `precompute(A(i,j) * x(j), {i, j}, {iw, jw})`"),
-            Error::WhichStatement { span, command, results } => Diagnostic::error(
-                "E0911",
-                format!("`{command}` fits several statements"),
-            )
-            .label(span, "which one is meant?")
-            .note(format!("statements: {}", results.join(" ")))
-            .hint(format!(
-                "write the result before it, `{}: {command}(...)`, or the number of the statement, `1: {command}(...)`",
-                results.first().map_or("y", String::as_str)
-            )),
+            Error::WhichStatement { span, command, results } => which_statement(span, &command, &results),
             Error::NoStatement { span, names } => {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 Diagnostic::error("E0911", format!("no statement has all of {}", names.join(", ")))
                     .label(span, "names of several statements")
                     .hint("a command is for one statement; write one for each")
             }
-            Error::UnknownStatement { span, text, results } => {
-                Diagnostic::error("E0911", format!("there is no statement `{text}`"))
-                    .label(span, "neither a result nor a number of a statement")
-                    .hint(words::did_you_mean(
-                        &text,
-                        results.iter().map(String::as_str),
-                        format!("results: {}; numbers: 1 to {}", results.join(" "), results.len()),
-                    ))
-            }
+            Error::UnknownStatement { span, text, results } => unknown_statement(span, &text, &results),
             Error::WhichAccess { span, tensor, accesses } => {
                 Diagnostic::error("E0911", format!("`{tensor}` is read in several ways"))
                     .label(span, "which one is meant?")
@@ -242,4 +219,29 @@ fn quoted_list(names: &[String]) -> String {
         Some((last, _)) => last.clone(),
         None => "no tensor".to_string(),
     }
+}
+
+fn which_statement(span: Span, command: &str, results: &[String]) -> Diagnostic {
+    Diagnostic::error("E0911", format!("`{command}` fits several statements"))
+        .label(span, "which one is meant?")
+        .note(format!("statements: {}", results.join(" ")))
+        .hint(format!(
+            "write the result before it, `{}: {command}(...)`, or the number of the statement, `1: {command}(...)`",
+            results.first().map_or("y", String::as_str)
+        ))
+}
+
+fn unknown_statement(span: Span, text: &str, results: &[String]) -> Diagnostic {
+    let otherwise = format!("results: {}; numbers: 1 to {}", results.join(" "), results.len());
+    Diagnostic::error("E0911", format!("there is no statement `{text}`"))
+        .label(span, "neither a result nor a number of a statement")
+        .hint(words::did_you_mean(text, results.iter().map(String::as_str), otherwise))
+}
+
+fn replaced(span: Span, name: &str, by: Span, into: &[String]) -> Diagnostic {
+    let into = into.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+    Diagnostic::error("E0907", format!("there is no loop over `{name}` any more"))
+        .label(span, format!("`{name}` has become {into}"))
+        .secondary(by, "by this command")
+        .hint(format!("use {into}, or move this command before that one"))
 }

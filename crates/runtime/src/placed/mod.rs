@@ -45,7 +45,7 @@ use walk::{Distinct, Parents, Source, Walk};
 
 /// How many entries are worth a thread.
 const GRAIN: usize = 1 << 14;
-/// So many bytes of tables are never too many.
+/// The bytes of tables that are always allowed.
 const SMALL: u64 = 1 << 16;
 
 /// The format of the levels that take the place of a format's: itself, or plain ones if its levels need sorted

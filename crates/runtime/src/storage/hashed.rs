@@ -200,7 +200,7 @@ const SPARE: u64 = 4;
 /// How far from its slot a coordinate is put before its table gets more places.
 const FAR: u64 = 32;
 
-/// So many coordinates are sorted without memory being asked for.
+/// The most coordinates that are sorted without a memory allocation.
 const FEW: usize = 64;
 
 /// The tables of segments, which begin at these edges, and beside each coordinate its position.
