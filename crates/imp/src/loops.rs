@@ -1,5 +1,5 @@
-//! Questions of back ends about loops that are not serial: the arrays that each iteration of a parallel loop has for itself, and
-//! the sums of the iterations of a vector loop.
+//! Questions of back ends about loops: the arrays that each iteration of a parallel loop has for itself, the sums of the
+//! iterations of a vector loop, and the variables that iterations hand on.
 //!
 //! ```
 //! use lacunar_imp::{BinaryOp, Stmt, loops, parse};
@@ -133,8 +133,8 @@ pub(crate) fn take_flags(function: &Function, body: &mut Vec<Stmt>) -> Vec<Stmt>
     body.extract_if(.., |_| flags.next().unwrap_or(false)).collect()
 }
 
-/// Assignments in a body to variables that it does not declare.
-fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, ExprId)> {
+/// Assignments in a body to variables that it does not declare, each with its value.
+pub fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, ExprId)> {
     let (mut declared, mut assigned) = (rustc_hash::FxHashSet::default(), Vec::new());
     for stmt in body {
         visit(stmt, &mut |stmt| {

@@ -3,7 +3,7 @@
 //!
 //! `vector/known.rs` says what a loop may contain; LLVM's vectorizer takes other loops. Values that are the same
 //! in all lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and
-//! stored as one vector; any other is gathered and scattered. A branch becomes a mask.
+//! stored as one vector; any other is gathered and scattered. A branch becomes a mask, unless all lanes take it together.
 //!
 //! A loop of constant length becomes straight code, so that a small array that it walks over becomes a few registers.
 //! Otherwise the loop has two parts; where the processor has no masks, the second one is scalar:
@@ -19,9 +19,11 @@ mod known;
 mod lanes;
 mod memory;
 mod stmt;
+mod together;
 mod words;
 
 use inkwell::IntPredicate;
+use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lacunar_imp::{BinaryOp, Block, ExprId, Reduction, VarId};
 
@@ -289,11 +291,17 @@ impl<'ctx> Emitter<'ctx, '_> {
             None => self.read(reduction.var)?,
         };
         let start = self.spread(Lanes::Uniform(start), ty, width)?;
+        let place = self.vector_slot(start.get_type())?;
+        self.builder.build_store(place, start)?;
+        Ok(place)
+    }
+
+    /// Memory for a vector, on the stack.
+    fn vector_slot(&self, ty: VectorType<'ctx>) -> Result<PointerValue<'ctx>, LlvmError> {
         let here = self.current_block()?;
         self.builder.position_before(&self.frame.entry_end);
-        let place = self.builder.build_alloca(start.get_type(), "sums")?;
+        let place = self.builder.build_alloca(ty, "lanes")?;
         self.builder.position_at_end(here);
-        self.builder.build_store(place, start)?;
         Ok(place)
     }
 

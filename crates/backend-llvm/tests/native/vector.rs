@@ -120,6 +120,37 @@ fn several_sums_begin_with_what_was_there() {
 }
 
 #[test]
+fn lanes_take_loops_and_branches_together() {
+    let text = "kernel walk(in a: f64[], in x: f64[], out y: f64[], b: i64, e: i64) {
+      for k in 0 .. 90 vector {
+        var t: f64 = f64(k);
+        var turns: i64 = 0;
+        for p in b .. e {
+          let v: f64 = a[p];
+          let w: f64 = x[k + p % 8];
+          if v > 0.0 { t = t + v * w; } else { turns = turns + 1; }
+          if e - p > 5 { turns = turns + p; } else { turns = turns + k; }
+        }
+        if b < e & turns > 3 { t = t + 1.0; }
+        if b > 1 { y[k] = t + f64(turns); } else { y[k] += t; }
+      }
+    }";
+    check(text, &[numbers(DType::F64, 100), numbers(DType::F64, 100), numbers(DType::F64, 100)], &LENGTHS);
+    // A reduction of the vector loop inside of a serial one, and a loop that some lanes leave out.
+    let text = "kernel sums(in a: f64[], out y: f64[], b: i64, e: i64) {
+      var total: f64 = 1.0;
+      for k in 0 .. e vector {
+        let own: f64 = a[k];
+        if own > 1.0 {
+          for p in b .. e { let v: f64 = a[p]; total = total + v * own; y[k] += v; }
+        }
+      }
+      y[99] = total;
+    }";
+    check(text, &[numbers(DType::F64, 100), numbers(DType::F64, 100)], &LENGTHS[..12]);
+}
+
+#[test]
 fn elements_are_gathered_scattered_and_masked() {
     let text = "kernel walk(in crd: u32[], in a: f64[], out y: f64[], out z: i32[], out w: bool[], b: i64, e: i64) {
       let scale: f64 = 0.5;

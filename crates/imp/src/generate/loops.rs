@@ -68,14 +68,24 @@ impl Generator {
         self.known.push(Known { expr, ty, mutable: Some(total), worth: Worth::Sum });
     }
 
-    /// Stores element `i`, at once or in a loop over terms.
+    /// Stores element `i`: at once, or a sum of terms that a loop adds to the element or to a variable.
     fn vector_store(&mut self, array: ArrayId, ty: DType, i: ExprId) {
         if !ty.is_storage() && self.rng.one_in(3) {
             let (begin, end, op) = (self.b.int(0), self.bound(), self.any_order(ty, BinaryOp::is_associative));
             let term = self.term(ty);
-            self.loop_of(LoopKind::Serial, begin, end, |generator, _| {
-                generator.b.accumulate(array, i, op, term);
+            let part = self.rng.one_in(2).then(|| self.b.declare("part", term));
+            self.loop_of(LoopKind::Serial, begin, end, |generator, _| match part {
+                Some(part) => {
+                    let held = generator.b.var(part);
+                    let sum = generator.b.expr(Expr::Binary(op, held, term));
+                    generator.b.assign(part, sum);
+                }
+                None => generator.b.accumulate(array, i, op, term),
             });
+            if let Some(part) = part {
+                let sum = self.b.var(part);
+                self.b.store(array, i, sum);
+            }
         } else {
             let value = self.value(ty).0;
             self.b.store(array, i, value);

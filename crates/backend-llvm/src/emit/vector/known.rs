@@ -1,8 +1,8 @@
 //! The vector loops that are written out, and the facts about them that are collected beforehand.
 //!
 //! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
-//! operations that vectors have, and of short loops of constant length, which are repeated. It stores at indices that
-//! vary.
+//! operations that vectors have, and of serial loops whose bounds are the same in all lanes: short ones of constant length are
+//! repeated, others run for all lanes together. It stores at indices that vary.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) struct Known {
     pub(super) widest: usize,
     /// True if it loads elements that are no neighbors.
     pub(super) gathers: bool,
-    /// True if there are branches.
+    /// True if there are branches that not all lanes take together.
     pub(super) branches: bool,
     /// True if some of them test the bits of a word.
     pub(super) tests_words: bool,
@@ -82,12 +82,14 @@ impl Known {
                 fits && self.varies(function, index)
             }
             Stmt::If { cond, ref then, ref otherwise } => {
-                self.branches = true;
+                self.branches |= self.varies(function, cond);
                 self.tests_words |= tested_word(function, self, cond).is_some();
                 self.simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
             }
             Stmt::For { begin, end, kind: LoopKind::Serial | LoopKind::Unrolled(_), ref body, .. } => {
-                repeats(function, begin, end).is_some() && self.admits(function, body)
+                // Outside of the body nobody reads a counter that stays the same in all lanes.
+                let together = [begin, end].into_iter().all(|bound| self.stride(function, bound) == Some(0));
+                together && self.admits(function, body)
             }
             Stmt::Comment(_) => true,
             _ => false,

@@ -57,10 +57,14 @@ impl<'ctx> Emitter<'ctx, '_> {
                 Ok(())
             }
             Stmt::Store { array, index, value, reduce } => self.vector_store(state, (array, index), value, reduce),
+            Stmt::If { cond, ref then, ref otherwise } if !state.known.varies(self.source, cond) => {
+                self.branch_together(state, cond, [then, otherwise])
+            }
             Stmt::If { cond, ref then, ref otherwise } => self.vector_branch(state, cond, [then, otherwise]),
             Stmt::For { var, begin, end, ref body, .. } => {
-                let repeats = repeats(self.source, begin, end);
-                let repeats = repeats.ok_or(LlvmError::Malformed("a loop that is not admitted"))?;
+                let Some(repeats) = repeats(self.source, begin, end) else {
+                    return self.loop_together(state, var, [begin, end], body);
+                };
                 for k in repeats {
                     self.frame.places[var.index()] = Some(Place::Value(Value::Int(self.index(k))));
                     self.vector_block(state, body)?;
