@@ -28,7 +28,7 @@ mod frame;
 mod grow;
 mod half;
 mod hints;
-pub(crate) use hints::silence;
+pub(crate) use hints::{Needs, silence};
 mod math;
 mod memory;
 mod parallel;
@@ -76,18 +76,27 @@ struct Emitter<'ctx, 'f> {
     memo: Vec<Option<Value<'ctx>>>,
     memoized: Vec<usize>,
     vectors: Vectors,
+    needs: Needs,
     /// By function of the runtime table: true if there is a call of it.
     called: [Cell<bool>; RUNTIME_FUNCTIONS.len()],
 }
 
-/// Emits `source` as an LLVM function called `symbol`, for a machine. Tells which functions of the runtime table it calls.
+/// The module of a function.
+pub(crate) struct Emitted<'ctx> {
+    pub(crate) module: Module<'ctx>,
+    pub(crate) needs: Needs,
+    /// Which functions of the runtime table it calls.
+    pub(crate) called: [bool; RUNTIME_FUNCTIONS.len()],
+}
+
+/// Emits `source` as an LLVM function called `symbol`, for a machine.
 pub(crate) fn emit<'ctx>(
     context: &'ctx Context,
     source: &Function,
     symbol: &str,
     machine: &TargetMachine,
     table: Table,
-) -> Result<(Module<'ctx>, [bool; RUNTIME_FUNCTIONS.len()]), LlvmError> {
+) -> Result<Emitted<'ctx>, LlvmError> {
     let module = context.create_module(&source.name);
     // Before anything is emitted: loads and stores take their alignment from the layout.
     module.set_triple(&machine.get_triple());
@@ -111,6 +120,7 @@ pub(crate) fn emit<'ctx>(
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
         vectors: Vectors::of(machine),
+        needs: Needs { loops: source.vars.iter().any(|(_, var)| var.ty.is_complex()) },
         called: Default::default(),
     };
     emitter.unpack_arguments()?;
@@ -124,7 +134,7 @@ pub(crate) fn emit<'ctx>(
         }
     }
     emitter.fill_frame(&source.body)?;
-    let called = emitter.called.map(Cell::into_inner);
+    let (called, needs) = (emitter.called.map(Cell::into_inner), emitter.needs);
     if let Some(own) = own.filter(|_| !called.contains(&true)) {
         own.erase_from_basic_block();
     }
@@ -135,7 +145,7 @@ pub(crate) fn emit<'ctx>(
         }
     }
     module.verify().map_err(|error| LlvmError::Module(error.to_string()))?;
-    Ok((module, called))
+    Ok(Emitted { module, needs, called })
 }
 
 impl<'ctx> Emitter<'ctx, '_> {

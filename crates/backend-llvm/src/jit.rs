@@ -9,16 +9,16 @@ use std::ptr;
 
 use inkwell::context::Context;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
-use inkwell::llvm_sys::orc2::LLVMOrcExecutorAddress;
 use inkwell::llvm_sys::orc2::lljit::{
-    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetMainJITDylib,
-    LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
+    LLVMOrcCreateLLJIT, LLVMOrcCreateLLJITBuilder, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile,
+    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder, LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
 };
+use inkwell::llvm_sys::orc2::{LLVMOrcExecutorAddress, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use lacunar_imp::{Function, Verified};
 
-use crate::machine::{build, generate, target_machine};
+use crate::machine::{build, generate, plain_machine, target_machine};
 use crate::{CompileOptions, LlvmError};
 
 /// A kernel's entry point; see the [crate] for what the argument words are.
@@ -114,10 +114,19 @@ unsafe impl Sync for Linker {}
 
 impl Linker {
     fn new() -> Result<Linker, LlvmError> {
+        // The default would look up the processor's features each time, and nothing here asks for them.
+        let machine = plain_machine()?;
         let mut jit = ptr::null_mut();
-        // SAFETY: `jit` is a place for the result; a null builder stands for the defaults; the native target is
-        // initialized because the object comes from it.
-        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, ptr::null_mut()) })?;
+        // SAFETY: the builder takes over the description that it is made from, and that one the machine, which is given up
+        // here; `LLVMOrcCreateLLJIT` takes over the builder. `jit` is a place for the result.
+        let made = unsafe {
+            let description = LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine.as_mut_ptr());
+            std::mem::forget(machine);
+            let builder = LLVMOrcCreateLLJITBuilder();
+            LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, description);
+            LLVMOrcCreateLLJIT(&mut jit, builder)
+        };
+        check(made)?;
         Ok(Linker(jit))
     }
 

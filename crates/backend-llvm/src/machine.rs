@@ -1,5 +1,7 @@
 //! Target machines, and their output for a function: LLVM IR, assembly, object files.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use inkwell::OptimizationLevel;
@@ -11,7 +13,7 @@ use inkwell::targets::{
 };
 use lacunar_imp::{Function, Verified};
 
-use crate::emit::{Table, emit};
+use crate::emit::{Emitted, Table, emit};
 use crate::optimize::optimize;
 use crate::{CompileOptions, Cpu, LlvmError, Optimization};
 
@@ -40,29 +42,50 @@ pub fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
     host().map(|host| (host.cpu.as_str(), host.features.as_str()))
 }
 
-/// The target machine for the options.
-pub(crate) fn target_machine(options: &CompileOptions) -> Result<TargetMachine, LlvmError> {
+/// The target machine for the options. Reading the features of a processor takes LLVM as long as a small kernel's passes, so each
+/// thread keeps the machines that it has made.
+pub(crate) fn target_machine(options: &CompileOptions) -> Result<Rc<TargetMachine>, LlvmError> {
+    type Made = (Cpu, Optimization, Rc<TargetMachine>);
+    thread_local!(static MADE: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) });
     let host = host()?;
-    let triple = TargetMachine::get_default_triple();
     let (cpu, features) = match &options.cpu {
         Cpu::Host => (host.cpu.as_str(), host.features.as_str()),
         Cpu::Named(name) if Cpu::BASELINES.contains(&name.as_str()) => (name.as_str(), ""),
         Cpu::Named(name) => return Err(LlvmError::Target(name.clone())),
     };
+    MADE.with_borrow_mut(|made| {
+        let known = made.iter().find(|(cpu, level, _)| *cpu == options.cpu && *level == options.optimization);
+        if let Some((.., machine)) = known {
+            return Ok(Rc::clone(machine));
+        }
+        let machine = Rc::new(new_machine(cpu, features, options.optimization)?);
+        made.push((options.cpu.clone(), options.optimization, Rc::clone(&machine)));
+        Ok(machine)
+    })
+}
+
+/// A target machine for the linker, which asks it for the layout of data and nothing about the processor.
+pub(crate) fn plain_machine() -> Result<TargetMachine, LlvmError> {
+    host()?;
+    new_machine("", "", Optimization::None)
+}
+
+fn new_machine(cpu: &str, features: &str, optimization: Optimization) -> Result<TargetMachine, LlvmError> {
+    let triple = TargetMachine::get_default_triple();
     let unknown = || LlvmError::Target(format!("{cpu} ({triple})"));
-    let level = match options.optimization {
+    let level = match optimization {
         Optimization::None => OptimizationLevel::None,
         Optimization::Kernel => OptimizationLevel::Default,
         Optimization::Full => OptimizationLevel::Aggressive,
     };
-    let machine = TargetMachineOptions::new()
+    let options = TargetMachineOptions::new()
         .set_cpu(cpu)
         .set_features(features)
         .set_level(level)
         .set_reloc_mode(RelocMode::PIC)
         .set_code_model(CodeModel::Default);
     let target = Target::from_triple(&triple).map_err(|_| unknown())?;
-    target.create_target_machine_from_options(&triple, machine).ok_or_else(unknown)
+    target.create_target_machine_from_options(&triple, options).ok_or_else(unknown)
 }
 
 /// Emits and optimizes a function.
@@ -74,8 +97,8 @@ pub(crate) fn build<'ctx>(
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, LlvmError> {
     crate::emit::silence(context);
-    let (module, _) = emit(context, function, symbol, machine, Table::Given)?;
-    optimize(&module, machine, options)?;
+    let Emitted { module, needs, .. } = emit(context, function, symbol, machine, Table::Given)?;
+    optimize(&module, needs, machine, options)?;
     Ok(module)
 }
 

@@ -25,7 +25,7 @@ use inkwell::targets::{FileType, InitializationConfig, Target, TargetMachine};
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{Function, VarId, Verified};
 
-use crate::emit::{RUNTIME_FUNCTIONS, Table, emit};
+use crate::emit::{Emitted, Needs, RUNTIME_FUNCTIONS, Table, emit};
 use crate::machine::{generate, target_machine};
 use crate::optimize::optimize;
 use crate::options::Version;
@@ -83,7 +83,7 @@ pub fn ship(kernels: &[Shipped<'_>], form: Form) -> Result<Vec<u8>, LlvmError> {
     let support = parse(&context, &texts.concat())?;
     prepare(&support, &baseline);
     support.verify().map_err(refused)?;
-    optimize(&support, &baseline, &options(&Cpu::VERSIONS[0]))?;
+    optimize(&support, Needs { loops: true }, &baseline, &options(&Cpu::VERSIONS[0]))?;
     whole.link_in_module(support).map_err(refused)?;
     // The kernels find the table by its name, which is of no concern to others.
     if let Some(table) = whole.get_function("lac.table") {
@@ -122,14 +122,14 @@ fn one_version<'ctx>(
     let machine = target_machine(&options)?;
     crate::emit::silence(context);
     let table = Table::OwnUnlessGiven { threads: kernel.threads };
-    let (module, used) = emit(context, kernel.function, symbol, &machine, table)?;
+    let Emitted { module, needs, called } = emit(context, kernel.function, symbol, &machine, table)?;
     // The code generator sees all versions at once: each function tells its own processor.
     let cpu = context.create_string_attribute("target-cpu", version.cpu);
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         function.add_attribute(AttributeLoc::Function, cpu);
     }
-    optimize(&module, &machine, &options)?;
-    Ok((module, used))
+    optimize(&module, needs, &machine, &options)?;
+    Ok((module, called))
 }
 
 /// The function that calls the version for the processor, which it looks for in its first call. Threads that do so at the

@@ -93,6 +93,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         end: IntValue<'ctx>,
         value: Value<'ctx>,
     ) -> Result<(), LlvmError> {
+        self.needs.loops = true;
         self.count(begin, end, "k", None, |emitter, k| emitter.store(array, k, value))
     }
 

@@ -9,6 +9,9 @@
 //!
 //! A loop that is to be unrolled has metadata that says so.
 //!
+//! [`Needs`] says if there is anything for such passes to do. Most kernels have neither loops of constant length nor loops that LLVM
+//! could vectorize: their vector loops are written out (`vector.rs`), and their other loops search, merge or scatter.
+//!
 //! ```text
 //! br i1 %more, label %for, label %end_for, !llvm.loop !1
 //! !1 = distinct !{!1, !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}}
@@ -27,7 +30,7 @@ use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporary
 use inkwell::llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMetadataRef};
 use inkwell::targets::TargetMachine;
 use inkwell::values::{AsValueRef, InstructionValue};
-use lacunar_imp::{Block, ExprId, Function, Stmt, VarId};
+use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, Stmt, VarId};
 
 /// The bytes of a vector in a loop that gathers.
 pub(super) const GATHER_BYTES: usize = 64;
@@ -67,6 +70,53 @@ impl Vectors {
                 || cfg!(target_arch = "aarch64"),
         }
     }
+}
+
+/// The work that a function has for LLVM's passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// There are loops that may be unrolled, vectorized or replaced by calls, or complex numbers, whose parts become vectors.
+    pub(crate) loops: bool,
+}
+
+/// True if LLVM may be able to vectorize a loop with a body, or to unroll it: all loops but those that have others in them, and
+/// those that store at indices just read, where iterations may meet.
+///
+/// ```text
+/// for p in begin .. end { let j = crd[p]; w[j] += a[p]; }     no
+/// for p in begin .. end { let j = crd[p]; t = t + w[j]; }     yes
+/// ```
+pub(super) fn may_be_treated(function: &Function, body: &Block) -> bool {
+    fn fits(function: &Function, body: &Block, loaded: &mut Vec<VarId>) -> bool {
+        body.iter().all(|stmt| match stmt {
+            Stmt::Define { .. } | Stmt::Assign { .. } | Stmt::Comment(_) => true,
+            Stmt::Load { var, .. } => {
+                loaded.push(*var);
+                true
+            }
+            Stmt::Store { index, .. } => !reads(function, *index, loaded),
+            Stmt::If { then, otherwise, .. } => fits(function, then, loaded) && fits(function, otherwise, loaded),
+            _ => false,
+        })
+    }
+    fits(function, body, &mut Vec::new())
+}
+
+/// True if a `while` loop counts a variable up in each turn and goes on as long as one comparison of it holds.
+pub(super) fn counts(function: &Function, cond: ExprId, body: &Block) -> bool {
+    let Expr::Compare(_, left, right) = function.exprs[cond] else { return false };
+    let counted = |stmt: &Stmt| match *stmt {
+        Stmt::Assign { var, value } => match function.exprs[value] {
+            Expr::Binary(BinaryOp::Add, old, step) => {
+                let compared = [left, right].iter().any(|side| reads(function, *side, &[var]));
+                let ours = function.exprs[old] == Expr::Var(var);
+                compared && ours && matches!(function.exprs[step], Expr::Const(_))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    body.iter().any(counted)
 }
 
 /// How a loop should be treated.
@@ -192,7 +242,7 @@ pub(crate) fn silence<'ctx>(context: impl AsContextRef<'ctx>) {
 fn reads(function: &Function, expr: ExprId, vars: &[VarId]) -> bool {
     let expr = &function.exprs[expr];
     match expr {
-        lacunar_imp::Expr::Var(var) => vars.contains(var),
+        Expr::Var(var) => vars.contains(var),
         other => other.operands().into_iter().any(|operand| reads(function, operand, vars)),
     }
 }

@@ -9,7 +9,7 @@ use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, VarId};
 
 use super::Emitter;
 use super::frame::Place;
-use super::hints::LoopHint;
+use super::hints::{LoopHint, counts, may_be_treated};
 use super::value::Value;
 use crate::LlvmError;
 
@@ -139,6 +139,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             LoopKind::Vector(width) => Some(LoopHint::vector(self.source, body, width, self.vectors)),
             LoopKind::Unrolled(times) => Some(LoopHint::unrolled(times)),
         };
+        self.needs.loops |= known.is_some() || hint.is_some() || may_be_treated(self.source, body);
         let begin = if kind == LoopKind::Serial { self.sum_in_copies(var, begin, end, body)? } else { begin };
         let name = &self.source.vars[var].name;
         self.count(begin, end, name, hint, |emitter, counter| {
@@ -180,6 +181,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     fn while_loop(&mut self, cond: ExprId, body: &Block) -> Result<(), LlvmError> {
+        self.needs.loops |= counts(self.source, cond, body) && may_be_treated(self.source, body);
         let (inside, after) = (self.new_block("while"), self.new_block("end_while"));
         let first = self.eval_int(cond)?;
         self.builder.build_conditional_branch(first, inside, after)?;
