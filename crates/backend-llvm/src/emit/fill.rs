@@ -61,7 +61,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         value: Value<'ctx>,
     ) -> Result<(), LlvmError> {
         if value.is_zero() {
-            return self.clear_stack_array(array, self.index(begin), self.index(count.max(0)));
+            return self.clear(array, self.index(begin), self.index(count.max(0)));
         }
         let (mut done, mut width) = (0, (self.vectors.bytes as i64 / self.element_size(array)).max(1));
         if self.source.arrays[array].elem.is_complex() {
@@ -93,6 +93,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         end: IntValue<'ctx>,
         value: Value<'ctx>,
     ) -> Result<(), LlvmError> {
+        if value.is_zero() {
+            let count = self.builder.build_int_sub(end, begin, "")?;
+            let none = self.builder.build_int_compare(IntPredicate::SLT, end, begin, "")?;
+            let count = self.builder.build_select(none, self.index(0), count, "")?.into_int_value();
+            return self.clear(array, begin, count);
+        }
         self.needs.loops = true;
         self.count(begin, end, "k", None, |emitter, k| emitter.store(array, k, value))
     }

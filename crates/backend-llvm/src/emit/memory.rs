@@ -234,7 +234,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Gives a local array memory for `len` elements, or a list as many parts.
     pub(super) fn alloc(&mut self, array: ArrayId, len: IntValue<'ctx>, zeroed: bool) -> Result<(), LlvmError> {
         if self.stack[array.index()].is_some() {
-            return if zeroed { self.clear_stack_array(array, self.index(0), len) } else { Ok(()) };
+            return if zeroed { self.clear(array, self.index(0), len) } else { Ok(()) };
         }
         let zeroed = zeroed || self.source.arrays[array].role == ArrayRole::Parts;
         let header = self.header(array)?;
@@ -258,20 +258,19 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
-    /// Makes `count` elements of an array on the stack zero.
-    pub(super) fn clear_stack_array(
-        &self,
-        array: ArrayId,
-        begin: IntValue<'ctx>,
-        count: IntValue<'ctx>,
-    ) -> Result<(), LlvmError> {
+    /// Makes `count` elements of an array zero.
+    pub(super) fn clear(&self, array: ArrayId, begin: IntValue<'ctx>, count: IntValue<'ctx>) -> Result<(), LlvmError> {
         let (first, _) = self.element(array, begin)?;
         let zero = self.context.i8_type().const_zero();
         let align = self.source.arrays[array].elem.size() as u32;
-        self.builder
+        let done = self
+            .builder
             .build_memset(first, align, zero, self.bytes(array, count)?)
             .map_err(|_| LlvmError::Malformed("an alignment is a power of two"))?;
-        Ok(())
+        match done.as_instruction() {
+            Some(instruction) => self.aliasing.mark(instruction, Scope::Elements(array)),
+            None => Ok(()),
+        }
     }
 
     fn release(&self, array: ArrayId) -> Result<(), LlvmError> {
