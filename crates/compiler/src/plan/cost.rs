@@ -7,7 +7,8 @@
 //!
 //! Weights (in units of one scalar iteration, from measurements on x86 with AVX-512): an innermost dense loop over contiguous
 //! operands runs in vectors; an operand walked across its storage order misses the cache; a value that is scattered into a
-//! workspace costs a few iterations, into a sorted one a good many; a converted value costs its share of a sort.
+//! workspace costs a few iterations, into a sorted one a good many; a converted value costs its share of a sort. To these come the
+//! cache lines of dense tensors that a nest brings in ([`super::traffic`]).
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k), all CSR, n rows, 16 a row:
@@ -19,6 +20,7 @@ use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
+use super::traffic::{self, Trip};
 use crate::algebra::{Support, preserves_fill, support, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
@@ -37,6 +39,8 @@ const VECTOR: f64 = 0.25;
 const CONTIGUOUS: f64 = 0.12;
 const STRIDED: f64 = 2.0;
 const GATHERED: f64 = 0.5;
+/// Work of a cache line brought in: from a level-3 cache.
+const LINE: f64 = 4.0;
 /// Work of loops that come to the places of a block, or to those of a diagonal, one at a time instead of one after the other.
 const DISORDERED: f64 = 8.0;
 
@@ -54,12 +58,12 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
     let (sums, drained) = model.sums(rhs, lhs, &lhs.vars, true);
     // The values of a scattered sum are visited where they are, and the rest of the statement by loops of its own.
     let (own, values) = match model.first_scattered(rhs, lhs) {
-        None => model.nest(rhs, &lhs.vars, lhs, None),
+        None => model.nest(rhs, &lhs.vars, (lhs, true), None),
         Some(first) => {
             let outer: Vec<VarId> = lhs.vars.iter().copied().filter(|var| turn(order, *var) < first).collect();
-            let around = model.nest(rhs, &outer, lhs, None).0;
+            let around = model.nest(rhs, &outer, (lhs, false), None).0;
             let rest = model.without_scattered(rhs, lhs);
-            let rest = if rest.is_absent() { (0.0, 0.0) } else { model.nest(&rest, &lhs.vars, lhs, None) };
+            let rest = if rest.is_absent() { (0.0, 0.0) } else { model.nest(&rest, &lhs.vars, (lhs, true), None) };
             (around + drained + rest.0, drained + rest.1)
         }
     };
@@ -168,12 +172,13 @@ impl Model<'_> {
     }
 
     /// The cost of the loops over `vars` around `expr`, of which those before `first` are shared with the whole
-    /// statement; and how often the innermost is entered.
-    fn nest(&self, expr: &Expr, vars: &[VarId], lhs: &Access, first: Option<usize>) -> (f64, f64) {
+    /// statement; and how often the innermost is entered. They write to the result, or do not.
+    fn nest(&self, expr: &Expr, vars: &[VarId], (lhs, writes): (&Access, bool), first: Option<usize>) -> (f64, f64) {
         let mut vars = vars.to_vec();
         vars.sort_by_key(|var| turn(self.order, *var));
         let mut entered = 1.0;
         let mut total = 0.0;
+        let mut trips = Vec::with_capacity(vars.len());
         for (depth, &var) in vars.iter().enumerate() {
             let shared = first.is_some_and(|first| turn(self.order, var) < first);
             let outer = if shared { self.trip(self.root, var, &vars[..depth]) } else { None };
@@ -187,8 +192,10 @@ impl Model<'_> {
             let weight = if innermost { self.weight(expr, lhs, var, restricted.is_some()) } else { 1.0 };
             total += entered * visited.max(1.0) * weight;
             entered *= iterations;
+            trips.push(Trip { var, iterations, size: self.size(var) });
         }
-        (total, entered)
+        let adds_to = writes.then(|| AccessKey::from(lhs));
+        (total + traffic::lines(self.kernel, &own_accesses(expr), adds_to, &trips) * LINE, entered)
     }
 
     /// The work of one iteration of an innermost loop.
@@ -255,7 +262,7 @@ impl Model<'_> {
             around.iter().copied().filter(|var| turn(self.order, *var) > first && free.contains(var)).collect();
         let outer = around.iter().copied().filter(|var| turn(self.order, *var) < first);
         let vars: Vec<VarId> = outer.chain(scattered.iter().copied()).chain(summed.iter().copied()).collect();
-        let (own, entered) = self.nest(body, &vars, lhs, Some(first));
+        let (own, entered) = self.nest(body, &vars, (lhs, !scattered.is_empty()), Some(first));
         // Into a dense result, or a block of one, a sum is added directly.
         let direct = |var: &VarId| outermost && lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
         let scatter = match scattered.len() {
@@ -266,4 +273,20 @@ impl Model<'_> {
         let inner = self.sums(body, lhs, &vars, false).0;
         (own + entered * scatter + inner, if scattered.is_empty() { 0.0 } else { entered })
     }
+}
+
+/// The accesses of an expression that are not in a sum, each once.
+fn own_accesses(expr: &Expr) -> Vec<AccessKey> {
+    fn collect(expr: &Expr, found: &mut Vec<AccessKey>) {
+        match &expr.kind {
+            ExprKind::Access(access) if !found.contains(&AccessKey::from(access)) => {
+                found.push(AccessKey::from(access))
+            }
+            ExprKind::Reduce(..) => {}
+            _ => expr.children().into_iter().for_each(|child| collect(child, found)),
+        }
+    }
+    let mut found = Vec::new();
+    collect(expr, &mut found);
+    found
 }

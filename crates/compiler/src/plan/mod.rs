@@ -28,6 +28,7 @@ mod rows;
 mod skew;
 mod storage;
 mod tile;
+mod traffic;
 mod workspaces;
 
 pub use candidates::{Candidate, candidates};
