@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::targets::{
@@ -29,12 +30,26 @@ fn host() -> Result<&'static Host, LlvmError> {
     let host = HOST.get_or_init(|| {
         let generator = InitializationConfig { asm_parser: false, ..InitializationConfig::default() };
         Target::initialize_native(&generator).ok()?;
+        if cfg!(target_arch = "x86_64") {
+            leave_counters_alone();
+        }
         Some(Host {
             cpu: TargetMachine::get_host_cpu_name().to_string(),
             features: TargetMachine::get_host_cpu_features().to_string(),
         })
     });
     host.as_ref().ok_or_else(|| LlvmError::Target("this machine".to_string()))
+}
+
+/// Takes LLVM's loop strength reduction out of the code generator, for the whole process: there is no other way to. It takes a tenth
+/// of a compilation, and replaces indices that x86's addressing modes compute for nothing by counters of their own. Measured in
+/// turns on the benchmark's quick inputs (an Intel processor with AVX-512), kernels are as fast without it to within the noise, and
+/// those that merge, such as counting triangles, up to 1.4 times as fast.
+#[allow(unsafe_code)]
+fn leave_counters_alone() {
+    let arguments = [c"lacunar".as_ptr(), c"-disable-lsr".as_ptr()];
+    // SAFETY: two C strings, which LLVM only reads; no other thread compiles yet, for each asks for the host first.
+    unsafe { LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) };
 }
 
 /// LLVM's name of the processor that the process runs on and its features: part of the key of stored code.
