@@ -265,9 +265,12 @@ impl Model<'_> {
         let (own, entered) = self.nest(body, &vars, (lhs, !scattered.is_empty()), Some(first));
         // Into a dense result, or a block of one, a sum is added directly.
         let direct = |var: &VarId| outermost && lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
+        let dense = self.kernel.tensors[lhs.tensor].format.is_dense();
         let scatter = match scattered.len() {
             _ if scattered.iter().all(direct) || fits_registers(self.kernel, &scattered, expr.dtype) => 0.0,
             1 => MARKED,
+            // Into an array of the size of the result.
+            _ if dense && scattered.iter().all(|var| lhs.vars.contains(var)) => 0.0,
             _ => SORTED,
         };
         let inner = self.sums(body, lhs, &vars, false).0;

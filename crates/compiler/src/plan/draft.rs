@@ -189,6 +189,14 @@ impl<'a> Draft<'a> {
                 self.notes.push("sums inside of sums are formed first".to_string());
             }
         }
+        if search == Search::Cost
+            && !strict
+            && let Some((other, factored)) = order::choose_factored(&self.kernel, &self.lhs, &flatten(self.rhs.clone()))
+            && other.cost < choice.cost
+        {
+            (self.rhs, choice) = (factored, other);
+            self.notes.push("common factors are multiplied behind the inner sums".to_string());
+        }
         for command in orders {
             if let CommandKind::Reorder(names) = &command.kind {
                 choice.order = given::reordered(&self.kernel, &choice.order, names)?;

@@ -9,6 +9,7 @@ use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
 use super::Search;
 use super::cost::cost;
+use super::factor::factor;
 use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
 use crate::iterate::iterators::AccessKey;
 
@@ -50,7 +51,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
         let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
         return chosen(order, "the plain loop nest");
     }
-    let (ranked, looked_at) = ranked(kernel, lhs, rhs, &natural);
+    let (ranked, looked_at) = ranked(&natural, |order| cost(kernel, lhs, rhs, order));
     match ranked.into_iter().next() {
         Some((cost, order)) => {
             let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
@@ -60,9 +61,28 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
     }
 }
 
+/// Chooses the order of the loops of `lhs = flat` if common factors are multiplied behind the inner sums that each order has: the
+/// order and the factored sum, if that is less work than the sum as it is, in any order.
+pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<(Choice, Expr)> {
+    let natural = natural_order(kernel, lhs, flat);
+    // One sum, or two factors, leave nothing to be multiplied behind another sum.
+    let factors = flat.accesses().len();
+    if flat.reduced_vars().len() < 2 || factors < 3 || natural.len() > EXHAUSTIVE {
+        return None;
+    }
+    let plain = |order: &[VarId]| cost(kernel, lhs, flat, order);
+    let factored = |order: &[VarId]| cost(kernel, lhs, &factor(flat.clone(), order), order);
+    let (ranked_plain, _) = ranked(&natural, plain);
+    let (ranked_factored, looked_at) = ranked(&natural, factored);
+    let ((least, _), (cost, order)) = (ranked_plain.first()?, ranked_factored.into_iter().next()?);
+    let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
+    let sum = factor(flat.clone(), &order);
+    (cost < *least).then_some((Choice { order, cost, reason }, sum))
+}
+
 /// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. Also gives the
 /// number of estimates that this took.
-pub(super) fn ranked(kernel: &Kernel, lhs: &Access, rhs: &Expr, natural: &[VarId]) -> (Vec<(f64, Vec<VarId>)>, usize) {
+pub(super) fn ranked(natural: &[VarId], cost: impl Fn(&[VarId]) -> f64) -> (Vec<(f64, Vec<VarId>)>, usize) {
     let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
     let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };
     let mut looked_at = 0;
@@ -75,7 +95,7 @@ pub(super) fn ranked(kernel: &Kernel, lhs: &Access, rhs: &Expr, natural: &[VarId
                 let rest = natural.iter().copied().filter(|var| !order.contains(var));
                 let whole: Vec<VarId> = order.iter().copied().chain(rest).collect();
                 looked_at += 1;
-                next.push((cost(kernel, lhs, rhs, &whole), order));
+                next.push((cost(&whole), order));
             }
         }
         // Stable: among equals the natural order stays first.

@@ -23,7 +23,7 @@ use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, ReduceOp, VarId, Worksp
 
 use super::Search;
 use super::given::order_command;
-use super::order::choose;
+use super::order::{choose, choose_factored};
 use super::skew::fresh;
 use crate::concretize::{REGISTER_BYTES, fits_registers};
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -52,7 +52,8 @@ pub(super) fn schedule(
     strict: bool,
 ) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, summed, body) = &flat.kind else { return None };
-    let order = choose(kernel, lhs, flat, Search::Cost).order;
+    let factored = if strict { None } else { choose_factored(kernel, lhs, flat) };
+    let order = factored.map_or_else(|| choose(kernel, lhs, flat, Search::Cost), |(choice, _)| choice).order;
     let rows = Rows { kernel, lhs, summed, body, order, chosen, strict };
     if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {
         return None;

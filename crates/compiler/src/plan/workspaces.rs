@@ -3,7 +3,8 @@
 //! ```text
 //! order 0                                            scalar
 //! its consumer (for a dense result) or its producer
-//! visits every coordinate of its variables anyway    dense
+//! visits every coordinate of its variables anyway,
+//! or it is as large as a dense result                dense
 //! order 1, and the dimension is not enormous         marked
 //! otherwise                                          sorted
 //! ```
@@ -42,7 +43,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         let visited = || visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor);
         let known = || dense_result(kernel) || given_all_or_none(kernel, &kernel.stmt, tensor);
-        let kind = if fits(DENSE_LIMIT) && visited() && known() {
+        let kind = if fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
             WorkspaceKind::Marked
@@ -66,23 +67,41 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
     }
 }
 
+/// The consumer and the producer of a workspace: the innermost statement that fills it.
+fn ends(stmt: &Stmt, tensor: TensorId) -> Option<(&Stmt, &Stmt)> {
+    match stmt {
+        Stmt::Assign(_) => None,
+        Stmt::Forall(_, body) => ends(body, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().find_map(|stmt| ends(stmt, tensor)),
+        Stmt::Where { consumer, producer } => {
+            let here = || producer.writes().contains(&tensor).then_some((&**consumer, &**producer));
+            ends(producer, tensor).or_else(|| ends(consumer, tensor)).or_else(here)
+        }
+    }
+}
+
 /// True if the consumer of a workspace visits every coordinate even if the workspace has nothing there, or its producer fills every
 /// coordinate.
 fn visited_everywhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
-    match stmt {
-        Stmt::Assign(_) => false,
-        Stmt::Forall(_, body) => visited_everywhere(kernel, body, tensor),
-        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| visited_everywhere(kernel, stmt, tensor)),
-        Stmt::Where { consumer, producer } if producer.writes().contains(&tensor) => {
-            let Some(vars) = workspace_vars(producer, tensor) else { return false };
-            let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
-            // If the result is appended to, it must be known which coordinates have a value: all, or none.
-            (loops_full(consumer) && dense_result(kernel)) || (loops_full(producer) && fills_alone(producer, tensor))
-        }
-        Stmt::Where { consumer, producer } => {
-            visited_everywhere(kernel, consumer, tensor) || visited_everywhere(kernel, producer, tensor)
-        }
-    }
+    let Some((consumer, producer)) = ends(stmt, tensor) else { return false };
+    let Some(vars) = workspace_vars(producer, tensor) else { return false };
+    let loops_full = |stmt: &Stmt| vars.iter().all(|var| loop_is_full(kernel, stmt, *var));
+    // If the result is appended to, it must be known which coordinates have a value: all, or none.
+    (loops_full(consumer) && dense_result(kernel)) || (loops_full(producer) && fills_alone(producer, tensor))
+}
+
+/// True for a workspace of several dimensions that a dense result of the same dimensions is computed from. All of the result is
+/// written in any case, and a list would be as long as it, and sorted.
+fn is_whole_result(kernel: &Kernel, tensor: TensorId) -> bool {
+    let Some((consumer, producer)) = ends(&kernel.stmt, tensor) else { return false };
+    let Some(vars) = workspace_vars(producer, tensor) else { return false };
+    let mut whole = vars.len() > 1;
+    consumer.visit_assigns(&mut |assign| {
+        let target = &kernel.tensors[assign.lhs.tensor];
+        whole &= target.role == Role::Result && target.format.is_dense();
+        whole &= vars.iter().all(|var| assign.lhs.vars.contains(var));
+    });
+    whole
 }
 
 fn workspace_vars(producer: &Stmt, tensor: TensorId) -> Option<Vec<VarId>> {
@@ -107,21 +126,11 @@ fn fills_alone(producer: &Stmt, tensor: TensorId) -> bool {
 /// True if the producer of a workspace, in the loops as they are, gives all coordinates a value if it gives any: it runs through
 /// all of them, not only through strips that stand around.
 fn given_all_or_none(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
-    match stmt {
-        Stmt::Assign(_) => false,
-        Stmt::Forall(_, body) => given_all_or_none(kernel, body, tensor),
-        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| given_all_or_none(kernel, stmt, tensor)),
-        Stmt::Where { producer, .. } if producer.writes().contains(&tensor) => {
-            let Some(vars) = workspace_vars(producer, tensor) else { return false };
-            let mut inside = Vec::new();
-            loops(producer, &mut inside);
-            vars.iter().all(|var| kernel.provenance.is_known(*var, &inside))
-                && all_or_none(kernel, producer, &vars, false)
-        }
-        Stmt::Where { consumer, producer } => {
-            given_all_or_none(kernel, consumer, tensor) || given_all_or_none(kernel, producer, tensor)
-        }
-    }
+    let Some((_, producer)) = ends(stmt, tensor) else { return false };
+    let Some(vars) = workspace_vars(producer, tensor) else { return false };
+    let mut inside = Vec::new();
+    loops(producer, &mut inside);
+    vars.iter().all(|var| kernel.provenance.is_known(*var, &inside)) && all_or_none(kernel, producer, &vars, false)
 }
 
 /// The variables of all loops of a statement.
