@@ -41,6 +41,10 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
         }
         None => false,
     });
+    // Lanes inside of a loop that threads share are worth more than threads for a loop over the same variable elsewhere.
+    let lanes = in_lanes(kernel);
+    let shared: Vec<VarId> = chosen.iter().map(|(var, _)| *var).collect();
+    chosen.retain(|(var, _)| !lanes.contains(var) || !is_inside(&kernel.stmt, *var, &shared));
     let mut commands = Vec::new();
     // A command applies to all loops over a variable: if one of them cannot be shared, none is.
     for (var, race) in chosen {
@@ -53,19 +57,44 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
             commands.push(command);
         }
     }
-    let mut lanes = in_registers(kernel, &kernel.stmt);
-    lanes.extend(summed_up(kernel, &kernel.stmt));
-    let more: Vec<VarId> = tested(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
-    lanes.extend(more);
-    let rows: Vec<VarId> = added_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
-    lanes.extend(rows);
-    for var in lanes {
+    for var in in_lanes(kernel) {
         if let Ok(command) = parallelize(kernel, var, Unit::CpuVector, Race::Ignore) {
             notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
             commands.push(command);
         }
     }
     commands
+}
+
+/// The variables whose loops are to run in lanes.
+fn in_lanes(kernel: &Kernel) -> Vec<VarId> {
+    let mut lanes = in_registers(kernel, &kernel.stmt);
+    lanes.extend(summed_up(kernel, &kernel.stmt));
+    let more: Vec<VarId> = tested(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
+    lanes.extend(more);
+    let rows: Vec<VarId> = added_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
+    lanes.extend(rows);
+    lanes
+}
+
+/// True if there is a loop over a variable inside of one over another of some variables.
+fn is_inside(stmt: &Stmt, var: VarId, around: &[VarId]) -> bool {
+    fn occurs(stmt: &Stmt, var: VarId) -> bool {
+        match stmt {
+            Stmt::Assign(_) => false,
+            Stmt::Sequence(stmts) => stmts.iter().any(|stmt| occurs(stmt, var)),
+            Stmt::Where { consumer, producer } => occurs(consumer, var) || occurs(producer, var),
+            Stmt::Forall(own, body) => *own == var || occurs(body, var),
+        }
+    }
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| is_inside(stmt, var, around)),
+        Stmt::Where { consumer, producer } => is_inside(consumer, var, around) || is_inside(producer, var, around),
+        Stmt::Forall(own, body) => {
+            (*own != var && around.contains(own) && occurs(body, var)) || is_inside(body, var, around)
+        }
+    }
 }
 
 /// Carries out a command, and gives it.
