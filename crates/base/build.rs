@@ -1,4 +1,5 @@
-//! With the feature `llvm`: says what to do if there is no LLVM 19.
+//! With the feature `llvm`: says what to do if there is no LLVM 19. On x86-64 under Linux nothing of LLVM is needed to build: its
+//! library is loaded when a kernel is compiled.
 //!
 //! The bindings to LLVM (`llvm-sys`) report that too, but neither which feature needs it nor how to do without. Cargo builds this
 //! crate before them, as all others depend on it.
@@ -20,8 +21,10 @@ const NAMES: [&str; 6] =
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed={PREFIX}");
+    let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
+    let is_loaded = target("ARCH") == "x86_64" && target("OS") == "linux";
     // On macOS the bindings ask Homebrew besides.
-    let is_asked = env::var_os("CARGO_FEATURE_LLVM").is_some() && !cfg!(target_os = "macos");
+    let is_asked = env::var_os("CARGO_FEATURE_LLVM").is_some() && !is_loaded && !cfg!(target_os = "macos");
     if is_asked && env::var_os("DOCS_RS").is_none() && !has_llvm() {
         println!("cargo::error=the feature `llvm` of Lacunar needs LLVM {VERSION}, which was not found");
         println!(

@@ -5,6 +5,12 @@ use inkwell::builder::BuilderError;
 /// Why a kernel could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum LlvmError {
+    /// LLVM's library could not be loaded.
+    #[error(
+        "LLVM 19 was not found ({0}); install its library (Debian and Ubuntu: apt-get install libllvm19), name the file in the \
+         environment variable LACUNAR_LLVM, or choose the C back end (`--backend c`, `Options::backend`)"
+    )]
+    Missing(String),
     /// The processor asked for is unknown, or LLVM was built without it.
     #[error("LLVM has no code generator for {0}")]
     Target(String),

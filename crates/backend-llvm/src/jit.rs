@@ -1,24 +1,17 @@
-//! Native code in the process: an object file from LLVM's code generator, linked by LLVM's ORC.
+//! Native code in the process: an object file from LLVM's code generator, linked by [`crate::linker`].
 //!
-//! Each kernel has its own `LLJIT`, which owns the kernel's memory and nothing else, so that kernels share no state and can
-//! be dropped one by one. Symbols of the C library are found in the process.
+//! Each kernel owns the memory of its code, so that kernels share no state and can be dropped one by one. Symbols of the C library
+//! are found in the process.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
-use std::ptr;
 
 use inkwell::context::Context;
-use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
-use inkwell::llvm_sys::orc2::lljit::{
-    LLVMOrcCreateLLJIT, LLVMOrcCreateLLJITBuilder, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile,
-    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder, LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
-};
-use inkwell::llvm_sys::orc2::{LLVMOrcExecutorAddress, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine};
-use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use lacunar_imp::{Function, Verified};
 
-use crate::machine::{build, generate, plain_machine, target_machine};
+use crate::linker::Linked;
+use crate::machine::{build, generate, target_machine};
 use crate::{CompileOptions, LlvmError};
 
 /// A kernel's entry point; see the [crate] for what the argument words are.
@@ -36,13 +29,13 @@ pub struct JitKernel {
     #[cfg(target_os = "linux")]
     shown: crate::visible::Shown,
     /// Owns the code.
-    _linker: Linker,
+    _code: Linked,
 }
 
 /// Compiles a function for the process.
 pub fn compile(function: &Verified<Function>, options: &CompileOptions) -> Result<JitKernel, LlvmError> {
-    let context = Context::create();
     let machine = target_machine(options)?;
+    let context = Context::create();
     let symbol = SYMBOL.to_string_lossy();
     let module = build(&context, function, &symbol, &machine, options)?;
     let buffer = generate(&machine, &module, FileType::Object)?;
@@ -52,15 +45,15 @@ pub fn compile(function: &Verified<Function>, options: &CompileOptions) -> Resul
 impl JitKernel {
     /// Links an object into the process.
     fn load(object: &[u8], symbol: &CStr) -> Result<JitKernel, LlvmError> {
-        let linker = Linker::new()?;
-        linker.add(object)?;
-        let entry = linker.entry(symbol)?;
+        let code = Linked::new(object)?;
+        // SAFETY: the address is that of a function which was emitted with this signature.
+        let entry = unsafe { std::mem::transmute::<usize, KernelFn>(code.address(symbol)?) };
         Ok(JitKernel {
             entry,
             object: object.to_vec(),
             #[cfg(target_os = "linux")]
             shown: crate::visible::Shown::default(),
-            _linker: linker,
+            _code: code,
         })
     }
 
@@ -100,73 +93,5 @@ impl JitKernel {
     /// The object file that the code was linked from, for [`JitKernel::from_object`].
     pub fn object(&self) -> &[u8] {
         &self.object
-    }
-}
-
-/// An `LLJIT` with one object in it.
-#[derive(Debug)]
-struct Linker(LLVMOrcLLJITRef);
-
-// SAFETY: an LLJIT is not bound to a thread, and after `load` nothing but `drop` uses it. The kernel's code is immutable.
-unsafe impl Send for Linker {}
-// SAFETY: as above; `&Linker` gives access to nothing once the kernel is loaded.
-unsafe impl Sync for Linker {}
-
-impl Linker {
-    fn new() -> Result<Linker, LlvmError> {
-        // The default would look up the processor's features each time, and nothing here asks for them.
-        let machine = plain_machine()?;
-        let mut jit = ptr::null_mut();
-        // SAFETY: the builder takes over the description that it is made from, and that one the machine, which is given up
-        // here; `LLVMOrcCreateLLJIT` takes over the builder. `jit` is a place for the result.
-        let made = unsafe {
-            let description = LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine.as_mut_ptr());
-            std::mem::forget(machine);
-            let builder = LLVMOrcCreateLLJITBuilder();
-            LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, description);
-            LLVMOrcCreateLLJIT(&mut jit, builder)
-        };
-        check(made)?;
-        Ok(Linker(jit))
-    }
-
-    fn add(&self, object: &[u8]) -> Result<(), LlvmError> {
-        let buffer = MemoryBuffer::create_from_memory_range_copy(object, "kernel");
-        let raw = buffer.as_mut_ptr();
-        std::mem::forget(buffer);
-        // SAFETY: the LLJIT is alive and takes over the buffer, which is given up here.
-        check(unsafe { LLVMOrcLLJITAddObjectFile(self.0, LLVMOrcLLJITGetMainJITDylib(self.0), raw) })
-    }
-
-    fn entry(&self, symbol: &CStr) -> Result<KernelFn, LlvmError> {
-        let mut address: LLVMOrcExecutorAddress = 0;
-        // SAFETY: the LLJIT is alive, `address` is a place for the result, the symbol is a C string.
-        check(unsafe { LLVMOrcLLJITLookup(self.0, &mut address, symbol.as_ptr()) })?;
-        if address == 0 {
-            return Err(LlvmError::Load("the kernel has no address".to_string()));
-        }
-        // SAFETY: the address is that of a function which was emitted with this signature.
-        Ok(unsafe { std::mem::transmute::<usize, KernelFn>(address as usize) })
-    }
-}
-
-impl Drop for Linker {
-    fn drop(&mut self) {
-        // SAFETY: the LLJIT is disposed of once. A failure would leave memory behind; there is nobody to tell.
-        let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.0) });
-    }
-}
-
-/// Turns an error of LLVM's C interface into one of ours.
-fn check(error: LLVMErrorRef) -> Result<(), LlvmError> {
-    if error.is_null() {
-        return Ok(());
-    }
-    // SAFETY: the error is consumed once; the message is a C string of ours to release once.
-    unsafe {
-        let message = LLVMGetErrorMessage(error);
-        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
-        LLVMDisposeErrorMessage(message);
-        Err(LlvmError::Load(text))
     }
 }

@@ -24,9 +24,12 @@
 mod emit;
 mod error;
 mod jit;
+mod library;
+mod linker;
 mod machine;
 mod optimize;
 mod options;
+mod processor;
 mod ship;
 mod stored;
 #[cfg(target_os = "linux")]
@@ -34,7 +37,8 @@ mod visible;
 
 pub use error::LlvmError;
 pub use jit::{JitKernel, KernelFn, compile};
-pub use machine::{assembly, host_cpu, llvm_ir, object};
+pub use machine::{assembly, llvm_ir, object};
 pub use options::{CompileOptions, Cpu, Optimization, Version};
+pub use processor::processor;
 pub use ship::{Form, Shipped, ship, version_symbol};
 pub use stored::{MOST_BYTES, compile_stored};

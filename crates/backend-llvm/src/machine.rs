@@ -27,8 +27,12 @@ struct Host {
 /// The host, with LLVM's code generator for it ready; an error if LLVM has none.
 fn host() -> Result<&'static Host, LlvmError> {
     static HOST: OnceLock<Option<Host>> = OnceLock::new();
+    crate::library::load()?;
     let host = HOST.get_or_init(|| {
-        let generator = InitializationConfig { asm_parser: false, ..InitializationConfig::default() };
+        let generator = InitializationConfig::default();
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        Target::initialize_x86(&generator);
+        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
         Target::initialize_native(&generator).ok()?;
         if cfg!(target_arch = "x86_64") {
             leave_counters_alone();
@@ -52,8 +56,9 @@ fn leave_counters_alone() {
     unsafe { LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) };
 }
 
-/// LLVM's name of the processor that the process runs on and its features: part of the key of stored code.
-pub fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
+/// LLVM's name of the processor that the process runs on, and its features.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
     host().map(|host| (host.cpu.as_str(), host.features.as_str()))
 }
 
@@ -79,6 +84,7 @@ pub(crate) fn target_machine(options: &CompileOptions) -> Result<Rc<TargetMachin
     })
 }
 
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 /// A target machine for the linker, which asks it for the layout of data and nothing about the processor.
 pub(crate) fn plain_machine() -> Result<TargetMachine, LlvmError> {
     host()?;
@@ -118,8 +124,8 @@ pub(crate) fn build<'ctx>(
 }
 
 fn write(function: &Function, options: &CompileOptions, kind: FileType) -> Result<MemoryBuffer<'static>, LlvmError> {
-    let context = Context::create();
     let machine = target_machine(options)?;
+    let context = Context::create();
     let module = build(&context, function, &function.name, &machine, options)?;
     generate(&machine, &module, kind)
 }
@@ -135,8 +141,8 @@ pub(crate) fn generate(
 
 /// The function as LLVM IR, optimized as the options say ([`Optimization::None`]: as emitted).
 pub fn llvm_ir(function: &Verified<Function>, options: &CompileOptions) -> Result<String, LlvmError> {
-    let context = Context::create();
     let machine = target_machine(options)?;
+    let context = Context::create();
     Ok(build(&context, function, &function.name, &machine, options)?.print_to_string().to_string())
 }
 

@@ -21,7 +21,7 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{FileType, InitializationConfig, Target, TargetMachine};
+use inkwell::targets::{FileType, TargetMachine};
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{Function, VarId, Verified};
 
@@ -55,10 +55,8 @@ pub enum Form {
 
 /// Compiles kernels to be linked into somebody's program.
 pub fn ship(kernels: &[Shipped<'_>], form: Form) -> Result<Vec<u8>, LlvmError> {
-    let generator = InitializationConfig::default();
-    Target::initialize_native(&generator).map_err(LlvmError::Target)?;
-    let context = Context::create();
     let baseline = target_machine(&options(&Cpu::VERSIONS[0]))?;
+    let context = Context::create();
     let whole = context.create_module("lacunar");
     prepare(&whole, &baseline);
     let mut used = [false; RUNTIME_FUNCTIONS.len()];

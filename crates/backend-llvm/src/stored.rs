@@ -1,7 +1,7 @@
 //! Code that is kept in a folder, for later processes.
 //!
 //! A file holds the key of one kernel, all of it, and its object. The key is everything that the object was made of: the text of the
-//! function, the options, the processor with its features, LLVM's version, and a digest of this crate's sources. A file is used if it
+//! function, the options, the processor with its features, and a digest of this crate's sources, which name LLVM's version. A file is used if it
 //! is whole, its key is the one that is looked for, and it belongs to the user of the process, who alone can write to it; any other
 //! counts as none, and is replaced. Files are written whole or not at all, so that processes can share a folder.
 //!
@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 
 use lacunar_imp::{Function, Verified};
 
-use crate::{CompileOptions, JitKernel, LlvmError, compile, host_cpu};
+use crate::{CompileOptions, JitKernel, LlvmError, compile, processor};
 
 /// Every file begins with this text. Its number counts up when the layout changes.
 const MAGIC: &[u8; 16] = b"lacunar code 01\n";
@@ -66,10 +66,9 @@ pub fn compile_stored(
 
 /// Everything that an object is made of.
 fn key(function: &Verified<Function>, options: &CompileOptions) -> Result<String, LlvmError> {
-    let (cpu, features) = host_cpu()?;
-    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    let processor = processor()?;
     let (version, sources) = (env!("CARGO_PKG_VERSION"), env!("LACUNAR_BACK_END"));
-    Ok(format!("{version} {sources}\nllvm {major}.{minor}.{patch}\n{cpu} {features}\n{options:?}\n{}", &**function))
+    Ok(format!("{version} {sources}\n{processor}\n{options:?}\n{}", &**function))
 }
 
 fn hash(bytes: &[u8]) -> u64 {

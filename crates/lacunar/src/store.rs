@@ -164,8 +164,8 @@ fn decade(number: u64) -> u64 {
 
 #[cfg(feature = "llvm")]
 fn cpu(backend: Backend) -> String {
-    match (backend, lacunar_backend_llvm::host_cpu()) {
-        (Backend::Llvm, Ok((name, _))) => name.to_string(),
+    match (backend, lacunar_backend_llvm::processor()) {
+        (Backend::Llvm, Ok(processor)) => processor,
         _ => std::env::consts::ARCH.to_string(),
     }
 }

@@ -1,7 +1,6 @@
 //! gdb's interface for code that is made in a process: a list of objects in memory, and a function that the process calls when it
-//! changes the list; the debugger has a breakpoint in it. LLVM defines both, because its own linkers can fill the list; our
-//! entries stand among theirs. LLVM's plugin is not used: its entries stay when the code is gone, and have the symbols that
-//! objects have.
+//! changes the list; the debugger has a breakpoint in it. LLVM's library has a list of its own, which the debugger looks at as well.
+//! LLVM's plugin is not used: its entries stay when the code is gone, and have the symbols that objects have.
 //!
 //! See "JIT Compilation Interface" in the manual of gdb.
 
@@ -32,10 +31,18 @@ const NOTHING: u32 = 0;
 const ADDED: u32 = 1;
 const REMOVED: u32 = 2;
 
-// SAFETY: LLVM defines both, as the manual of gdb says.
-unsafe extern "C" {
-    static mut __jit_debug_descriptor: Descriptor;
-    fn __jit_debug_register_code();
+/// gdb finds the list by this name.
+// SAFETY: the name is gdb's; whoever else defines it means the same list, and leaves the definition to the strongest.
+#[unsafe(no_mangle)]
+static mut __jit_debug_descriptor: Descriptor =
+    Descriptor { version: 1, action: NOTHING, relevant: ptr::null_mut(), first: ptr::null_mut() };
+
+/// gdb finds the function by this name, and stops in it. It must not vanish, nor calls of it.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn __jit_debug_register_code() {
+    std::hint::black_box(());
 }
 
 /// Held while the list is changed. Only this file fills the list in this process: LLVM would if it were asked to, and it is not.

@@ -53,12 +53,18 @@ impl Folder {
 
     /// Runs the command; the line is split as by a shell.
     pub fn run(&self, line: &str) -> Output {
+        self.run_with(line, &[])
+    }
+
+    /// Runs the command with variables in its environment.
+    pub fn run_with(&self, line: &str, variables: &[(&str, &str)]) -> Output {
         let words = shlex::split(line).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_lacunar"))
             .args(words)
             .current_dir(self.0.path())
             .env("NO_COLOR", "1")
             .env("LACUNAR_CACHE", self.path("cache"))
+            .envs(variables.iter().copied())
             .output()
             .unwrap();
         Output {

@@ -4,6 +4,8 @@
 
 mod common;
 mod files;
+#[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]
+mod library;
 mod mistakes;
 mod outputs;
 mod run;
