@@ -38,6 +38,8 @@ const SORTED: f64 = 40.0;
 const VECTOR: f64 = 0.25;
 const CONTIGUOUS: f64 = 0.12;
 const STRIDED: f64 = 2.0;
+/// Work of an operation in an innermost iteration, in a vector loop.
+const OPERATION: f64 = 0.03;
 const GATHERED: f64 = 0.5;
 /// Work of a cache line brought in: from a level-3 cache.
 const LINE: f64 = 4.0;
@@ -200,7 +202,7 @@ impl Model<'_> {
 
     /// The work of one iteration of an innermost loop.
     fn weight(&self, expr: &Expr, lhs: &Access, var: VarId, sparse: bool) -> f64 {
-        let mut weight = if sparse { 1.0 } else { VECTOR };
+        let mut weight = if sparse { 1.0 } else { VECTOR } + OPERATION * operations(expr);
         let mut accesses = distinct_accesses(expr);
         accesses.push(AccessKey::from(lhs));
         for access in accesses {
@@ -275,6 +277,14 @@ impl Model<'_> {
         };
         let inner = self.sums(body, lhs, &vars, false).0;
         (own + entered * scatter + inner, if scattered.is_empty() { 0.0 } else { entered })
+    }
+}
+
+/// The number of operations of an expression that are not in a sum.
+fn operations(expr: &Expr) -> f64 {
+    match &expr.kind {
+        ExprKind::Access(_) | ExprKind::Literal(_) | ExprKind::Reduce(..) => 0.0,
+        _ => 1.0 + expr.children().into_iter().map(operations).sum::<f64>(),
     }
 }
 

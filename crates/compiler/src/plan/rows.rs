@@ -8,7 +8,7 @@
 //!   reorder(i, j, k), split(k, k0, k1, 32), reorder(i, k0, j, k1), precompute(A(i,j) * B(j,k), k1, k1, dense),
 //!   parallelize(i, cpu, none), parallelize(k1, vector, ignore)
 //! C(i,j) = A(i,j) * D(i,k) * E(j,k)      the sum over k itself
-//!   reorder(i, j, k), split(k, k0, k1, 32), parallelize(i, cpu, none), parallelize(k1, vector, ignore)
+//!   reorder(i, j, k), parallelize(i, cpu, none), parallelize(k, vector, ignore)
 //! ```
 //!
 //! Without strips, every addition goes through memory, or a loop of a length that nobody knows stands innermost. Demands: the last
@@ -88,13 +88,16 @@ impl Rows<'_> {
         if !is_long || outer.is_empty() || !self.is_row(row) {
             return None;
         }
+        if self.summed.contains(&row) {
+            let lanes = CommandKind::Parallelize { var: self.name(row), unit: Unit::CpuVector, race: Race::Ignore };
+            return Some(self.shared(|unit| unit == Unit::CpuThread).chain([lanes]).collect());
+        }
         let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
         let (strip, place) = (part(0), part(1));
         let size = STRIP_BYTES / dtype;
         let mut kinds =
             vec![CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size }];
         match outer.iter().position(|var| self.summed.contains(var)) {
-            _ if self.summed.contains(&row) => {}
             // A workspace over strips does not tell which coordinates a sparse result has: rows are added to where they are.
             Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => {}
             // A result outside of any loop over its variables would be added to by all threads.

@@ -4,13 +4,20 @@
 //! y(i) = A(i,j) * x(j)     A: csr      max(i_size * j_size * stored / (i_size * j_size), stored)  =  stored
 //! ```
 //!
+//! A producer is run where its consumer is: the factors of the consumer restrict the loops around both.
+//!
+//! ```text
+//! forall(i, forall(j, where(C(i,j) = A(i,j) * t, forall(k, t += D(i,k) * E(j,k)))))
+//!     of the producer: i_size * j_size * k_size * stored / (i_size * j_size)
+//! ```
+//!
 //! Small kernels are not worth handing to threads: how many chunks a kernel is worth is its work over the grain
 //! ([`crate::lower::Options::grain`]).
 
 use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, Const, ExprId};
-use lacunar_notation::concrete::Assign;
-use lacunar_notation::{Role, VarId};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::{BinaryFn, ExprKind, Role, VarId};
 
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::lower::Lowerer;
@@ -22,9 +29,9 @@ pub(in crate::lower) fn estimate(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
     if !cx.kernel.provenance.tags.iter().any(|(var, _)| cx.race(*var).is_some()) {
         return scope.clone();
     }
-    let mut assigns: Vec<&Assign> = Vec::new();
-    cx.kernel.stmt.visit_assigns(&mut |assign| assigns.push(assign));
-    let works: Vec<ExprId> = assigns.into_iter().map(|assign| work_of(cx, assign, scope)).collect();
+    let mut assigns = Vec::new();
+    collect(cx.kernel, &cx.kernel.stmt, &mut Vec::new(), &[], &mut assigns);
+    let works: Vec<ExprId> = assigns.into_iter().map(|(assign, around)| work_of(cx, assign, &around, scope)).collect();
     let Some(work) = works.into_iter().reduce(|sum, own| cx.b.add(sum, own)) else { return scope.clone() };
     let grain = cx.b.constant(Const::real(DType::F64, cx.options.grain.max(1) as f64));
     let worth = cx.b.binary(BinaryOp::Div, work, grain);
@@ -32,10 +39,46 @@ pub(in crate::lower) fn estimate(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
     scope.with(Fact::MostChunks(cx.b.define("most_chunks", worth)))
 }
 
+/// The assignments of a statement, each with the factors of consumers that restrict the loops around it.
+fn collect<'s>(
+    kernel: &Kernel,
+    stmt: &'s Stmt,
+    loops: &mut Vec<VarId>,
+    factors: &[AccessKey],
+    found: &mut Vec<(&'s Assign, Vec<AccessKey>)>,
+) {
+    match stmt {
+        Stmt::Assign(assign) => found.push((assign, factors.to_vec())),
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| collect(kernel, stmt, loops, factors, found)),
+        Stmt::Forall(var, body) => {
+            loops.push(*var);
+            collect(kernel, body, loops, factors, found);
+            loops.pop();
+        }
+        Stmt::Where { consumer, producer } => {
+            collect(kernel, consumer, loops, factors, found);
+            let mut more = factors.to_vec();
+            if let Stmt::Assign(assign) = &**consumer {
+                let own = assign.rhs.operands(BinaryFn::Mul).into_iter().filter_map(|factor| match &factor.kind {
+                    ExprKind::Access(access) => Some(AccessKey::from(access)),
+                    _ => None,
+                });
+                more.extend(own.filter(|access| access.vars.iter().all(|var| kernel.provenance.is_known(*var, loops))));
+            }
+            collect(kernel, producer, loops, &more, found);
+        }
+    }
+}
+
 /// The combinations of coordinates that an assignment is met at, if stored ones are spread evenly; at least the stored
-/// values of each operand.
-fn work_of(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> ExprId {
-    let accesses: Vec<AccessKey> = assign.rhs.accesses().into_iter().map(AccessKey::from).collect();
+/// values of each operand. Operands of other statements restrict the loops around.
+fn work_of(cx: &mut Lowerer<'_>, assign: &Assign, around: &[AccessKey], scope: &Scope) -> ExprId {
+    let mut accesses: Vec<AccessKey> = assign.rhs.accesses().into_iter().map(AccessKey::from).collect();
+    for access in around {
+        if !accesses.contains(access) {
+            accesses.push(access.clone());
+        }
+    }
     let mut vars: Vec<VarId> = Vec::new();
     for &var in assign.lhs.vars.iter().chain(accesses.iter().flat_map(|access| &access.vars)) {
         // A place inside of strips, by which a workspace is indexed, is one of the values that the strips are cut from.
