@@ -56,7 +56,6 @@ fn collect<'s>(
             loops.pop();
         }
         Stmt::Where { consumer, producer } => {
-            collect(kernel, consumer, loops, factors, found);
             let mut more = factors.to_vec();
             if let Stmt::Assign(assign) = &**consumer {
                 let own = assign.rhs.operands(BinaryFn::Mul).into_iter().filter_map(|factor| match &factor.kind {
@@ -66,6 +65,7 @@ fn collect<'s>(
                 more.extend(own.filter(|access| access.vars.iter().all(|var| kernel.provenance.is_known(*var, loops))));
             }
             collect(kernel, producer, loops, &more, found);
+            collect(kernel, consumer, loops, factors, found);
         }
     }
 }
