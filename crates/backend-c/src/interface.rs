@@ -150,7 +150,9 @@ pub fn status_name(status: Status) -> String {
 pub const fn meaning(status: Status) -> &'static str {
     match status {
         Status::OutOfMemory => "memory could not be had",
-        Status::SizeOverflow => "a size of the result does not fit its index arrays",
+        Status::SizeOverflow => {
+            "a size of the result does not fit its index arrays, or a given pattern has another number of values"
+        }
         Status::TooShort => "an array is shorter than the sizes say, or NULL; nothing is written",
         Status::WrongType => "a capacity says another type than that of the array; nothing is written",
         Status::WrongSize => "a size is negative; nothing is written",

@@ -1,10 +1,11 @@
-//! Spans, diagnostics, typed handles, the pass trace and random choices: the needs of every stage, and nothing of tensors.
+//! Spans, diagnostics, typed handles, the pass trace and random choices, and words that were meant: the needs of every stage, and nothing of tensors.
 
 pub mod arena;
 pub mod diagnostic;
 pub mod random;
 pub mod span;
 pub mod trace;
+pub mod words;
 
 pub use arena::{Arena, Handle, UniqueArena};
 pub use diagnostic::{Category, Diagnostic, Label};

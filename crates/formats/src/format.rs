@@ -18,6 +18,7 @@ use std::str::FromStr;
 use crate::level::{Level, LevelKind};
 use crate::map::{Map, Term};
 use crate::map_error::{MapError, MapFault};
+use crate::names::{self, NAMES, SIZED, is_misleading};
 use crate::width::{IndexWidth, Widths, read_levels};
 
 /// How a tensor of a fixed order is stored: levels, outermost first.
@@ -70,7 +71,9 @@ pub enum FormatError {
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FormatError::Unknown(word) => write!(f, "`{word}` is not a format"),
+            FormatError::Unknown(word) => {
+                write!(f, "no format is called `{word}` (hint: {}); formats: {}", names::hint(word), NAMES.join(" "))
+            }
             FormatError::Letter(c, _) => write!(f, "`{c}` is not a level kind"),
             FormatError::Order { format, levels, order } => {
                 write!(f, "format `{format}` stores {levels} dimensions, but the tensor has {order}")
@@ -451,20 +454,6 @@ impl FormatSpec {
     }
 }
 
-impl FormatSpec {
-    /// The name here of a format that other libraries call so. Such a word is never read as letters of levels: `crs` would be
-    /// three levels that nobody means.
-    ///
-    /// ```
-    /// use lacunar_formats::{FormatError, FormatSpec};
-    /// assert_eq!(FormatSpec::means("crs"), Some("csr"));
-    /// assert_eq!("crs".parse::<FormatSpec>(), Err(FormatError::Unknown("crs".to_string())));
-    /// ```
-    pub fn means(word: &str) -> Option<&'static str> {
-        FOREIGN.into_iter().find(|(foreign, _)| foreign.eq_ignore_ascii_case(word)).map(|(_, own)| own)
-    }
-}
-
 impl From<&Format> for FormatSpec {
     fn from(format: &Format) -> FormatSpec {
         FormatSpec::Exact(format.clone())
@@ -513,7 +502,7 @@ impl FromStr for FormatSpec {
             None if is_misleading(&lower) => return Err(FormatError::Unknown(name.to_string())),
             None => {
                 let known = lower.chars().filter(|&c| Level::from_letter(c).is_some()).count();
-                if known == 0 || known > 64 || lower.len() > 512 {
+                if known == 0 || known > 64 || lower.len() > 512 || names::is_misspelled(&lower) {
                     return Err(FormatError::Unknown(name.to_string()));
                 }
                 let (levels, widths): (Vec<Level>, Vec<Widths>) = read_levels(&lower)?.into_iter().unzip();
@@ -526,27 +515,6 @@ impl FromStr for FormatSpec {
         }
     }
 }
-
-/// Names that sizes follow.
-const SIZED: [&str; 4] = ["bcsr", "csb", "hicoo", "sell"];
-
-/// True if a word means something else than the levels that its letters are: a format of another library, or a kind of level.
-fn is_misleading(word: &str) -> bool {
-    FormatSpec::means(word).is_some() || word.len() > 2 && LevelKind::named(word).is_some()
-}
-
-/// Names of other libraries, and those here.
-const FOREIGN: [(&str, &str); 9] = [
-    ("crs", "csr"),
-    ("ccs", "csc"),
-    ("bsr", "bcsr"),
-    ("bcrs", "bcsr"),
-    ("coordinate", "coo"),
-    ("dcrs", "dcsr"),
-    ("dccs", "dcsc"),
-    ("diagonal", "dia"),
-    ("ellpack", "ell"),
-];
 
 /// The format of a name without sizes.
 fn named(word: &str) -> Option<FormatSpec> {

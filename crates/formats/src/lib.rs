@@ -12,6 +12,7 @@ mod kinds;
 mod level;
 mod map;
 mod map_error;
+mod names;
 mod registry;
 mod scalar;
 mod slots;

@@ -4,7 +4,7 @@
 //! tensor has the dimensions that the kernel will walk through; formats and types are those it was compiled for.
 
 use lacunar_compiler::lower::Binding;
-use lacunar_formats::{Format, diagonals};
+use lacunar_formats::{DType, Format, diagonals};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::stored::StoredSize;
@@ -48,7 +48,8 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) 
     if tensor.dtype() != declared.dtype {
         let (found, expected) = (tensor.dtype(), declared.dtype);
         return Err(Error::Argument(format!(
-            "`{name}` has elements of type {found}, but the kernel expects {expected}"
+            "`{name}` has elements of type {found}, but the kernel expects {expected}; {}",
+            declare_type(name, found)
         )));
     }
     // A dense tensor has no elements that are not stored.
@@ -60,6 +61,13 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) 
         )));
     }
     Ok(())
+}
+
+/// The hint of how a kernel is compiled for elements of another type.
+pub(crate) fn declare_type(name: &str, dtype: DType) -> String {
+    format!(
+        "declare the type when compiling: `Options::dtype(\"{name}\", DType::{dtype:?})`, on the command line `-t {name}:{dtype}`"
+    )
 }
 
 /// A dimension of a tensor of the program, and its size.

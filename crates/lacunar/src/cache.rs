@@ -23,6 +23,7 @@ struct Key {
     source: String,
     schedule: String,
     formats: Vec<(String, Format)>,
+    sizes: Vec<(String, Vec<u64>)>,
     given: Vec<Given>,
     backend: Backend,
 }
@@ -44,11 +45,12 @@ struct Cache {
     order: VecDeque<Key>,
 }
 
-/// The kernel of a program for the given tensors, compiled if it is not known yet.
+/// The kernel of a program for the given tensors, and for results of these formats and sizes, compiled if it is not known yet.
 pub(crate) fn kernel(
     source: &str,
     given: &[(&str, &Tensor)],
     formats: &[(&str, Format)],
+    sizes: &[(&str, Vec<u64>)],
     schedule: &str,
 ) -> Result<Arc<Kernel>, Error> {
     static CACHE: OnceLock<Mutex<Cache>> = OnceLock::new();
@@ -58,6 +60,7 @@ pub(crate) fn kernel(
         source: source.to_string(),
         schedule: schedule.to_string(),
         formats: formats.iter().map(|(name, format)| ((*name).to_string(), format.clone())).collect(),
+        sizes: sizes.iter().map(|(name, sizes)| ((*name).to_string(), sizes.clone())).collect(),
         given: given.iter().map(|(name, tensor)| describe(name, tensor)).collect(),
         backend,
     };
@@ -73,6 +76,9 @@ pub(crate) fn kernel(
     }
     for (name, format) in formats {
         options = options.format(name, format.clone());
+    }
+    for (name, sizes) in sizes {
+        options = options.dims(name, sizes);
     }
     let kernel = Arc::new(Kernel::compile(source, &options)?);
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);

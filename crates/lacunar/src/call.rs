@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use lacunar_formats::DType;
 use lacunar_notation::{Role, TensorId};
 use lacunar_runtime::{Element, Tensor as DynTensor};
 
-use crate::bind::Slot;
+use crate::bind::{Slot, declare_type};
 use crate::error::Error;
 use crate::evaluate::Times;
 use crate::kernel::Kernel;
@@ -65,7 +66,8 @@ impl Kernel {
 
     /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]: `&[&a, &x]` where all are of one Rust
     /// type, else `&[&a as &dyn Operand, &x]`. `result` is replaced, or added to where the program says
-    /// `+=`; the memory of a dense one is used again. After an error it holds zeros or nothing.
+    /// `+=`; the memory of a dense one is used again. Where the operands do not fit the kernel, it keeps its values; after an error
+    /// while the kernel runs it holds zeros or nothing.
     ///
     /// # Errors
     /// As [`Kernel::run_named`].
@@ -85,7 +87,7 @@ impl Kernel {
         for ((id, _), view) in self.declared(Role::Input).zip(&views) {
             slots[id.index()] = Slot::Borrowed(view);
         }
-        self.check_type(id, T::DTYPE)?;
+        self.check_type(id, T::DTYPE, |name| declare_type(name, T::DTYPE))?;
         self.run_slots(&mut slots, &mut [Taken { id, destination: result }]).map(|_| ())
     }
 
@@ -107,7 +109,8 @@ impl Kernel {
         let mut taken = Vec::new();
         for (name, destination) in into {
             let id = find(name)?;
-            self.check_type(id, destination.tensor().dtype())?;
+            let found = destination.tensor().dtype();
+            self.check_type(id, found, |_| format!("convert what is assigned, as in `{found}(A(i,j))`"))?;
             taken.push(Taken { id, destination });
         }
         let times = self.run_slots(&mut slots, &mut taken)?;
@@ -120,11 +123,11 @@ impl Kernel {
         Ok(Run { results, convert: times.convert, kernel: times.kernel })
     }
 
-    /// Checks that a tensor with elements of a type can take a result.
-    fn check_type(&self, result: TensorId, found: lacunar_formats::DType) -> Result<(), Error> {
+    /// Checks that a tensor with elements of a type can take a result; `hint` says what to do of one with this name.
+    fn check_type(&self, result: TensorId, found: DType, hint: impl Fn(&str) -> String) -> Result<(), Error> {
         let declared = &self.program().tensors[result];
         let (name, expected) = (&declared.name, declared.dtype);
-        let refuse = || Err(Error::Argument(format!("`{name}` is of type {expected}, not {found}")));
+        let refuse = || Err(Error::Argument(format!("`{name}` is of type {expected}, not {found}; {}", hint(name))));
         if expected == found { Ok(()) } else { refuse() }
     }
 

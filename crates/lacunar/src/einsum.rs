@@ -64,7 +64,16 @@ pub fn evaluate<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<Optio
                 false => formats.push((name, tensor.tensor().format().clone())),
             }
         }
-        cache::kernel(call.source, &known, &formats, call.schedule)?
+        let kernel = |sizes: &[(&str, Vec<u64>)]| cache::kernel(call.source, &known, &formats, sizes, call.schedule);
+        match kernel(&[]) {
+            // A result is replaced by one of other sizes, so that its own count only where no operand tells them.
+            Err(error) if lacks_size(&error) => {
+                let put = into.iter().filter(|target| !target.adds);
+                let sizes: Vec<_> = put.map(|target| (target.name, target.tensor.tensor().dims().to_vec())).collect();
+                if sizes.is_empty() { Err(error) } else { kernel(&sizes) }
+            }
+            other => other,
+        }?
     };
     let into: Vec<(&str, &mut dyn Destination)> =
         into.iter_mut().map(|target| (target.name, &mut *target.tensor)).collect();
@@ -72,6 +81,11 @@ pub fn evaluate<'a>(call: &Call<'_>, into: &'a mut [Target<'a>]) -> Result<Optio
     let last = kernel.program().statements.last().map(|statement| statement.lhs.tensor);
     let name = last.map(|tensor| kernel.program().tensors[tensor].name.as_str()).unwrap_or_default();
     Ok(run.results.into_iter().find(|(result, _)| *result == name).map(|(_, tensor)| tensor))
+}
+
+/// True if a program lacks nothing but the size of an index variable.
+fn lacks_size(error: &Error) -> bool {
+    matches!(error, Error::Program { diagnostics, .. } if diagnostics.iter().all(|found| found.code == "E0302"))
 }
 
 /// The result of [`evaluate`], where it is not put into a tensor.

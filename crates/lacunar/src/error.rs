@@ -41,6 +41,9 @@ pub enum Error {
     /// A file that can't be read or written, or is malformed.
     #[error(transparent)]
     Io(#[from] IoError),
+    /// A text or levels that are no format, or a format of another order.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// A tensor that can't be stored as asked.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -84,11 +87,44 @@ impl Error {
             Error::Storage(StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. }) => {
                 Category::Memory
             }
-            Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
+            Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
             }
             Error::Kernel(_) | Error::Internal(_) => Category::Internal,
+        }
+    }
+
+    /// The code under which `docs/errors.md` explains the error: the first mistake's of several. The command gives those of files.
+    ///
+    /// ```
+    /// use lacunar::{Format, FormatSpec, Tensor};
+    /// let optional: FormatSpec = "dp".parse().unwrap();
+    /// let error = Tensor::from_triplets([1, 2], &[0, 0], &[0, 1], &[1.0, 2.0], optional).unwrap_err();
+    /// assert_eq!(error.code(), Some("E1301"));
+    /// assert!(error.report(false).starts_with("error[E1301]: the entries under"));
+    /// ```
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {
+                diagnostics.first().map(|diagnostic| diagnostic.code)
+            }
+            Error::Storage(StorageError::NotRepresentable { .. }) => Some("E1301"),
+            Error::Storage(StorageError::Alloc(_)) | Error::Kernel(KernelStatus::OutOfMemory) | Error::Full { .. } => {
+                Some("E1302")
+            }
+            Error::Storage(StorageError::Overflow { .. } | StorageError::Width { .. })
+            | Error::Kernel(KernelStatus::SizeOverflow) => Some("E1303"),
+            Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
+            Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
+            Error::Format(FormatError::Letter(..)) => Some("E0403"),
+            Error::Format(FormatError::Map(_)) => Some("E0404"),
+            Error::Format(FormatError::Arguments(_)) => Some("E0405"),
+            Error::Format(FormatError::Width { .. }) => Some("E0406"),
+            Error::Format(FormatError::Ranked(_)) => Some("E0408"),
+            Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
+            Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
+            Error::Backend(_) | Error::Internal(_) => None,
         }
     }
 
@@ -109,15 +145,11 @@ impl Error {
         match self {
             Error::Program { source_text, diagnostics } => all(source_text, "expression", diagnostics),
             Error::Schedule { source_text, diagnostics } => all(source_text, "schedule", diagnostics),
-            other => format!("error: {other}\n"),
+            other => match other.code() {
+                Some(code) => format!("error[{code}]: {other}\n"),
+                None => format!("error: {other}\n"),
+            },
         }
-    }
-}
-
-/// A format that cannot be, as an argument.
-impl From<FormatError> for Error {
-    fn from(error: FormatError) -> Error {
-        Error::Argument(error.to_string())
     }
 }
 

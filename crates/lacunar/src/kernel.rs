@@ -103,10 +103,20 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// The planner's choices and their reasons, in words; the [warnings](Kernel::warnings) last.
+    /// The planner's choices and their reasons, in words, and whether threads are left that share loops; the
+    /// [warnings](Kernel::warnings) last.
+    ///
+    /// ```
+    /// use lacunar::{Format, Kernel, Options};
+    /// let options = Options::new().format("A", Format::csr()).threads(1);
+    /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).unwrap();
+    /// assert!(kernel.explain().iter().any(|note| note.contains("runs on one thread")));
+    /// ```
     pub fn explain(&self) -> Vec<String> {
         let notes = self.statements().flat_map(|step| step.plan().notes.clone());
-        notes.chain(self.warnings()).collect()
+        let alone = self.shares_loops() && self.threads() == 1;
+        let alone = alone.then(|| "the kernel runs on one thread: no more are allowed".to_string());
+        notes.chain(alone).chain(self.warnings()).collect()
     }
 
     /// Possible surprises, in words: a sparse result that gets every element, and due to what.
@@ -131,10 +141,14 @@ impl Kernel {
 
     /// How many threads a run of the kernel may use: 1, where no loop is shared out among threads.
     pub fn threads(&self) -> usize {
-        let shared = self.steps().iter().any(|step| {
+        if self.shares_loops() { self.threads.unwrap_or_else(pool::threads) } else { 1 }
+    }
+
+    /// True if threads share a loop of a kernel.
+    fn shares_loops(&self) -> bool {
+        self.steps().iter().any(|step| {
             step.kernel().provenance.tags.iter().any(|(_, tag)| matches!(tag, Tag::Parallel(Unit::CpuThread, _)))
-        });
-        if shared { self.threads.unwrap_or_else(pool::threads) } else { 1 }
+        })
     }
 
     /// The back end that made the code.

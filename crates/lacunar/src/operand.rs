@@ -134,15 +134,27 @@ impl FromResult for DynTensor {
 
 impl<T: Element> FromResult for Tensor<T> {
     fn from_result(result: DynTensor) -> Result<Tensor<T>, Error> {
-        Tensor::try_from(result)
+        Tensor::try_from(of_type::<T>(result)?)
     }
 }
 
 /// All elements of a result of order 1.
 impl<T: Element> FromResult for Vec<T> {
     fn from_result(result: DynTensor) -> Result<Vec<T>, Error> {
-        Ok(Vec::try_from(result)?)
+        Ok(Vec::try_from(of_type::<T>(result)?)?)
     }
+}
+
+/// The same result, if its elements are of a type: the statement says how it gets that.
+fn of_type<T: Element>(result: DynTensor) -> Result<DynTensor, Error> {
+    let (found, wanted) = (result.dtype(), T::DTYPE);
+    if found == wanted {
+        return Ok(result);
+    }
+    Err(Error::Argument(format!(
+        "the elements of the result are of type {found}, not {wanted}; convert what is assigned, as in `{wanted}(A(i,j))`, or take \
+         a result of type {found}"
+    )))
 }
 
 macro_rules! numbers {
@@ -157,7 +169,7 @@ macro_rules! numbers {
         /// The element of a result of order 0.
         impl FromResult for $ty {
             fn from_result(result: DynTensor) -> Result<$ty, Error> {
-                Ok(<$ty>::try_from(result)?)
+                Ok(<$ty>::try_from(of_type::<$ty>(result)?)?)
             }
         }
     )* };

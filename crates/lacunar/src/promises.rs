@@ -15,6 +15,7 @@
 //! split(i, i0, i1, 32)                                  with i of size 2^60: 2^55 strips, refused
 //! ```
 
+use lacunar_base::Diagnostic;
 use lacunar_compiler::lower::SPECIALIZED_SIZE;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
@@ -37,9 +38,8 @@ pub(crate) fn check(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
         let &Relation::Bound { parent, size, kind, .. } = relation else { continue };
         let name = &kernel.vars[parent].name;
         let Some((least, most)) = extents(kernel, parent, sizes) else {
-            let message =
-                format!("how many values `{name}` has is not known before the kernel is run, so no `bound` of it");
-            return Err(Error::Argument(message));
+            let message = format!("how many values `{name}` has is not known before the kernel is run");
+            return Err(broken(message, "promise nothing of it, or the number of what it is made of"));
         };
         let holds = match kind {
             BoundKind::MaxExact => least == size && most == size,
@@ -50,10 +50,16 @@ pub(crate) fn check(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
         if !holds {
             let found = if least == most { most.to_string() } else { format!("{least} to {most}") };
             let message = format!("`{name}` has {found} values, but the schedule promises {} of {size}", kind.name());
-            return Err(Error::Argument(message));
+            return Err(broken(message, "promise what is so, or nothing"));
         }
     }
     Ok(())
+}
+
+/// The error of a promise that does not hold. The kernel knows no more where in the schedule it stood.
+fn broken(message: String, hint: &str) -> Error {
+    let diagnostics = vec![Diagnostic::error("E1208", message).hint(hint)];
+    Error::Schedule { source_text: String::new(), diagnostics }
 }
 
 /// Checks that the values of stored dimensions, and of fused variables with loops over pairs, can be counted.
@@ -230,7 +236,7 @@ mod tests {
             ("pos(j, p, A), bound(p, b, 9, maxexact)", "not known before the kernel is run"),
         ] {
             let found = run(schedule).expect_err(schedule).to_string();
-            assert!(found.contains(message), "{schedule}: {found}");
+            assert!(found.contains(message) && found.starts_with("error[E1208]: "), "{schedule}: {found}");
         }
     }
 }

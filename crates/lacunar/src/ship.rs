@@ -16,10 +16,11 @@
 use lacunar_backend_c::namer::Namer;
 use lacunar_backend_c::{COptions, CSource, CcOptions, Purpose, compile_object, compile_shared, print_all};
 use lacunar_base::{Category, Diagnostic};
-use lacunar_imp::{Function, Verified, verify};
+use lacunar_compiler::lower::Binding;
+use lacunar_imp::{Function, Param, Verified, verify};
 use lacunar_runtime::scratch::ScratchFolder;
 
-use crate::bind::own_format;
+use crate::bind::{own_format, source};
 use crate::compile::{Backend, Step};
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -93,7 +94,7 @@ impl Kernel {
             if self.steps().get(number + 1).is_some_and(|next| next.statement() == step.statement()) {
                 name += "_assemble";
             }
-            functions.push(renamed(step.checked_function()?, names.unique(&identifier(&name)))?);
+            functions.push(renamed(step, names.unique(&identifier(&name)))?);
         }
         let signatures: Vec<Signature> = self.steps().iter().map(|step| self.signature(step)).collect();
         let print = |purpose| {
@@ -157,9 +158,6 @@ impl Kernel {
         shape: Shape,
     ) -> Result<Vec<u8>, Error> {
         use lacunar_backend_llvm::{Form, Shipped, ship};
-        use lacunar_compiler::lower::Binding;
-        use lacunar_imp::Param;
-
         let failed = |error: &dyn std::fmt::Display| Error::Backend(error.to_string());
         let mut kernels = Vec::new();
         for ((function, symbol), step) in functions.iter().zip(symbols).zip(self.steps()) {
@@ -205,8 +203,19 @@ fn compiled(source: &CSource, shape: Shape) -> Result<Vec<u8>, Error> {
 }
 
 /// A function under another name.
-fn renamed(function: Verified<Function>, name: String) -> Result<Verified<Function>, Error> {
-    let renamed = Function { name, ..function.into_inner() };
+fn renamed(step: &Step, name: String) -> Result<Verified<Function>, Error> {
+    let mut renamed = Function { name, ..step.checked_function()?.into_inner() };
+    let tensors = &step.kernel().tensors;
+    for (param, binding) in step.parameters() {
+        let (Param::Array(array), Binding::Level(tensor, ..) | Binding::Values(tensor)) = (param, binding) else {
+            continue;
+        };
+        let (made, own) = (&tensors[tensor].name, &tensors[source(step, tensor)].name);
+        let name = &mut renamed.arrays[*array].name;
+        if let Some(part) = name.strip_prefix(made.as_str()) {
+            *name = format!("{own}{part}");
+        }
+    }
     verify(renamed).map_err(|error| {
         Error::program("", vec![Diagnostic::internal(format!("the imperative IR is not well-formed: {error}"))])
     })
@@ -232,4 +241,26 @@ fn versions(symbols: &[String]) -> Vec<(String, bool)> {
 #[cfg(not(feature = "llvm"))]
 fn versions(_: &[String]) -> Vec<(String, bool)> {
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shape;
+    use crate::{Error, FormatSpec, Kernel, Options};
+
+    /// A kernel that walks through stored dimensions sees `x` otherwise than it is; the caller passes the same array.
+    #[test]
+    fn headers_name_the_tensors_of_the_program() -> Result<(), Error> {
+        for format in ["bcsr(2,2)", "sell(4,16)", "dia"] {
+            let options = Options::new().format("A", format.parse::<FormatSpec>()?);
+            let shipment = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?.ship("spmv", Shape::Source)?;
+            let named = shipment.header.contains("const double *x_vals;");
+            assert!(named && !shipment.header.contains("x_seen"), "{format}: {}", shipment.header);
+            assert!(
+                shipment.signatures[0].parameters.iter().any(|found| found.meaning == "the values of x"),
+                "{format}"
+            );
+        }
+        Ok(())
+    }
 }

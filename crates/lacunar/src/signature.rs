@@ -19,6 +19,7 @@ use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_imp::{ArrayRole, Param, Status, type_code};
 use serde::Serialize;
 
+use crate::bind::source;
 use crate::compile::{Step, commands};
 use crate::kernel::Kernel;
 
@@ -156,7 +157,8 @@ fn statuses() -> Vec<ShippedStatus> {
 
 fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
     let kernel = step.kernel();
-    let tensor = |id| kernel.tensors[id].name.as_str();
+    // The caller knows nothing of the views that a plan makes.
+    let tensor = |id| kernel.tensors[source(step, id)].name.as_str();
     let meaning = match binding {
         Binding::Size(var) => format!("the size of index variable {}", kernel.vars[var].name),
         Binding::Level(id, level, part) => format!("`{}` of level {} of {}", part.name, level + 1, tensor(id)),

@@ -67,24 +67,38 @@ impl Number {
 pub trait Wide: Copy + Default + Send + Sync {
     /// The number by kind.
     fn number(self) -> Number;
+    /// The sum of two; integers wrap. Unlike [`Number::plus`] it asks for no kind, so that loops of it become vector code.
+    fn plus(self, other: Self) -> Self;
+    /// The square of the magnitude, rounded as that of an `f64`.
+    fn square(self) -> f64;
 }
 
 macro_rules! wides {
-    ($($ty:ty: $value:pat => $number:expr),* $(,)?) => { $(
+    ($($ty:ty: $v:ident, $other:ident => $number:expr, $plus:expr, $square:expr;)*) => { $(
         impl Wide for $ty {
             #[inline(always)]
             fn number(self) -> Number {
-                let $value = self;
+                let $v = self;
                 $number
+            }
+            #[inline(always)]
+            fn plus(self, $other: $ty) -> $ty {
+                let $v = self;
+                $plus
+            }
+            #[inline(always)]
+            fn square(self) -> f64 {
+                let $v = self;
+                $square
             }
         }
     )* };
 }
 wides! {
-    u64: v => Number::Unsigned(v),
-    i64: v => Number::Signed(v),
-    f64: v => Number::Real(v),
-    Complex<f64>: v => Number::Complex(v.re, v.im),
+    u64: v, w => Number::Unsigned(v), v.wrapping_add(w), v as f64 * v as f64;
+    i64: v, w => Number::Signed(v), v.wrapping_add(w), v as f64 * v as f64;
+    f64: v, w => Number::Real(v), v + w, v * v;
+    Complex<f64>: v, w => Number::Complex(v.re, v.im), v + w, v.re * v.re + v.im * v.im;
 }
 
 /// An element type that converts to and from every other.

@@ -61,7 +61,7 @@ mod words;
 
 pub use array::{Array, Plain};
 pub use buffer::Buffer;
-pub use cast::{Convert, Number};
+pub use cast::{Convert, Number, Wide};
 pub use coo::{Coo, Coordinates};
 pub use error::{AllocError, StorageError};
 pub use fill::{element_of, scalar_of};

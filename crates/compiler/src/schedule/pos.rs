@@ -32,6 +32,7 @@ pub(super) fn pos(kernel: &Kernel, name: &Name, position: &Name, access: &Access
         coordinate: replaceable(kernel, name)?,
         key: AccessKey::from(access),
         tensor: &kernel.tensors[access.tensor],
+        written: written(kernel, access),
         span,
     };
     wanted.check_access()?;
@@ -46,6 +47,13 @@ pub(super) fn pos(kernel: &Kernel, name: &Name, position: &Name, access: &Access
     Ok((made, Forward::default().replaced(coordinate, [position])))
 }
 
+/// The name in the program of a tensor, which may be one that the plan has made of that: both first appear at one place.
+fn written<'a>(kernel: &'a Kernel, access: &Access) -> &'a str {
+    let tensor = &kernel.tensors[access.tensor];
+    let same = |other: &&Tensor| other.span == tensor.span && other.span != Span::NONE;
+    kernel.tensors.iter().map(|(_, other)| other).find(same).map_or(&tensor.name, |own| &own.name)
+}
+
 /// The positions that a loop is to run over.
 struct Wanted<'a> {
     kernel: &'a Kernel,
@@ -53,13 +61,15 @@ struct Wanted<'a> {
     coordinate: VarId,
     key: AccessKey,
     tensor: &'a Tensor,
+    /// The name of the tensor in the program.
+    written: &'a str,
     span: Span,
 }
 
 impl Wanted<'_> {
     /// The coordinate is a whole variable, or several, or a place inside of strips of one; and the loops read the tensor.
     fn check_access(&self) -> Result<(), Diagnostic> {
-        let Wanted { kernel, name, tensor, .. } = *self;
+        let Wanted { kernel, name, written: tensor, .. } = *self;
         let provenance = &kernel.provenance;
         let origins = || provenance.ancestors(self.coordinate).into_iter().map(|var| (var, provenance.origin(var)));
         let is_number = |(var, origin): (VarId, Option<&Relation>)| match origin {
@@ -82,7 +92,6 @@ impl Wanted<'_> {
         if read {
             return Ok(());
         }
-        let tensor = &tensor.name;
         let message = format!("the loops do not read `{tensor}` by these variables and as it is stored");
         Err(refuse("E1206", self.span, message, "no such positions").hint(format!(
             "name an access to `{tensor}` of the statement, and leave the loops in an order that needs no conversion of it"
@@ -92,7 +101,7 @@ impl Wanted<'_> {
     /// The levels that store the variables, whose positions can be enumerated.
     fn levels(&self, originals: &[VarId]) -> Result<Range<usize>, Diagnostic> {
         let Wanted { kernel, name, span, ref key, .. } = *self;
-        let (tensor, format) = (&self.tensor.name, &self.tensor.format);
+        let (tensor, format) = (self.written, &self.tensor.format);
         let levels = pos_levels(kernel, key, originals);
         let stores = levels.end <= key.vars.len()
             && levels.clone().zip(originals).all(|(level, var)| level_var(kernel, key, level) == *var);
@@ -124,7 +133,7 @@ impl Wanted<'_> {
     /// Wherever the loop stands, the positions of the levels above `first` are known, and positions miss nothing.
     fn check_loops(&self, originals: &[VarId], first: usize) -> Result<(), Diagnostic> {
         let Wanted { kernel, name, span, ref key, .. } = *self;
-        let tensor = &self.tensor.name;
+        let tensor = self.written;
         let mut outcome = Ok(());
         each_loop(&kernel.stmt, self.coordinate, &mut |body, around| {
             let unknown = |level: &usize| !kernel.provenance.is_known(level_var(kernel, key, *level), around);

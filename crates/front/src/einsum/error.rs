@@ -53,10 +53,12 @@ pub(crate) enum Error {
     },
 
     // Names and accesses.
+    /// `compared`: the function, `max` or `min`, that it is an argument of.
     TensorAndVariable {
         name: String,
         tensor: Span,
         variable: Span,
+        compared: Option<String>,
     },
     IndexCount {
         name: String,
@@ -288,11 +290,16 @@ impl Error {
                 .label(span, "not an operator here")
                 .hint(operator_hint(sign)),
 
-            Error::TensorAndVariable { name, tensor, variable } => {
+            Error::TensorAndVariable { name, tensor, variable, compared } => {
                 Diagnostic::error("E0201", format!("`{name}` is both a tensor and an index variable"))
                     .label(tensor, "a tensor here")
                     .secondary(variable, "an index variable here")
-                    .hint("rename one of them; the value of an index variable cannot be used in an expression")
+                    .hint(match compared {
+                        Some(function) => format!(
+                            "only `sum` reduces over an index variable, as `sum({name}, ...)`; the arguments of `{function}` are values"
+                        ),
+                        None => "rename one of them; the value of an index variable cannot be used in an expression".to_string(),
+                    })
             }
             Error::IndexCount { name, span, count, first, first_count } => {
                 let words = |count| words::count(count, "index", "indices");
@@ -368,7 +375,13 @@ impl Error {
                 Diagnostic::error("E0302", format!("nothing tells the size of `{variable}`"))
                     .label(span, format!("`{variable}` does not occur {place}"))
                     .hints(
-                        format!("use it {place}, or declare its size with `Options::size`"),
+                        match summed {
+                            true => format!("use it {place}, or declare its size with `Options::size`"),
+                            false => format!(
+                                "use it {place}, or declare its size with `Options::size`; in `einsum!`, give a tensor of \
+                                 that size that the result is put into (`&mut`)"
+                            ),
+                        },
                         format!("use it {place}, or declare its size, for example `-d {variable}:100`"),
                     )
             }

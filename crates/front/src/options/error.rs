@@ -1,30 +1,10 @@
 //! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{FormatSpec, Level, LevelKind, MapError, MapFault};
+use lacunar_formats::{FormatSpec, Level, MapError, MapFault};
 
 use super::generate;
 use crate::words;
-
-/// The names of formats, for hints.
-const FORMATS: [&str; 16] = [
-    "dense",
-    "coo",
-    "csr",
-    "csc",
-    "dcsr",
-    "dcsc",
-    "csf",
-    "sv",
-    "scalar",
-    "dia",
-    "bcsr(4,4)",
-    "csb(64)",
-    "hicoo(64)",
-    "ell",
-    "sell(8)",
-    "sell(8,64)",
-];
 
 /// A mistake in the value of a flag.
 #[derive(Clone, Debug)]
@@ -47,7 +27,7 @@ pub(super) enum Error {
 impl Error {
     /// The mistake in words.
     pub fn into_diagnostic(self) -> Diagnostic {
-        let formats = || format!("formats: {}", FORMATS.join(" "));
+        let formats = || format!("formats: {}", FormatSpec::NAMES.join(" "));
         let letters = format!("letters: {}", Level::alphabet());
         match self {
             Error::Format { span, word } => {
@@ -55,14 +35,14 @@ impl Error {
                     .label(span, "not a format")
                     .note(formats())
                     .note(letters)
-                    .hint(format_hint(&word))
+                    .hint(FormatSpec::hint(&word))
             }
             Error::Letter { span, letter, word } => {
                 Diagnostic::error("E0403", format!("`{letter}` is not a level kind"))
                     .label(span, "not a letter of a level")
                     .note(formats())
                     .note(letters)
-                    .hint(format_hint(&word))
+                    .hint(FormatSpec::hint(&word))
             }
             Error::Map { span, error } => {
                 Diagnostic::error("E0404", error.to_string()).label(span, map_label(&error.fault)).hint(error.hint())
@@ -148,27 +128,6 @@ fn generator_example(word: &str) -> String {
         "uniform" => "A:uniform(8)".to_string(),
         word => format!("x:{word}"),
     }
-}
-
-/// The hint for a word that is no format: one here that other libraries call so or that is spelled nearly so, or levels of the kind
-/// that is called so.
-fn format_hint(word: &str) -> String {
-    let (name, sizes) = word.split_at(word.find('(').unwrap_or(word.len()));
-    if let Some(own) = FormatSpec::means(name) {
-        let sizes = if sizes.is_empty() && own == "bcsr" { "(4,4)" } else { sizes };
-        return format!("did you mean `{own}{sizes}`?");
-    }
-    let lower = name.to_ascii_lowercase();
-    let kinds = LevelKind::all().into_iter().map(LevelKind::info);
-    if let Some(kind) =
-        kinds.filter(|kind| lower.len() > 2 && kind.name.starts_with(&lower)).min_by_key(|k| k.name.len())
-    {
-        let (name, letter) = (kind.name, kind.letter);
-        return format!(
-            "`{name}` is a kind of level, whose letter is `{letter}`; a format has one letter for each dimension, e.g. `A:d{letter}`"
-        );
-    }
-    words::did_you_mean(word, FORMATS, "use a name, or one letter for each dimension, e.g. `A:ds`")
 }
 
 /// The sizes that a format takes.

@@ -1,6 +1,6 @@
 //! The messages of the interface for calls that do not fit. No call panics, and each message names what is wrong.
 
-use lacunar::{Backend, Category, DType, DynTensor, Error, Format, Kernel, Options, Tensor, einsum};
+use lacunar::{Backend, Category, DType, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, einsum};
 
 fn spmv() -> Result<Kernel, Error> {
     let options = Options::new().format("A", Format::csr()).backend(Backend::Interpreter);
@@ -32,6 +32,8 @@ fn tensors_that_do_not_fit_the_kernel() -> Result<(), Error> {
     let single = Tensor::from_slice(&[3], &[1.0f32, 2.0, 3.0])?;
     let text = run(a.as_dyn(), single.as_dyn());
     assert!(text.contains("`x` has elements of type f32") && text.contains("expects f64"), "{text}");
+
+    assert!(text.contains("`Options::dtype(\"x\", DType::F32)`"), "{text}");
 
     let short = Tensor::from_slice(&[2], &[1.0, 2.0])?;
     let text = run(a.as_dyn(), short.as_dyn());
@@ -83,7 +85,11 @@ fn tensors_that_are_missing_or_unknown() -> Result<(), Error> {
     let given = [("A", a.as_dyn()), ("x", x.as_dyn()), ("z", x.as_dyn())];
     assert_eq!(message(kernel.run_named(&given)), "the program has no tensor `z`");
     let mut single = Tensor::<f32>::zeros(&[2], Format::dense(1))?;
-    assert_eq!(message(kernel.run(&mut single, &[a.as_dyn(), x.as_dyn()])), "`y` is of type f64, not f32");
+    assert_eq!(
+        message(kernel.run(&mut single, &[a.as_dyn(), x.as_dyn()])),
+        "`y` is of type f64, not f32; declare the type when compiling: `Options::dtype(\"y\", DType::F32)`, on the command line \
+         `-t y:f32`"
+    );
     Ok(())
 }
 
@@ -130,6 +136,61 @@ fn programs_with_mistakes_say_where() {
     let options = Options::new().format("A", Format::csf(3));
     let error = Kernel::compile("y(i) = A(i,j) * x(j)", &options).expect_err("order 3");
     assert!(error.render(false).contains("`A` has 2 ind"), "{}", error.render(false));
+}
+
+#[test]
+fn results_of_another_type_are_converted_in_the_expression() {
+    let x = [1.0, 2.0];
+    let hint = "convert what is assigned, as in `f64(A(i,j))`";
+    let found = message(einsum!("y(i) = lt(x(i), 2)", x = &x -> Vec<f64>));
+    assert!(found.contains("of type bool, not f64") && found.contains(hint), "{found}");
+    assert!(message(einsum!("y(i) = lt(x(i), 2)", x = &x -> Tensor<f64>)).contains(hint));
+    assert!(message(einsum!("s = lt(x(i), 2)", x = &x -> f64)).contains(hint));
+    let mut y = Tensor::from(vec![0.0; 2]);
+    let found = message(einsum!("y(i) = lt(x(i), 2)", x = &x, y = &mut y));
+    assert!(found.contains("`y` is of type bool, not f64") && found.contains(hint), "{found}");
+    assert!(einsum!("y(i) = f64(lt(x(i), 2))", x = &x, y = &mut y).is_ok_and(|()| y.values() == [1.0, 0.0]));
+}
+
+#[test]
+fn results_tell_the_sizes_that_no_operand_does() -> Result<(), Error> {
+    for length in [3, 5] {
+        let mut y = Tensor::from(vec![0.0; length]);
+        for _ in 0..2 {
+            einsum!("y(i) = c", c = 3.0, y = &mut y)?;
+            assert_eq!(y.values(), vec![3.0; length]);
+        }
+    }
+    let x = [1.0, 2.0];
+    let mut outer = Tensor::<f64>::zeros(&[2, 4], Format::dense(2))?;
+    einsum!("Y(i,j) = x(i)", x = &x, Y = &mut outer)?;
+    assert_eq!(outer.to_dense()?, [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]);
+    let mut outer = Tensor::<f64>::zeros(&[3, 4], Format::dense(2))?;
+    let found = message(einsum!("Y(i,j) = x(i)", x = &x, Y = &mut outer));
+    assert!(found.contains("E0301") && outer.dims() == [3, 4], "{found}");
+    // Where operands tell all sizes, a result is replaced by one of other sizes.
+    let mut y = Tensor::from(vec![0.0; 7]);
+    einsum!("y(i) = 2 * x(i)", x = &x, y = &mut y)?;
+    assert_eq!(y.values(), [2.0, 4.0]);
+    let found = message(einsum!("y(i) = c", c = 3.0));
+    assert!(found.contains("E0302") && found.contains("`&mut`"), "{found}");
+    Ok(())
+}
+
+#[test]
+fn errors_at_run_time_have_codes() -> Result<(), Error> {
+    let options = Options::new().backend(Backend::Interpreter).schedule("bound(i, b, 16, maxexact)");
+    let kernel = Kernel::compile("y(i) = 2 * x(i)", &options)?;
+    let error = kernel.call::<Vec<f64>>(&[("x", &[1.0, 2.0])]).expect_err("a promise");
+    assert_eq!((error.code(), error.category()), (Some("E1208"), Category::User));
+    assert!(error.report(false).starts_with("error[E1208]: `i` has 2 values"), "{error:?}");
+    let huge = Tensor::from_slice(&[1 << 62, 4], &[1.0]).expect_err("too large");
+    assert!(huge.report(false).starts_with("error[E1303]: the number of values does not fit"), "{huge:?}");
+    let order = Tensor::<f64>::zeros(&[2], Format::csr()).expect_err("another order");
+    assert_eq!(order.code(), Some("E0401"));
+    let unknown = "csx".parse::<FormatSpec>().map_err(Error::from).expect_err("no format");
+    assert!(unknown.report(false).starts_with("error[E0402]: no format is called `csx` (hint: did you mean `csr`?)"));
+    Ok(())
 }
 
 #[test]

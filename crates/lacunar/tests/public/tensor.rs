@@ -96,6 +96,26 @@ fn adding_to_elements() -> Result<(), Error> {
 }
 
 #[test]
+fn norms_of_numbers_whose_squares_are_none() -> Result<(), Error> {
+    let norm = |values: &[f64]| Tensor::from(values.to_vec()).norm();
+    for scale in [1.0, 1e200, 1e-200, 1e307, 1e-307] {
+        let values: Vec<f64> = (0..100).map(|k| if k % 3 == 1 { scale } else { 0.0 }).collect();
+        assert!((norm(&values) / scale / 33f64.sqrt() - 1.0).abs() < 1e-14, "{scale}");
+    }
+    let least = f64::from_bits(1);
+    assert_eq!(norm(&[least; 4]), 2.0 * least);
+    assert_eq!((norm(&[]), norm(&[0.0, -0.0])), (0.0, 0.0));
+    assert_eq!(norm(&[3e-170, f64::NEG_INFINITY, 1e200]), f64::INFINITY);
+    assert!(norm(&[f64::INFINITY, f64::NAN, 1.0]).is_nan() && norm(&[f64::NAN, 1e200]).is_nan());
+    assert_eq!(Tensor::<f64>::zeros(&[2, 2], Format::csr())?.with_fill(1e200)?.norm(), 2e200);
+    assert_eq!(Tensor::<f64>::zeros(&[0], Format::sv())?.with_fill(1e200)?.norm(), 0.0);
+    assert_eq!(Tensor::from(vec![i64::MIN, 0]).norm(), 2f64.powi(63));
+    let long: Vec<u8> = (0..1000).map(|k| k as u8).collect();
+    assert_eq!(Tensor::from(long.clone()).sum(), long.iter().fold(0, |sum: u8, value| sum.wrapping_add(*value)));
+    Ok(())
+}
+
+#[test]
 fn sums_and_extremes_see_what_is_not_stored() -> Result<(), Error> {
     let lengths = Tensor::from_triplets([2, 2], &[0], &[1], &[3.0], Format::csr())?.with_fill(f64::INFINITY)?;
     assert_eq!((lengths.min(), lengths.max(), lengths.sum()), (Some(3.0), Some(f64::INFINITY), f64::INFINITY));

@@ -7,7 +7,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, Function, Program, Role, Tensor, TensorId, UnaryFn, VarId};
+use lacunar_notation::{AssignOp, BinaryFn, Function, Program, Role, Tensor, TensorId, UnaryFn, VarId};
 
 use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
@@ -122,6 +122,8 @@ struct Resolver<'a> {
     undeclared: IndexSet<String>,
     /// Results, each with the place where it is first assigned.
     assigned: IndexMap<String, Span>,
+    /// Names that stand alone as arguments of `max` and `min`, each with the function.
+    compared: IndexMap<String, String>,
     /// Variables that are bound at the resolver's place: those on the left, and of the sums around.
     bound: Vec<(String, Span)>,
     /// The whole right-hand side of the statement, without conversions of it, if nothing else is assigned.
@@ -137,6 +139,7 @@ impl<'a> Resolver<'a> {
             targets: IndexSet::new(),
             undeclared: IndexSet::new(),
             assigned: IndexMap::new(),
+            compared: IndexMap::new(),
             bound: Vec::new(),
             outermost: None,
             errors: Vec::new(),
@@ -235,6 +238,10 @@ impl<'a> Resolver<'a> {
                         self.errors.push(Error::Pruned { span: expr.span });
                     }
                     self.arguments(name, args.len(), function);
+                    if let Function::Binary(BinaryFn::Max | BinaryFn::Min) = function {
+                        let alone = args.iter().filter_map(variable);
+                        self.compared.extend(alone.map(|arg| (arg.to_string(), name.text.clone())));
+                    }
                     args.iter().for_each(|arg| self.expr(arg));
                 }
                 Meaning::Cast(_) => {
@@ -249,10 +256,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn arguments(&mut self, name: &Name, found: usize, function: Function) {
-        use lacunar_notation::BinaryFn::{Max, Min};
         let (expected, more) = match function {
             Function::Unary(_) => (1, false),
-            Function::Binary(function) => (2, matches!(function, Min | Max)),
+            Function::Binary(function) => (2, matches!(function, BinaryFn::Min | BinaryFn::Max)),
         };
         if found != expected && !(more && found > expected) {
             self.errors.push(Error::Arguments { name: name.text.clone(), span: name.span, expected, found });
@@ -316,7 +322,13 @@ impl<'a> Resolver<'a> {
         for (name, &variable) in &self.names.vars {
             if let Some(entry) = self.names.tensors.get(name) {
                 self.errors.retain(|error| !matches!(error, Error::Undeclared { name: other, .. } if other == name));
-                self.errors.push(Error::TensorAndVariable { name: name.clone(), tensor: entry.span, variable });
+                let compared = self.compared.get(name).cloned();
+                self.errors.push(Error::TensorAndVariable {
+                    name: name.clone(),
+                    tensor: entry.span,
+                    variable,
+                    compared,
+                });
             }
         }
     }
@@ -363,7 +375,13 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
     }
     let known = Function::names().chain(["sum"]);
     let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos gt lt eq";
-    let hint = words::did_you_mean(&name.text, known, otherwise);
+    let hint = match name.text.as_str() {
+        "relu" => "write `max(0, x)`".to_string(),
+        "select" | "where" => {
+            "multiply by comparisons, which are 1 where they hold: `gt(x, 0) * a + lte(x, 0) * b`".to_string()
+        }
+        other => words::did_you_mean(other, known, otherwise),
+    };
     Error::UnknownFunction { name: name.text.clone(), span: name.span, hint }
 }
 
