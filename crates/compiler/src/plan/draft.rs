@@ -204,7 +204,7 @@ impl<'a> Draft<'a> {
             }
         }
         // Common factors of a product over the inner loops can be multiplied behind them.
-        if search == Search::Cost && !strict {
+        if search == Search::Cost && !strict && factor::may_factor(&self.kernel, &self.lhs, &self.rhs) {
             let cost = cost::cost(&self.kernel, &self.lhs, &self.rhs, &choice.order);
             let factored = factor::factor(self.rhs.clone(), &choice.order);
             let less = cost::cost(&self.kernel, &self.lhs, &factored, &choice.order);

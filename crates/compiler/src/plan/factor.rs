@@ -7,11 +7,19 @@
 //!
 //! SPLATT does the first for MTTKRP (Smith et al., *SPLATT: Efficient and Parallel Sparse Tensor-Matrix Multiplication*, IPDPS
 //! 2015, §III). Multiplication distributes over the sum up to rounding (so not in strict kernels), for finite values, and an absent
-//! factor makes either form absent.
+//! factor makes either form absent. Where something is added to the product or a function of it taken, an inner sum over nothing
+//! would be a 0 that meets what the other factor is, not a number perhaps: there, nothing is factored ([`may_factor`]).
 
-use lacunar_notation::{BinaryFn, Expr, ExprKind, ReduceOp, VarId};
+use lacunar_notation::concrete::{Assign, Kernel};
+use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, VarId};
 
+use crate::algebra::preserves_fill;
 use crate::concretize::turn;
+
+/// True if the sums of an expression that is assigned may be factored: nothing is computed where an operand of them is absent.
+pub(super) fn may_factor(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> bool {
+    preserves_fill(&kernel.tensors, &Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() })
+}
 
 /// The expression with sums of products factored for loops in an order, innermost variables first.
 pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {

@@ -9,7 +9,7 @@ use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
 use super::Search;
 use super::cost::cost;
-use super::factor::factor;
+use super::factor::{factor, may_factor};
 use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
 use crate::iterate::iterators::AccessKey;
 
@@ -67,7 +67,8 @@ pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Opt
     let natural = natural_order(kernel, lhs, flat);
     // One sum, or two factors, leave nothing to be multiplied behind another sum.
     let factors = flat.accesses().len();
-    if flat.reduced_vars().len() < 2 || factors < 3 || natural.len() > EXHAUSTIVE {
+    let few = flat.reduced_vars().len() < 2 || factors < 3;
+    if few || natural.len() > EXHAUSTIVE || !may_factor(kernel, lhs, flat) {
         return None;
     }
     let plain = |order: &[VarId]| cost(kernel, lhs, flat, order);
