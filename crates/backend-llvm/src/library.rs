@@ -71,13 +71,26 @@ mod lazy {
             for file in files {
                 // SAFETY: LLVM's library may be loaded into any process; it stays as long as the process.
                 match unsafe { Library::open(Some(&file), RTLD_LAZY | RTLD_LOCAL) } {
-                    Ok(library) => return Ok(library),
+                    Ok(library) if is_ours(&library) => return Ok(library),
+                    Ok(_) => first = first.or(Some(format!("{} is another library", file.to_string_lossy()))),
                     Err(error) => first = first.or(Some(error.to_string())),
                 }
             }
             Err(first.unwrap_or_default())
         });
         loaded.as_ref().map_err(|why| LlvmError::Missing(why.clone()))
+    }
+
+    /// True for a library that says it is LLVM of the version whose functions are called.
+    fn is_ours(library: &Library) -> bool {
+        type GetVersion = unsafe extern "C" fn(*mut u32, *mut u32, *mut u32);
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: a function of this name is LLVM's, which writes three numbers.
+        unsafe {
+            let Ok(version) = library.get::<GetVersion>(b"LLVMGetVersion\0") else { return false };
+            version(&mut major, &mut minor, &mut patch);
+        }
+        major == 19
     }
 
     /// The address of a function by its number, which its jump leads to from now on. The code of the jumps calls it.
