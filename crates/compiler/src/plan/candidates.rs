@@ -69,7 +69,7 @@ pub fn candidates(
     if let Some(given) = request.schedule {
         pool.offer(request.search, given.clone(), "as given");
     }
-    let terms = flat(source);
+    let terms = flat(source, request.strict);
     match &terms {
         Some((kernel, lhs, rhs)) => pool.loops(kernel, lhs, rhs, &ordinary),
         None => pool.offer(Search::Plain, Schedule::default(), "the plain loop nest"),

@@ -179,9 +179,10 @@ impl<'a> Draft<'a> {
     fn ordered(&mut self, orders: &[&Command]) -> Result<Vec<VarId>, Diagnostic> {
         let Request { search, strict, .. } = *self.request;
         let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search);
-        // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen.
+        // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel does
+        // what is written.
         let flat = flatten(self.rhs.clone());
-        if flat != self.rhs {
+        if flat != self.rhs && !strict {
             let other = order::choose(&self.kernel, &self.lhs, &flat, search);
             if other.cost < choice.cost || search == Search::Plain {
                 (self.rhs, choice) = (flat, other);

@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
 
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         if let (Search::Cost, None) = (request.search, request.schedule)
-            && let Some((schedule, why)) = special(self)
+            && let Some((schedule, why)) = special(self, request.strict)
             && let Ok(mut plan) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
             plan.notes.push(why.to_string());
@@ -155,7 +155,7 @@ impl<'a> Source<'a> {
         }
         let plan = draft(self, request)?;
         if let (Search::Cost, None, None) = (request.search, request.schedule, self.rewritten)
-            && let Some((kernel, lhs, rhs)) = flat(self)
+            && let Some((kernel, lhs, rhs)) = flat(self, request.strict)
             && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request.strict)
             && let Ok(mut in_rows) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
@@ -169,8 +169,8 @@ impl<'a> Source<'a> {
 }
 
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
-fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
-    let (kernel, lhs, rhs) = flat(source)?;
+fn special(source: Source<'_>, strict: bool) -> Option<(Schedule, &'static str)> {
+    let (kernel, lhs, rhs) = flat(source, strict)?;
     let skewed = skew::schedule(&kernel, &lhs, &rhs);
     let skewed =
         skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
@@ -182,12 +182,16 @@ fn special(source: Source<'_>) -> Option<(Schedule, &'static str)> {
     skewed.or_else(looked_up).or_else(tiled)
 }
 
-/// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result.
-fn flat(source: Source<'_>) -> Option<(Kernel, Access, Expr)> {
+/// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result, or is another
+/// than what is written, for a strict kernel.
+fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let statement = source.explicit(&mut kernel.vars);
-    let rhs = flatten(statement.rhs);
+    let rhs = flatten(statement.rhs.clone());
+    if strict && rhs != statement.rhs {
+        return None;
+    }
     let reads_result = rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
     (!reads_result).then_some((kernel, statement.lhs, rhs))
 }

@@ -42,7 +42,7 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// What `step` makes of the values of all entries, in several parts that `join` puts together. A part does not wait for the
+    /// The values of all entries put together: `step` adds each to a part, and `join` joins the parts. A part does not wait for the
     /// others, and a processor has vectors of them.
     fn fold<A: Copy>(&self, zero: A, step: impl Fn(A, T) -> A, join: impl Fn(A, A) -> A) -> A {
         let mut parts = [zero; PARTS];
