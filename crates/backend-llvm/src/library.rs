@@ -1,5 +1,5 @@
-//! LLVM's library, which is loaded when it is first needed: a process that finds its code in the cache needs it never, and loading it
-//! takes longer than a small program runs.
+//! LLVM's library, which is loaded when a function of it is first called. Loading it takes 20 ms, and a process that finds its code in
+//! the cache does not need it.
 //!
 //! The bindings call functions such as `LLVMContextCreate`. On x86-64 under Linux these are defined here, each as a jump through a
 //! table; at first the table leads to code that looks the function up in the library and enters it into the table. (`names.txt` has
@@ -95,8 +95,8 @@ mod lazy {
 
     /// The address of a function by its number, which its jump leads to from now on. The code of the jumps calls it.
     ///
-    /// Nothing may be returned if there is no such function: the process ends. [`load`] is called before any function of LLVM, and a
-    /// library of another version has another name.
+    /// The process ends if the library lacks the function: there is no address to return. [`load`] is called before any function of
+    /// LLVM, and refuses libraries of other versions.
     // SAFETY: no other function has this name.
     #[unsafe(no_mangle)]
     extern "C" fn lacunar_llvm_function(number: usize) -> usize {

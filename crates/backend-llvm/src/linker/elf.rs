@@ -6,8 +6,8 @@
 //! pages that are written  .data, .bss
 //! ```
 //!
-//! Jumps and the table stand beside the code because functions of the process may be farther away than the 32 bits of a call reach.
-//! Code does not throw, so that tables for unwinding are left out.
+//! A call has a distance of 32 bits, and functions of the process may be farther away: so jumps and the table stand beside the code.
+//! The code throws no exceptions: tables for unwinding are left out.
 //!
 //! Source: *System V Application Binary Interface, AMD64 Architecture Processor Supplement*, §4.4 (relocation types).
 #![allow(unsafe_code)]

@@ -32,7 +32,7 @@ const ADDED: u32 = 1;
 const REMOVED: u32 = 2;
 
 /// gdb finds the list by this name.
-// SAFETY: the name is gdb's; whoever else defines it means the same list, and leaves the definition to the strongest.
+// SAFETY: gdb's manual prescribes the name and the layout. Other libraries define it as a weak symbol of the same layout.
 #[unsafe(no_mangle)]
 static mut __jit_debug_descriptor: Descriptor =
     Descriptor { version: 1, action: NOTHING, relevant: ptr::null_mut(), first: ptr::null_mut() };
