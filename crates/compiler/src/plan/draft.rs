@@ -192,8 +192,8 @@ impl<'a> Draft<'a> {
         }
         if search == Search::Cost
             && !strict
-            && let Some((other, factored)) = order::choose_factored(&self.kernel, &self.lhs, &flatten(self.rhs.clone()))
-            && other.cost < choice.cost
+            && let Some((other, factored)) =
+                order::choose_factored(&self.kernel, &self.lhs, &flatten(self.rhs.clone()), choice.cost)
         {
             (self.rhs, choice) = (factored, other);
             self.notes.push("common factors are multiplied behind the inner sums".to_string());

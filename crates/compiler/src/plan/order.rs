@@ -62,8 +62,8 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
 }
 
 /// Chooses the order of the loops of `lhs = flat` if common factors are multiplied behind the inner sums that each order has: the
-/// order and the factored sum, if that is less work than the sum as it is, in any order.
-pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<(Choice, Expr)> {
+/// order and the factored sum, if that is less work than `least`.
+pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr, least: f64) -> Option<(Choice, Expr)> {
     let natural = natural_order(kernel, lhs, flat);
     // One sum, or two factors, leave nothing to be multiplied behind another sum.
     let factors = flat.accesses().len();
@@ -71,14 +71,12 @@ pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Opt
     if few || natural.len() > EXHAUSTIVE || !may_factor(kernel, lhs, flat) {
         return None;
     }
-    let plain = |order: &[VarId]| cost(kernel, lhs, flat, order);
     let factored = |order: &[VarId]| cost(kernel, lhs, &factor(flat.clone(), order), order);
-    let (ranked_plain, _) = ranked(&natural, plain);
     let (ranked_factored, looked_at) = ranked(&natural, factored);
-    let ((least, _), (cost, order)) = (ranked_plain.first()?, ranked_factored.into_iter().next()?);
+    let (cost, order) = ranked_factored.into_iter().next().filter(|(cost, _)| *cost < least)?;
     let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
     let sum = factor(flat.clone(), &order);
-    (cost < *least).then_some((Choice { order, cost, reason }, sum))
+    Some((Choice { order, cost, reason }, sum))
 }
 
 /// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. Also gives the

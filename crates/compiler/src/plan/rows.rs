@@ -52,8 +52,9 @@ pub(super) fn schedule(
     strict: bool,
 ) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, summed, body) = &flat.kind else { return None };
-    let factored = if strict { None } else { choose_factored(kernel, lhs, flat) };
-    let order = factored.map_or_else(|| choose(kernel, lhs, flat, Search::Cost), |(choice, _)| choice).order;
+    let plain = choose(kernel, lhs, flat, Search::Cost);
+    let factored = if strict { None } else { choose_factored(kernel, lhs, flat, plain.cost) };
+    let order = factored.map_or(plain, |(choice, _)| choice).order;
     let rows = Rows { kernel, lhs, summed, body, order, chosen, strict };
     if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {
         return None;
