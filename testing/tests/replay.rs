@@ -180,7 +180,7 @@ fn compiled(instance: &Instance, phase: Phase, specialize: bool) -> Result<Resul
         phase,
         strict: setup.strict,
         specialize,
-        grain: 1,
+        grain: Some(1),
         tuned: false,
         ..Options::new()
     };

@@ -114,7 +114,7 @@ fn options(instance: &Instance, backend: Backend) -> Options {
         schedule: setup.schedule_text().into(),
         strict: setup.strict,
         optimization: Optimization::Least,
-        grain: 1,
+        grain: Some(1),
         tuned: false,
         ..Options::new()
     }

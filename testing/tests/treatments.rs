@@ -79,7 +79,7 @@ fn compiled(instance: &Instance, source: &str, commands: &[String]) -> Result<Ke
         search: if instance.setup.plain { Search::Plain } else { Search::Cost },
         schedule: commands.join(", ").into(),
         strict: instance.setup.strict,
-        grain: 1,
+        grain: Some(1),
         tuned: false,
         ..Options::new()
     };

@@ -51,6 +51,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
 use inkwell::values::{FastMathFlags, FunctionValue, InstructionOpcode};
 use lacunar_imp::{ArrayRole, Function, Param, VarId};
+use lacunar_machine::Tuning;
 
 use self::alias::Aliasing;
 use self::frame::{Frame, Place};
@@ -94,7 +95,7 @@ pub(crate) fn emit<'ctx>(
     context: &'ctx Context,
     source: &Function,
     symbol: &str,
-    machine: &TargetMachine,
+    (machine, tuning): (&TargetMachine, Tuning),
     table: Table,
 ) -> Result<Emitted<'ctx>, LlvmError> {
     let module = context.create_module(&source.name);
@@ -119,7 +120,7 @@ pub(crate) fn emit<'ctx>(
         grow_array: None,
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
-        vectors: Vectors::of(machine),
+        vectors: Vectors::of(machine, tuning),
         needs: Needs { loops: source.vars.iter().any(|(_, var)| var.ty.is_complex()) },
         called: Default::default(),
     };

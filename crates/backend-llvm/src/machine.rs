@@ -118,7 +118,7 @@ pub(crate) fn build<'ctx>(
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, LlvmError> {
     crate::emit::silence(context);
-    let Emitted { module, needs, .. } = emit(context, function, symbol, machine, Table::Given)?;
+    let Emitted { module, needs, .. } = emit(context, function, symbol, (machine, options.tuning), Table::Given)?;
     optimize(&module, needs, machine, options)?;
     Ok(module)
 }

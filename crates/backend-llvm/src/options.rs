@@ -6,6 +6,8 @@
 //! assert_ne!(portable, CompileOptions::default());
 //! ```
 
+use lacunar_machine::{InstructionSet, Machine, Tuning};
+
 /// How a kernel is compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
@@ -17,6 +19,31 @@ pub struct CompileOptions {
     /// with AVX-512 of today; 512 makes products of CSR matrices with short rows slower, for the rows end up in the
     /// scalar remainder of the loop.)
     pub vector_width: Option<u32>,
+    /// The choices that follow from the machine's costs.
+    pub tuning: Tuning,
+}
+
+impl CompileOptions {
+    /// Code for a machine: of the instructions that it has, chosen by what they cost it.
+    ///
+    /// ```
+    /// use lacunar_backend_llvm::{CompileOptions, Cpu};
+    /// use lacunar_machine::Machine;
+    /// let zen4 = CompileOptions::of(&Machine::named("zen4").unwrap());
+    /// assert_eq!(zen4.cpu, Cpu::Named("x86-64-v4".to_string()));
+    /// ```
+    pub fn of(machine: &Machine) -> CompileOptions {
+        let baseline = |level: &str| Cpu::BASELINES.iter().find(|name| **name == level).or(Cpu::BASELINES.first());
+        let named = |level: &str| baseline(level).map_or(Cpu::Host, |name| Cpu::Named((*name).to_string()));
+        let cpu = match machine.instructions {
+            InstructionSet::Host => Cpu::Host,
+            InstructionSet::Baseline => named("x86-64"),
+            InstructionSet::V2 => named("x86-64-v2"),
+            InstructionSet::V3 => named("x86-64-v3"),
+            InstructionSet::V4 => named("x86-64-v4"),
+        };
+        CompileOptions { cpu, tuning: machine.tuning(), ..CompileOptions::default() }
+    }
 }
 
 /// A processor of the host's architecture.
@@ -37,12 +64,12 @@ impl Cpu {
     /// The versions that a kernel is shipped in, from the least to the best.
     pub const VERSIONS: &[Version] = if cfg!(target_arch = "x86_64") {
         &[
-            Version { name: "x86_64", cpu: "x86-64" },
-            Version { name: "x86_64_v3", cpu: "x86-64-v3" },
-            Version { name: "x86_64_v4", cpu: "x86-64-v4" },
+            Version { name: "x86_64", cpu: "x86-64", machine: "generic" },
+            Version { name: "x86_64_v3", cpu: "x86-64-v3", machine: "generic-v3" },
+            Version { name: "x86_64_v4", cpu: "x86-64-v4", machine: "generic-v4" },
         ]
     } else {
-        &[Version { name: "generic", cpu: "generic" }]
+        &[Version { name: "generic", cpu: "generic", machine: "generic" }]
     };
 }
 
@@ -53,28 +80,14 @@ pub struct Version {
     pub name: &'static str,
     /// The least processor, one of [`Cpu::BASELINES`].
     pub cpu: &'static str,
+    /// The costs by which its code is chosen, a name of [`Machine::named`].
+    pub machine: &'static str,
 }
 
 impl Version {
-    /// True if the processor of this process runs it, by the features that the standard library detects.
+    /// True if the processor of this process runs it.
     pub fn runs_here(&self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        match self.cpu {
-            "x86-64-v3" => {
-                return is_x86_feature_detected!("avx2")
-                    && is_x86_feature_detected!("fma")
-                    && is_x86_feature_detected!("bmi2")
-                    && is_x86_feature_detected!("movbe");
-            }
-            "x86-64-v4" => {
-                return is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512cd")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl");
-            }
-            _ => {}
-        }
-        Cpu::BASELINES.first() == Some(&self.cpu)
+        Machine::named(self.machine).is_none_or(|machine| machine.instructions.runs_here())
     }
 }
 

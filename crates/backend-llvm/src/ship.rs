@@ -24,6 +24,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{FileType, TargetMachine};
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{Function, VarId, Verified};
+use lacunar_machine::{Machine, Tuning};
 
 use crate::emit::{Emitted, Needs, RUNTIME_FUNCTIONS, Table, emit};
 use crate::machine::{generate, target_machine};
@@ -106,7 +107,9 @@ pub fn version_symbol(symbol: &str, version: &Version) -> String {
 }
 
 fn options(version: &Version) -> CompileOptions {
-    CompileOptions { cpu: Cpu::Named(version.cpu.to_string()), ..CompileOptions::default() }
+    let machine = Machine::named(version.machine);
+    let tuning = machine.map_or_else(Tuning::default, |machine| machine.tuning());
+    CompileOptions { cpu: Cpu::Named(version.cpu.to_string()), tuning, ..CompileOptions::default() }
 }
 
 /// A kernel for one kind of processor, and which functions of the runtime table it calls.
@@ -120,7 +123,7 @@ fn one_version<'ctx>(
     let machine = target_machine(&options)?;
     crate::emit::silence(context);
     let table = Table::OwnUnlessGiven { threads: kernel.threads };
-    let Emitted { module, needs, called } = emit(context, kernel.function, symbol, &machine, table)?;
+    let Emitted { module, needs, called } = emit(context, kernel.function, symbol, (&machine, options.tuning), table)?;
     // The code generator sees all versions at once: each function tells its own processor.
     let cpu = context.create_string_attribute("target-cpu", version.cpu);
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {

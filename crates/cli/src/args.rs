@@ -95,7 +95,7 @@ pub enum Command {
     /// Convert a file to another format: .mtx, .tns, .npy, .npz, .h5, each also .gz or .zst.
     #[command(args_override_self = true)]
     Convert(ConvertArgs),
-    /// Describe the tensor in a file.
+    /// Describe the tensor in a file, or the machine.
     #[command(args_override_self = true)]
     Info(InfoArgs),
     /// Draw where the entries of the tensor in a file are.
@@ -159,6 +159,11 @@ pub struct ProgramArgs {
     /// Back end that makes the code: llvm, c, interp (the reference interpreter)
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
+
+    /// Machine that kernels are made for: generic, generic-v2, generic-v3, generic-v4, icelake, zen4, or a file such as `info --machine`
+    /// prints; unless given, as LACUNAR_MACHINE says, or the one at hand
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
 
     /// Form sums in an order that depends neither on the processor nor on the number of threads, and contract no multiply-adds
     #[arg(long)]
@@ -259,7 +264,11 @@ pub struct ConvertArgs {
 #[derive(Args, Debug)]
 pub struct InfoArgs {
     /// The file to describe
-    pub file: PathBuf,
+    #[arg(required_unless_present = "machine")]
+    pub file: Option<PathBuf>,
+    /// Describe instead the machine that kernels are made for, or another one, as `--machine` and LACUNAR_MACHINE take it
+    #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, conflicts_with_all = ["file", "measure"])]
+    pub machine: Option<Option<String>>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

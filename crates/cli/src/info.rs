@@ -1,11 +1,11 @@
-//! `lacunar info`: a description of the tensor in a file.
+//! `lacunar info`: a description of the tensor in a file, or of the machine that kernels are made for.
 //!
 //! ```text
 //! stiffness.mtx: matrix 5 x 5, 13 entries (9 in the file, symmetric), f64
 //! density 52%, diagonal 5 of 5, bandwidth 1 below, 1 above, pattern symmetric
 //! ```
 
-use lacunar::{Coo, DynTensor, Format, IndexWidth};
+use lacunar::{Coo, DynTensor, Format, IndexWidth, Options};
 use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
 use serde::Serialize;
 
@@ -89,16 +89,24 @@ struct Memory {
 /// # Errors
 /// It can't be read or is malformed, memory is refused.
 pub fn info(args: &InfoArgs) -> Result<(), Failure> {
-    let (data, metadata) = io::read_described(&args.file, &read_options(args.files))?;
-    let info = describe(args.file.display().to_string(), data, metadata, args.measure)?;
-    let text = match args.json {
-        true => {
-            let internal = |error: serde_json::Error| Failure::plain(lacunar::Diagnostic::internal(error.to_string()));
-            serde_json::to_string(&info).map_err(internal)? + "\n"
+    let text = match &args.file {
+        Some(file) => {
+            let (data, metadata) = io::read_described(file, &read_options(args.files))?;
+            let info = describe(file.display().to_string(), data, metadata, args.measure)?;
+            if args.json { json(&info)? } else { info.text() }
         }
-        false => info.text(),
+        None => {
+            let machine = args.machine.clone().flatten();
+            let machine = lacunar::machine(&Options { machine, ..Options::default() })?;
+            if args.json { json(&*machine)? } else { format!("{}\n# {}\n", machine.to_toml(), machine.explain()) }
+        }
     };
     output::print(text.as_bytes())
+}
+
+fn json(described: &impl Serialize) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| Failure::plain(lacunar::Diagnostic::internal(error.to_string()));
+    Ok(serde_json::to_string(described).map_err(internal)? + "\n")
 }
 
 fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Result<Info, Failure> {

@@ -80,6 +80,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         search: request.search,
         schedule: request.schedule.as_str().into(),
         threads: args.threads.map(|threads| threads as usize),
+        machine: args.machine.clone(),
         strict: args.strict,
         tuned: !args.no_tuned,
         reuse: !args.no_cache,

@@ -13,6 +13,7 @@ use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
+use lacunar_machine::Machine;
 use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
@@ -20,6 +21,7 @@ use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
 use crate::generate::{CodeOptions, Wanted, generate};
+use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
 
@@ -81,6 +83,9 @@ pub(crate) enum Code {
     Llvm(Arc<lacunar_backend_llvm::JitKernel>),
     C(Arc<SharedKernel>),
     Interpreter,
+    /// None: the processor does not have the instructions of the machine that is named.
+    #[cfg(feature = "llvm")]
+    Foreign(String),
     /// A conversion instead of a kernel, whichever back end was asked for.
     Conversion(Copied, Backend),
 }
@@ -181,6 +186,8 @@ pub(crate) struct Compiled {
     pub program: Program,
     pub steps: Vec<Step>,
     pub trace: Trace,
+    /// The machine that it is for.
+    pub machine: Arc<Machine>,
 }
 
 /// A schedule that is chosen neither by the user nor by the planner.
@@ -214,7 +221,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     infer_fills(&mut program);
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
-    let code_options = CodeOptions::of(options);
+    let machine = machine(options)?;
+    let code_options = CodeOptions::of(options, &machine);
     let tells = tells_by_values(&program);
     let mut steps = Vec::new();
     for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
@@ -244,7 +252,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
                 compared: phases.len() == 1,
                 strict: options.strict,
                 specialize: options.specialize,
-                grain: options.grain,
+                grain: options.grain.unwrap_or_else(|| machine.grain()),
                 // Tensors were checked when they were made.
                 checked: false,
             };
@@ -262,7 +270,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             trace.print("imp", || function.to_string());
             trace.print("c", || print(&function, &COptions::default()).single_file());
             #[cfg(feature = "llvm")]
-            emit_llvm(&mut trace, &function);
+            emit_llvm(&mut trace, &function, &machine);
             let code = match &plan.copied {
                 Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
                 _ => {
@@ -274,7 +282,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, lowering, code });
         }
     }
-    Ok(Compiled { program, steps, trace })
+    Ok(Compiled { program, steps, trace, machine })
 }
 
 /// Reads a schedule, whose names may be those of the stored dimensions of tensors, or those of the program.
@@ -394,8 +402,8 @@ fn function_name(program: &Program, statement: &Assignment, number: usize, first
 }
 
 #[cfg(feature = "llvm")]
-fn emit_llvm(trace: &mut Trace, function: &Verified<Function>) {
-    let options = lacunar_backend_llvm::CompileOptions::default();
+fn emit_llvm(trace: &mut Trace, function: &Verified<Function>, machine: &Machine) {
+    let options = lacunar_backend_llvm::CompileOptions::of(machine);
     let text = |outcome: Result<String, lacunar_backend_llvm::LlvmError>| {
         outcome.unwrap_or_else(|error| format!("; {error}\n"))
     };

@@ -63,6 +63,20 @@ pub enum Error {
     /// A tensor that does not fit the kernel it is given to.
     #[error("{0}")]
     Argument(String),
+    /// A machine that is neither known by its name nor described by a file.
+    #[error("`{name}` is no machine: {why}")]
+    Machine {
+        /// The name, or the file.
+        name: String,
+        /// The reason.
+        why: String,
+    },
+    /// A kernel for another machine, whose instructions the processor does not have.
+    #[error("this processor cannot run code for `{name}`")]
+    Foreign {
+        /// The machine.
+        name: String,
+    },
     /// A back end that is not there, or failed.
     #[error("{0}")]
     Backend(String),
@@ -88,6 +102,7 @@ impl Error {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
+            Error::Machine { .. } | Error::Foreign { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
             }
@@ -115,6 +130,8 @@ impl Error {
             }
             Error::Storage(StorageError::Overflow { .. } | StorageError::Width { .. })
             | Error::Kernel(KernelStatus::SizeOverflow) => Some("E1303"),
+            Error::Machine { .. } => Some("E1304"),
+            Error::Foreign { .. } => Some("E1305"),
             Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
             Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
             Error::Format(FormatError::Letter(..)) => Some("E0403"),

@@ -284,7 +284,7 @@ impl Code {
     pub(crate) fn backend(&self) -> Backend {
         match self {
             #[cfg(feature = "llvm")]
-            Code::Llvm(_) => Backend::Llvm,
+            Code::Llvm(_) | Code::Foreign(_) => Backend::Llvm,
             Code::C(_) => Backend::C,
             Code::Interpreter => Backend::Interpreter,
             Code::Conversion(_, backend) => *backend,

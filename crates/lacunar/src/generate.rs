@@ -25,6 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lacunar_backend_c::{COptions, CcOptions, compile_shared, print_all};
 use lacunar_compiler::lower::Phase;
 use lacunar_imp::{Function, Verified};
+#[cfg(feature = "llvm")]
+use lacunar_machine::Machine;
 use lacunar_notation::Program;
 use lacunar_runtime::load::SharedKernel;
 use lacunar_runtime::scratch::ScratchFolder;
@@ -49,7 +51,9 @@ impl Kernel {
                 wanted.push(Wanted::new(step.function(), kernel.program(), step.statement(), step.phase()));
             }
         }
-        let mut codes = generate(&wanted, backend, &CodeOptions::anew(optimization))?.into_iter();
+        // Kernels that are made together are for one machine.
+        let Some(machine) = kernels.first().map(|kernel| Arc::clone(kernel.machine())) else { return Ok(()) };
+        let mut codes = generate(&wanted, backend, &CodeOptions::anew(optimization, &machine))?.into_iter();
         for step in kernels.iter_mut().flat_map(Kernel::steps_mut) {
             match step.code_mut() {
                 Code::Conversion(_, wanted) => *wanted = backend,
@@ -64,6 +68,9 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct CodeOptions {
     pub optimization: Optimization,
+    /// The machine that it is for.
+    #[cfg(feature = "llvm")]
+    pub machine: Arc<Machine>,
     /// True if code that was made before is taken, and new code is kept.
     pub reuse: bool,
     /// The folder in which it is kept for other processes.
@@ -73,9 +80,13 @@ pub(crate) struct CodeOptions {
 
 impl CodeOptions {
     /// The part of a program's options that concerns code.
-    pub fn of(options: &Options) -> CodeOptions {
+    pub fn of(options: &Options, machine: &Arc<Machine>) -> CodeOptions {
+        #[cfg(not(feature = "llvm"))]
+        let _ = machine;
         CodeOptions {
             optimization: options.optimization,
+            #[cfg(feature = "llvm")]
+            machine: Arc::clone(machine),
             reuse: options.reuse,
             #[cfg(feature = "llvm")]
             folder: store::folder(options).map(|folder| folder.join("code")),
@@ -83,9 +94,13 @@ impl CodeOptions {
     }
 
     /// Code made anew.
-    fn anew(optimization: Optimization) -> CodeOptions {
+    fn anew(optimization: Optimization, machine: &Arc<Machine>) -> CodeOptions {
+        #[cfg(not(feature = "llvm"))]
+        let _ = machine;
         CodeOptions {
             optimization,
+            #[cfg(feature = "llvm")]
+            machine: Arc::clone(machine),
             reuse: false,
             #[cfg(feature = "llvm")]
             folder: None,
@@ -146,12 +161,12 @@ pub(crate) fn generate(wanted: &[Wanted<'_>], backend: Backend, options: &CodeOp
 
 /// The code of a function from a library of its own.
 fn known_by_c(function: &Verified<Function>, options: &CodeOptions) -> Result<Code, Error> {
-    static KNOWN: Known<SharedKernel> = Known::new();
+    static KNOWN: Known<Optimization, SharedKernel> = Known::new();
     let make = || {
         let kernel = library(std::iter::once(function), options.optimization)?.pop();
         kernel.ok_or_else(|| Error::Internal("a function got no code".to_string()))
     };
-    KNOWN.code(function, options.optimization, make).map(Code::C)
+    KNOWN.code(function, &options.optimization, make).map(Code::C)
 }
 
 /// One library of the functions that have to be computed as they are written, and one of the others.
@@ -189,13 +204,16 @@ fn library<'f>(
 #[cfg(feature = "llvm")]
 fn by_llvm(Wanted { function, name }: &Wanted<'_>, options: &CodeOptions) -> Result<Code, Error> {
     use lacunar_backend_llvm::{CompileOptions, JitKernel, Optimization as Passes, compile, compile_stored};
-    static KNOWN: Known<JitKernel> = Known::new();
+    static KNOWN: Known<CompileOptions, JitKernel> = Known::new();
     let optimization = match options.optimization {
         Optimization::Least => Passes::None,
         Optimization::Usual => Passes::Kernel,
         Optimization::Most => Passes::Full,
     };
-    let asked = CompileOptions { optimization, ..CompileOptions::default() };
+    let asked = CompileOptions { optimization, ..CompileOptions::of(&options.machine) };
+    if !options.machine.instructions.runs_here() {
+        return Ok(Code::Foreign(options.machine.name.clone()));
+    }
     let make = || {
         let made = match options.folder.as_deref().filter(|_| options.reuse) {
             Some(folder) => compile_stored(function, &asked, folder),
@@ -205,7 +223,7 @@ fn by_llvm(Wanted { function, name }: &Wanted<'_>, options: &CodeOptions) -> Res
         made.show(name);
         Ok(made)
     };
-    let code = if options.reuse { KNOWN.code(function, options.optimization, make)? } else { Arc::new(make()?) };
+    let code = if options.reuse { KNOWN.code(function, &asked, make)? } else { Arc::new(make()?) };
     Ok(Code::Llvm(code))
 }
 
@@ -217,11 +235,11 @@ fn by_llvm(_wanted: &Wanted<'_>, _options: &CodeOptions) -> Result<Code, Error> 
 /// How many kernels a process keeps, of each back end.
 const CAPACITY: usize = 256;
 
-/// Code that this process has made or loaded: the text of its function tells it, and how much the back end worked on it.
-struct Known<T>(Mutex<VecDeque<(String, Optimization, Arc<T>)>>);
+/// Code that this process has made or loaded: the text of its function tells it, and the options `O` of the back end.
+struct Known<O, T>(Mutex<VecDeque<(String, O, Arc<T>)>>);
 
-impl<T> Known<T> {
-    const fn new() -> Known<T> {
+impl<O: Clone + PartialEq, T> Known<O, T> {
+    const fn new() -> Known<O, T> {
         Known(Mutex::new(VecDeque::new()))
     }
 
@@ -229,13 +247,13 @@ impl<T> Known<T> {
     fn code(
         &self,
         function: &Verified<Function>,
-        optimization: Optimization,
+        options: &O,
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
         let text = function.to_string();
         // Entries are only added whole. Nobody waits while code is made.
         let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |(known, effort, _): &&(String, Optimization, Arc<T>)| *effort == optimization && *known == text;
+        let is_it = |(known, made_with, _): &&(String, O, Arc<T>)| made_with == options && *known == text;
         if let Some((.., code)) = all().iter().rev().find(is_it) {
             return Ok(Arc::clone(code));
         }
@@ -244,7 +262,7 @@ impl<T> Known<T> {
         if all.len() >= CAPACITY {
             all.pop_front();
         }
-        all.push_back((text, optimization, Arc::clone(&code)));
+        all.push_back((text, options.clone(), Arc::clone(&code)));
         Ok(code)
     }
 }

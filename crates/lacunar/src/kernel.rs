@@ -13,9 +13,12 @@
 //! # }
 //! ```
 
+use std::sync::Arc;
+
 use lacunar_base::Trace;
 use lacunar_compiler::lower::Phase;
 use lacunar_imp::{parse, verify};
+use lacunar_machine::Machine;
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
 use lacunar_runtime::pool;
@@ -26,6 +29,7 @@ use crate::error::Error;
 use crate::evaluate::{Times, evaluate};
 use crate::options::{Optimization, Options};
 use crate::schedule::{Schedule, Unit};
+use crate::store::processor;
 
 /// A compiled program.
 #[derive(Debug)]
@@ -92,6 +96,11 @@ impl Kernel {
         self.steps().iter().enumerate().filter(move |(number, step)| last(*number, step)).map(|(_, step)| step)
     }
 
+    /// The machine that the program was compiled for.
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.compiled.machine
+    }
+
     /// Times of the stages, and the texts of those that were asked for.
     pub fn trace(&self) -> &Trace {
         &self.compiled.trace
@@ -103,7 +112,8 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// The planner's choices and their reasons, in words, and whether threads are left that share loops; the
+    /// The planner's choices and their reasons, in words, whether threads are left that share loops, and the machine where it is not
+    /// the one at hand; the
     /// [warnings](Kernel::warnings) last.
     ///
     /// ```
@@ -116,7 +126,8 @@ impl Kernel {
         let notes = self.statements().flat_map(|step| step.plan().notes.clone());
         let alone = self.shares_loops() && self.threads() == 1;
         let alone = alone.then(|| "the kernel runs on one thread: no more are allowed".to_string());
-        notes.chain(alone).chain(self.warnings()).collect()
+        let machine = (self.machine().name != processor()).then(|| self.machine().explain());
+        notes.chain(alone).chain(machine).chain(self.warnings()).collect()
     }
 
     /// Possible surprises, in words: a sparse result that gets every element, and due to what.

@@ -169,6 +169,8 @@ impl Call<'_> {
         let entry: Entry = match self.step.code() {
             #[cfg(feature = "llvm")]
             Code::Llvm(kernel) => kernel.entry(),
+            #[cfg(feature = "llvm")]
+            Code::Foreign(machine) => return Err(Error::Foreign { name: machine.clone() }),
             Code::C(kernel) => kernel.entry(),
             Code::Interpreter | Code::Conversion(..) => {
                 return Err(Error::Internal("a statement without machine code was to be called".to_string()));

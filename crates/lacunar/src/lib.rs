@@ -43,6 +43,7 @@ mod interop;
 mod interpret;
 mod kernel;
 mod launch;
+mod machine;
 mod memory;
 mod operand;
 mod options;
@@ -65,6 +66,7 @@ pub use lacunar_formats::{
     DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Scalar, Term,
 };
 pub use lacunar_front::Declarations;
+pub use lacunar_machine::Machine;
 pub use lacunar_macros::einsum;
 pub use lacunar_notation::Program;
 pub use lacunar_runtime::abi::KernelStatus;
@@ -78,6 +80,7 @@ pub use lacunar_runtime::{
     AllocError, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
     Tensor as DynTensor, Values, Walk,
 };
+pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};

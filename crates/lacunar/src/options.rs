@@ -38,8 +38,13 @@ pub struct Options {
     pub strict: bool,
     /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
     pub specialize: bool,
-    /// How many scalar iterations are worth handing to a thread.
-    pub grain: u64,
+    /// How many scalar iterations are worth handing to a thread; unless given, as many as the machine says.
+    pub grain: Option<u64>,
+    /// The machine that kernels are made for: a name of [`Machine::named`](lacunar_machine::Machine::named), or a file that describes
+    /// one; unless given, the environment variable `LACUNAR_MACHINE` says it, or else it is the one at hand, which is measured once and
+    /// kept in the folder for later processes. Code for another one can be printed and shipped, and run if the processor has the
+    /// instructions.
+    pub machine: Option<String>,
     /// How much the back end works on the code.
     pub optimization: Optimization,
     /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
@@ -77,7 +82,8 @@ impl Default for Options {
             phase: Phase::Fused,
             strict: false,
             specialize: true,
-            grain: lacunar_compiler::lower::GRAIN,
+            grain: None,
+            machine: None,
             optimization: Optimization::default(),
             tuned: true,
             reuse: true,
@@ -184,6 +190,20 @@ impl Options {
     /// Chooses the folder for data that later processes use.
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Options {
         self.cache = Some(folder.into());
+        self
+    }
+
+    /// Chooses the machine that kernels are made for, by a name or a file.
+    ///
+    /// ```
+    /// use lacunar::{Format, Kernel, Options};
+    /// let options = Options::new().format("A", Format::csr()).machine("generic-v3").emit("asm");
+    /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?;
+    /// assert!(!kernel.text("asm").is_some_and(|text| text.contains("zmm")));
+    /// # Ok::<(), lacunar::Error>(())
+    /// ```
+    pub fn machine(mut self, machine: impl Into<String>) -> Options {
+        self.machine = Some(machine.into());
         self
     }
 

@@ -60,7 +60,8 @@ pub(crate) struct Key {
     threads: usize,
     strict: bool,
     specialize: bool,
-    grain: u64,
+    machine: String,
+    grain: Option<u64>,
     phase: String,
     statements: Vec<String>,
     tensors: Vec<Class>,
@@ -132,11 +133,15 @@ pub(crate) fn key(program: &Program, options: &Options) -> Option<Key> {
     let all_known = program.tensors.iter().all(|(_, tensor)| known(tensor));
     all_known.then(|| Key {
         version: env!("CARGO_PKG_VERSION").to_string(),
-        cpu: cpu(options.backend),
+        cpu: match options.backend {
+            Backend::Llvm => processor(),
+            Backend::C | Backend::Interpreter => std::env::consts::ARCH.to_string(),
+        },
         backend: options.backend.name().to_string(),
         threads: options.threads.unwrap_or_else(pool::threads),
         strict: options.strict,
         specialize: options.specialize,
+        machine: options.machine.clone().unwrap_or_default(),
         grain: options.grain,
         phase: format!("{:?}", options.phase),
         statements: program.statements.iter().map(|statement| program.statement_text(statement)).collect(),
@@ -162,16 +167,12 @@ fn decade(number: u64) -> u64 {
     number.checked_ilog10().map_or(0, |log| 10u64.pow(log))
 }
 
-#[cfg(feature = "llvm")]
-fn cpu(backend: Backend) -> String {
-    match (backend, lacunar_backend_llvm::processor()) {
-        (Backend::Llvm, Ok(processor)) => processor,
-        _ => std::env::consts::ARCH.to_string(),
+/// The processor and its features, as far as the build can tell.
+pub(crate) fn processor() -> String {
+    #[cfg(feature = "llvm")]
+    if let Ok(processor) = lacunar_backend_llvm::processor() {
+        return processor;
     }
-}
-
-#[cfg(not(feature = "llvm"))]
-fn cpu(_backend: Backend) -> String {
     std::env::consts::ARCH.to_string()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! LLVM generates most kernels without optimizing them: a wrong kernel is wrong with and without, and code that is not optimized
 //! is there ten times as soon. One instance in [`USUAL_ONE_IN`] is compiled as users' kernels are, and one in [`MOST_ONE_IN`] with
-//! all of LLVM's passes; which, changes from day to day.
+//! all of LLVM's passes; which, changes from day to day. So does the machine that the code is for.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, Phase, Search, Step};
 use lacunar_compiler::plan::Conversion;
 use lacunar_front::Declarations;
+use lacunar_machine::{Machine, model};
 use lacunar_notation::{Role, Tensor};
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
@@ -94,6 +95,11 @@ fn back_end(name: &'static str) -> Option<BackEnd> {
     Some(BackEnd { name, backend, reread: name == "reread", one_in, optimization })
 }
 
+/// True if this processor has the instructions of a machine.
+fn runs_here(name: &str) -> bool {
+    Machine::named(name).is_some_and(|machine| machine.instructions.runs_here())
+}
+
 /// The largest size of a program that is planned without its sizes.
 const MOST_WITHOUT_SIZES: u64 = 1 << 16;
 
@@ -105,6 +111,16 @@ impl BackEnd {
             Backend::Llvm if chosen(&instance.id, today(), USUAL_ONE_IN) => Optimization::Usual,
             _ => Optimization::Least,
         })
+    }
+
+    /// The machine that an instance's code is for: another one every day, among those whose code this processor runs.
+    fn machine(&self, instance: &Instance) -> Option<String> {
+        let named: Vec<&str> = match self.backend {
+            Backend::Llvm => model::NAMES.into_iter().filter(|name| runs_here(name)).collect(),
+            _ => Vec::new(),
+        };
+        let place = data::seed(&[&instance.id, &today().to_string()]) as usize % (named.len() + 1);
+        named.get(place).map(|name| (*name).to_string())
     }
 
     /// A program as far as the imperative IR. If sizes are parameters, it is planned without them too, if possible.
@@ -153,7 +169,8 @@ impl BackEnd {
             strict: setup.strict,
             specialize,
             // The smallest pieces of work are shared out, so that loops are cut into chunks on small inputs too.
-            grain: 1,
+            grain: Some(1),
+            machine: self.machine(instance),
             // Kernels tuned on this machine are another program's matter.
             tuned: false,
             ..Options::new()
@@ -185,7 +202,12 @@ impl BackEnd {
             // A digest takes any text.
             let _ = digest.write_fmt(text);
         };
-        note(format_args!("{:?} {:?}", self.optimization(instance), self.threads(instance)));
+        note(format_args!(
+            "{:?} {:?} {:?}",
+            self.optimization(instance),
+            self.threads(instance),
+            self.machine(instance)
+        ));
         for step in kernels.iter().flat_map(Kernel::steps) {
             let plan = step.plan();
             let parameters: Vec<_> = step.parameters().map(|(_, binding)| binding).collect();

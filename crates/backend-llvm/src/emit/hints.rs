@@ -31,9 +31,11 @@ use inkwell::llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMetadataRef};
 use inkwell::targets::TargetMachine;
 use inkwell::values::{AsValueRef, InstructionValue};
 use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, Stmt, VarId};
+use lacunar_machine::{Filling, Tuning};
 
-/// The bytes of a vector in a loop that gathers.
-pub(super) const GATHER_BYTES: usize = 64;
+/// The bytes of a vector in a loop that gathers: by an instruction, or by inserts, which make halves of the widest vectors anyway.
+const GATHER_BYTES: usize = 64;
+const INSERT_BYTES: usize = 32;
 
 /// The abilities of the processor's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,18 +48,20 @@ pub(super) struct Vectors {
     pub(super) compresses_bytes: bool,
     /// True if there are conversions between `f16` and `f32`.
     pub(super) halves: bool,
+    /// How a vector is filled with elements that lie apart.
+    pub(super) filling: Filling,
 }
 
 impl Vectors {
-    /// The vectors of a machine.
-    pub(super) fn of(machine: &TargetMachine) -> Vectors {
+    /// The vectors of a machine, as far as they are worth using.
+    pub(super) fn of(machine: &TargetMachine, tuning: Tuning) -> Vectors {
         let (cpu, features) =
             (machine.get_cpu().to_string(), machine.get_feature_string().to_string_lossy().into_owned());
         let masked = features.contains("+avx512vl") || cpu == "x86-64-v4";
         let wide = features.contains("+avx2") || cpu == "x86-64-v3";
         Vectors {
             bytes: if masked {
-                64
+                64.min(tuning.vector_bytes as usize)
             } else if wide {
                 32
             } else {
@@ -68,6 +72,15 @@ impl Vectors {
             halves: features.contains("+f16c")
                 || ["x86-64-v3", "x86-64-v4"].contains(&cpu.as_str())
                 || cfg!(target_arch = "aarch64"),
+            filling: tuning.filling,
+        }
+    }
+
+    /// The bytes of a vector in a loop that gathers.
+    pub(super) fn gather_bytes(self) -> usize {
+        match self.filling {
+            Filling::Gathers => self.bytes.min(GATHER_BYTES),
+            Filling::Inserts => self.bytes.min(INSERT_BYTES),
         }
     }
 }
@@ -153,7 +166,7 @@ impl LoopHint {
             }
         }
         (widest > 0).then(|| LoopHint {
-            width: (GATHER_BYTES / widest.min(GATHER_BYTES)) as u32,
+            width: (vectors.gather_bytes() / widest).max(1) as u32,
             interleave: 1,
             masked: vectors.masked,
             unroll: None,

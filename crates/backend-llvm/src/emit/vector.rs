@@ -15,6 +15,7 @@
 //!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
+mod inserts;
 mod known;
 mod lanes;
 mod memory;
@@ -25,14 +26,14 @@ mod words;
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
-use lacunar_imp::{BinaryOp, Block, ExprId, Reduction, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, Reduction, VarId};
 
 use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
 use super::Emitter;
 use super::frame::Place;
-use super::hints::{GATHER_BYTES, LoopHint};
+use super::hints::LoopHint;
 use super::value::Value;
 use crate::LlvmError;
 
@@ -54,10 +55,12 @@ struct VectorLoop<'ctx, 'p> {
     mask: Option<VectorValue<'ctx>>,
     /// True if the mask depends on a branch, rather than on the end of the loop only.
     branched: bool,
-    /// True if the loop ends before some lanes.
-    cut: bool,
+    /// The end of the loop, if it may come before some lanes.
+    end: Option<IntValue<'ctx>>,
     /// The word whose bits the mask is, as far as the loop goes.
     bits: Option<ExprId>,
+    /// The neighbors that the body has loaded from inputs, and where.
+    loads: Vec<(VarId, ArrayId, ExprId)>,
     /// By variable that the body declares.
     lanes: Vec<(VarId, Lanes<'ctx>)>,
     /// By reduction: the place of its sums in this copy.
@@ -77,7 +80,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.source.strict && !known.reductions.is_empty() || known.branches && !self.vectors.masked {
             return Ok(false);
         }
-        let bytes = if known.gathers { self.vectors.bytes.min(GATHER_BYTES) } else { self.vectors.bytes };
+        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
         let width = if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let width = width.clamp(2, 64).next_power_of_two();
         let first = begin.get_sign_extended_constant();
@@ -202,8 +205,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 any,
                 step,
                 |emitter, counter, next| {
-                    let mask = emitter.lanes_below(width, counter, end)?;
-                    emitter.vector_iteration(known, width, counter, Some(mask), &sums[0], body)?;
+                    emitter.vector_iteration(known, width, counter, Some(end), &sums[0], body)?;
                     let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
                     // `next` may have wrapped around.
                     let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
@@ -264,21 +266,22 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.block(body)
     }
 
-    /// `width` iterations at once, under the mask.
+    /// `width` iterations at once, under a mask if the loop may end before the last of them.
     fn vector_iteration(
         &mut self,
         known: &Known,
         width: u32,
         counter: IntValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        end: Option<IntValue<'ctx>>,
         sums: &[PointerValue<'ctx>],
         body: &Block,
     ) -> Result<(), LlvmError> {
         // Invariant expressions and the first lane's indices are evaluated as scalars.
         self.frame.places[known.counter.index()] = Some(Place::Value(Value::Int(counter)));
-        let cut = mask.is_some();
+        let mask = end.map(|end| self.lanes_below(width, counter, end)).transpose()?;
+        let (loads, lanes) = (Vec::new(), Vec::new());
         let mut state =
-            VectorLoop { known, width, counter, mask, branched: false, cut, bits: None, lanes: Vec::new(), sums };
+            VectorLoop { known, width, counter, mask, branched: false, end, bits: None, loads, lanes, sums };
         self.vector_block(&mut state, body)
     }
 
@@ -398,6 +401,11 @@ impl<'ctx> VectorLoop<'ctx, '_> {
             Some((_, old)) => *old = value,
             None => self.lanes.push((var, value)),
         }
+    }
+
+    /// The array and the index from which the body has loaded a variable, if the lanes are neighbors there that nothing changes.
+    fn loaded(&self, var: VarId) -> Option<(ArrayId, ExprId)> {
+        self.loads.iter().rev().find(|(known, ..)| *known == var).map(|&(_, array, index)| (array, index))
     }
 
     fn get(&self, var: VarId) -> Result<Lanes<'ctx>, LlvmError> {

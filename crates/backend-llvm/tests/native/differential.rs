@@ -5,6 +5,7 @@
 use crate::common::{Random, Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{CompileOptions, Cpu, Optimization, compile};
 use lacunar_imp::{Memory, Status, generate};
+use lacunar_machine::{Filling, Tuning};
 use lacunar_runtime::pool;
 
 /// The number of functions. Each is compiled without optimization, and in one of three other ways.
@@ -32,10 +33,11 @@ fn random_functions_agree_with_the_interpreter() {
         let Random { function, text, memory, expected, outcome } = Random::new(seed);
         let optimized = |optimization| CompileOptions { optimization, ..CompileOptions::default() };
         let plain = Cpu::Named(Cpu::BASELINES[0].to_string());
+        let inserts = Tuning { filling: Filling::Inserts, ..Tuning::default() };
         let other = match seed % 3 {
-            0 => optimized(Optimization::Kernel),
+            0 => CompileOptions { tuning: inserts, ..CompileOptions::default() },
             1 => optimized(Optimization::Full),
-            _ => CompileOptions { cpu: plain, ..CompileOptions::default() },
+            _ => CompileOptions { cpu: plain, tuning: inserts, ..CompileOptions::default() },
         };
         for options in [optimized(Optimization::None), other] {
             let kernel = compile(&function, &options).unwrap();

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::run;
-use lacunar_backend_llvm::{CompileOptions, Cpu, assembly, compile, llvm_ir};
+use lacunar_backend_llvm::{CompileOptions, assembly, compile, llvm_ir};
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayData, Const, Function, Memory, Verified, generate, interpret, parse, verify};
+use lacunar_machine::{Filling, Machine, Tuning};
 
 fn function(text: &str) -> Verified<Function> {
     verify(parse(text).unwrap_or_else(|error| panic!("{error:?}:\n{text}"))).unwrap()
@@ -24,13 +25,14 @@ fn numbers(ty: DType, len: usize) -> ArrayData {
     ArrayData::from_values(ty, &(0..len).map(value).collect::<Vec<_>>()).unwrap()
 }
 
-/// The processors to compile for: this one, and one without masks.
+/// This processor, with gathers and with inserts, and the named machines whose code it runs.
 fn processors() -> Vec<CompileOptions> {
-    let named = |name: &str| CompileOptions { cpu: Cpu::Named(name.to_string()), ..CompileOptions::default() };
-    let mut options = vec![CompileOptions::default(), named(Cpu::BASELINES[0])];
-    if cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("avx2") {
-        options.push(named("x86-64-v3"));
-    }
+    let fillings = [Filling::Gathers, Filling::Inserts];
+    let here = fillings.map(|filling| Tuning { filling, ..Tuning::default() });
+    let mut options = here.map(|tuning| CompileOptions { tuning, ..CompileOptions::default() }).to_vec();
+    let named = lacunar_machine::model::NAMES.iter().filter_map(|name| Machine::named(name));
+    options
+        .extend(named.filter(|machine| machine.instructions.runs_here()).map(|machine| CompileOptions::of(&machine)));
     options
 }
 
@@ -44,7 +46,7 @@ fn check(text: &str, arrays: &[ArrayData], scalars: &[&[i64]]) {
             assert_eq!(interpret(&function, &mut expected).unwrap(), None);
             assert_eq!(run(&kernel, &function, &mut actual), 0);
             if let Err(difference) = generate::compare(&actual, &expected, 1e-12) {
-                panic!("{difference} with {scalars:?} on {:?}:\n{text}", options.cpu);
+                panic!("{difference} with {scalars:?} on {options:?}:\n{text}");
             }
         }
     }

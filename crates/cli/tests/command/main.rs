@@ -6,6 +6,7 @@ mod common;
 mod files;
 #[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]
 mod library;
+mod machine;
 mod mistakes;
 mod outputs;
 mod run;

@@ -145,7 +145,7 @@ fn threads_keep_to_their_parts_of_a_pattern() {
     let (a, wrong) = (tensor(&diagonal), tensor(&shifted));
     for backend in backends() {
         let mut options = Options::new().backend(backend).phase(Phase::Compute).threads(4);
-        options.grain = 1;
+        options.grain = Some(1);
         for name in ["A", "B", "C"] {
             options = options.format(name, Format::csr());
         }
@@ -179,7 +179,7 @@ fn a_pattern_with_as_many_entries_elsewhere_is_refused() {
         let a = tensor(&diagonal, "csr");
         for (backend, threads) in backends().into_iter().flat_map(|backend| [(backend, 1), (backend, 3)]) {
             let mut options = Options::new().backend(backend).phase(Phase::Compute).threads(threads);
-            options.grain = 1;
+            options.grain = Some(1);
             for name in ["A", "B"] {
                 options = options.format(name, Format::csr());
             }

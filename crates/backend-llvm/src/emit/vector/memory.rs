@@ -1,5 +1,5 @@
 //! Loads and stores of a vector loop: of neighboring elements, of one element for all lanes, or of an element for each
-//! lane.
+//! lane, which an instruction gathers unless `inserts.rs` loads them one by one.
 #![allow(unsafe_code)]
 
 use inkwell::IntPredicate;
@@ -8,6 +8,7 @@ use inkwell::types::{AsTypeRef, BasicType, VectorType};
 use inkwell::values::{AsValueRef, BasicMetadataValueEnum, BasicValue, PointerValue, VectorValue};
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, ArrayRole, ExprId};
+use lacunar_machine::Filling;
 
 use super::super::Emitter;
 use super::super::alias::Scope;
@@ -52,6 +53,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
         } else if let Some(expanded) = self.expand(state, array, index)? {
             expanded
+        } else if self.vectors.filling == Filling::Inserts && !state.branched {
+            let inserted = self.insert_lanes(state, array, index)?;
+            return self.lanes_in_registers(data.elem, inserted);
         } else {
             let places = self.elements(state, array, index)?;
             let mask = self.mask_or_all(state);
@@ -65,10 +69,15 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.aliasing.mark_invariant(load)?;
             }
         }
-        if data.elem != DType::Bool {
+        self.lanes_in_registers(data.elem, loaded)
+    }
+
+    /// Elements as they are in memory, as they are computed with.
+    fn lanes_in_registers(&self, elem: DType, loaded: VectorValue<'ctx>) -> Result<Lanes<'ctx>, LlvmError> {
+        if elem != DType::Bool {
             return Ok(Lanes::Varying(loaded));
         }
-        let zero = vector.const_zero();
+        let zero = loaded.get_type().const_zero();
         Ok(Lanes::Varying(self.builder.build_int_compare(IntPredicate::NE, loaded, zero, "")?))
     }
 

@@ -10,7 +10,7 @@
 //! lanes; of a definition whose stride is known, the first lane's value is kept as well, for indices.
 
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Reduction, Stmt};
+use lacunar_imp::{ArrayId, ArrayRole, BinaryOp, Block, Expr, ExprId, Reduction, Stmt};
 
 use super::super::Emitter;
 use super::super::frame::Place;
@@ -53,6 +53,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             },
             Stmt::Load { var, array, index } => {
                 let value = self.load_lanes(state, array, index)?;
+                let is_input = self.source.arrays[array].role == ArrayRole::Input;
+                if is_input && !state.branched && state.known.stride(self.source, index) == Some(1) {
+                    state.loads.push((var, array, index));
+                }
                 state.set(var, value);
                 Ok(())
             }
@@ -141,7 +145,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let first = state.counter.get_sign_extended_constant();
         let direct = matches!(self.source.exprs[index], Expr::Var(var) if var == state.known.counter);
         let within = first.is_some_and(|first| first >= 0 && first + i64::from(state.width) <= len);
-        state.branched && !state.cut && direct && within
+        state.branched && state.end.is_none() && direct && within
     }
 
     /// `v = v op e`.

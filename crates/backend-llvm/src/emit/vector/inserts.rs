@@ -1,0 +1,112 @@
+//! Vectors of elements that lie apart, filled by a load for each lane: on processors where that costs less than an instruction that
+//! gathers ([`Filling::Inserts`](lacunar_machine::Filling)).
+//!
+//! Each lane computes its index as the serial loop would, so that coordinates come from memory into scalar registers, rather than
+//! through vectors. Lanes behind the end of the loop take the index of its last iteration: their elements are there, and are not used.
+//!
+//! ```text
+//! v[k] = x[crd[k]], k = 8 .. 12        [x[crd[8]], x[crd[9]], x[crd[10]], x[crd[11]]]
+//! the same where the loop ends at 10   [x[crd[8]], x[crd[9]], x[crd[9]], x[crd[9]]]
+//! ```
+//!
+//! On entry: no branch leaves lanes out, and the first lane runs.
+
+use inkwell::IntPredicate;
+use inkwell::values::{BasicValue, BasicValueEnum, IntValue, VectorValue};
+use lacunar_imp::{ArrayId, ArrayRole, Expr, ExprId, VarId};
+
+use super::super::Emitter;
+use super::super::alias::Scope;
+use super::super::frame::Place;
+use super::super::value::{self, Value};
+use super::VectorLoop;
+use super::lanes::{Lanes, vector_of};
+use crate::LlvmError;
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// The elements of an array at an index that differs between lanes.
+    pub(super) fn insert_lanes(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        array: ArrayId,
+        index: ExprId,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let part = value::memory_type(self.context, self.source.arrays[array].elem);
+        let mut filled = vector_of(part, state.width)?.get_undef();
+        for lane in 0..state.width {
+            let counter = self.counter_in_lane(state, lane)?;
+            let at = self.value_in_lane(state, index, lane, counter)?.int()?;
+            let (place, _) = self.element(array, at)?;
+            let loaded = self.builder.build_load(part, place, "element")?;
+            if let Some(load) = loaded.as_instruction_value() {
+                self.aliasing.mark(load, Scope::Elements(array))?;
+                if self.source.arrays[array].role == ArrayRole::Input {
+                    self.aliasing.mark_invariant(load)?;
+                }
+            }
+            filled = self.builder.build_insert_element(filled, loaded, self.index(lane.into()), "")?;
+        }
+        // Values that were computed for one lane hold for no other statement.
+        self.begin_statement();
+        Ok(filled)
+    }
+
+    /// The counter of a lane; that of the last iteration behind it.
+    fn counter_in_lane(&self, state: &VectorLoop<'ctx, '_>, lane: u32) -> Result<IntValue<'ctx>, LlvmError> {
+        if lane == 0 {
+            return Ok(state.counter);
+        }
+        let counter = self.builder.build_int_nsw_add(state.counter, self.index(lane.into()), "")?;
+        let Some(end) = state.end else { return Ok(counter) };
+        let last = self.builder.build_int_nsw_sub(end, self.index(1), "")?;
+        let is_within = self.builder.build_int_compare(IntPredicate::SLT, counter, last, "")?;
+        Ok(self.builder.build_select(is_within, counter, last, "")?.into_int_value())
+    }
+
+    /// The value of an expression in one lane, whose counter is given.
+    fn value_in_lane(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        expr: ExprId,
+        lane: u32,
+        counter: IntValue<'ctx>,
+    ) -> Result<Value<'ctx>, LlvmError> {
+        let mut vars = Vec::new();
+        self.inner_vars(state, expr, &mut vars);
+        let mut outer = Vec::with_capacity(vars.len());
+        for var in vars {
+            let value = if var == state.known.counter {
+                Value::Int(counter)
+            } else if let Some((array, index)) = state.loaded(var) {
+                let at = self.value_in_lane(state, index, lane, counter)?.int()?;
+                self.load(array, at, "coordinate")?
+            } else {
+                match state.get(var)? {
+                    Lanes::Uniform(value) => value,
+                    Lanes::Varying(vector) => {
+                        match self.builder.build_extract_element(vector, self.index(lane.into()), "")? {
+                            BasicValueEnum::IntValue(value) => Value::Int(value),
+                            BasicValueEnum::FloatValue(value) => Value::Real(value),
+                            _ => return Err(LlvmError::Malformed("lanes are numbers")),
+                        }
+                    }
+                }
+            };
+            outer.push((var, self.frame.places[var.index()].replace(Place::Value(value))));
+        }
+        self.begin_statement();
+        let value = self.eval(expr);
+        for (var, place) in outer {
+            self.frame.places[var.index()] = place;
+        }
+        value
+    }
+
+    /// The variables of the loop's body that an expression reads.
+    fn inner_vars(&self, state: &VectorLoop<'ctx, '_>, expr: ExprId, vars: &mut Vec<VarId>) {
+        match self.source.exprs[expr] {
+            Expr::Var(var) if state.known.inner[var.index()] && !vars.contains(&var) => vars.push(var),
+            expr => expr.operands().for_each(|operand| self.inner_vars(state, operand, vars)),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The model: costs of instructions in cycles, of memory, and of threads; and what kernels do about them.
+//!
+//! Costs of instructions are reciprocal throughputs, measured where the operands are in the nearest cache: the cycles that one more of
+//! them takes among many that do not wait for each other. A question to the model is a method, which says how the answer follows from
+//! the costs. Answers are discrete, so that small differences between measurements do not make other code.
+//!
+//! Costs of named processors are those of A. Fog, *Instruction tables*, and of A. Abel and J. Reineke, *uops.info* (ASPLOS 2019).
+//! The generic machines are what kernels that are shipped are made for: a choice that loses little anywhere. Their vectors are filled
+//! by loads and inserts, because a gather costs up to three times as much on the processors that are bad at it, and saves a third on
+//! those that are good.
+
+use serde::{Deserialize, Serialize};
+
+/// A processor with its caches, and what threads cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// A name that people know it by.
+    pub name: String,
+    /// The instructions that code may consist of.
+    pub instructions: InstructionSet,
+    /// The nanoseconds of a cycle.
+    pub cycle: f64,
+    /// The cycles that a branch costs which goes the other way than predicted.
+    pub missed_branch: f64,
+    /// The nanoseconds in which a loop is handed to threads that are awake, and they report back.
+    pub fork: f64,
+    /// What vector instructions cost.
+    pub vectors: Vectors,
+    /// The caches.
+    pub caches: Caches,
+}
+
+/// The instructions that code may consist of: the levels of the x86-64 psABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum InstructionSet {
+    /// SSE2, or what every processor of another architecture has.
+    #[serde(rename = "baseline")]
+    Baseline,
+    /// SSE4.2.
+    #[serde(rename = "x86-64-v2")]
+    V2,
+    /// AVX2 and fused multiply-adds.
+    #[serde(rename = "x86-64-v3")]
+    V3,
+    /// AVX-512 with masks (F, BW, CD, DQ, VL).
+    #[serde(rename = "x86-64-v4")]
+    V4,
+    /// All that the processor has which the process runs on.
+    #[serde(rename = "host")]
+    Host,
+}
+
+impl InstructionSet {
+    /// True if the processor of this process has them, by the features that the standard library detects.
+    ///
+    /// ```
+    /// use lacunar_machine::InstructionSet;
+    /// assert!(InstructionSet::Host.runs_here() && InstructionSet::Baseline.runs_here());
+    /// ```
+    pub fn runs_here(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        match self {
+            InstructionSet::V2 => is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt"),
+            InstructionSet::V3 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("movbe")
+            }
+            InstructionSet::V4 => {
+                is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            InstructionSet::Baseline | InstructionSet::Host => true,
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        matches!(self, InstructionSet::Baseline | InstructionSet::Host)
+    }
+}
+
+/// Cycles of vector instructions. Those that a processor does not have cost 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    /// An element of 8 bytes that is gathered by an instruction for 4.
+    pub gather_4: f64,
+    /// An element of 8 bytes that is gathered by an instruction for 8, under a mask.
+    pub gather_8: f64,
+    /// An element of 8 bytes that is loaded by itself, with its index, and inserted.
+    pub insert: f64,
+    /// A fused multiply-add of 32 bytes (of 16 where there are no wider vectors).
+    pub multiply_add_32: f64,
+    /// A fused multiply-add of 64 bytes.
+    pub multiply_add_64: f64,
+    /// A load of the widest vector under a mask.
+    pub masked_load: f64,
+    /// A store of the widest vector under a mask.
+    pub masked_store: f64,
+}
+
+/// Sizes of caches in bytes, as one core has them, and bandwidths of one core in gigabytes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caches {
+    /// The first level, for data.
+    pub level_1: u64,
+    /// The second level.
+    pub level_2: u64,
+    /// The third level, which cores share; 0 if there is none.
+    pub level_3: u64,
+    /// Reading from the second level.
+    pub from_level_2: f64,
+    /// Reading from beyond the second level.
+    pub from_beyond: f64,
+}
+
+/// How a vector is filled with elements that lie apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Filling {
+    /// By an instruction that gathers.
+    #[default]
+    Gathers,
+    /// By a load for each element, and inserts.
+    Inserts,
+}
+
+/// The answers that code depends on: two machines with the same get the same code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// How a vector is filled with elements that lie apart.
+    pub filling: Filling,
+    /// The bytes of the widest vectors that are worth using.
+    pub vector_bytes: u32,
+}
+
+impl Default for Tuning {
+    /// Whatever the processor has is worth using.
+    fn default() -> Tuning {
+        Tuning { filling: Filling::Gathers, vector_bytes: 64 }
+    }
+}
+
+/// The names that [`Machine::named`] knows.
+pub const NAMES: [&str; 6] = ["generic", "generic-v2", "generic-v3", "generic-v4", "icelake", "zen4"];
+
+impl Machine {
+    /// The machine of a name, one of [`NAMES`].
+    ///
+    /// ```
+    /// use lacunar_machine::{InstructionSet, Machine, model};
+    /// assert_eq!(Machine::named("generic-v3").unwrap().instructions, InstructionSet::V3);
+    /// assert!(model::NAMES.iter().all(|name| Machine::named(name).is_some_and(|machine| machine.name == *name)));
+    /// assert!(Machine::named("abacus").is_none());
+    /// ```
+    pub fn named(name: &str) -> Option<Machine> {
+        let kib = |size: u64| size << 10;
+        let generic = Machine { name: name.to_string(), ..Machine::generic() };
+        let caches = generic.caches;
+        let v3 = Vectors { gather_4: 2.0, multiply_add_32: 0.5, ..generic.vectors };
+        let v4 = Vectors { gather_8: 2.0, multiply_add_64: 1.0, masked_load: 0.5, masked_store: 1.0, ..v3 };
+        Some(match name {
+            "generic" => generic,
+            "generic-v2" => Machine { instructions: InstructionSet::V2, ..generic },
+            "generic-v3" => Machine { instructions: InstructionSet::V3, vectors: v3, ..generic },
+            "generic-v4" => Machine { instructions: InstructionSet::V4, vectors: v4, ..generic },
+            "icelake" => Machine {
+                instructions: InstructionSet::V4,
+                missed_branch: 17.0,
+                vectors: Vectors { gather_4: 1.0, gather_8: 0.75, insert: 1.25, ..v4 },
+                caches: Caches { level_1: kib(48), level_2: kib(1280), level_3: kib(24 << 10), ..caches },
+                ..generic
+            },
+            "zen4" => Machine {
+                instructions: InstructionSet::V4,
+                cycle: 0.25,
+                missed_branch: 13.0,
+                vectors: Vectors { gather_4: 3.0, gather_8: 3.0, insert: 1.0, ..v4 },
+                caches: Caches { level_2: kib(1024), level_3: kib(32 << 10), from_level_2: 80.0, ..caches },
+                ..generic
+            },
+            _ => return None,
+        })
+    }
+
+    /// The machine that has what every processor of its architecture has.
+    pub(crate) fn generic() -> Machine {
+        Machine {
+            name: "generic".to_string(),
+            instructions: InstructionSet::Baseline,
+            cycle: 0.3,
+            missed_branch: 16.0,
+            fork: 2000.0,
+            vectors: Vectors {
+                gather_4: 0.0,
+                gather_8: 0.0,
+                insert: 1.0,
+                multiply_add_32: 1.0,
+                multiply_add_64: 0.0,
+                masked_load: 0.0,
+                masked_store: 0.0,
+            },
+            caches: Caches {
+                level_1: 32 << 10,
+                level_2: 512 << 10,
+                level_3: 8 << 20,
+                from_level_2: 40.0,
+                from_beyond: 20.0,
+            },
+        }
+    }
+
+    /// How a vector is filled with elements that lie apart: by the instruction unless single loads are clearly cheaper.
+    pub fn filling(&self) -> Filling {
+        let Vectors { gather_4, gather_8, insert, .. } = self.vectors;
+        let gather = if self.vector_bytes() == 64 { gather_8 } else { gather_4 };
+        // Loads and inserts also take the places of other instructions in the processor's queues.
+        const CLEARLY: f64 = 1.25;
+        if gather > 0.0 && gather <= insert * CLEARLY { Filling::Gathers } else { Filling::Inserts }
+    }
+
+    /// The bytes of the vectors that loops are made of: 64 where an operation on them costs no more than two on half of them.
+    pub fn vector_bytes(&self) -> u32 {
+        let Vectors { multiply_add_32, multiply_add_64, .. } = self.vectors;
+        let is_wide = multiply_add_64 > 0.0 && multiply_add_64 <= multiply_add_32 * 2.5;
+        match self.instructions {
+            InstructionSet::Baseline | InstructionSet::V2 => 16,
+            InstructionSet::V4 | InstructionSet::Host if is_wide => 64,
+            InstructionSet::V3 | InstructionSet::V4 | InstructionSet::Host => 32,
+        }
+    }
+
+    /// The answers that code depends on.
+    pub fn tuning(&self) -> Tuning {
+        Tuning { filling: self.filling(), vector_bytes: self.vector_bytes() }
+    }
+
+    /// The answers in words.
+    ///
+    /// ```
+    /// let text = lacunar_machine::Machine::named("zen4").unwrap().explain();
+    /// assert!(text.starts_with("code for `zen4`: vectors of 64 bytes, filled from scattered places by loads and inserts"));
+    /// ```
+    pub fn explain(&self) -> String {
+        let filled = match self.filling() {
+            Filling::Gathers => "an instruction that gathers",
+            Filling::Inserts => "loads and inserts",
+        };
+        format!(
+            "code for `{}`: vectors of {} bytes, filled from scattered places by {filled}; {} scalar iterations are worth a thread",
+            self.name,
+            self.vector_bytes(),
+            self.grain()
+        )
+    }
+
+    /// How many scalar iterations are worth handing to a thread: those that take some times as long as handing them over.
+    ///
+    /// ```
+    /// assert_eq!(lacunar_machine::Machine::named("generic").unwrap().grain(), 20_000);
+    /// ```
+    pub fn grain(&self) -> u64 {
+        // Ten iterations take a nanosecond's fork five times as long. Powers of two apart, so that measurements agree.
+        const USUAL: f64 = 20_000.0;
+        let steps = (self.fork * 10.0 / USUAL).log2().round().clamp(-1.0, 2.0);
+        (USUAL * steps.exp2()) as u64
+    }
+
+    /// The number of cache lines of 64 bytes that are near: what the second level holds, in powers of two, and half of it at that,
+    /// for other data use it as well.
+    pub fn near_lines(&self) -> f64 {
+        let lines = (self.caches.level_2 / 64 / 2).max(1);
+        (1u64 << lines.ilog2()) as f64
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::{Filling, Machine, NAMES};
+
+    #[test]
+    fn answers_follow_from_costs() {
+        let answers = NAMES.map(|name| {
+            let machine = Machine::named(name).unwrap();
+            (machine.filling(), machine.vector_bytes())
+        });
+        use Filling::{Gathers, Inserts};
+        assert_eq!(answers, [(Inserts, 16), (Inserts, 16), (Inserts, 32), (Inserts, 64), (Gathers, 64), (Inserts, 64)]);
+        let mut halves = Machine::named("icelake").unwrap();
+        halves.vectors.multiply_add_64 = 2.0;
+        assert_eq!((halves.vector_bytes(), halves.filling()), (32, Gathers));
+        halves.vectors.gather_4 = 2.0;
+        assert_eq!(halves.filling(), Inserts);
+    }
+
+    #[test]
+    fn small_differences_change_no_answer() {
+        let mut machine = Machine::named("generic").unwrap();
+        for (fork, grain) in [(1000.0, 10_000), (1500.0, 20_000), (2500.0, 20_000), (1e9, 80_000), (0.0, 10_000)] {
+            machine.fork = fork;
+            assert_eq!(machine.grain(), grain, "{fork}");
+        }
+        for (bytes, lines) in [(512 << 10, 4096.0), (900 << 10, 4096.0), (2 << 20, 16384.0), (0, 1.0)] {
+            machine.caches.level_2 = bytes;
+            assert_eq!(machine.near_lines(), lines);
+        }
+    }
+}
