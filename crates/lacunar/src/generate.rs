@@ -25,7 +25,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lacunar_backend_c::{COptions, CcOptions, compile_shared, print_all};
 use lacunar_compiler::lower::Phase;
 use lacunar_imp::{Function, Verified};
-#[cfg(feature = "llvm")]
 use lacunar_machine::Machine;
 use lacunar_notation::Program;
 use lacunar_runtime::load::SharedKernel;
