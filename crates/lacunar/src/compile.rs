@@ -10,7 +10,7 @@ use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
-use lacunar_compiler::plan::{Copied, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
+use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
 use lacunar_machine::Machine;
@@ -227,7 +227,8 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let mut steps = Vec::new();
     for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
-        let request = Request { search: options.search, strict: options.strict, schedule: given };
+        let request =
+            Request { search: options.search, strict: options.strict, schedule: given, memory: Memory::of(&machine) };
         let plan = trace.time("plan", || planned(&program, number, &request, &tuned));
         // No statement is refused; a mistake of the user can only be in the schedule.
         let plan = plan.map_err(|diagnostic| match diagnostic.category {

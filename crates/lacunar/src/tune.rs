@@ -19,7 +19,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lacunar_compiler::plan::{self, Candidate, Request, Search};
+use lacunar_compiler::plan::{self, Candidate, Memory, Request, Search};
 use lacunar_notation::Program;
 use lacunar_notation::schedule::Schedule as Commands;
 use lacunar_runtime::Tensor as DynTensor;
@@ -27,6 +27,7 @@ use lacunar_runtime::Tensor as DynTensor;
 use crate::compile::{Choice, Choices, Step, check_schedule, commands};
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::machine::machine;
 use crate::options::Options;
 use crate::schedule::Schedule;
 use crate::store::{self, Entry, Winner};
@@ -316,7 +317,12 @@ impl Session<'_> {
     /// are not refused, the others.
     fn candidates(&mut self, number: usize) -> Result<Vec<(Option<usize>, Candidate)>, Error> {
         let statement = &self.program.statements[number];
-        let request = Request { search: Search::Cost, strict: self.options.strict, schedule: None };
+        let request = Request {
+            search: Search::Cost,
+            strict: self.options.strict,
+            schedule: None,
+            memory: Memory::of(&*machine(self.options)?),
+        };
         let mut found = plan::candidates(&self.program, statement, &request)
             .map_err(|fault| Error::program(self.source, vec![fault]))?;
         let others = found.split_off(1.min(found.len()));

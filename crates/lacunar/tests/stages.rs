@@ -86,7 +86,7 @@ fn read(text: &str) -> Result<Case, Failed> {
     // The interpreter needs no code of the machine that the test runs on.
     let mut case = Case {
         source: String::new(),
-        options: Options::new().backend(Backend::Interpreter),
+        options: Options::new().backend(Backend::Interpreter).machine("generic"),
         head: String::new(),
         blocks: Vec::new(),
     };

@@ -268,6 +268,19 @@ impl Machine {
         (USUAL * steps.exp2()) as u64
     }
 
+    /// The work of a cache line that comes from beyond the second level, in scalar iterations.
+    ///
+    /// ```
+    /// assert_eq!(lacunar_machine::Machine::named("generic").unwrap().line_work(), 4.0);
+    /// ```
+    pub fn line_work(&self) -> f64 {
+        // A scalar iteration of a kernel takes about 0.8 nanoseconds.
+        let nanoseconds = 64.0 / self.caches.from_beyond.max(1e-3);
+        // Half powers of two apart, so that measurements agree.
+        let steps = ((nanoseconds / 0.8).clamp(1.0, 64.0).log2() * 2.0).round();
+        (steps / 2.0).exp2()
+    }
+
     /// The number of cache lines of 64 bytes that are near: what the second level holds, in powers of two, and half of it at that,
     /// for other data use it as well.
     pub fn near_lines(&self) -> f64 {

@@ -25,6 +25,7 @@ use super::draft::draft;
 use super::given::order_command;
 use super::skew::fresh;
 use super::storage::{discordant, distinct_accesses, is_sparse};
+use super::traffic::Memory;
 use super::{Plan, Request, Search, Source, auto, flat, lookup, maps, order, plan, skew};
 use crate::concretize::REGISTER_BYTES;
 use crate::iterate::iterators::AccessKey;
@@ -64,7 +65,8 @@ pub fn candidates(
     let source = Source::new(program, statement, rewritten.as_ref());
     let chosen = plan(program, statement, &automatic)?;
     let ordinary = draft(source, &automatic)?;
-    let mut pool = Pool { source, strict: request.strict, found: Vec::new(), kernels: Vec::new() };
+    let mut pool =
+        Pool { source, strict: request.strict, memory: request.memory, found: Vec::new(), kernels: Vec::new() };
     pool.keep(Search::Cost, &chosen, "the planner's choice");
     if let Some(given) = request.schedule {
         pool.offer(request.search, given.clone(), "as given");
@@ -89,13 +91,14 @@ pub fn candidates(
 struct Pool<'a> {
     source: Source<'a>,
     strict: bool,
+    memory: Memory,
     found: Vec<Candidate>,
     kernels: Vec<String>,
 }
 
 impl Pool<'_> {
     fn planned(&self, search: Search, schedule: &Schedule) -> Option<Plan> {
-        let request = Request { search, strict: self.strict, schedule: Some(schedule) };
+        let request = Request { search, strict: self.strict, schedule: Some(schedule), memory: self.memory };
         draft(self.source, &request).ok()
     }
 
@@ -129,13 +132,13 @@ impl Pool<'_> {
         if let Some(schedule) = skew::over_positions(kernel, lhs, rhs) {
             self.offer_completed(schedule, "threads share stored values");
         }
-        if let Some(schedule) = lookup::schedule(kernel, lhs, rhs) {
+        if let Some(schedule) = lookup::schedule(kernel, lhs, rhs, self.memory) {
             self.offer(Search::Cost, schedule, "look-ups in place of merges");
         }
         let natural = order::natural_order(kernel, lhs, rhs);
-        let (ranked, _) = order::ranked(&natural, |order| cost(kernel, lhs, rhs, order));
+        let (ranked, _) = order::ranked(&natural, |order| cost(kernel, lhs, rhs, order, self.memory));
         let least = ranked.first().map_or(0.0, |(cost, _)| *cost);
-        if order::choose(kernel, lhs, rhs, Search::Plain).cost <= least * FAR {
+        if order::choose(kernel, lhs, rhs, Search::Plain, self.memory).cost <= least * FAR {
             self.offer(Search::Plain, Schedule::default(), "the plain loop nest");
         }
         let own = order_of(&ordinary.schedule);
@@ -304,7 +307,7 @@ mod tests {
             let mut kernels = vec![planned.kernel.to_string()];
             for candidate in &found[1..] {
                 let planned = |schedule| {
-                    let request = Request { search: candidate.search, strict: false, schedule: Some(schedule) };
+                    let request = Request { search: candidate.search, schedule: Some(schedule), ..Request::default() };
                     plan(program, &program.statements[0], &request).unwrap()
                 };
                 let text = commands(&planned(&candidate.schedule)).join(", ");

@@ -20,7 +20,7 @@ use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
-use super::traffic::{self, Trip};
+use super::traffic::{self, Memory, Trip};
 use crate::algebra::{Support, preserves_fill, support, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
@@ -41,17 +41,21 @@ const STRIDED: f64 = 2.0;
 /// Work of an operation in an innermost iteration, in a vector loop.
 const OPERATION: f64 = 0.03;
 const GATHERED: f64 = 0.5;
-/// Work of a cache line brought in: from a level-3 cache.
-const LINE: f64 = 4.0;
 /// Work of loops that come to the places of a block, or to those of a diagonal, one at a time instead of one after the other.
 const DISORDERED: f64 = 8.0;
 
 /// The cost of evaluating `lhs = rhs` with loops in an order.
-pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> f64 {
+pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], memory: Memory) -> f64 {
     let whole = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
     let is_sparse = preserves_fill(&kernel.tensors, &whole);
-    let model =
-        Model { kernel, order, root: rhs, preserves_fill: is_sparse, converted: discordant(kernel, lhs, rhs, order) };
+    let model = Model {
+        kernel,
+        order,
+        memory,
+        root: rhs,
+        preserves_fill: is_sparse,
+        converted: discordant(kernel, lhs, rhs, order),
+    };
     let conversion = |(access, format): &(AccessKey, Format)| {
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
     };
@@ -80,6 +84,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -
 struct Model<'a> {
     kernel: &'a Kernel,
     order: &'a [VarId],
+    memory: Memory,
     /// The whole right-hand side: it restricts the loops around a producer.
     root: &'a Expr,
     /// Nothing is to be done if no operand of it is stored.
@@ -197,7 +202,8 @@ impl Model<'_> {
             trips.push(Trip { var, iterations, size: self.size(var) });
         }
         let adds_to = writes.then(|| AccessKey::from(lhs));
-        (total + traffic::lines(self.kernel, &own_accesses(expr), adds_to, &trips) * LINE, entered)
+        let lines = traffic::lines(self.kernel, self.memory.near, &own_accesses(expr), adds_to, &trips);
+        (total + lines * self.memory.line, entered)
     }
 
     /// The work of one iteration of an innermost loop.

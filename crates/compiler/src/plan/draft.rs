@@ -177,13 +177,13 @@ impl<'a> Draft<'a> {
 
     /// The order of the loops: searched for, then as the schedule says.
     fn ordered(&mut self, orders: &[&Command]) -> Result<Vec<VarId>, Diagnostic> {
-        let Request { search, strict, .. } = *self.request;
-        let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search);
+        let Request { search, strict, memory, .. } = *self.request;
+        let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search, memory);
         // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel does
         // what is written.
         let flat = flatten(self.rhs.clone());
         if flat != self.rhs && !strict {
-            let other = order::choose(&self.kernel, &self.lhs, &flat, search);
+            let other = order::choose(&self.kernel, &self.lhs, &flat, search, memory);
             if other.cost < choice.cost || search == Search::Plain {
                 (self.rhs, choice) = (flat, other);
             } else if self.rhs.reduced_vars().len() > 1 {
@@ -193,7 +193,7 @@ impl<'a> Draft<'a> {
         if search == Search::Cost
             && !strict
             && let Some((other, factored)) =
-                order::choose_factored(&self.kernel, &self.lhs, &flatten(self.rhs.clone()), choice.cost)
+                order::choose_factored(&self.kernel, &self.lhs, &flatten(self.rhs.clone()), choice.cost, memory)
         {
             (self.rhs, choice) = (factored, other);
             self.notes.push("common factors are multiplied behind the inner sums".to_string());
@@ -206,9 +206,9 @@ impl<'a> Draft<'a> {
         }
         // Common factors of a product over the inner loops can be multiplied behind them.
         if search == Search::Cost && !strict && factor::may_factor(&self.kernel, &self.lhs, &self.rhs) {
-            let cost = cost::cost(&self.kernel, &self.lhs, &self.rhs, &choice.order);
+            let cost = cost::cost(&self.kernel, &self.lhs, &self.rhs, &choice.order, memory);
             let factored = factor::factor(self.rhs.clone(), &choice.order);
-            let less = cost::cost(&self.kernel, &self.lhs, &factored, &choice.order);
+            let less = cost::cost(&self.kernel, &self.lhs, &factored, &choice.order, memory);
             if factored != self.rhs && less < cost {
                 self.rhs = factored;
                 let note = format!("common factors are multiplied behind the inner sums (estimated work {less:.3e})");

@@ -17,17 +17,18 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, VarId, 
 
 use super::given::{flat_nest, order_command};
 use super::order::choose;
+use super::traffic::Memory;
 use super::{Search, storage};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 
 /// A schedule for `lhs = flat` that looks up the innermost coordinates, if there is such an intersection.
-pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
+pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memory) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
     if !kernel.tensors[lhs.tensor].format.is_dense() {
         return None;
     }
-    let order = choose(kernel, lhs, flat, Search::Cost).order;
+    let order = choose(kernel, lhs, flat, Search::Cost, memory).order;
     let (&innermost, outer) = order.split_last()?;
     let &changing = outer.last()?;
     if lhs.vars.contains(&innermost)

@@ -35,6 +35,7 @@ pub use candidates::{Candidate, candidates};
 pub use copy::Copied;
 pub use insert::unknown_pattern;
 pub use maps::over_stored_dimensions;
+pub use traffic::Memory;
 
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
@@ -101,6 +102,8 @@ pub struct Request<'a> {
     pub strict: bool,
     /// The user's schedule. Without one, the planner chooses.
     pub schedule: Option<&'a Schedule>,
+    /// What cache lines cost the machine.
+    pub memory: Memory,
 }
 
 /// Plans one statement of a program.
@@ -147,7 +150,7 @@ impl<'a> Source<'a> {
 
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         if let (Search::Cost, None) = (request.search, request.schedule)
-            && let Some((schedule, why)) = special(self, request.strict)
+            && let Some((schedule, why)) = special(self, request)
             && let Ok(mut plan) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
             plan.notes.push(why.to_string());
@@ -156,7 +159,7 @@ impl<'a> Source<'a> {
         let plan = draft(self, request)?;
         if let (Search::Cost, None, None) = (request.search, request.schedule, self.rewritten)
             && let Some((kernel, lhs, rhs)) = flat(self, request.strict)
-            && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request.strict)
+            && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request)
             && let Ok(mut in_rows) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
             let more: Vec<String> = in_rows.notes.into_iter().filter(|note| !plan.notes.contains(note)).collect();
@@ -169,16 +172,17 @@ impl<'a> Source<'a> {
 }
 
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
-fn special(source: Source<'_>, strict: bool) -> Option<(Schedule, &'static str)> {
-    let (kernel, lhs, rhs) = flat(source, strict)?;
+fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'static str)> {
+    let (kernel, lhs, rhs) = flat(source, request.strict)?;
     let skewed = skew::schedule(&kernel, &lhs, &rhs);
     let skewed =
         skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
     let looked_up = || {
-        let found = lookup::schedule(&kernel, &lhs, &rhs)?;
+        let found = lookup::schedule(&kernel, &lhs, &rhs, request.memory)?;
         Some((found, "an operand that stays the same is looked up, not merged again and again"))
     };
-    let tiled = || Some((tile::schedule(&kernel, &lhs, &rhs)?, "tiles of the result stay in the cache"));
+    let tiled =
+        || Some((tile::schedule(&kernel, &lhs, &rhs, request.memory)?, "tiles of the result stay in the cache"));
     skewed.or_else(looked_up).or_else(tiled)
 }
 

@@ -11,6 +11,7 @@ use super::Search;
 use super::cost::cost;
 use super::factor::{factor, may_factor};
 use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
+use super::traffic::Memory;
 use crate::iterate::iterators::AccessKey;
 
 /// How many prefixes a search keeps.
@@ -30,7 +31,7 @@ pub(super) struct Choice {
 }
 
 /// Chooses the order of the loops of `lhs = rhs`.
-pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) -> Choice {
+pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search, memory: Memory) -> Choice {
     let natural = natural_order(kernel, lhs, rhs);
     let summed = natural.len() > lhs.vars.len();
     let agrees = |order: &[VarId]| {
@@ -38,7 +39,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
             && distinct_accesses(rhs).iter().all(|access| is_concordant(kernel, access, order))
     };
     let chosen = |order: Vec<VarId>, reason: &str| {
-        let cost = cost(kernel, lhs, rhs, &order);
+        let cost = cost(kernel, lhs, rhs, &order, memory);
         Choice { order, cost, reason: reason.to_string() }
     };
     if natural.len() < 2 {
@@ -51,7 +52,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
         let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
         return chosen(order, "the plain loop nest");
     }
-    let (ranked, looked_at) = ranked(&natural, |order| cost(kernel, lhs, rhs, order));
+    let (ranked, looked_at) = ranked(&natural, |order| cost(kernel, lhs, rhs, order, memory));
     match ranked.into_iter().next() {
         Some((cost, order)) => {
             let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
@@ -63,7 +64,13 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search) 
 
 /// Chooses the order of the loops of `lhs = flat` if common factors are multiplied behind the inner sums that each order has: the
 /// order and the factored sum, if that is less work than `least`.
-pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr, least: f64) -> Option<(Choice, Expr)> {
+pub(super) fn choose_factored(
+    kernel: &Kernel,
+    lhs: &Access,
+    flat: &Expr,
+    least: f64,
+    memory: Memory,
+) -> Option<(Choice, Expr)> {
     let natural = natural_order(kernel, lhs, flat);
     // One sum, or two factors, leave nothing to be multiplied behind another sum.
     let factors = flat.accesses().len();
@@ -71,7 +78,7 @@ pub(super) fn choose_factored(kernel: &Kernel, lhs: &Access, flat: &Expr, least:
     if few || natural.len() > EXHAUSTIVE || !may_factor(kernel, lhs, flat) {
         return None;
     }
-    let factored = |order: &[VarId]| cost(kernel, lhs, &factor(flat.clone(), order), order);
+    let factored = |order: &[VarId]| cost(kernel, lhs, &factor(flat.clone(), order), order, memory);
     let (ranked_factored, looked_at) = ranked(&natural, factored);
     let (cost, order) = ranked_factored.into_iter().next().filter(|(cost, _)| *cost < least)?;
     let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");

@@ -21,10 +21,10 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, ReduceOp, VarId, WorkspaceKind};
 
-use super::Search;
 use super::given::order_command;
 use super::order::{choose, choose_factored};
 use super::skew::fresh;
+use super::{Request, Search};
 use crate::concretize::{REGISTER_BYTES, fits_registers};
 use crate::iterate::iterators::{AccessKey, level_var};
 
@@ -49,11 +49,11 @@ pub(super) fn schedule(
     lhs: &Access,
     flat: &Expr,
     chosen: &Schedule,
-    strict: bool,
+    &Request { strict, memory, .. }: &Request<'_>,
 ) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, summed, body) = &flat.kind else { return None };
-    let plain = choose(kernel, lhs, flat, Search::Cost);
-    let factored = if strict { None } else { choose_factored(kernel, lhs, flat, plain.cost) };
+    let plain = choose(kernel, lhs, flat, Search::Cost, memory);
+    let factored = if strict { None } else { choose_factored(kernel, lhs, flat, plain.cost, memory) };
     let order = factored.map_or(plain, |(choice, _)| choice).order;
     let rows = Rows { kernel, lhs, summed, body, order, chosen, strict };
     if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {

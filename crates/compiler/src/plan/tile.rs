@@ -19,6 +19,7 @@ use lacunar_notation::{Access, Expr, ExprKind, ReduceOp, VarId};
 use super::given::order_command;
 use super::order::choose;
 use super::skew::fresh;
+use super::traffic::Memory;
 use super::{Search, storage};
 use crate::iterate::iterators::{AccessKey, level_var};
 
@@ -28,9 +29,9 @@ const TILE_BYTES: u64 = 16 << 10;
 const LEAST_TILES: u64 = 4;
 
 /// A schedule for `lhs = flat` in tiles, if it accumulates so.
-pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
+pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memory) -> Option<Schedule> {
     let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
-    let order = choose(kernel, lhs, flat, Search::Cost).order;
+    let order = choose(kernel, lhs, flat, Search::Cost, memory).order;
     let (&[outer, tiled], [last]) = (order.as_slice(), lhs.vars.as_slice()) else { return None };
     let size = TILE_BYTES / kernel.tensors[lhs.tensor].dtype.arithmetic().size() as u64;
     let fits = tiled == *last

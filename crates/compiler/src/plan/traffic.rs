@@ -13,16 +13,38 @@
 //!
 //! Source: Wolf and Lam, *A Data Locality Optimizing Algorithm* (PLDI 1991), count lines in this way.
 
+use lacunar_machine::Machine;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Kernel;
 
 use super::storage::is_sparse;
 use crate::iterate::iterators::AccessKey;
 
-/// The lines that stay in the cache of a thread: 256 KiB.
-const CACHE: f64 = 4096.0;
 /// The bytes of a line.
 const LINE: f64 = 64.0;
+
+/// What cache lines cost a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// The lines that stay in the cache of a thread.
+    pub near: f64,
+    /// The work of bringing another one in, in scalar iterations.
+    pub line: f64,
+}
+
+impl Memory {
+    /// The memory of a machine.
+    pub fn of(machine: &Machine) -> Memory {
+        Memory { near: machine.near_lines(), line: machine.line_work() }
+    }
+}
+
+impl Default for Memory {
+    /// That of the generic machine: 256 KiB, and a level-3 cache.
+    fn default() -> Memory {
+        Memory { near: 4096.0, line: 4.0 }
+    }
+}
 
 /// A loop of a nest.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +59,11 @@ pub(super) struct Trip {
 
 /// The number of lines that a nest moves, from its outermost loop to the innermost, for the dense ones of the tensors that it reads
 /// and of the one that it adds to. The latter's are brought in and written back.
-pub(super) fn lines(kernel: &Kernel, reads: &[AccessKey], adds_to: Option<AccessKey>, nest: &[Trip]) -> f64 {
+pub(super) fn lines(kernel: &Kernel, near: f64, reads: &[AccessKey], adds_to: Option<AccessKey>, nest: &[Trip]) -> f64 {
     let moved = reads.iter().map(|access| (access, 1.0)).chain(adds_to.iter().map(|access| (access, 2.0)));
     let dense: Vec<(&AccessKey, f64)> = moved.filter(|(access, _)| !is_sparse(kernel, access.tensor)).collect();
     let in_loops = |access: &AccessKey, first: usize| lines_of(kernel, access, &nest[first..]);
-    let fits = |first: usize| dense.iter().map(|(access, _)| in_loops(access, first)).sum::<f64>() <= CACHE;
+    let fits = |first: usize| dense.iter().map(|(access, _)| in_loops(access, first)).sum::<f64>() <= near;
     let first = (0..nest.len()).find(|&first| fits(first)).unwrap_or(nest.len());
     let (around, entered) = match nest[..first].split_last() {
         None => (None, 1.0),
