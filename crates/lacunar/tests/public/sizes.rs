@@ -111,3 +111,18 @@ fn rows_of_a_converted_operand_take_memory_that_is_there() {
     assert!(conversion(1000).contains("`A` (csc) is converted to csr"), "{}", conversion(1000));
     assert!(conversion(1 << 32).contains("`A` (csc) is converted to dcsr"), "{}", conversion(1 << 32));
 }
+
+#[test]
+fn short_rows_take_short_vectors() {
+    let lanes = |entries_a_row: u64| {
+        let rows = 100u64;
+        let entries: Vec<([u64; 2], f64)> =
+            (0..rows * entries_a_row).map(|at| ([at / entries_a_row, at % entries_a_row * 7], 1.0)).collect();
+        let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
+        let a = Tensor::from_entries(&[rows, 200], &entries, Format::csr()).unwrap();
+        let options = Options::new().tensor("A", a.as_dyn()).backend(Backend::Interpreter).emit("imp");
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).unwrap();
+        kernel.text("imp").unwrap().contains("vector(4)")
+    };
+    assert_eq!([1, 4, 5, 20].map(lanes), [true, true, false, false]);
+}
