@@ -1,6 +1,6 @@
 //! Dimensions up to the greatest index, also in schedules and maps: results are right or refused, never wrong.
 
-use lacunar::{Backend, Error, FormatSpec, Kernel, Options, Tensor};
+use lacunar::{Backend, Error, Format, FormatSpec, Kernel, Options, Tensor};
 
 /// The greatest size of a dimension.
 const GREATEST: u64 = i64::MAX as u64;
@@ -119,10 +119,10 @@ fn short_rows_take_short_vectors() {
         let entries: Vec<([u64; 2], f64)> =
             (0..rows * entries_a_row).map(|at| ([at / entries_a_row, at % entries_a_row * 7], 1.0)).collect();
         let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
-        let a = Tensor::from_entries(&[rows, 200], &entries, Format::csr()).unwrap();
+        let a = Tensor::from_entries(&[rows, 200], &entries, Format::csr()).expect("rows of csr");
         let options = Options::new().tensor("A", a.as_dyn()).backend(Backend::Interpreter).emit("imp");
-        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).unwrap();
-        kernel.text("imp").unwrap().contains("vector(4)")
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).expect("rows of csr");
+        kernel.text("imp").expect("rows of csr").contains("vector(4)")
     };
     assert_eq!([1, 4, 5, 20].map(lanes), [true, true, false, false]);
 }
