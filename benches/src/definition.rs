@@ -9,6 +9,7 @@
 //! largest_square = 1_000_000             # no square matrix, or more products in its square
 //! largest_fill = 3.0                     # in blocks, along diagonals: more stored values for each entry, zeros included
 //! whole_blocks = true                    # a size that is no multiple of the result's blocks
+//! floor = ["spmv:one", "spmv:four"]      # the variants of `floor/`, kernels written by hand
 //!
 //! [tensors.y]                # the result: a tensor that comes from nowhere
 //! format = "d"               # as `-f` takes it: level letters, `csr`, `bcsr(3,3)`
@@ -57,6 +58,9 @@ pub struct Definition {
     /// The variants of the kernel that a peer's program has, by peer.
     #[serde(default)]
     pub peers: BTreeMap<String, Vec<String>>,
+    /// The variants of the kernel that are written by hand.
+    #[serde(default)]
+    pub floor: Vec<String>,
     /// How taco is used.
     pub taco: Option<Taco>,
     /// The tensors by name.

@@ -24,12 +24,13 @@ mod measure;
 mod peers;
 mod record;
 mod report;
+mod summary;
 mod wire;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 
 use crate::case::Case;
@@ -46,11 +47,14 @@ use crate::report::Report;
 #[derive(Parser)]
 #[command(name = "lacunar-bench", after_long_help = PEERS)]
 struct Arguments {
-    /// Only what has this text in "kernel/input"
-    filter: Option<String>,
+    /// Only what has one of these texts in "kernel/input"
+    filters: Vec<String>,
     /// Measure the peers that are installed as well
     #[arg(long)]
     peers: bool,
+    /// Measure kernels written by hand as well (benches/floor)
+    #[arg(long)]
+    floor: bool,
     /// A folder of matrices and tensors (.mtx .tns, also .gz .zst)
     #[arg(long)]
     data: Option<PathBuf>,
@@ -136,7 +140,7 @@ fn main() -> Result<()> {
     }
     if arguments.compile_times {
         let rounds = if arguments.quick { 1 } else { arguments.rounds.max(3) };
-        return compile_times::measure(arguments.filter.as_deref(), rounds);
+        return compile_times::measure(&arguments.filters, rounds);
     }
     ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
     if arguments.with_c() {
@@ -150,12 +154,12 @@ fn main() -> Result<()> {
     let definitions = Definition::read_all()?;
     let Arguments { made_up, scaling, quick, .. } = arguments;
     let sources = data::sources(&Wanted { folder: arguments.data.as_deref(), made_up, scaling, quick })?;
-    let is_wanted = |definition: &Definition, source: &Source| {
+    let has_wanted_name = |definition: &Definition, source: &Source| {
         let name = format!("{}/{}", definition.name, source.name());
-        arguments.filter.as_deref().is_none_or(|filter| name.contains(filter))
+        is_wanted(&arguments.filters, &name)
     };
     let wanted_of = |source: &Source| -> Vec<&Definition> {
-        definitions.iter().filter(|definition| is_wanted(definition, source)).collect()
+        definitions.iter().filter(|definition| has_wanted_name(definition, source)).collect()
     };
     let cases: usize = sources.iter().map(|source| wanted_of(source).len()).sum();
     ensure!(cases > 0, "nothing is called like that");
@@ -164,10 +168,13 @@ fn main() -> Result<()> {
         println!("the machine is not measured: {error:#}");
         Machine::default()
     });
-    let peers = match arguments.peers {
-        true => Peers::find(workshop.path(), |text| println!("{text}")),
-        false => Peers::default(),
-    };
+    let mut peers = Peers::none(workshop.path());
+    if arguments.peers {
+        peers.find(|text| println!("{text}"));
+    }
+    if arguments.floor {
+        peers.build_floor().context("the kernels written by hand can't be built")?;
+    }
     let mut report = Report::new(&arguments.out(), machine, cases)?;
     for source in &sources {
         let wanted = wanted_of(source);
@@ -191,6 +198,11 @@ fn main() -> Result<()> {
         }
     }
     report.finish()
+}
+
+/// True if a name has one of the texts in it; any name is wanted where there are no texts.
+fn is_wanted(filters: &[String], name: &str) -> bool {
+    filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
 }
 
 /// One kernel on one input: all engines, in turns, once for each number of threads.
@@ -245,7 +257,7 @@ fn draw_again(folder: &Path) -> Result<()> {
             Record::Problem { text } => println!("! {text}"),
         }
     }
-    print!("{}", report::summary(&lines));
+    print!("{}", summary::summary(&lines));
     for chart in charts::draw(folder, &machine, &lines)? {
         println!("{}", chart.display());
     }

@@ -79,6 +79,11 @@ impl Line {
         self.engine.split(':').next().unwrap_or_default()
     }
 
+    /// The engine's variant; empty where it has none.
+    pub fn variant(&self) -> &str {
+        self.engine.split_once(':').map_or("", |(_, variant)| variant)
+    }
+
     /// True if the engine is one of ours.
     pub fn is_ours(&self) -> bool {
         self.family().starts_with(OURS)
@@ -87,6 +92,9 @@ impl Line {
 
 /// The name of our engine.
 pub const OURS: &str = "lacunar";
+
+/// The name of kernels written by hand, which are no peers.
+pub const FLOOR: &str = "floor";
 
 /// A kernel on an input with some number of threads, measured by all engines.
 pub struct Duel<'a> {
@@ -100,18 +108,29 @@ pub struct Duel<'a> {
     pub ours: &'a Line,
     /// The fastest variant of each peer, by its name.
     pub peers: BTreeMap<&'a str, &'a Line>,
+    /// The kernels written by hand.
+    pub floor: Vec<&'a Line>,
 }
 
 impl<'a> Duel<'a> {
     /// The fastest peer.
     pub fn best(&self) -> Option<&'a Line> {
-        self.peers.values().copied().min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
+        fastest(self.peers.values().copied())
+    }
+
+    /// The fastest kernel written by hand.
+    pub fn best_floor(&self) -> Option<&'a Line> {
+        fastest(self.floor.iter().copied())
     }
 
     /// How many times as long as ours a measurement took.
     pub fn speedup(&self, line: &Line) -> f64 {
         line.median_ms / self.ours.median_ms
     }
+}
+
+fn fastest<'a>(lines: impl Iterator<Item = &'a Line>) -> Option<&'a Line> {
+    lines.min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
 }
 
 /// All that was measured, in the order of kernels, threads and inputs. `lacunar-c` is ours only where `lacunar` is missing.
@@ -124,14 +143,15 @@ pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
     for ((kernel, threads, input), lines) in groups {
         let ours = lines.iter().copied().filter(|line| line.is_ours()).min_by_key(|line| line.engine.len());
         let Some(ours) = ours else { continue };
+        let floor: Vec<&Line> = lines.iter().copied().filter(|line| line.family() == FLOOR).collect();
         let mut peers: BTreeMap<&str, &Line> = BTreeMap::new();
-        for line in lines.into_iter().filter(|line| !line.is_ours()) {
+        for line in lines.into_iter().filter(|line| !line.is_ours() && line.family() != FLOOR) {
             let best = peers.entry(line.family()).or_insert(line);
             if line.median_ms < best.median_ms {
                 *best = line;
             }
         }
-        duels.push(Duel { kernel, input, threads, ours, peers });
+        duels.push(Duel { kernel, input, threads, ours, peers, floor });
     }
     duels
 }

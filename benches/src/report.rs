@@ -1,6 +1,5 @@
-//! The measurements, as JSON lines, as a table that grows, and as a summary.
+//! The measurements, as JSON lines and as a table that grows.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,8 @@ use crate::case::Case;
 use crate::charts;
 use crate::machine::Machine;
 use crate::measure::Measurement;
-use crate::record::{Duel, Line, Record, compared, duels, geometric_mean};
+use crate::record::{Line, Record};
+use crate::summary::summary;
 
 /// The name of the file of JSON lines.
 pub const FILE: &str = "measurements.jsonl";
@@ -135,84 +135,5 @@ impl Report {
             println!("{}", chart.display());
         }
         Ok(())
-    }
-}
-
-/// Two tables: each kernel against the best peer of each input, and against each engine alone.
-pub fn summary(lines: &[Line]) -> String {
-    let duels = duels(lines);
-    let duels = compared(&duels);
-    let mut kernels: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
-    for &duel in duels.iter().filter(|duel| !duel.peers.is_empty()) {
-        kernels.entry((duel.kernel, duel.threads)).or_default().push(duel);
-    }
-    let mut text = String::new();
-    if !kernels.is_empty() {
-        text += "\nbest peer's time / ours: geometric mean over inputs, inputs on which ours is slower, worst input\n";
-        text += "kernel     threads    mean  slower      worst  on\n";
-    }
-    for ((kernel, threads), duels) in &kernels {
-        text += &against_best(kernel, *threads, duels);
-    }
-    text + &against_each(lines, &duels)
-}
-
-fn against_best(kernel: &str, threads: usize, duels: &[&Duel<'_>]) -> String {
-    let ratios: Vec<(f64, &Duel<'_>, &Line)> =
-        duels.iter().filter_map(|&duel| duel.best().map(|best| (duel.speedup(best), duel, best))).collect();
-    let slower = ratios.iter().filter(|(ratio, ..)| *ratio < 1.0).count();
-    let mean = geometric_mean(ratios.iter().map(|(ratio, ..)| *ratio)).unwrap_or(1.0);
-    let worst = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    let worst = worst.map(|(ratio, duel, best)| format!("{ratio:>9.2}  {} ({})", duel.input, best.engine));
-    let slower = format!("{slower}/{}", ratios.len());
-    format!("{kernel:<10} {threads:>7} {mean:>7.2} {slower:>7} {}\n", worst.unwrap_or_default())
-}
-
-fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
-    let mut ratios: BTreeMap<(&str, usize, &str), Vec<f64>> = BTreeMap::new();
-    for line in lines {
-        let same =
-            |duel: &&&Duel<'_>| (duel.kernel, duel.input, duel.threads) == (&line.kernel, &line.input, line.threads);
-        if let Some(duel) = duels.iter().find(same).filter(|duel| duel.ours.engine != line.engine) {
-            ratios.entry((&line.kernel, line.threads, &line.engine)).or_default().push(duel.speedup(line));
-        }
-    }
-    let mut text = String::new();
-    if !ratios.is_empty() {
-        text +=
-            "\neach engine's time / ours\nkernel     threads  engine                  mean   least  greatest  inputs\n";
-    }
-    for ((kernel, threads, engine), ratios) in ratios {
-        let mean = geometric_mean(ratios.iter().copied()).unwrap_or(1.0);
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let greatest = ratios.iter().copied().fold(0.0, f64::max);
-        let count = ratios.len();
-        text +=
-            &format!("{kernel:<10} {threads:>7}  {engine:<20} {mean:>7.2} {least:>7.2} {greatest:>9.2} {count:>7}\n");
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::tests::line;
-
-    #[test]
-    fn summaries_name_the_worst_input() {
-        let lines = [
-            line("spmv", "a", "lacunar", 1, 2.0),
-            line("spmv", "a", "mkl", 1, 4.0),
-            line("spmv", "b", "lacunar", 1, 2.0),
-            line("spmv", "b", "mkl", 1, 8.0),
-            line("spmv", "b", "eigen", 1, 1.0),
-        ];
-        let text = summary(&lines);
-        // The geometric mean of 2 and 1/2 is 1.
-        let best = text.lines().find(|line| line.starts_with("spmv")).unwrap();
-        let words: Vec<&str> = best.split_whitespace().collect();
-        assert_eq!(words, ["spmv", "1", "1.00", "1/2", "0.50", "b", "(eigen)"]);
-        assert!(text.lines().any(|line| line.split_whitespace().eq(["spmv", "1", "mkl", "2.83", "2.00", "4.00", "2"])));
-        assert_eq!(summary(&[]), "");
     }
 }

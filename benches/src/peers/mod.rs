@@ -2,7 +2,7 @@
 //!
 //! oneMKL, Eigen, SuiteSparse:GraphBLAS and librsb are libraries, for which there are programs of ours; SciPy is used by a
 //! script; taco is a command, which is asked for code. All are compiled with `-O3 -march=native` and run on huge pages.
-//! [`places`] says where they are looked for.
+//! [`places`] says where they are looked for. Kernels written by hand (`floor/`) are started in the same way, but are no peers.
 
 mod places;
 pub mod program;
@@ -22,6 +22,7 @@ use crate::case::Case;
 use crate::engine::Engine;
 use crate::peers::places::{Python, include, library};
 use crate::peers::program::{Peer, Program, compile, sources};
+use crate::record::FLOOR;
 use crate::wire;
 
 /// The folders below a root in which libraries lie.
@@ -33,6 +34,8 @@ const LIBRARIES: [&str; 6] =
 pub struct Peers {
     /// By the name they have in definitions.
     programs: BTreeMap<&'static str, Program>,
+    /// Kernels written by hand.
+    floor: Option<Program>,
     taco: Option<String>,
     folder: PathBuf,
     /// taco's programs by kernel and variant; the reason where there is none.
@@ -40,10 +43,15 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Looks for peers and builds their programs in `folder`. `say` is told which are left out, and why.
-    pub fn find(folder: &Path, mut say: impl FnMut(&str)) -> Peers {
+    /// No peers, with a folder for programs and tensors.
+    pub fn none(folder: &Path) -> Peers {
+        Peers { folder: folder.to_path_buf(), ..Peers::default() }
+    }
+
+    /// Looks for peers and builds their programs. `say` is told which are left out, and why.
+    pub fn find(&mut self, mut say: impl FnMut(&str)) {
         let python = Python::find();
-        let mut peers = Peers { folder: folder.to_path_buf(), ..Peers::default() };
+        let folder = self.folder.as_path();
         let found = [
             ("eigen", eigen(&python, folder)),
             ("graphblas", graphblas(&python, folder)),
@@ -54,19 +62,26 @@ impl Peers {
         for (name, program) in found {
             match program {
                 Ok(program) => {
-                    peers.programs.insert(name, program);
+                    self.programs.insert(name, program);
                 }
                 Err(error) => say(&format!("{name} is left out: {error:#}")),
             }
         }
-        peers.taco = env::var("TACO").ok().filter(|command| !command.is_empty());
-        if peers.taco.is_none() {
+        self.taco = env::var("TACO").ok().filter(|command| !command.is_empty());
+        if self.taco.is_none() {
             say("taco is left out: the environment variable TACO does not name its command");
         }
-        peers
     }
 
-    /// Starts every variant of every peer that has the kernel.
+    /// Builds the kernels written by hand.
+    pub fn build_floor(&mut self) -> Result<()> {
+        let program = self.folder.join(FLOOR);
+        compile("c++", "../floor/floor.cpp", &["-std=c++20".to_string()], &program)?;
+        self.floor = Some(Program::new(&program));
+        Ok(())
+    }
+
+    /// Starts every variant of every peer that has the kernel, and every kernel written by hand.
     pub fn start(&self, case: &Case, tensors: &Path, threads: usize) -> Vec<Result<Box<dyn Engine>>> {
         let start = |engine: &str, program: &Program, kernel: &str| -> Result<Box<dyn Engine>> {
             let peer = Peer::start(engine, program, tensors, kernel, threads);
@@ -77,6 +92,9 @@ impl Peers {
             for kernel in case.definition.peers.get(*name).into_iter().flatten() {
                 engines.push(start(name, program, kernel));
             }
+        }
+        if let Some(program) = &self.floor {
+            engines.extend(case.definition.floor.iter().map(|kernel| start(FLOOR, program, kernel)));
         }
         let Some(how) = self.taco.as_ref().and(case.definition.taco.as_ref()) else { return engines };
         let variants: &[bool] = if how.schedule.is_empty() { &[false] } else { &[false, true] };
@@ -104,7 +122,8 @@ impl Peers {
     pub fn write_tensors(&self, case: &Case) -> Result<PathBuf> {
         let path = self.folder.join("tensors");
         let has_peer = self.programs.keys().any(|name| case.definition.peers.contains_key(*name));
-        if has_peer || (self.taco.is_some() && case.definition.taco.is_some()) {
+        let has_floor = self.floor.is_some() && !case.definition.floor.is_empty();
+        if has_peer || has_floor || (self.taco.is_some() && case.definition.taco.is_some()) {
             let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
             wire::write(&mut out, case)?;
             out.flush()?;
