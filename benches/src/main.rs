@@ -11,6 +11,7 @@
 
 mod case;
 mod charts;
+mod class;
 mod compile_times;
 mod data;
 mod definition;
@@ -220,6 +221,17 @@ fn measure_one(
         let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
         if cfg!(feature = "llvm") {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::Llvm, threads)?));
+            for ours in &definition.ours {
+                match LacunarEngine::variant(&case, ours, threads) {
+                    Ok(engine) => engines.push(Box::new(engine)),
+                    Err(error) => report.problem(&format!(
+                        "{}/{}: {}: {error:#}",
+                        definition.name,
+                        source.name(),
+                        ours.engine()
+                    ))?,
+                }
+            }
         }
         if arguments.formats_only {
             engines.push(Box::new(LacunarEngine::of_formats(&case, threads)?));
@@ -253,7 +265,7 @@ fn draw_again(folder: &Path) -> Result<()> {
     for record in record::read(&folder.join(report::FILE))? {
         match record {
             Record::Machine(measured) => machine = measured,
-            Record::Measurement(line) => lines.push(line),
+            Record::Measurement(line) => lines.push(*line),
             Record::Problem { text } => println!("! {text}"),
         }
     }

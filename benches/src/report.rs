@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::case::Case;
 use crate::charts;
+use crate::class::Classes;
 use crate::machine::Machine;
 use crate::measure::Measurement;
 use crate::record::{Line, Record};
@@ -25,19 +26,28 @@ pub struct Report {
     lines: Vec<Line>,
     problems: Vec<String>,
     progress: ProgressBar,
+    classes: Classes,
 }
 
 impl Report {
     /// Writes to a folder, which is made. `steps` is how many cases there may be.
     pub fn new(folder: &Path, machine: Machine, steps: usize) -> Result<Report> {
+        let classes = Classes::read()?;
         fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
         let path = folder.join(FILE);
         let file = File::create(&path).with_context(|| format!("{} can't be written", path.display()))?;
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} (about {eta} left) {msg}")?;
         let progress = ProgressBar::new(steps as u64).with_style(style);
         let (folder, json) = (folder.to_path_buf(), BufWriter::new(file));
-        let mut report =
-            Report { folder, json, machine: machine.clone(), lines: Vec::new(), problems: Vec::new(), progress };
+        let mut report = Report {
+            folder,
+            json,
+            machine: machine.clone(),
+            lines: Vec::new(),
+            problems: Vec::new(),
+            progress,
+            classes,
+        };
         for limits in &machine.limits {
             report.say(&limits.to_string());
         }
@@ -86,7 +96,7 @@ impl Report {
                         None => ours = Some(line.median_ms),
                         Some(ours) => row += &format!(" x{:.2}", line.median_ms / ours),
                     }
-                    self.write(&Record::Measurement(line.clone()))?;
+                    self.write(&Record::Measurement(Box::new(line.clone())))?;
                     self.lines.push(line);
                 }
                 Err(error) => self.problem(&format!("{kernel}/{input}, {threads} thread(s): {engine}: {error:#}"))?,
@@ -105,6 +115,7 @@ impl Report {
             input: case.input.to_string(),
             series: case.series.map(str::to_string),
             engine: measurement.engine.clone(),
+            class: self.classes.of(case.definition, &measurement.engine),
             threads,
             times_ms: times_ms.to_vec(),
             median_ms,

@@ -1,5 +1,5 @@
-//! The summary of a run, in tables of text: each kernel against the best peer of each input, and against each engine alone;
-//! kernels written by hand against ours.
+//! The summary of a run, in tables of text: each kernel, in each class, against the best peer of each input, and against each
+//! engine alone; kernels written by hand against ours.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ pub fn summary(lines: &[Line]) -> String {
     let duels = compared(&duels);
     let mut kernels: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
     for &duel in duels.iter().filter(|duel| !duel.peers.is_empty()) {
-        kernels.entry((duel.kernel, duel.threads)).or_default().push(duel);
+        kernels.entry((&duel.contest, duel.threads)).or_default().push(duel);
     }
     let mut text = String::new();
     if !kernels.is_empty() {
         text += "\nbest peer's time / ours: geometric mean over inputs, inputs on which ours is slower, worst input\n";
-        text += "kernel     threads    mean  slower      worst  on\n";
+        text += "contest             threads    mean  slower      worst  on\n";
     }
     for ((kernel, threads), duels) in &kernels {
         text += &against_best(kernel, *threads, duels);
@@ -32,7 +32,7 @@ fn against_best(kernel: &str, threads: usize, duels: &[&Duel<'_>]) -> String {
     let worst = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     let worst = worst.map(|(ratio, duel, best)| format!("{ratio:>9.2}  {} ({})", duel.input, best.engine));
     let slower = format!("{slower}/{}", ratios.len());
-    format!("{kernel:<10} {threads:>7} {mean:>7.2} {slower:>7} {}\n", worst.unwrap_or_default())
+    format!("{kernel:<19} {threads:>7} {mean:>7.2} {slower:>7} {}\n", worst.unwrap_or_default())
 }
 
 fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
@@ -40,14 +40,16 @@ fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
     for line in lines {
         let same =
             |duel: &&&Duel<'_>| (duel.kernel, duel.input, duel.threads) == (&line.kernel, &line.input, line.threads);
-        if let Some(duel) = duels.iter().find(same).filter(|duel| duel.ours.engine != line.engine) {
-            ratios.entry((&line.kernel, line.threads, &line.engine)).or_default().push(duel.speedup(line));
+        let of_class = |duel: &&&Duel<'_>| same(duel) && duel.class == line.class;
+        // Our variants are compared with the plain one.
+        let duel = duels.iter().find(if line.is_ours() { &same as &dyn Fn(&&&Duel<'_>) -> bool } else { &of_class });
+        if let Some(duel) = duel.filter(|duel| duel.ours.engine != line.engine) {
+            ratios.entry((&duel.contest, line.threads, &line.engine)).or_default().push(duel.speedup(line));
         }
     }
     let mut text = String::new();
     if !ratios.is_empty() {
-        text +=
-            "\neach engine's time / ours\nkernel     threads  engine                  mean   least  greatest  inputs\n";
+        text += "\neach engine's time / ours\ncontest             threads  engine                  mean   least  greatest  inputs\n";
     }
     for ((kernel, threads, engine), ratios) in ratios {
         let mean = geometric_mean(ratios.iter().copied()).unwrap_or(1.0);
@@ -55,7 +57,7 @@ fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
         let greatest = ratios.iter().copied().fold(0.0, f64::max);
         let count = ratios.len();
         text +=
-            &format!("{kernel:<10} {threads:>7}  {engine:<20} {mean:>7.2} {least:>7.2} {greatest:>9.2} {count:>7}\n");
+            &format!("{kernel:<19} {threads:>7}  {engine:<20} {mean:>7.2} {least:>7.2} {greatest:>9.2} {count:>7}\n");
     }
     text
 }
@@ -65,13 +67,13 @@ fn against_floor(duels: &[&Duel<'_>]) -> String {
     let mut kernels: BTreeMap<(&str, usize), Vec<(&Duel<'_>, &Line)>> = BTreeMap::new();
     for &duel in duels {
         if let Some(floor) = duel.best_floor() {
-            kernels.entry((duel.kernel, duel.threads)).or_default().push((duel, floor));
+            kernels.entry((&duel.contest, duel.threads)).or_default().push((duel, floor));
         }
     }
     let mut text = String::new();
     if !kernels.is_empty() {
         text += "\nfastest variant written by hand, its time / ours\n";
-        text += "kernel     threads    mean   least  on; how often each variant is the fastest\n";
+        text += "contest             threads    mean   least  on; how often each variant is the fastest\n";
     }
     for ((kernel, threads), pairs) in kernels {
         let ratio = |(duel, floor): &(&Duel<'_>, &Line)| duel.speedup(floor);
@@ -85,7 +87,7 @@ fn against_floor(duels: &[&Duel<'_>]) -> String {
         let mut wins: Vec<(&str, usize)> = wins.into_iter().collect();
         wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let wins: Vec<String> = wins.iter().map(|(variant, count)| format!("{variant} {count}")).collect();
-        text += &format!("{kernel:<10} {threads:>7} {mean:>7.2} {least}; {}\n", wins.join(", "));
+        text += &format!("{kernel:<19} {threads:>7} {mean:>7.2} {least}; {}\n", wins.join(", "));
     }
     text
 }

@@ -3,7 +3,7 @@
 //! | file | shows |
 //! |---|---|
 //! | `speedup-1` | geometric means over all inputs, with 1 thread |
-//! | `speedup-spmv-1` | every input of one kernel |
+//! | `speedup-spmv-1` | every input of one kernel; `speedup-spmv-inspected-1`, in another class |
 //! | `roofline-1` | operations a second against what the machine can do |
 //! | `sizes-1` | speed by size, for inputs that belong to a series |
 //! | `threads` | speed-up with threads |
@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use lacunar_draw::Drawing;
 
+use crate::class::Class;
 use crate::machine::Machine;
 use crate::record::{Duel, Line, compared, duels};
 
@@ -33,19 +34,25 @@ pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<Path
         let all: Vec<&Duel<'_>> = duels.iter().filter(has_count).collect();
         let of_count: Vec<&Duel<'_>> = compared(&duels).into_iter().filter(has_count).collect();
         charts.push((format!("speedup-{threads}"), speedup::overview(&of_count, threads)));
-        let kernels: BTreeSet<&str> = of_count.iter().map(|duel| duel.kernel).collect();
-        for kernel in kernels {
-            let of_kernel: Vec<&Duel<'_>> = of_count.iter().copied().filter(|duel| duel.kernel == kernel).collect();
-            charts.push((format!("speedup-{kernel}-{threads}"), speedup::kernel(&of_kernel, threads)));
+        let contests: BTreeSet<&str> = of_count.iter().map(|duel| duel.contest.as_str()).collect();
+        for contest in contests {
+            let of_kernel: Vec<&Duel<'_>> = of_count.iter().copied().filter(|duel| duel.contest == contest).collect();
+            let name = contest.replace(' ', "-");
+            charts.push((format!("speedup-{name}-{threads}"), speedup::kernel(&of_kernel, threads)));
         }
         if let Some(limits) = machine.limits(threads) {
-            charts.push((format!("roofline-{threads}"), roofline::roofline(&of_count, limits)));
+            charts.push((format!("roofline-{threads}"), roofline::roofline(&plain(&of_count), limits)));
         }
-        charts.push((format!("sizes-{threads}"), growth::sizes(&all, threads)));
+        charts.push((format!("sizes-{threads}"), growth::sizes(&plain(&all), threads)));
     }
-    charts.push(("threads".to_string(), growth::threads(&compared(&duels))));
+    charts.push(("threads".to_string(), growth::threads(&plain(&compared(&duels)))));
     let drawn = charts.into_iter().filter_map(|(name, chart)| Some((name, chart?)));
     drawn.map(|(name, chart)| write(folder, name, chart)).collect()
+}
+
+/// The duels between plain engines.
+fn plain<'d, 'a>(duels: &[&'d Duel<'a>]) -> Vec<&'d Duel<'a>> {
+    duels.iter().copied().filter(|duel| duel.class == Class::Plain).collect()
 }
 
 /// Pixels of a PNG to a unit: about 290 to an inch, as papers want.

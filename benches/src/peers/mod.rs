@@ -193,3 +193,62 @@ fn beside(library: &Path, mut program: Program) -> Program {
     }
     program
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::data::Source;
+    use crate::definition::Definition;
+    use crate::lacunar_engine::LacunarEngine;
+
+    /// A square matrix whose rows have from 0 to 39 entries, its file.
+    fn uneven(folder: &Path) -> PathBuf {
+        let size = 301;
+        let row = |row: usize| (0..row * 7 % 40).map(move |k| (row, (row * 13 + k * 11) % size, k + 1));
+        let entries: Vec<(usize, usize, usize)> = (0..size).flat_map(row).collect();
+        let mut text = format!("%%MatrixMarket matrix coordinate real general\n{size} {size} {}\n", entries.len());
+        for (row, column, value) in entries {
+            text += &format!("{} {} {value}\n", row + 1, column + 1);
+        }
+        let path = folder.join("uneven.mtx");
+        std::fs::write(&path, text).expect("written");
+        path
+    }
+
+    #[test]
+    fn kernels_written_by_hand_agree() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut peers = Peers::none(folder.path());
+        if std::process::Command::new("c++").arg("--version").output().is_err() {
+            println!("SKIPPED: there is no C++ compiler");
+            return;
+        }
+        peers.build_floor().unwrap();
+        let source = Source::File(uneven(folder.path()));
+        let entries = source.read().unwrap();
+        let mut agreed = 0;
+        for definition in Definition::read_all().unwrap().iter().filter(|definition| !definition.floor.is_empty()) {
+            let case = Case::new(definition, &source, &entries).unwrap().unwrap();
+            let tensors = peers.write_tensors(&case).unwrap();
+            let expected = LacunarEngine::new(&case, lacunar::Backend::Interpreter, 1).unwrap().check().unwrap();
+            for threads in [1, 2] {
+                for engine in peers.start(&case, &tensors, threads) {
+                    // A processor may lack the instructions of a variant, but not of all.
+                    let Ok(mut engine) = engine else { continue };
+                    for _ in 0..2 {
+                        let check = engine.check().unwrap();
+                        assert!(
+                            check.agrees(&expected),
+                            "{} {}: {check:?} {expected:?}",
+                            definition.name,
+                            engine.name()
+                        );
+                        assert_eq!(check.values, expected.values, "{} {}", definition.name, engine.name());
+                    }
+                    agreed += 1;
+                }
+            }
+        }
+        assert!(agreed > 40, "{agreed}");
+    }
+}
