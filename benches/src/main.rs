@@ -22,7 +22,9 @@ mod insertion;
 mod lacunar_engine;
 mod machine;
 mod measure;
+mod pages;
 mod peers;
+mod processor;
 mod record;
 mod report;
 mod summary;
@@ -74,6 +76,9 @@ struct Arguments {
     /// Measure nothing: summarize and draw again what is in the folder of --out
     #[arg(long)]
     draw: bool,
+    /// Write docs/benchmarks/PROCESSOR.md as well, with charts, and the table of all processors (with --draw: of an earlier run)
+    #[arg(long)]
+    report: bool,
     /// A few inputs and rounds only
     #[arg(long)]
     quick: bool,
@@ -115,6 +120,11 @@ impl Arguments {
         self.out.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("bench"))
     }
 
+    /// The folder for pages, where they are wanted.
+    fn pages(&self) -> Option<PathBuf> {
+        self.report.then(pages::folder)
+    }
+
     fn with_c(&self) -> bool {
         self.with_c || !cfg!(feature = "llvm")
     }
@@ -131,7 +141,7 @@ impl Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     if arguments.draw {
-        return draw_again(&arguments.out());
+        return draw_again(&arguments.out(), arguments.pages().as_deref());
     }
     if arguments.insertion {
         return insertion::measure(arguments.rounds(), arguments.quick);
@@ -167,7 +177,7 @@ fn main() -> Result<()> {
     let workshop = tempfile::tempdir()?;
     let machine = Machine::measure(workshop.path(), &arguments.threads).unwrap_or_else(|error| {
         println!("the machine is not measured: {error:#}");
-        Machine::default()
+        Machine::at_hand()
     });
     let mut peers = Peers::none(workshop.path());
     if arguments.peers {
@@ -198,7 +208,7 @@ fn main() -> Result<()> {
             }
         }
     }
-    report.finish()
+    report.finish(arguments.pages().as_deref())
 }
 
 /// True if a name has one of the texts in it; any name is wanted where there are no texts.
@@ -258,20 +268,26 @@ fn run_again(threads: usize) -> Result<()> {
     std::process::exit(status.code().unwrap_or(1))
 }
 
-/// The summary and the charts of what was measured before.
-fn draw_again(folder: &Path) -> Result<()> {
+/// The summary and the charts of what was measured before, and the processor's page, if there is a folder for it.
+fn draw_again(folder: &Path, pages: Option<&Path>) -> Result<()> {
     let mut machine = Machine::default();
-    let mut lines = Vec::new();
+    let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for record in record::read(&folder.join(report::FILE))? {
         match record {
             Record::Machine(measured) => machine = measured,
             Record::Measurement(line) => lines.push(*line),
-            Record::Problem { text } => println!("! {text}"),
+            Record::Problem { text } => {
+                println!("! {text}");
+                problems.push(text);
+            }
         }
     }
     print!("{}", summary::summary(&lines));
     for chart in charts::draw(folder, &machine, &lines)? {
         println!("{}", chart.display());
+    }
+    if let Some(pages) = pages {
+        println!("{}", pages::write(pages, &machine, &lines, &problems)?.display());
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::charts;
 use crate::class::Classes;
 use crate::machine::Machine;
 use crate::measure::Measurement;
+use crate::pages;
 use crate::record::{Line, Record};
 use crate::summary::summary;
 
@@ -134,8 +135,8 @@ impl Report {
         }
     }
 
-    /// Draws the charts, and prints the summary and the problems.
-    pub fn finish(self) -> Result<()> {
+    /// Draws the charts, and prints the summary and the problems. Writes the processor's page into a folder, if there is one.
+    pub fn finish(self, pages: Option<&Path>) -> Result<()> {
         self.progress.finish_and_clear();
         print!("{}", summary(&self.lines));
         for problem in &self.problems {
@@ -144,6 +145,9 @@ impl Report {
         println!("{}", self.folder.join(FILE).display());
         for chart in charts::draw(&self.folder, &self.machine, &self.lines)? {
             println!("{}", chart.display());
+        }
+        if let Some(folder) = pages {
+            println!("{}", pages::write(folder, &self.machine, &self.lines, &self.problems)?.display());
         }
         Ok(())
     }

@@ -13,6 +13,8 @@ mod looks;
 mod roofline;
 mod speedup;
 
+pub use looks::threads as threads_in_words;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,13 +28,33 @@ use crate::record::{Duel, Line, compared, duels};
 
 /// Draws all charts for which there is something to show, into a folder. Gives their SVG files.
 pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<PathBuf>> {
-    let duels = duels(lines);
+    let drawn = all(machine, &duels(lines));
+    drawn.into_iter().map(|(name, chart)| write(folder, name, chart)).collect()
+}
+
+/// Draws the charts that a processor's page shows, as SVG, into a folder: those of all kernels together. Gives their names.
+pub fn for_page(folder: &Path, file: &str, machine: &Machine, lines: &[Line]) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for (name, chart) in all(machine, &duels(lines)) {
+        let of_one_kernel = name.starts_with("speedup-") && name.matches('-').count() > 1;
+        if !of_one_kernel {
+            let name = format!("{file}-{name}");
+            let path = folder.join(format!("{name}.svg"));
+            let chart = Drawing { title: name.clone(), ..chart };
+            fs::write(&path, chart.to_svg()).with_context(|| format!("{} can't be written", path.display()))?;
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn all(machine: &Machine, duels: &[Duel<'_>]) -> Vec<(String, Drawing)> {
     let mut charts: Vec<(String, Option<Drawing>)> = Vec::new();
     let counts: BTreeSet<usize> = duels.iter().map(|duel| duel.threads).collect();
     for threads in counts {
         let has_count = |duel: &&Duel<'_>| duel.threads == threads;
         let all: Vec<&Duel<'_>> = duels.iter().filter(has_count).collect();
-        let of_count: Vec<&Duel<'_>> = compared(&duels).into_iter().filter(has_count).collect();
+        let of_count: Vec<&Duel<'_>> = compared(duels).into_iter().filter(has_count).collect();
         charts.push((format!("speedup-{threads}"), speedup::overview(&of_count, threads)));
         let contests: BTreeSet<&str> = of_count.iter().map(|duel| duel.contest.as_str()).collect();
         for contest in contests {
@@ -45,9 +67,8 @@ pub fn draw(folder: &Path, machine: &Machine, lines: &[Line]) -> Result<Vec<Path
         }
         charts.push((format!("sizes-{threads}"), growth::sizes(&plain(&all), threads)));
     }
-    charts.push(("threads".to_string(), growth::threads(&plain(&compared(&duels)))));
-    let drawn = charts.into_iter().filter_map(|(name, chart)| Some((name, chart?)));
-    drawn.map(|(name, chart)| write(folder, name, chart)).collect()
+    charts.push(("threads".to_string(), growth::threads(&plain(&compared(duels)))));
+    charts.into_iter().filter_map(|(name, chart)| Some((name, chart?))).collect()
 }
 
 /// The duels between plain engines.
