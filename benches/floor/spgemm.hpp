@@ -8,7 +8,8 @@
 //   bitmap-test   the same, bits are set only where they are not
 //   bytes         a byte for each column, one for each 64 columns and one for each 4096, so that nothing is read to set one; 64 at
 //                 a time become a word, whose bits are walked; bytes-test, set only where they are not
-//   by-row        by the row's products: a scaled copy of one row; a short list, sorted; else bytes
+//   by-row        by the row's products: a scaled copy of one row; a short list, sorted; else the bitmap, with a test where columns
+//                 have repeated in the rows before
 //
 // Rows in any order:
 //
@@ -34,6 +35,7 @@ struct Row {
     Kept<int32_t> keys;
     Kept<double> slots;
     int64_t count = 0;
+    bool repeated = false;
 
     void clear() {
         const int64_t words_of = a.columns / 64 + 1, groups_of = words_of / 64 + 1;
@@ -226,8 +228,10 @@ inline void bytes_row(int64_t row, Row &at, Writer &writer) {
 
 // ---- by row ----
 
-// A list of at most so many products is sorted faster than bytes are walked.
+// A list of at most so many products is sorted faster than a bitmap is walked.
 constexpr int64_t kShort = 32;
+// So many products of a column and more are few enough mispredicted branches that the test pays.
+constexpr int64_t kRepeated = 5;
 
 inline void insertion_sort(int32_t *list, int64_t count) {
     for (int64_t n = 1; n < count; n++) {
@@ -246,13 +250,18 @@ inline void row_by_its_products(int64_t row, Row &at, Writer &writer) {
         double *vals = writer.vals.data + writer.used;
         for (int64_t n = 0; n < count; n++) vals[n] = a.vals[p] * a.vals[begin + n];
         writer.used += count;
-    } else if (count_products(row) <= kShort) {
+        return;
+    }
+    const int64_t products_of = count_products(row), used = writer.used;
+    if (products_of <= kShort) {
         collect<false>(row, at);
         insertion_sort(at.list.data, at.count);
         append_list(at, at.list.data, writer);
-    } else {
-        bytes_row<false>(row, at, writer);
+        return;
     }
+    if (at.repeated) bitmap_row<true>(row, at, writer);
+    else bitmap_row<false>(row, at, writer);
+    at.repeated = products_of >= kRepeated * (writer.used - used);
 }
 
 // ---- a hash table ----

@@ -4,6 +4,7 @@
 //! name = "spmv"
 //! expression = "y(i) = A(i,j) * x(j)"
 //! work = { per = "entry", flops = 2 }    # how many operations it takes, by its definition
+//! largest_input = 250_000_000            # more entries than others are measured with
 //! # Inputs that are not for the kernel:
 //! largest_result = 1_000_000             # a dense result of more values
 //! largest_square = 1_000_000             # no square matrix, or more products in its square
@@ -52,6 +53,8 @@ pub struct Definition {
     pub expression: String,
     /// How many operations it takes.
     pub work: Work,
+    /// Leave out inputs of more entries than this, instead of the number for all kernels.
+    pub largest_input: Option<u64>,
     /// Leave out results of more values than this, where the result is dense.
     pub largest_result: Option<u64>,
     /// Leave out matrices that are not square, or whose square takes more products than this.

@@ -21,12 +21,14 @@ mod fill;
 mod insertion;
 mod lacunar_engine;
 mod machine;
+mod made;
 mod measure;
 mod pages;
 mod peers;
 mod processor;
 mod record;
 mod report;
+mod steps;
 mod summary;
 mod wire;
 
@@ -101,6 +103,9 @@ struct Arguments {
     #[arg(long)]
     formats_only: bool,
 }
+
+/// The memory in bytes that all engines' copies of a case may take together.
+const MEMORY: u64 = 10 << 30;
 
 /// How peers are found.
 const PEERS: &str = "\
@@ -226,6 +231,15 @@ fn measure_one(
     report: &mut Report,
 ) -> Result<()> {
     let Some(case) = Case::new(definition, source, entries)? else { return Ok(()) };
+    let copies = peers.variants(&case) as u64;
+    let is_too_large = case.memory().saturating_mul(1 + copies) > MEMORY;
+    let nobody = Peers::default();
+    let peers = if is_too_large { &nobody } else { peers };
+    if is_too_large && copies > 0 {
+        let (name, each) =
+            (format!("{}/{}", definition.name, source.name()), case.memory() as f64 / f64::from(1 << 30));
+        report.problem(&format!("{name}: no peers, because {copies} copies of {each:.1} GiB do not fit"))?;
+    }
     let tensors = peers.write_tensors(&case)?;
     for &threads in &arguments.threads {
         let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
@@ -283,6 +297,7 @@ fn draw_again(folder: &Path, pages: Option<&Path>) -> Result<()> {
         }
     }
     print!("{}", summary::summary(&lines));
+    report::print_steps(&machine, &lines);
     for chart in charts::draw(folder, &machine, &lines)? {
         println!("{}", chart.display());
     }

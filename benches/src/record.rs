@@ -38,8 +38,11 @@ pub struct Line {
     pub kernel: String,
     /// The input.
     pub input: String,
-    /// The series of sizes to which the input belongs.
+    /// The series to which the input belongs, of what grows in it.
     pub series: Option<String>,
+    /// How much there is of what grows.
+    #[serde(default)]
+    pub at: Option<f64>,
     /// The engine, with its variant after a colon.
     pub engine: String,
     /// What it is allowed.
@@ -59,10 +62,16 @@ pub struct Line {
     pub inspection_ms: f64,
     /// Stored values of the input.
     pub nnz: u64,
+    /// What the operations are counted by: entries or products.
+    #[serde(default)]
+    pub items: u64,
     /// Stored values of the result.
     pub values: u64,
     /// Bytes of the operands and the result: the least that has to be moved.
     pub bytes: u64,
+    /// Those of the largest dense operand.
+    #[serde(default)]
+    pub chosen_bytes: u64,
     /// Operations by the kernel's definition.
     pub flops: u64,
     /// `bytes` a second.

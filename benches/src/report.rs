@@ -13,7 +13,8 @@ use crate::class::Classes;
 use crate::machine::Machine;
 use crate::measure::Measurement;
 use crate::pages;
-use crate::record::{Line, Record};
+use crate::record::{Line, Record, duels};
+use crate::steps;
 use crate::summary::summary;
 
 /// The name of the file of JSON lines.
@@ -114,7 +115,8 @@ impl Report {
         Line {
             kernel: case.definition.name.clone(),
             input: case.input.to_string(),
-            series: case.series.map(str::to_string),
+            series: case.series.map(|place| place.series.to_string()),
+            at: case.series.map(|place| place.at),
             engine: measurement.engine.clone(),
             class: self.classes.of(case.definition, &measurement.engine),
             threads,
@@ -124,8 +126,10 @@ impl Report {
             max_ms: times_ms.iter().copied().fold(0.0, f64::max),
             inspection_ms: measurement.inspection_ms,
             nnz: case.nnz(),
+            items: case.items(),
             values: measurement.check.values,
             bytes,
+            chosen_bytes: case.chosen_bytes(),
             flops,
             gbytes_per_s: bytes as f64 / median_ms * 1e-6,
             gflops: flops as f64 / median_ms * 1e-6,
@@ -139,6 +143,7 @@ impl Report {
     pub fn finish(self, pages: Option<&Path>) -> Result<()> {
         self.progress.finish_and_clear();
         print!("{}", summary(&self.lines));
+        print_steps(&self.machine, &self.lines);
         for problem in &self.problems {
             println!("! {problem}");
         }
@@ -150,5 +155,17 @@ impl Report {
             println!("{}", pages::write(folder, &self.machine, &self.lines, &self.problems)?.display());
         }
         Ok(())
+    }
+}
+
+/// Prints the steps of series, where there are series.
+pub fn print_steps(machine: &Machine, lines: &[Line]) {
+    let duels = duels(lines);
+    let steps = steps::text(&duels.iter().collect::<Vec<_>>(), &machine.processor.caches);
+    if !steps.is_empty() {
+        println!("\nsteps: our time for each entry or product from one input to the next, by more than half");
+    }
+    for step in steps {
+        println!("{step}");
     }
 }

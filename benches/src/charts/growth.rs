@@ -1,4 +1,5 @@
-//! Lines: how speed grows with the size of the input, and with the number of threads. One panel a kernel (and series).
+//! Lines: how the time for an entry grows in series of inputs, and speed with the number of threads. One panel a kernel (and
+//! series).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +7,7 @@ use lacunar_draw::{Anchor, Color, Drawing, Path, Scale, Stroke, Text};
 
 use super::looks::{self, Look};
 use crate::record::{Duel, Line, OURS, geometric_mean};
+use crate::steps::nanoseconds;
 
 const PANEL: [f32; 2] = [196.0, 132.0];
 const BETWEEN: [f32; 2] = [58.0, 56.0];
@@ -32,23 +34,22 @@ fn engines<'a>(duel: &Duel<'a>) -> impl Iterator<Item = &'a Line> {
     std::iter::once(duel.ours).chain(duel.peers.values().copied())
 }
 
-/// Stored values a second over stored values, for inputs of a series. `None` where there are none.
-pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
+/// The time for each entry or product over what grows in a series. `None` where there are no series.
+pub fn series(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
     let mut panels: BTreeMap<(&str, &str), Panel<'_>> = BTreeMap::new();
     for duel in duels {
-        let Some(series) = duel.ours.series.as_deref() else { continue };
+        let (Some(series), Some(at)) = (duel.ours.series.as_deref(), duel.ours.at) else { continue };
         let panel = panels
             .entry((duel.kernel, series))
             .or_insert_with(|| Panel { title: format!("{}, {series}", duel.kernel), curves: BTreeMap::new() });
         for line in engines(duel) {
-            let speed = line.nnz as f64 / line.median_ms * 1e3;
-            panel.curves.entry(line.family()).or_default().push((line.nnz as f64, speed));
+            panel.curves.entry(line.family()).or_default().push((at, nanoseconds(line)));
         }
     }
     let panels: Vec<Panel<'_>> =
         panels.into_values().filter(|panel| panel.curves.values().any(|c| c.len() > 1)).collect();
-    let title = format!("Speed by size of the input, {}", looks::threads(threads));
-    let words = Words { title, x: "stored values", y: "stored values per second" };
+    let title = format!("Time for each entry or product, {}", looks::threads(threads));
+    let words = Words { title, x: "entries; rows; columns; longest row over the mean", y: "nanoseconds" };
     draw(&panels, &words, |panel| {
         let points = || panel.curves.values().flatten();
         let x = Scale::over(points().map(|point| point.0), 0.0, PANEL[0]).padded(0.05);
@@ -177,7 +178,7 @@ mod tests {
         let small = |threads| {
             let sized = |nnz, mut line: Line| {
                 line.nnz = nnz;
-                line.series = Some("random".to_string());
+                (line.series, line.at, line.items) = (Some("random".to_string()), Some(nnz as f64), nnz);
                 line
             };
             let engines = ["lacunar", "mkl"];
@@ -189,8 +190,8 @@ mod tests {
         let all = duels(&one);
         let all: Vec<&Duel<'_>> = all.iter().collect();
         assert!(threads(&all).is_none());
-        assert!(sizes(&all, 1).unwrap().to_svg().contains("spmv, random"));
-        assert!(sizes(&all[..1], 1).is_none());
+        assert!(series(&all, 1).unwrap().to_svg().contains("spmv, random"));
+        assert!(series(&all[..1], 1).is_none());
         let two: Vec<Line> = one.iter().cloned().chain(small(2)).collect();
         let two = duels(&two);
         let two: Vec<&Duel<'_>> = two.iter().collect();

@@ -5,7 +5,7 @@
 //! | `speedup-1` | geometric means over all inputs, with 1 thread |
 //! | `speedup-spmv-1` | every input of one kernel; `speedup-spmv-inspected-1`, in another class |
 //! | `roofline-1` | operations a second against what the machine can do |
-//! | `sizes-1` | speed by size, for inputs that belong to a series |
+//! | `series-1` | the time for each entry, for inputs that belong to a series |
 //! | `threads` | speed-up with threads |
 
 mod growth;
@@ -65,7 +65,7 @@ fn all(machine: &Machine, duels: &[Duel<'_>]) -> Vec<(String, Drawing)> {
         if let Some(limits) = machine.limits(threads) {
             charts.push((format!("roofline-{threads}"), roofline::roofline(&plain(&of_count), limits)));
         }
-        charts.push((format!("sizes-{threads}"), growth::sizes(&plain(&all), threads)));
+        charts.push((format!("series-{threads}"), growth::series(&plain(&all), threads)));
     }
     charts.push(("threads".to_string(), growth::threads(&plain(&compared(duels)))));
     charts.into_iter().filter_map(|(name, chart)| Some((name, chart?))).collect()

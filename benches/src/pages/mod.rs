@@ -10,6 +10,8 @@
 mod overview;
 mod page;
 
+pub use page::size_in_words;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,7 +119,7 @@ pub fn write(folder: &Path, machine: &Machine, lines: &[Line], problems: &[Strin
     let means = means(machine, &compared);
     let charts = charts::for_page(folder, &means.file, machine, lines)?;
     let path = folder.join(format!("{}.md", means.file));
-    save(&path, &page::text(machine, &means, &compared, &charts, problems))?;
+    save(&path, &page::text(machine, &means, (&all.iter().collect::<Vec<_>>(), &compared), &charts, problems))?;
     save(&path.with_extension("json"), &(serde_json::to_string_pretty(&means)? + "\n"))?;
     save(&folder.join("README.md"), &overview::text(&read_all(folder)?))?;
     Ok(path)

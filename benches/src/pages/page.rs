@@ -8,9 +8,16 @@ use super::{Mean, Means, Ratios, head, row};
 use crate::charts::threads_in_words;
 use crate::machine::Machine;
 use crate::record::Duel;
+use crate::steps;
 
-/// The page. `charts` are the names of files beside it.
-pub fn text(machine: &Machine, means: &Means, duels: &[&Duel<'_>], charts: &[String], problems: &[String]) -> String {
+/// The page, of all duels and of those that count when engines are compared. `charts` are the names of files beside it.
+pub fn text(
+    machine: &Machine,
+    means: &Means,
+    (all, duels): (&[&Duel<'_>], &[&Duel<'_>]),
+    charts: &[String],
+    problems: &[String],
+) -> String {
     let mut text = format!(
         "# {}\n\nMeasured on {} with version {} by `{}`. [benchmarks.md](../benchmarks.md) says what is measured and how; \
          [README.md](README.md) puts the processors side by side.\n",
@@ -36,6 +43,11 @@ pub fn text(machine: &Machine, means: &Means, duels: &[&Duel<'_>], charts: &[Str
         text += &table(means, "fastest variants (inputs)", |mean| mean.floor.as_ref(), variant);
     }
     text += &by_input(duels);
+    let steps = steps::text(all, &machine.processor.caches);
+    if !steps.is_empty() {
+        text += "\n## Series\n\nSteps of our time for each entry or product from one input to the next, by more than half:\n\n";
+        let _ = write!(text, "```text\n{}\n```\n", steps.join("\n"));
+    }
     text += &of_machine(machine);
     if !problems.is_empty() {
         text += "\n## What could not be measured\n\n";

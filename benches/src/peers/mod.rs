@@ -81,6 +81,16 @@ impl Peers {
         Ok(())
     }
 
+    /// How many programs [`Peers::start`] starts for a case.
+    pub fn variants(&self, case: &Case) -> usize {
+        let definition = case.definition;
+        let of_peers = self.programs.keys().filter_map(|name| definition.peers.get(*name)).map(Vec::len).sum::<usize>();
+        let of_floor = self.floor.iter().map(|_| definition.floor.len()).sum::<usize>();
+        let of_taco =
+            self.taco.iter().flat_map(|_| &definition.taco).map(|how| 1 + usize::from(!how.schedule.is_empty()));
+        of_peers + of_floor + of_taco.sum::<usize>()
+    }
+
     /// Starts every variant of every peer that has the kernel, and every kernel written by hand.
     pub fn start(&self, case: &Case, tensors: &Path, threads: usize) -> Vec<Result<Box<dyn Engine>>> {
         let start = |engine: &str, program: &Program, kernel: &str| -> Result<Box<dyn Engine>> {
