@@ -74,6 +74,12 @@ impl Machine {
     }
 }
 
+/// How many threads of all programs ran or waited to run in the last minute; 0 where the system does not tell.
+pub fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}
+
 /// The date of a day, counted from 1970-01-01 (Hinnant, "chrono-compatible low-level date algorithms", 2013: years begin in March,
 /// so that the day that is put in at times is the last one).
 fn date(day: u64) -> String {

@@ -58,6 +58,9 @@ pub struct Line {
     pub min_ms: f64,
     /// The longest turn.
     pub max_ms: f64,
+    /// How many threads of all programs ran or waited to run in the last minute, by the system's count; 0 where it does not tell.
+    #[serde(default)]
+    pub load: f64,
     /// The time for which the inputs were analyzed beforehand.
     pub inspection_ms: f64,
     /// Stored values of the input.

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::case::Case;
 use crate::charts;
 use crate::class::Classes;
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 use crate::measure::Measurement;
 use crate::pages;
 use crate::record::{Line, Record, duels};
@@ -124,6 +124,7 @@ impl Report {
             median_ms,
             min_ms: times_ms.iter().copied().fold(f64::INFINITY, f64::min),
             max_ms: times_ms.iter().copied().fold(0.0, f64::max),
+            load: machine::load(),
             inspection_ms: measurement.inspection_ms,
             nnz: case.nnz(),
             items: case.items(),

@@ -1,8 +1,9 @@
 //! Steps in series: where our time for each entry or product grows by half or more from one input to the next.
 //!
 //! A step is explained where a cache holds what the smaller input touches and not what the larger one does: all operands and the
-//! result, or the largest dense operand alone, whose places the entries of the other one choose. Runs of a few microseconds are
-//! mostly calls, and rows of a few entries mostly what a row costs, which is said too.
+//! result, or the largest dense operand alone, whose places the entries of the other one choose; and where the machine was measured to
+//! read so much more slowly. Runs of a few microseconds are mostly calls, and rows of a few entries mostly what a row costs, which
+//! is said too. Times are those of the shortest turn, the one least disturbed.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ use crate::record::{Duel, Line};
 
 /// Times of neighbors that differ by a greater factor are a step.
 const STEP: f64 = 1.5;
+/// A bandwidth that falls by a greater factor explains a step.
+const SLOWER: f64 = 1.25;
 /// Runs shorter than this, in milliseconds, are mostly calls.
 const CALL: f64 = 0.01;
 
@@ -50,7 +53,7 @@ pub fn text(duels: &[&Duel<'_>], caches: &[(u32, u64)]) -> Vec<String> {
 
 /// The time for each entry or product.
 pub fn nanoseconds(line: &Line) -> f64 {
-    line.median_ms * 1e6 / line.items.max(1) as f64
+    line.min_ms * 1e6 / line.items.max(1) as f64
 }
 
 /// What explains a step between two inputs.
@@ -71,8 +74,14 @@ fn reason(before: &Line, after: &Line, caches: &[(u32, u64)]) -> String {
             }
         }
     }
-    if slow.median_ms < CALL {
-        reasons.push(format!("the run takes {:.1} us, much of it the call", slow.median_ms * 1e3));
+    let read = |line: &Line| line.limit_ms.map(|limit| line.bytes as f64 / limit * 1e-6);
+    if let (Some(fast), Some(slow)) = (read(fast), read(slow))
+        && fast > SLOWER * slow
+    {
+        reasons.push(format!("so much is read at {slow:.0} instead of {fast:.0} GB/s"));
+    }
+    if slow.min_ms < CALL {
+        reasons.push(format!("the run takes {:.1} us, much of it the call", slow.min_ms * 1e3));
     }
     let rows = |line: &Line| line.values as f64 / line.items.max(1) as f64;
     if rows(slow) > 2.0 * rows(fast) {

@@ -21,7 +21,23 @@ pub fn summary(lines: &[Line]) -> String {
     for ((kernel, threads), duels) in &kernels {
         text += &against_best(kernel, *threads, duels);
     }
-    text + &against_each(lines, &duels) + &against_floor(&duels)
+    text += &(against_each(lines, &duels) + &against_floor(&duels));
+    text + &disturbance(lines).map_or_else(String::new, |words| format!("\n{words}\n"))
+}
+
+/// What is to be said where other programs ran as well: the load was more than the engines' threads and one more make.
+pub fn disturbance(lines: &[Line]) -> Option<String> {
+    let loads: Vec<f64> = lines.iter().map(|line| line.load - line.threads as f64).collect();
+    let disturbed = loads.iter().filter(|load| **load > 1.0).count();
+    (disturbed > 0).then(|| {
+        format!(
+            "Other programs ran during {disturbed} of {} measurements: {:.1} threads in the median, {:.1} at most. Ratios are more \
+             reliable than times.",
+            lines.len(),
+            lacunar::median(&loads).max(0.0),
+            loads.iter().copied().fold(0.0, f64::max)
+        )
+    })
 }
 
 fn against_best(kernel: &str, threads: usize, duels: &[&Duel<'_>]) -> String {
@@ -113,6 +129,14 @@ mod tests {
         assert_eq!(words, ["spmv", "1", "1.00", "1/2", "0.50", "b", "(eigen)"]);
         assert!(text.lines().any(|line| line.split_whitespace().eq(["spmv", "1", "mkl", "2.83", "2.00", "4.00", "2"])));
         assert_eq!(summary(&[]), "");
+    }
+
+    #[test]
+    fn other_programs_are_noticed() {
+        let quiet = Line { load: 1.4, ..line("spmv", "a", "lacunar", 1, 2.0) };
+        assert_eq!(disturbance(std::slice::from_ref(&quiet)), None);
+        let text = disturbance(&[Line { load: 5.0, ..quiet.clone() }, quiet]).unwrap();
+        assert!(text.starts_with("Other programs ran during 1 of 2 measurements"), "{text}");
     }
 
     #[test]

@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::charts;
 use crate::machine::Machine;
+use crate::pages::page::Page;
 use crate::record::{Duel, Line, compared, duels, geometric_mean};
+use crate::summary::disturbance;
 
 /// Where the pages are.
 pub fn folder() -> PathBuf {
@@ -119,7 +121,16 @@ pub fn write(folder: &Path, machine: &Machine, lines: &[Line], problems: &[Strin
     let means = means(machine, &compared);
     let charts = charts::for_page(folder, &means.file, machine, lines)?;
     let path = folder.join(format!("{}.md", means.file));
-    save(&path, &page::text(machine, &means, (&all.iter().collect::<Vec<_>>(), &compared), &charts, problems))?;
+    let page = Page {
+        machine,
+        means: &means,
+        all: &all.iter().collect::<Vec<_>>(),
+        compared: &compared,
+        charts: &charts,
+        problems,
+        disturbance: disturbance(lines),
+    };
+    save(&path, &page::text(&page))?;
     save(&path.with_extension("json"), &(serde_json::to_string_pretty(&means)? + "\n"))?;
     save(&folder.join("README.md"), &overview::text(&read_all(folder)?))?;
     Ok(path)

@@ -10,14 +10,27 @@ use crate::machine::Machine;
 use crate::record::Duel;
 use crate::steps;
 
-/// The page, of all duels and of those that count when engines are compared. `charts` are the names of files beside it.
-pub fn text(
-    machine: &Machine,
-    means: &Means,
-    (all, duels): (&[&Duel<'_>], &[&Duel<'_>]),
-    charts: &[String],
-    problems: &[String],
-) -> String {
+/// What a page is made of.
+pub struct Page<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The means of the duels that count.
+    pub means: &'a Means,
+    /// All duels.
+    pub all: &'a [&'a Duel<'a>],
+    /// Those that count when engines are compared.
+    pub compared: &'a [&'a Duel<'a>],
+    /// The names of charts beside the page.
+    pub charts: &'a [String],
+    /// What could not be measured.
+    pub problems: &'a [String],
+    /// What is to be said of other programs that ran.
+    pub disturbance: Option<String>,
+}
+
+/// The page.
+pub fn text(page: &Page<'_>) -> String {
+    let &Page { machine, means, all, compared, charts, problems, .. } = page;
     let mut text = format!(
         "# {}\n\nMeasured on {} with version {} by `{}`. [benchmarks.md](../benchmarks.md) says what is measured and how; \
          [README.md](README.md) puts the processors side by side.\n",
@@ -26,6 +39,9 @@ pub fn text(
         env!("CARGO_PKG_VERSION"),
         machine.command
     );
+    if let Some(words) = &page.disturbance {
+        let _ = write!(text, "\n{words}\n");
+    }
     if means.contests.iter().any(|mean| mean.peers.is_some()) {
         text += "\n## Ours beside the best peer\n\n\
                  The best peer's time over ours (above 1, ours is faster): geometric mean over the inputs, and the least. A contest \
@@ -42,7 +58,7 @@ pub fn text(
         let variant = |engine: &str| engine.split_once(':').map_or(engine, |(_, variant)| variant).to_string();
         text += &table(means, "fastest variants (inputs)", |mean| mean.floor.as_ref(), variant);
     }
-    text += &by_input(duels);
+    text += &by_input(compared);
     let steps = steps::text(all, &machine.processor.caches);
     if !steps.is_empty() {
         text += "\n## Series\n\nSteps of our time for each entry or product from one input to the next, by more than half:\n\n";

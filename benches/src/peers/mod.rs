@@ -9,7 +9,7 @@ pub mod program;
 mod taco;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs::File;
@@ -36,6 +36,8 @@ pub struct Peers {
     programs: BTreeMap<&'static str, Program>,
     /// Kernels written by hand.
     floor: Option<Program>,
+    /// Those of their variants that could not be started: they are reported once.
+    missing: RefCell<BTreeSet<String>>,
     taco: Option<String>,
     folder: PathBuf,
     /// taco's programs by kernel and variant; the reason where there is none.
@@ -104,7 +106,13 @@ impl Peers {
             }
         }
         if let Some(program) = &self.floor {
-            engines.extend(case.definition.floor.iter().map(|kernel| start(FLOOR, program, kernel)));
+            for kernel in case.definition.floor.iter().filter(|kernel| !self.missing.borrow().contains(*kernel)) {
+                let engine = start(FLOOR, program, kernel);
+                if engine.is_err() {
+                    self.missing.borrow_mut().insert(kernel.clone());
+                }
+                engines.push(engine);
+            }
         }
         let Some(how) = self.taco.as_ref().and(case.definition.taco.as_ref()) else { return engines };
         let variants: &[bool] = if how.schedule.is_empty() { &[false] } else { &[false, true] };
