@@ -6,12 +6,16 @@ use lacunar_runtime::random::{Generator, generate};
 
 use crate::data::{Entries, Place, Source};
 use crate::definition::{Definition, Origin, Per, Size};
+use crate::engine::Engine;
 use crate::fill;
 
 /// Inputs of more entries are for the kernels only whose definition says so.
 const LARGEST_INPUT: u64 = 25_000_000;
 /// The most values of a dense operand, and of a dense result whose definition does not say: 2 GiB.
 const LARGEST_DENSE: u64 = 1 << 28;
+
+/// Numbers of values from which on it matters for memory how many there are.
+const MANY: u64 = 20_000_000;
 
 /// A kernel with its operands.
 pub struct Case<'a> {
@@ -80,9 +84,20 @@ impl<'a> Case<'a> {
     /// The least number of bytes that have to be read and written: those of all operands, and of a result of `values`
     /// values, or of as many values as its padded format stores.
     pub fn bytes(&self, values: u64) -> u64 {
+        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + self.bytes_of_result(values)
+    }
+
+    /// The bytes of the result.
+    pub fn bytes_of_result(&self, values: u64) -> u64 {
         let compressed = self.result_format.levels().last().is_some_and(|level| level.letter() == 's');
         let each = if compressed { 12 } else { 8 };
-        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + each * self.filled.unwrap_or(values)
+        each * self.filled.unwrap_or(values)
+    }
+
+    /// How many values the result has at most; where that would be very many, an engine is asked.
+    pub fn values_of_result(&self, engine: &mut dyn Engine) -> Result<u64> {
+        let most = self.items();
+        if most < MANY || self.result_format.is_dense() { Ok(most) } else { Ok(engine.check()?.values) }
     }
 
     /// The memory in bytes that an engine needs for the operands and a dense result.

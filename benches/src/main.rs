@@ -45,6 +45,7 @@ use crate::engine::Engine;
 use crate::lacunar_engine::LacunarEngine;
 use crate::machine::Machine;
 use crate::peers::Peers;
+use crate::peers::room::Room;
 use crate::record::Record;
 use crate::report::Report;
 
@@ -103,9 +104,6 @@ struct Arguments {
     #[arg(long)]
     formats_only: bool,
 }
-
-/// The memory in bytes that all engines' copies of a case may take together.
-const MEMORY: u64 = 10 << 30;
 
 /// How peers are found.
 const PEERS: &str = "\
@@ -231,15 +229,6 @@ fn measure_one(
     report: &mut Report,
 ) -> Result<()> {
     let Some(case) = Case::new(definition, source, entries)? else { return Ok(()) };
-    let copies = peers.variants(&case) as u64;
-    let is_too_large = case.memory().saturating_mul(1 + copies) > MEMORY;
-    let nobody = Peers::default();
-    let peers = if is_too_large { &nobody } else { peers };
-    if is_too_large && copies > 0 {
-        let (name, each) =
-            (format!("{}/{}", definition.name, source.name()), case.memory() as f64 / f64::from(1 << 30));
-        report.problem(&format!("{name}: no peers, because {copies} copies of {each:.1} GiB do not fit"))?;
-    }
     let tensors = peers.write_tensors(&case)?;
     for &threads in &arguments.threads {
         let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
@@ -263,7 +252,12 @@ fn measure_one(
         if arguments.with_c() {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::C, threads)?));
         }
-        for peer in peers.start(&case, &tensors, threads) {
+        let values = engines.first_mut().map_or(Ok(0), |ours| case.values_of_result(ours.as_mut()))?;
+        let room = Room::of(&case, values, peers);
+        if let Some(words) = room.words() {
+            report.problem(&format!("{}/{}: {words}", definition.name, source.name()))?;
+        }
+        for peer in peers.start(&case, &tensors, threads, &room) {
             match peer {
                 Ok(peer) => engines.push(peer),
                 Err(error) => report.problem(&format!("{}/{}: {error:#}", definition.name, source.name()))?,

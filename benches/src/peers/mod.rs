@@ -6,6 +6,7 @@
 
 mod places;
 pub mod program;
+pub mod room;
 mod taco;
 
 use std::cell::RefCell;
@@ -22,6 +23,7 @@ use crate::case::Case;
 use crate::engine::Engine;
 use crate::peers::places::{Python, include, library};
 use crate::peers::program::{Peer, Program, compile, sources};
+use crate::peers::room::Room;
 use crate::record::FLOOR;
 use crate::wire;
 
@@ -83,29 +85,36 @@ impl Peers {
         Ok(())
     }
 
-    /// How many programs [`Peers::start`] starts for a case.
-    pub fn variants(&self, case: &Case) -> usize {
+    /// How many programs of peers there are for a case.
+    fn variants(&self, case: &Case) -> usize {
         let definition = case.definition;
         let of_peers = self.programs.keys().filter_map(|name| definition.peers.get(*name)).map(Vec::len).sum::<usize>();
-        let of_floor = self.floor.iter().map(|_| definition.floor.len()).sum::<usize>();
         let of_taco =
             self.taco.iter().flat_map(|_| &definition.taco).map(|how| 1 + usize::from(!how.schedule.is_empty()));
-        of_peers + of_floor + of_taco.sum::<usize>()
+        of_peers + of_taco.sum::<usize>()
     }
 
-    /// Starts every variant of every peer that has the kernel, and every kernel written by hand.
-    pub fn start(&self, case: &Case, tensors: &Path, threads: usize) -> Vec<Result<Box<dyn Engine>>> {
+    /// How many variants written by hand there are for a case.
+    fn floor_variants(&self, case: &Case) -> usize {
+        self.floor.iter().map(|_| case.definition.floor.len()).sum()
+    }
+
+    /// Starts every variant of every peer that has the kernel, and every kernel written by hand, as far as there is room.
+    pub fn start(&self, case: &Case, tensors: &Path, threads: usize, room: &Room) -> Vec<Result<Box<dyn Engine>>> {
         let start = |engine: &str, program: &Program, kernel: &str| -> Result<Box<dyn Engine>> {
             let peer = Peer::start(engine, program, tensors, kernel, threads);
             Ok(Box::new(peer.with_context(|| format!("{engine} {kernel}"))?))
         };
         let mut engines = Vec::new();
+        if !room.for_peers {
+            return engines;
+        }
         for (name, program) in &self.programs {
             for kernel in case.definition.peers.get(*name).into_iter().flatten() {
                 engines.push(start(name, program, kernel));
             }
         }
-        if let Some(program) = &self.floor {
+        if let Some(program) = self.floor.as_ref().filter(|_| room.for_floor) {
             for kernel in case.definition.floor.iter().filter(|kernel| !self.missing.borrow().contains(*kernel)) {
                 let engine = start(FLOOR, program, kernel);
                 if engine.is_err() {
@@ -250,7 +259,7 @@ mod tests {
             let tensors = peers.write_tensors(&case).unwrap();
             let expected = LacunarEngine::new(&case, lacunar::Backend::Interpreter, 1).unwrap().check().unwrap();
             for threads in [1, 2] {
-                for engine in peers.start(&case, &tensors, threads) {
+                for engine in peers.start(&case, &tensors, threads, &Room::of(&case, expected.values, &peers)) {
                     // A processor may lack the instructions of a variant, but not of all.
                     let Ok(mut engine) = engine else { continue };
                     for _ in 0..2 {
