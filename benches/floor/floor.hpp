@@ -1,4 +1,4 @@
-// What all floors share: matrices by rows, shares of threads, vectors, and rows that threads append.
+// The parts that all floors share: matrices by rows, shares of threads, vectors, and rows that threads append.
 //
 // Memory is kept from one run to the next, results' memory included, so that no time goes into fresh pages.
 
@@ -154,7 +154,7 @@ void on_rows(const Csr &a, Work work) {
 
 // ---- rows that are assembled ----
 
-// What one thread appends.
+// The rows that one thread appends.
 struct Writer {
     Kept<int32_t> crd;
     Kept<double> vals;

@@ -26,7 +26,7 @@ namespace floors::spgemm {
 
 inline Csr a;
 
-// What a thread collects a row in.
+// A row as a thread collects it.
 struct Row {
     Kept<double> sums;
     Kept<uint8_t> marks, word_marks, group_marks;
@@ -179,7 +179,7 @@ inline void bitmap_row(int64_t row, Row &at, Writer &writer) {
     writer.used += n;
 }
 
-// Which of 64 bytes are not 0; they are cleared. The address is a multiple of 64.
+// A bit for each of 64 bytes that is not 0; the bytes are cleared. The address is a multiple of 64.
 inline uint64_t take_64(uint8_t *bytes) {
     uint64_t mask = 0;
 #if defined(__AVX512BW__)

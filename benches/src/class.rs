@@ -18,16 +18,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::Definition;
 
-/// What an engine is allowed.
+/// The freedom that an engine takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// Nothing beyond the kernel.
+    /// None: it computes the kernel.
     #[default]
     Plain,
-    /// To convert or analyze operands beforehand.
+    /// It converts or analyzes operands beforehand.
     Inspected,
-    /// To leave rows of the result in any order.
+    /// It leaves rows of the result in any order.
     Unordered,
 }
 

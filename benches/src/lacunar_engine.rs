@@ -92,13 +92,13 @@ impl<'a> LacunarEngine<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Those of the case, as they are.
+    /// The case's operands, as they are.
     fn of(case: &'a Case<'a>) -> Operands<'a> {
         let inputs = case.inputs.iter().map(|(name, tensor)| (*name, Cow::Borrowed(tensor))).collect();
         Operands { inputs, result_format: case.result_format.clone(), inspection_ms: 0.0 }
     }
 
-    /// Those of the case, in the formats of a variant where it names them.
+    /// The case's operands, in the formats that a variant names.
     fn converted(case: &'a Case<'a>, ours: &Ours) -> Result<Operands<'a>> {
         let mut operands = Operands::of(case);
         let format = |name: &str| ours.formats.get(name).map(|text| case.definition.format_of(name, text)).transpose();

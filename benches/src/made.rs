@@ -53,7 +53,7 @@ fn lengths(shape: &Shape, random: &mut Rng) -> Vec<u64> {
     let exponent = exponent(rows, shape.skew);
     let weights: Vec<f64> = (1..=rows).map(|row| (row as f64).powf(-exponent)).collect();
     let scale = shape.entries as f64 / weights.iter().sum::<f64>();
-    // What rounding takes from one row it gives to the next.
+    // Rounding gives the next row what it takes from one.
     let (mut wanted, mut given) = (0.0, 0u64);
     let mut lengths: Vec<u64> = Vec::with_capacity(weights.len());
     for weight in weights {

@@ -34,7 +34,7 @@ impl Processor {
         Processor { caches, count, ..Processor::parse(&text) }
     }
 
-    /// What the text of `/proc/cpuinfo` says of the first processor.
+    /// The first processor in the text of `/proc/cpuinfo`.
     fn parse(text: &str) -> Processor {
         let value = |name: &str| {
             let (_, value) =
@@ -52,7 +52,7 @@ impl Processor {
     /// The name as that of a file: lower-case words and the signature.
     pub fn file_name(&self) -> String {
         let plain = self.name.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
-        // What follows an `@` is a frequency.
+        // A frequency follows an `@`.
         let plain = plain.split('@').next().unwrap_or_default();
         let words = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty() && *word != "cpu");
         let words: Vec<&str> = words.chain((!self.signature.is_empty()).then_some(self.signature.as_str())).collect();

@@ -45,7 +45,7 @@ pub struct Line {
     pub at: Option<f64>,
     /// The engine, with its variant after a colon.
     pub engine: String,
-    /// What it is allowed.
+    /// The freedom that it takes.
     #[serde(default)]
     pub class: Class,
     /// How many threads it was given.
@@ -65,14 +65,14 @@ pub struct Line {
     pub inspection_ms: f64,
     /// Stored values of the input.
     pub nnz: u64,
-    /// What the operations are counted by: entries or products.
+    /// Entries or products: the things by which operations are counted.
     #[serde(default)]
     pub items: u64,
     /// Stored values of the result.
     pub values: u64,
     /// Bytes of the operands and the result: the least that has to be moved.
     pub bytes: u64,
-    /// Those of the largest dense operand.
+    /// Bytes of the largest dense operand.
     #[serde(default)]
     pub chosen_bytes: u64,
     /// Operations by the kernel's definition.
@@ -118,7 +118,7 @@ pub struct Duel<'a> {
     pub contest: String,
     /// The kernel.
     pub kernel: &'a str,
-    /// What the engines are allowed.
+    /// The freedom that engines may take.
     pub class: Class,
     /// The input.
     pub input: &'a str,

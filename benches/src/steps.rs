@@ -56,7 +56,7 @@ pub fn nanoseconds(line: &Line) -> f64 {
     line.min_ms * 1e6 / line.items.max(1) as f64
 }
 
-/// What explains a step between two inputs.
+/// The reason of a step between two inputs.
 fn reason(before: &Line, after: &Line, caches: &[(u32, u64)]) -> String {
     let (fast, slow) = if nanoseconds(before) < nanoseconds(after) { (before, after) } else { (after, before) };
     let touched =

@@ -25,7 +25,7 @@ pub fn summary(lines: &[Line]) -> String {
     text + &disturbance(lines).map_or_else(String::new, |words| format!("\n{words}\n"))
 }
 
-/// What is to be said where other programs ran as well: the load was more than the engines' threads and one more make.
+/// A sentence about other programs, if any ran: if the load was more than the engine's threads and one more make.
 pub fn disturbance(lines: &[Line]) -> Option<String> {
     let loads: Vec<f64> = lines.iter().map(|line| line.load - line.threads as f64).collect();
     let disturbed = loads.iter().filter(|load| **load > 1.0).count();

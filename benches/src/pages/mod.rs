@@ -25,7 +25,7 @@ use crate::pages::page::Page;
 use crate::record::{Duel, Line, compared, duels, geometric_mean};
 use crate::summary::disturbance;
 
-/// Where the pages are.
+/// The folder of the pages.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks")
 }
@@ -46,7 +46,7 @@ pub struct Means {
 /// A contest with some number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mean {
-    /// What was compared.
+    /// The kernel and the class.
     pub contest: String,
     /// How many threads.
     pub threads: usize,

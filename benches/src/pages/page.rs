@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::record::Duel;
 use crate::steps;
 
-/// What a page is made of.
+/// The contents of a page.
 pub struct Page<'a> {
     /// The machine.
     pub machine: &'a Machine,
@@ -18,13 +18,13 @@ pub struct Page<'a> {
     pub means: &'a Means,
     /// All duels.
     pub all: &'a [&'a Duel<'a>],
-    /// Those that count when engines are compared.
+    /// The duels that count when engines are compared.
     pub compared: &'a [&'a Duel<'a>],
     /// The names of charts beside the page.
     pub charts: &'a [String],
-    /// What could not be measured.
+    /// The kernels and inputs that could not be measured.
     pub problems: &'a [String],
-    /// What is to be said of other programs that ran.
+    /// A sentence about other programs, if any ran.
     pub disturbance: Option<String>,
 }
 
@@ -175,7 +175,8 @@ fn of_machine(machine: &Machine) -> String {
     text
 }
 
-/// What the command, built beside this program, tells of the machine by which it plans. `None` where it is not there.
+/// The model of the machine by which the command plans, as it prints it. `None` if the command is not beside this program, or has
+/// no such model.
 fn machine_model() -> Option<String> {
     let command = std::env::current_exe().ok()?.with_file_name("lacunar");
     let output = Command::new(command).args(["info", "--machine"]).output().ok()?;

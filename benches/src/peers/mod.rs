@@ -38,7 +38,7 @@ pub struct Peers {
     programs: BTreeMap<&'static str, Program>,
     /// Kernels written by hand.
     floor: Option<Program>,
-    /// Those of their variants that could not be started: they are reported once.
+    /// Their variants that could not be started, which are reported once.
     missing: RefCell<BTreeSet<String>>,
     taco: Option<String>,
     folder: PathBuf,

@@ -9,7 +9,7 @@ use crate::peers::Peers;
 /// The memory in bytes that all engines of a case may take together.
 const MEMORY: u64 = 12 << 30;
 
-/// Which engines have room.
+/// The engines that have room.
 #[derive(Debug, PartialEq)]
 pub struct Room {
     /// The peers.
@@ -38,7 +38,7 @@ impl Room {
         Room { for_peers, for_floor, left_out }
     }
 
-    /// What is left out, in words.
+    /// The engines that are left out, in words.
     pub fn words(&self) -> Option<String> {
         let which = if self.for_peers { "variants written by hand" } else { "other engines" };
         (self.left_out > 0).then(|| format!("no room in memory for {} {which}", self.left_out))
