@@ -4,9 +4,18 @@ use anyhow::{Context, Result, bail};
 use lacunar::{DType, DynTensor, Format};
 use lacunar_runtime::random::{Generator, generate};
 
-use crate::data::{Entries, Source};
+use crate::data::{Entries, Place, Source};
 use crate::definition::{Definition, Origin, Per, Size};
+use crate::engine::Engine;
 use crate::fill;
+
+/// Inputs of more entries are for the kernels only whose definition says so.
+const LARGEST_INPUT: u64 = 25_000_000;
+/// The most values of a dense operand, and of a dense result whose definition does not say: 2 GiB.
+const LARGEST_DENSE: u64 = 1 << 28;
+
+/// Numbers of values from which on it matters for memory how many there are.
+const MANY: u64 = 20_000_000;
 
 /// A kernel with its operands.
 pub struct Case<'a> {
@@ -14,8 +23,8 @@ pub struct Case<'a> {
     pub definition: &'a Definition,
     /// The name of the input.
     pub input: &'a str,
-    /// The series of sizes to which the input belongs.
-    pub series: Option<&'static str>,
+    /// The series to which the input belongs.
+    pub series: Option<Place>,
     /// The format of the result.
     pub result_format: Format,
     /// The sizes of the result.
@@ -33,10 +42,14 @@ impl<'a> Case<'a> {
         if entries.order() != definition.file_order() || (of_graph && !entries.is_square()) {
             return Ok(None);
         }
+        if entries.len() as u64 > definition.largest_input.unwrap_or(LARGEST_INPUT) {
+            return Ok(None);
+        }
         let mut packed: Vec<(&str, DynTensor)> = Vec::new();
         for name in definition.inputs() {
             let tensor = make(definition, name, entries, &packed)
                 .with_context(|| format!("the tensor `{name}` can't be made"))?;
+            let Some(tensor) = tensor else { return Ok(None) };
             packed.push((name, tensor));
         }
         if definition.largest_square.is_some_and(|largest| products_of_square(&packed[0].1) > largest) {
@@ -46,14 +59,14 @@ impl<'a> Case<'a> {
         let result_format = definition.format(definition.result())?;
         let size = result_dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
         let too_large = |largest| size.is_none_or(|size| size > largest);
-        if result_format.is_dense() && definition.largest_result.is_some_and(too_large) {
+        if result_format.is_dense() && too_large(definition.largest_result.unwrap_or(LARGEST_DENSE)) {
             return Ok(None);
         }
         if definition.whole_blocks && !fill::has_whole_blocks(&result_format, &result_dims) {
             return Ok(None);
         }
-        let filled = result_format.map().map(|_| fill::stored_values(&result_format, &entries.coo)).transpose()?;
-        let of_each = filled.map(|values| values as f64 / entries.coo.len().max(1) as f64);
+        let filled = result_format.map().map(|_| fill::stored_values(&result_format, &*entries.list()?)).transpose()?;
+        let of_each = filled.map(|values| values as f64 / entries.len().max(1) as f64);
         if let (Some(largest), Some(of_each)) = (definition.largest_fill, of_each)
             && of_each > largest
         {
@@ -71,35 +84,72 @@ impl<'a> Case<'a> {
     /// The least number of bytes that have to be read and written: those of all operands, and of a result of `values`
     /// values, or of as many values as its padded format stores.
     pub fn bytes(&self, values: u64) -> u64 {
+        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + self.bytes_of_result(values)
+    }
+
+    /// The bytes of the result.
+    pub fn bytes_of_result(&self, values: u64) -> u64 {
         let compressed = self.result_format.levels().last().is_some_and(|level| level.letter() == 's');
         let each = if compressed { 12 } else { 8 };
-        self.inputs.iter().map(|(_, tensor)| tensor.bytes()).sum::<u64>() + each * self.filled.unwrap_or(values)
+        each * self.filled.unwrap_or(values)
+    }
+
+    /// How many values the result has at most; where that would be very many, an engine is asked.
+    pub fn values_of_result(&self, engine: &mut dyn Engine) -> Result<u64> {
+        let most = self.items();
+        if most < MANY || self.result_format.is_dense() { Ok(most) } else { Ok(engine.check()?.values) }
+    }
+
+    /// The memory in bytes that an engine needs for the operands and a dense result.
+    pub fn memory(&self) -> u64 {
+        let is_dense = self.result_format.is_dense();
+        self.bytes(if is_dense { self.result_dims.iter().product() } else { 0 })
+    }
+
+    /// The bytes of the largest dense operand, whose places the entries of others choose; 0 where there is none.
+    pub fn chosen_bytes(&self) -> u64 {
+        let dense = self.inputs.iter().filter(|(_, tensor)| tensor.format().is_dense());
+        dense.map(|(_, tensor)| tensor.bytes()).max().unwrap_or(0)
+    }
+
+    /// The things by which the kernel's operations are counted: entries or products.
+    pub fn items(&self) -> u64 {
+        match self.definition.work.per {
+            Per::Entry => self.nnz(),
+            Per::Operand => self.inputs.iter().map(|(_, tensor)| tensor.nnz()).sum(),
+            Per::Product => self.inputs.first().map_or(0, |(_, tensor)| products_of_square(tensor)),
+        }
     }
 
     /// The operations that the kernel takes by its definition.
     pub fn flops(&self) -> u64 {
-        let work = self.definition.work;
-        let count = match work.per {
-            Per::Entry => self.nnz(),
-            Per::Operand => self.inputs.iter().map(|(_, tensor)| tensor.nnz()).sum(),
-            Per::Product => self.inputs.first().map_or(0, |(_, tensor)| products_of_square(tensor)),
-        };
-        count.saturating_mul(work.flops)
+        self.items().saturating_mul(self.definition.work.flops)
     }
 }
 
-fn make(definition: &Definition, name: &str, entries: &Entries, before: &[(&str, DynTensor)]) -> Result<DynTensor> {
+/// An operand; `None` where it is too large.
+fn make(
+    definition: &Definition,
+    name: &str,
+    entries: &Entries,
+    before: &[(&str, DynTensor)],
+) -> Result<Option<DynTensor>> {
     let (format, tensor) = (definition.format(name)?, &definition.tensors[name]);
-    match tensor.from {
+    let made = match tensor.from {
         Some(Origin::File) => entries.pack(&format),
         Some(Origin::Shifted) => entries.pack_shifted(&format, tensor.by),
         Some(Origin::Lower) => entries.pack_lower(&format),
         Some(Origin::Random) => {
             let dims = tensor.dims.iter().map(|size| resolve(size, before)).collect::<Result<Vec<u64>>>()?;
+            let values = dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
+            if values.is_none_or(|values| values > LARGEST_DENSE) {
+                return Ok(None);
+            }
             Ok(generate(&Generator::Rand, dims, DType::F64, &format, 42)?)
         }
         None => bail!("an operand needs `from`"),
-    }
+    };
+    made.map(Some)
 }
 
 /// `A.1` as a number.
@@ -159,7 +209,7 @@ mod tests {
         }
         coo.values = Values::F64(vec![1.0; size as usize]);
         let source = Source::Tensor("diagonal", [0; 3], 0);
-        let case = Case::new(&definition, &source, &Entries { coo }).expect("it can be packed");
+        let case = Case::new(&definition, &source, &Entries::List(coo)).expect("it can be packed");
         case.map(|case| case.bytes(case.nnz()))
     }
 

@@ -18,6 +18,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::is_wanted;
 use anyhow::{Result, anyhow, ensure};
 use indicatif::ProgressIterator;
 use lacunar::{Backend, Kernel, Options, Phase, Search};
@@ -37,12 +38,12 @@ struct Times {
     stages: BTreeMap<&'static str, f64>,
 }
 
-/// Compiles every program whose id has the filter's text in it, and prints the times.
+/// Compiles every program whose id has one of the filters' texts in it, and prints the times.
 ///
 /// # Errors
 /// A program that is not compiled; no program of such an id.
-pub fn measure(filter: Option<&str>, rounds: usize) -> Result<()> {
-    let wanted = |instance: &Instance| filter.is_none_or(|filter| instance.id.contains(filter));
+pub fn measure(filters: &[String], rounds: usize) -> Result<()> {
+    let wanted = |instance: &Instance| is_wanted(filters, &instance.id);
     let instances: Vec<Instance> = programs()?.into_iter().filter(wanted).collect();
     ensure!(!instances.is_empty(), "no program is called like that");
     // The first compilation of a process initializes what the others share.

@@ -1,5 +1,6 @@
 //! The inputs: files of a folder, or made up where there is no folder.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use lacunar_examples::grid::{Kind, write_grid};
 use lacunar_runtime::random::{Generator, generate};
 use lacunar_runtime::{Coordinates, Values};
 
+use crate::made::{Shape, make};
+
 /// The folder of the files of development, beside the repository.
 const DEFAULT_FOLDER: &str = "../../shared/data/medium";
 /// The files of `--quick`, by the beginning of their names.
@@ -20,23 +23,36 @@ const QUICK: [&str; 6] = ["bcsstk33", "cnr-2000", "ego-Twitter", "wave", "tags-m
 pub enum Source {
     /// A file.
     File(PathBuf),
-    /// A grid or random matrix.
+    /// A grid.
+    Grid(&'static str, Kind),
+    /// A random matrix.
     Matrix {
         /// Its name.
         name: String,
-        /// Its kind.
-        kind: Kind,
-        /// The series of sizes to which it belongs.
-        series: Option<&'static str>,
+        /// Its sizes.
+        shape: Shape,
+        /// The series to which it belongs.
+        series: Option<Place>,
     },
     /// A random tensor of these sizes, with so many entries in each fibre along the last dimension.
     Tensor(&'static str, [u64; 3], u64),
 }
 
-/// The entries of an input, of type `f64`.
-pub struct Entries {
-    /// The entries.
-    pub coo: Coo,
+/// A place in a series of inputs that differ in one thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// The name of the series, and of the thing.
+    pub series: &'static str,
+    /// How much of it there is.
+    pub at: f64,
+}
+
+/// The entries of an input.
+pub enum Entries {
+    /// A list, as files have it.
+    List(Coo),
+    /// A matrix by rows, of type `f64`.
+    Rows(DynTensor),
 }
 
 /// The inputs that are wanted.
@@ -45,7 +61,7 @@ pub struct Wanted<'a> {
     pub folder: Option<&'a Path>,
     /// Made-up inputs, though there may be files.
     pub made_up: bool,
-    /// Matrices of one kind in growing sizes as well.
+    /// Series of matrices as well, in each of which one thing grows.
     pub scaling: bool,
     /// Few and small ones.
     pub quick: bool,
@@ -81,43 +97,58 @@ fn files(folder: &Path, quick: bool) -> Result<Vec<Source>> {
     Ok(paths.into_iter().map(Source::File).collect())
 }
 
-/// A grid in the plane, one in space, a random matrix and two random tensors.
+/// A grid in the plane, one in space, a random matrix and two random tensors. The names say how large they are.
 fn made_up(quick: bool) -> Vec<Source> {
-    let matrix = |name: &str, kind| Source::Matrix { name: name.to_string(), kind, series: None };
-    let random = |size| Kind::Random { size, per_row: 16, seed: 42 };
+    let uniform = |rows: u64| {
+        let shape = Shape { rows, columns: rows, entries: 16 * rows, skew: 1.0 };
+        Source::Matrix { name: format!("uniform-{rows}"), shape, series: None }
+    };
     if quick {
         return vec![
-            matrix("grid2d", Kind::Laplace2d(250)),
-            matrix("grid3d", Kind::Laplace3d(20)),
-            matrix("random", random(50_000)),
+            Source::Grid("grid-250", Kind::Laplace2d(250)),
+            Source::Grid("cube-20", Kind::Laplace3d(20)),
+            uniform(50_000),
             Source::Tensor("random3", [200, 200, 5000], 20),
         ];
     }
     vec![
-        matrix("grid2d", Kind::Laplace2d(1500)),
-        matrix("grid3d", Kind::Laplace3d(60)),
-        matrix("random", random(1_000_000)),
+        Source::Grid("grid-1500", Kind::Laplace2d(1500)),
+        Source::Grid("cube-60", Kind::Laplace3d(60)),
+        uniform(1_000_000),
         Source::Tensor("random3", [1000, 1000, 5000], 5),
         Source::Tensor("random3-sparse", [1000, 5000, 50_000], 1),
     ]
 }
 
-/// Random matrices of 16 entries a row, and grids, each size twice or four times the one before.
+/// Random matrices in series: of more and more entries, 16 a row; and of a million entries in more and more rows, in more and more
+/// columns, in rows of more and more different lengths.
 fn growing(quick: bool) -> Vec<Source> {
-    let largest = if quick { 14 } else { 20 };
-    let source = |series: &'static str, size: u64, kind| {
-        let name = format!("{series}-{size}");
-        Source::Matrix { name, kind, series: Some(series) }
+    const MILLION: u64 = 1_000_000;
+    let largest = if quick { MILLION } else { 200 * MILLION };
+    let one = |series: &'static str, at: u64, shape| Source::Matrix {
+        name: format!("{series}-{at}"),
+        shape,
+        series: Some(Place { series, at: at as f64 }),
     };
-    let random = (10..=largest).map(|power| {
-        let size = 1 << power;
-        source("random", size, Kind::Random { size, per_row: 16, seed: 42 })
+    // 1, 3, 10, 30, ... times a number, as far as it goes.
+    let steps = |from: u64, to: u64| {
+        let decades = std::iter::successors(Some(from), |&size| size.checked_mul(10));
+        decades.flat_map(|size| [size, 3 * size]).take_while(move |&size| size <= to)
+    };
+    let last = (largest > 100 * MILLION).then_some(largest);
+    let entries = steps(10_000, largest).chain(last).map(|entries| {
+        let rows = entries / 16;
+        one("entries", entries, Shape { rows, columns: rows, entries, skew: 1.0 })
     });
-    let grids = (10..=largest).step_by(2).map(|power| {
-        let side = 1 << (power / 2);
-        source("grid2d", side * side, Kind::Laplace2d(side))
+    let rows = steps(100, MILLION)
+        .map(|rows| one("rows", rows, Shape { rows, columns: 100_000, entries: MILLION, skew: 1.0 }));
+    let columns = steps(100, 10 * MILLION)
+        .map(|columns| one("columns", columns, Shape { rows: MILLION / 16, columns, entries: MILLION, skew: 1.0 }));
+    let skewed = steps(1, 10_000).map(|skew| {
+        let shape = Shape { rows: 100_000, columns: 100_000, entries: MILLION, skew: skew as f64 };
+        one("skew", skew, shape)
     });
-    random.chain(grids).collect()
+    entries.chain(rows).chain(columns).chain(skewed).collect()
 }
 
 impl Source {
@@ -129,15 +160,15 @@ impl Source {
                 name.split_once('.').map_or(name, |(name, _)| name)
             }
             Source::Matrix { name, .. } => name,
-            Source::Tensor(name, ..) => name,
+            Source::Grid(name, _) | Source::Tensor(name, ..) => name,
         }
     }
 
-    /// The series of sizes to which it belongs.
-    pub fn series(&self) -> Option<&'static str> {
+    /// The series to which it belongs.
+    pub fn series(&self) -> Option<Place> {
         match self {
             Source::Matrix { series, .. } => *series,
-            Source::File(_) | Source::Tensor(..) => None,
+            Source::File(_) | Source::Grid(..) | Source::Tensor(..) => None,
         }
     }
 
@@ -145,16 +176,17 @@ impl Source {
     pub fn read(&self) -> Result<Entries> {
         match self {
             Source::File(path) => read(path),
-            Source::Matrix { kind, .. } => {
+            Source::Grid(_, kind) => {
                 let folder = tempfile::tempdir()?;
                 let path = folder.path().join("grid.mtx");
                 write_grid(&mut BufWriter::new(File::create(&path)?), *kind)?;
                 read(&path)
             }
+            Source::Matrix { shape, .. } => Ok(Entries::Rows(make(shape)?)),
             Source::Tensor(_, sizes, each) => {
                 let kind = Generator::Uniform(*each);
                 let tensor = generate(&kind, sizes.to_vec(), DType::F64, &Format::csf(3), 42)?;
-                Ok(Entries { coo: tensor.to_coo()? })
+                Ok(Entries::List(tensor.to_coo()?))
             }
         }
     }
@@ -162,30 +194,56 @@ impl Source {
 
 fn read(path: &Path) -> Result<Entries> {
     match io::read(path, &ReadOptions::default())? {
-        io::Data::Coordinate(coo) => Ok(Entries { coo }),
+        io::Data::Coordinate(coo) => Ok(Entries::List(coo)),
         io::Data::Dense(_) => bail!("an array, not a sparse matrix"),
     }
 }
 
 impl Entries {
+    fn dims(&self) -> &[u64] {
+        match self {
+            Entries::List(coo) => &coo.dims,
+            Entries::Rows(rows) => rows.dims(),
+        }
+    }
+
     /// The number of dimensions.
     pub fn order(&self) -> usize {
-        self.coo.dims.len()
+        self.dims().len()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Entries::List(coo) => coo.len(),
+            Entries::Rows(rows) => rows.nnz() as usize,
+        }
+    }
+
+    /// The list of them.
+    pub fn list(&self) -> Result<Cow<'_, Coo>> {
+        Ok(match self {
+            Entries::List(coo) => Cow::Borrowed(coo),
+            Entries::Rows(rows) => Cow::Owned(rows.to_coo()?),
+        })
     }
 
     /// Packed, values of type `f64`.
     pub fn pack(&self, format: &Format) -> Result<DynTensor> {
-        floating(DynTensor::from_coo(self.coo.clone(), format)?)
+        match self {
+            Entries::List(coo) => floating(DynTensor::from_coo(coo.clone(), format)?),
+            Entries::Rows(rows) => Ok(rows.convert(format)?),
+        }
     }
 
     /// True if it is a square matrix.
     pub fn is_square(&self) -> bool {
-        matches!(self.coo.dims[..], [rows, columns] if rows == columns)
+        matches!(self.dims(), [rows, columns] if rows == columns)
     }
 
     /// Packed, with each entry moved by so much along the last dimension, and around its end.
     pub fn pack_shifted(&self, format: &Format, by: u64) -> Result<DynTensor> {
-        let mut coo = self.coo.clone();
+        let mut coo = self.list()?.into_owned();
         if let (Some(size), Some(last)) = (coo.dims.last().copied(), coo.coords.last_mut()) {
             let mut moved = Coordinates::for_size(size);
             for k in 0..last.len() {
@@ -200,15 +258,16 @@ impl Entries {
 
     /// The graph of a square matrix: a 1 below the diagonal where either of two mirrored places has an entry.
     pub fn pack_lower(&self, format: &Format) -> Result<DynTensor> {
-        let [rows, columns] = &self.coo.coords[..] else { bail!("a graph is a matrix") };
-        let places = (0..self.coo.len()).filter_map(|k| Some((rows.get(k)?, columns.get(k)?)));
+        let list = self.list()?;
+        let [rows, columns] = &list.coords[..] else { bail!("a graph is a matrix") };
+        let places = (0..list.len()).filter_map(|k| Some((rows.get(k)?, columns.get(k)?)));
         let mut pairs: Vec<(u64, u64)> = places
             .filter(|(row, column)| row != column)
             .map(|(row, column)| (row.max(column), row.min(column)))
             .collect();
         pairs.sort_unstable();
         pairs.dedup();
-        let mut coo = Coo::empty(self.coo.dims.clone(), DType::F64);
+        let mut coo = Coo::empty(list.dims.clone(), DType::F64);
         for &(row, column) in &pairs {
             coo.coords[0].push(row);
             coo.coords[1].push(column);
@@ -230,7 +289,7 @@ mod tests {
     fn made_up_inputs_are_whole() {
         for source in made_up(true) {
             let entries = source.read().expect("it can be made");
-            assert!(entries.coo.len() > 1000, "{}", source.name());
+            assert!(entries.len() > 1000, "{}", source.name());
         }
     }
 
@@ -258,9 +317,18 @@ mod tests {
     }
 
     #[test]
-    fn sizes_grow() {
-        let sizes: Vec<String> = growing(true).iter().map(|source| source.name().to_string()).collect();
-        assert_eq!(sizes.first().map(String::as_str), Some("random-1024"));
-        assert!(sizes.contains(&"grid2d-4096".to_string()));
+    fn series_grow() {
+        let names =
+            |quick: bool| -> Vec<String> { growing(quick).iter().map(|source| source.name().to_string()).collect() };
+        let (few, all) = (names(true), names(false));
+        assert_eq!(few[..3], ["entries-10000", "entries-30000", "entries-100000"]);
+        assert!(all.contains(&"entries-200000000".to_string()) && !few.contains(&"entries-3000000".to_string()));
+        for name in ["rows-100", "rows-1000000", "columns-10000000", "skew-1", "skew-10000"] {
+            assert!(all.contains(&name.to_string()), "{name}");
+        }
+        for source in growing(true).iter().filter(|source| source.name().ends_with("-100")) {
+            let entries = source.read().expect("it can be made");
+            assert_eq!(entries.pack(&Format::csr()).expect("it fits").nnz(), entries.len() as u64);
+        }
     }
 }

@@ -4,11 +4,16 @@
 //! name = "spmv"
 //! expression = "y(i) = A(i,j) * x(j)"
 //! work = { per = "entry", flops = 2 }    # how many operations it takes, by its definition
+//! largest_input = 250_000_000            # more entries than others are measured with
 //! # Inputs that are not for the kernel:
 //! largest_result = 1_000_000             # a dense result of more values
 //! largest_square = 1_000_000             # no square matrix, or more products in its square
 //! largest_fill = 3.0                     # in blocks, along diagonals: more stored values for each entry, zeros included
 //! whole_blocks = true                    # a size that is no multiple of the result's blocks
+//! floor = ["spmv:one", "spmv:four"]      # the variants of `floor/`, kernels written by hand
+//! # Ours in other formats, measured as `lacunar:sliced` and compared with engines of this class. Operands are converted
+//! # beforehand.
+//! ours = [{ name = "sliced", class = "inspected", formats = { A = "sell(8,64)" } }]
 //!
 //! [tensors.y]                # the result: a tensor that comes from nowhere
 //! format = "d"               # as `-f` takes it: level letters, `csr`, `bcsr(3,3)`
@@ -35,6 +40,9 @@ use anyhow::{Context, Result, ensure};
 use lacunar::{Format, FormatSpec};
 use serde::Deserialize;
 
+use crate::class::Class;
+use crate::record::OURS;
+
 /// A kernel to be measured.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +53,8 @@ pub struct Definition {
     pub expression: String,
     /// How many operations it takes.
     pub work: Work,
+    /// Leave out inputs of more entries than this, instead of the number for all kernels.
+    pub largest_input: Option<u64>,
     /// Leave out results of more values than this, where the result is dense.
     pub largest_result: Option<u64>,
     /// Leave out matrices that are not square, or whose square takes more products than this.
@@ -57,10 +67,35 @@ pub struct Definition {
     /// The variants of the kernel that a peer's program has, by peer.
     #[serde(default)]
     pub peers: BTreeMap<String, Vec<String>>,
+    /// The variants of the kernel that are written by hand.
+    #[serde(default)]
+    pub floor: Vec<String>,
+    /// Our variants in other formats.
+    #[serde(default)]
+    pub ours: Vec<Ours>,
     /// How taco is used.
     pub taco: Option<Taco>,
     /// The tensors by name.
     pub tensors: BTreeMap<String, TensorDefinition>,
+}
+
+/// A variant of ours: the kernel with tensors in other formats.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ours {
+    /// Its name.
+    pub name: String,
+    /// The engines that it is compared with.
+    pub class: Class,
+    /// The formats of tensors that differ.
+    pub formats: BTreeMap<String, String>,
+}
+
+impl Ours {
+    /// The name of the engine: `lacunar:sliced`.
+    pub fn engine(&self) -> String {
+        format!("{OURS}:{}", self.name)
+    }
 }
 
 /// How many operations a kernel takes by its definition, whatever an engine saves or wastes.
@@ -208,7 +243,12 @@ impl Definition {
     /// How a tensor is stored.
     pub fn format(&self, name: &str) -> Result<Format> {
         let tensor = self.tensors.get(name).with_context(|| format!("there is no tensor `{name}`"))?;
-        Ok(tensor.format.parse::<FormatSpec>()?.resolve(self.variables(name).len())?)
+        self.format_of(name, &tensor.format)
+    }
+
+    /// A format, as text, of a tensor.
+    pub fn format_of(&self, name: &str, format: &str) -> Result<Format> {
+        Ok(format.parse::<FormatSpec>()?.resolve(self.variables(name).len())?)
     }
 
     /// The order of the tensors that come from the file.
@@ -231,6 +271,12 @@ mod tests {
             assert!(definition.file_order() > 0, "{}", definition.name);
             for name in definition.tensors.keys() {
                 definition.format(name).unwrap_or_else(|error| panic!("{} {name}: {error}", definition.name));
+            }
+            for (name, format) in definition.ours.iter().flat_map(|ours| &ours.formats) {
+                assert!(definition.tensors.contains_key(name), "{}: `{name}` is no tensor", definition.name);
+                definition
+                    .format_of(name, format)
+                    .unwrap_or_else(|error| panic!("{} {name}: {error}", definition.name));
             }
             let other = definition.taco.as_ref().and_then(|taco| taco.expression.as_deref());
             assert!(other.is_none_or(|other| definition.inputs_of(other).len() == definition.inputs().len()));

@@ -1,29 +1,42 @@
-//! Kernels of Lacunar as engines: through LLVM, `lacunar`; planned from formats alone, `lacunar-formats`; through the C compiler,
-//! `lacunar-c`.
+//! Kernels of Lacunar as engines: through LLVM, `lacunar`; with tensors in other formats, `lacunar:NAME`; planned from formats
+//! alone, `lacunar-formats`; through the C compiler, `lacunar-c`.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use lacunar::{Backend, DynTensor, Kernel, Options, Tensor};
+use lacunar::{Backend, DynTensor, Format, Kernel, Options, Tensor, with_threads};
 
 use crate::case::Case;
+use crate::definition::Ours;
 use crate::engine::{Check, Engine};
+use crate::record::OURS;
 
 /// A compiled kernel with its operands.
 pub struct LacunarEngine<'a> {
-    name: &'static str,
+    name: String,
     kernel: Kernel,
-    inputs: &'a [(&'a str, DynTensor)],
+    inputs: Vec<(&'a str, Cow<'a, DynTensor>)>,
     /// A dense result, whose memory is used again by each run.
     dense: Option<Tensor<f64>>,
+    inspection_ms: f64,
+}
+
+/// The tensors with which a kernel is run.
+struct Operands<'a> {
+    inputs: Vec<(&'a str, Cow<'a, DynTensor>)>,
+    result_format: Format,
+    /// The time in which they were converted.
+    inspection_ms: f64,
 }
 
 impl<'a> LacunarEngine<'a> {
     /// Compiles the kernel of a case, to be run on so many threads.
     pub fn new(case: &'a Case<'a>, backend: Backend, threads: usize) -> Result<LacunarEngine<'a>> {
-        let name = if backend == Backend::C { "lacunar-c" } else { "lacunar" };
+        let name = if backend == Backend::C { "lacunar-c" } else { OURS };
         let given = |options: Options, name: &str, tensor: &DynTensor| options.tensor(name, tensor);
-        LacunarEngine::planned(name, case, Options::new().backend(backend).threads(threads), given)
+        let options = Options::new().backend(backend).threads(threads);
+        LacunarEngine::planned(name.to_string(), case, Operands::of(case), options, given)
     }
 
     /// Compiles the kernel of a case from the formats of its operands, whose sizes and numbers of values are not known.
@@ -31,36 +44,45 @@ impl<'a> LacunarEngine<'a> {
         let given = |options: Options, name: &str, tensor: &DynTensor| {
             options.format(name, tensor.format().clone()).dtype(name, tensor.dtype())
         };
-        LacunarEngine::planned("lacunar-formats", case, Options::new().threads(threads), given)
+        let options = Options::new().threads(threads);
+        LacunarEngine::planned("lacunar-formats".to_string(), case, Operands::of(case), options, given)
+    }
+
+    /// Converts operands to the formats of a variant, and compiles the kernel for them.
+    pub fn variant(case: &'a Case<'a>, ours: &Ours, threads: usize) -> Result<LacunarEngine<'a>> {
+        let given = |options: Options, name: &str, tensor: &DynTensor| options.tensor(name, tensor);
+        let operands = with_threads(threads, || Operands::converted(case, ours))?;
+        LacunarEngine::planned(ours.engine(), case, operands, Options::new().threads(threads), given)
     }
 
     fn planned(
-        name: &'static str,
+        name: String,
         case: &'a Case<'a>,
+        operands: Operands<'a>,
         options: Options,
         given: impl Fn(Options, &str, &DynTensor) -> Options,
     ) -> Result<LacunarEngine<'a>> {
-        let result = case.definition.result();
-        let mut options = options.tuned(false).format(result, case.result_format.clone());
-        for (name, tensor) in &case.inputs {
+        let Operands { inputs, result_format, inspection_ms } = operands;
+        let mut options = options.tuned(false).format(case.definition.result(), result_format.clone());
+        for (name, tensor) in &inputs {
             options = given(options, name, tensor);
         }
         let kernel =
             Kernel::compile(&case.definition.expression, &options).map_err(|error| anyhow!(error.render(false)))?;
-        let dense = case.result_format.is_dense();
-        let dense = dense.then(|| Tensor::zeros(&case.result_dims, case.result_format.clone())).transpose()?;
-        Ok(LacunarEngine { name, kernel, inputs: &case.inputs, dense })
+        let dense = result_format.is_dense().then(|| Tensor::zeros(&case.result_dims, result_format)).transpose()?;
+        Ok(LacunarEngine { name, kernel, inputs, dense, inspection_ms })
     }
 
     /// Runs once: the time, and the result where it is new.
     fn compute(&mut self) -> Result<(f64, Option<DynTensor>)> {
         if let Some(dense) = &mut self.dense {
-            let inputs: Vec<&DynTensor> = self.inputs.iter().map(|(_, tensor)| tensor).collect();
+            let inputs: Vec<&DynTensor> = self.inputs.iter().map(|(_, tensor)| tensor.as_ref()).collect();
             let start = Instant::now();
             self.kernel.run(dense, &inputs)?;
             return Ok((start.elapsed().as_secs_f64() * 1e3, None));
         }
-        let inputs: Vec<(&str, &DynTensor)> = self.inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let inputs: Vec<(&str, &DynTensor)> =
+            self.inputs.iter().map(|(name, tensor)| (*name, tensor.as_ref())).collect();
         let start = Instant::now();
         let run = self.kernel.run_named(&inputs)?;
         let time = start.elapsed().as_secs_f64() * 1e3;
@@ -69,9 +91,39 @@ impl<'a> LacunarEngine<'a> {
     }
 }
 
+impl<'a> Operands<'a> {
+    /// The case's operands, as they are.
+    fn of(case: &'a Case<'a>) -> Operands<'a> {
+        let inputs = case.inputs.iter().map(|(name, tensor)| (*name, Cow::Borrowed(tensor))).collect();
+        Operands { inputs, result_format: case.result_format.clone(), inspection_ms: 0.0 }
+    }
+
+    /// The case's operands, in the formats that a variant names.
+    fn converted(case: &'a Case<'a>, ours: &Ours) -> Result<Operands<'a>> {
+        let mut operands = Operands::of(case);
+        let format = |name: &str| ours.formats.get(name).map(|text| case.definition.format_of(name, text)).transpose();
+        let start = Instant::now();
+        for (name, tensor) in &mut operands.inputs {
+            if let Some(format) = format(name)? {
+                let converted = tensor.convert(&format).with_context(|| format!("`{name}` can't be converted"))?;
+                *tensor = Cow::Owned(converted);
+            }
+        }
+        operands.inspection_ms = start.elapsed().as_secs_f64() * 1e3;
+        if let Some(format) = format(case.definition.result())? {
+            operands.result_format = format;
+        }
+        Ok(operands)
+    }
+}
+
 impl Engine for LacunarEngine<'_> {
     fn name(&self) -> &str {
-        self.name
+        &self.name
+    }
+
+    fn inspection_ms(&self) -> f64 {
+        self.inspection_ms
     }
 
     fn run(&mut self, times: usize) -> Result<Vec<f64>> {
@@ -120,5 +172,29 @@ mod tests {
             }
         }
         assert_eq!(run, definitions.len());
+    }
+
+    #[test]
+    fn variants_convert_their_operands() {
+        let text = "name = 'a'\nexpression = 'y(i) = A(i,j) * x(j)'\nwork = { per = 'entry', flops = 2 }\n\
+                    ours = [{ name = 'sliced', class = 'inspected', formats = { A = 'sell(2)' } }]\n\
+                    [tensors]\ny = { format = 'd' }\nA = { format = 'csr', from = 'file' }\n\
+                    x = { format = 'd', from = 'random', dims = ['A.1'] }";
+        let definition: Definition = toml::from_str(text).expect("well-formed");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.mtx");
+        std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 2\n1 3 1\n3 2 4\n")
+            .expect("written");
+        let source = data::Source::File(path);
+        let entries = source.read().expect("well-formed");
+        let case = Case::new(&definition, &source, &entries).expect("the case fits").expect("the kernel is for it");
+        let mut plain = LacunarEngine::new(&case, Backend::default(), 1).expect("it is compiled");
+        let mut sliced = LacunarEngine::variant(&case, &definition.ours[0], 1).expect("it is compiled");
+        assert_eq!(sliced.name(), "lacunar:sliced");
+        assert!(sliced.inspection_ms() > 0.0 && plain.inspection_ms() == 0.0);
+        assert_ne!(sliced.inputs[0].1.format(), plain.inputs[0].1.format());
+        assert!(sliced.check().expect("it runs").agrees(&plain.check().expect("it runs")));
+        let classes = crate::class::Classes::default();
+        assert_eq!(classes.of(&definition, "lacunar:sliced"), crate::class::Class::Inspected);
     }
 }

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::peers::program::{HUGE_PAGES, compile};
+use crate::processor::Processor;
 
 /// The largest array, in MiB.
 const LARGEST: &str = "1024";
@@ -15,8 +17,12 @@ const LARGEST: &str = "1024";
 /// The limits measured, for every number of threads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name; empty where the system does not tell.
-    pub processor: String,
+    /// The processor.
+    pub processor: Processor,
+    /// The day of the measurement, as `2026-11-23`.
+    pub date: String,
+    /// The command that measures.
+    pub command: String,
     /// Ascending by threads.
     pub limits: Vec<Limits>,
 }
@@ -48,7 +54,18 @@ impl Machine {
             ensure!(output.status.success(), "the program that measures it failed");
             limits.push(Limits::parse(threads, &String::from_utf8_lossy(&output.stdout))?);
         }
-        Ok(Machine { processor: processor(), limits })
+        Ok(Machine { limits, ..Machine::at_hand() })
+    }
+
+    /// The machine without its limits.
+    pub fn at_hand() -> Machine {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        // Of a path, only the last part says something to others.
+        let last = |argument: &str| argument.rsplit('/').next().unwrap_or_default().to_string();
+        let short = |argument: String| if argument.starts_with('/') { last(&argument) } else { argument };
+        let arguments: Vec<String> = std::env::args().skip(1).map(short).collect();
+        let command = format!("./x bench {}", arguments.join(" ")).trim_end().to_string();
+        Machine { processor: Processor::at_hand(), date: date(seconds / 86_400), command, limits: Vec::new() }
     }
 
     /// The limits of so many threads.
@@ -57,11 +74,23 @@ impl Machine {
     }
 }
 
-/// The processor's name, as Linux tells it.
-fn processor() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let named = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    named.map(|(_, name)| name.trim().to_string()).unwrap_or_default()
+/// How many threads of all programs ran or waited to run in the last minute; 0 where the system does not tell.
+pub fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}
+
+/// The date of a day, counted from 1970-01-01 (Hinnant, "chrono-compatible low-level date algorithms", 2013: years begin in March,
+/// so that the day that is put in at times is the last one).
+fn date(day: u64) -> String {
+    let day = day + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{}-{month:02}-{of_month:02}", year + 400 * era + later)
 }
 
 impl Limits {
@@ -113,6 +142,20 @@ impl fmt::Display for Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_of_days() {
+        let expected = [
+            (0, "1970-01-01"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (11_017, "2000-03-01"),
+            (20_780, "2026-11-23"),
+        ];
+        for (day, text) in expected {
+            assert_eq!(date(day), text);
+        }
+    }
 
     #[test]
     fn limits_come_from_the_next_larger_size_or_the_peak() {

@@ -11,6 +11,7 @@
 
 mod case;
 mod charts;
+mod class;
 mod compile_times;
 mod data;
 mod definition;
@@ -20,16 +21,21 @@ mod fill;
 mod insertion;
 mod lacunar_engine;
 mod machine;
+mod made;
 mod measure;
+mod pages;
 mod peers;
+mod processor;
 mod record;
 mod report;
+mod steps;
+mod summary;
 mod wire;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 
 use crate::case::Case;
@@ -39,6 +45,7 @@ use crate::engine::Engine;
 use crate::lacunar_engine::LacunarEngine;
 use crate::machine::Machine;
 use crate::peers::Peers;
+use crate::peers::room::Room;
 use crate::record::Record;
 use crate::report::Report;
 
@@ -46,11 +53,14 @@ use crate::report::Report;
 #[derive(Parser)]
 #[command(name = "lacunar-bench", after_long_help = PEERS)]
 struct Arguments {
-    /// Only what has this text in "kernel/input"
-    filter: Option<String>,
+    /// Only what has one of these texts in "kernel/input"
+    filters: Vec<String>,
     /// Measure the peers that are installed as well
     #[arg(long)]
     peers: bool,
+    /// Measure kernels written by hand as well (benches/floor)
+    #[arg(long)]
+    floor: bool,
     /// A folder of matrices and tensors (.mtx .tns, also .gz .zst)
     #[arg(long)]
     data: Option<PathBuf>,
@@ -69,6 +79,9 @@ struct Arguments {
     /// Measure nothing: summarize and draw again what is in the folder of --out
     #[arg(long)]
     draw: bool,
+    /// Write docs/benchmarks/PROCESSOR.md as well, with charts, and the table of all processors (with --draw: of an earlier run)
+    #[arg(long)]
+    report: bool,
     /// A few inputs and rounds only
     #[arg(long)]
     quick: bool,
@@ -110,6 +123,11 @@ impl Arguments {
         self.out.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("bench"))
     }
 
+    /// The folder for pages, where they are wanted.
+    fn pages(&self) -> Option<PathBuf> {
+        self.report.then(pages::folder)
+    }
+
     fn with_c(&self) -> bool {
         self.with_c || !cfg!(feature = "llvm")
     }
@@ -126,7 +144,7 @@ impl Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     if arguments.draw {
-        return draw_again(&arguments.out());
+        return draw_again(&arguments.out(), arguments.pages().as_deref());
     }
     if arguments.insertion {
         return insertion::measure(arguments.rounds(), arguments.quick);
@@ -136,7 +154,7 @@ fn main() -> Result<()> {
     }
     if arguments.compile_times {
         let rounds = if arguments.quick { 1 } else { arguments.rounds.max(3) };
-        return compile_times::measure(arguments.filter.as_deref(), rounds);
+        return compile_times::measure(&arguments.filters, rounds);
     }
     ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
     if arguments.with_c() {
@@ -150,24 +168,27 @@ fn main() -> Result<()> {
     let definitions = Definition::read_all()?;
     let Arguments { made_up, scaling, quick, .. } = arguments;
     let sources = data::sources(&Wanted { folder: arguments.data.as_deref(), made_up, scaling, quick })?;
-    let is_wanted = |definition: &Definition, source: &Source| {
+    let has_wanted_name = |definition: &Definition, source: &Source| {
         let name = format!("{}/{}", definition.name, source.name());
-        arguments.filter.as_deref().is_none_or(|filter| name.contains(filter))
+        is_wanted(&arguments.filters, &name)
     };
     let wanted_of = |source: &Source| -> Vec<&Definition> {
-        definitions.iter().filter(|definition| is_wanted(definition, source)).collect()
+        definitions.iter().filter(|definition| has_wanted_name(definition, source)).collect()
     };
     let cases: usize = sources.iter().map(|source| wanted_of(source).len()).sum();
     ensure!(cases > 0, "nothing is called like that");
     let workshop = tempfile::tempdir()?;
     let machine = Machine::measure(workshop.path(), &arguments.threads).unwrap_or_else(|error| {
         println!("the machine is not measured: {error:#}");
-        Machine::default()
+        Machine::at_hand()
     });
-    let peers = match arguments.peers {
-        true => Peers::find(workshop.path(), |text| println!("{text}")),
-        false => Peers::default(),
-    };
+    let mut peers = Peers::none(workshop.path());
+    if arguments.peers {
+        peers.find(|text| println!("{text}"));
+    }
+    if arguments.floor {
+        peers.build_floor().context("the kernels written by hand can't be built")?;
+    }
     let mut report = Report::new(&arguments.out(), machine, cases)?;
     for source in &sources {
         let wanted = wanted_of(source);
@@ -190,7 +211,12 @@ fn main() -> Result<()> {
             }
         }
     }
-    report.finish()
+    report.finish(arguments.pages().as_deref())
+}
+
+/// True if a name has one of the texts in it; any name is wanted where there are no texts.
+fn is_wanted(filters: &[String], name: &str) -> bool {
+    filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
 }
 
 /// One kernel on one input: all engines, in turns, once for each number of threads.
@@ -208,6 +234,17 @@ fn measure_one(
         let mut engines: Vec<Box<dyn Engine + '_>> = Vec::new();
         if cfg!(feature = "llvm") {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::Llvm, threads)?));
+            for ours in &definition.ours {
+                match LacunarEngine::variant(&case, ours, threads) {
+                    Ok(engine) => engines.push(Box::new(engine)),
+                    Err(error) => report.problem(&format!(
+                        "{}/{}: {}: {error:#}",
+                        definition.name,
+                        source.name(),
+                        ours.engine()
+                    ))?,
+                }
+            }
         }
         if arguments.formats_only {
             engines.push(Box::new(LacunarEngine::of_formats(&case, threads)?));
@@ -215,7 +252,12 @@ fn measure_one(
         if arguments.with_c() {
             engines.push(Box::new(LacunarEngine::new(&case, lacunar::Backend::C, threads)?));
         }
-        for peer in peers.start(&case, &tensors, threads) {
+        let values = engines.first_mut().map_or(Ok(0), |ours| case.values_of_result(ours.as_mut()))?;
+        let room = Room::of(&case, values, peers);
+        if let Some(words) = room.words() {
+            report.problem(&format!("{}/{}: {words}", definition.name, source.name()))?;
+        }
+        for peer in peers.start(&case, &tensors, threads, &room) {
             match peer {
                 Ok(peer) => engines.push(peer),
                 Err(error) => report.problem(&format!("{}/{}: {error:#}", definition.name, source.name()))?,
@@ -234,20 +276,27 @@ fn run_again(threads: usize) -> Result<()> {
     std::process::exit(status.code().unwrap_or(1))
 }
 
-/// The summary and the charts of what was measured before.
-fn draw_again(folder: &Path) -> Result<()> {
+/// The summary and the charts of what was measured before, and the processor's page, if there is a folder for it.
+fn draw_again(folder: &Path, pages: Option<&Path>) -> Result<()> {
     let mut machine = Machine::default();
-    let mut lines = Vec::new();
+    let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for record in record::read(&folder.join(report::FILE))? {
         match record {
             Record::Machine(measured) => machine = measured,
-            Record::Measurement(line) => lines.push(line),
-            Record::Problem { text } => println!("! {text}"),
+            Record::Measurement(line) => lines.push(*line),
+            Record::Problem { text } => {
+                println!("! {text}");
+                problems.push(text);
+            }
         }
     }
-    print!("{}", report::summary(&lines));
+    print!("{}", summary::summary(&lines));
+    report::print_steps(&machine, &lines);
     for chart in charts::draw(folder, &machine, &lines)? {
         println!("{}", chart.display());
+    }
+    if let Some(pages) = pages {
+        println!("{}", pages::write(pages, &machine, &lines, &problems)?.display());
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::class::Class;
 use crate::machine::Machine;
 
 /// One line.
@@ -22,7 +23,7 @@ pub enum Record {
     /// The machine's limits.
     Machine(Machine),
     /// An engine on an input.
-    Measurement(Line),
+    Measurement(Box<Line>),
     /// Something that could not be measured, or a result that differs.
     Problem {
         /// The problem, in words.
@@ -37,10 +38,16 @@ pub struct Line {
     pub kernel: String,
     /// The input.
     pub input: String,
-    /// The series of sizes to which the input belongs.
+    /// The series to which the input belongs, of what grows in it.
     pub series: Option<String>,
+    /// How much there is of what grows.
+    #[serde(default)]
+    pub at: Option<f64>,
     /// The engine, with its variant after a colon.
     pub engine: String,
+    /// The freedom that it takes.
+    #[serde(default)]
+    pub class: Class,
     /// How many threads it was given.
     pub threads: usize,
     /// Each turn's time: the median of its runs.
@@ -51,14 +58,23 @@ pub struct Line {
     pub min_ms: f64,
     /// The longest turn.
     pub max_ms: f64,
+    /// How many threads of all programs ran or waited to run in the last minute, by the system's count; 0 where it does not tell.
+    #[serde(default)]
+    pub load: f64,
     /// The time for which the inputs were analyzed beforehand.
     pub inspection_ms: f64,
     /// Stored values of the input.
     pub nnz: u64,
+    /// Entries or products: the things by which operations are counted.
+    #[serde(default)]
+    pub items: u64,
     /// Stored values of the result.
     pub values: u64,
     /// Bytes of the operands and the result: the least that has to be moved.
     pub bytes: u64,
+    /// Bytes of the largest dense operand.
+    #[serde(default)]
+    pub chosen_bytes: u64,
     /// Operations by the kernel's definition.
     pub flops: u64,
     /// `bytes` a second.
@@ -79,6 +95,11 @@ impl Line {
         self.engine.split(':').next().unwrap_or_default()
     }
 
+    /// The engine's variant; empty where it has none.
+    pub fn variant(&self) -> &str {
+        self.engine.split_once(':').map_or("", |(_, variant)| variant)
+    }
+
     /// True if the engine is one of ours.
     pub fn is_ours(&self) -> bool {
         self.family().starts_with(OURS)
@@ -88,33 +109,65 @@ impl Line {
 /// The name of our engine.
 pub const OURS: &str = "lacunar";
 
-/// A kernel on an input with some number of threads, measured by all engines.
+/// The name of kernels written by hand, which are no peers.
+pub const FLOOR: &str = "floor";
+
+/// A kernel on an input with some number of threads, in one class, measured by all engines that take part.
 pub struct Duel<'a> {
+    /// The kernel and the class: what is compared.
+    pub contest: String,
     /// The kernel.
     pub kernel: &'a str,
+    /// The freedom that engines may take.
+    pub class: Class,
     /// The input.
     pub input: &'a str,
     /// How many threads each was given.
     pub threads: usize,
-    /// Our measurement.
+    /// Our measurement: that of our variant of the class; the plain one where there is no such variant.
     pub ours: &'a Line,
     /// The fastest variant of each peer, by its name.
     pub peers: BTreeMap<&'a str, &'a Line>,
+    /// The kernels written by hand.
+    pub floor: Vec<&'a Line>,
 }
 
 impl<'a> Duel<'a> {
     /// The fastest peer.
     pub fn best(&self) -> Option<&'a Line> {
-        self.peers.values().copied().min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
+        self.fastest(self.peers.values().copied())
+    }
+
+    /// The fastest kernel written by hand.
+    pub fn best_floor(&self) -> Option<&'a Line> {
+        self.fastest(self.floor.iter().copied())
+    }
+
+    fn fastest(&self, lines: impl Iterator<Item = &'a Line>) -> Option<&'a Line> {
+        lines.min_by(|a, b| self.speedup(a).total_cmp(&self.speedup(b)))
     }
 
     /// How many times as long as ours a measurement took.
     pub fn speedup(&self, line: &Line) -> f64 {
-        line.median_ms / self.ours.median_ms
+        speedup(self.ours, line)
     }
 }
 
-/// All that was measured, in the order of kernels, threads and inputs. `lacunar-c` is ours only where `lacunar` is missing.
+/// How many times as long as ours another measurement took: the median, over the turns that both had, of the ratios within a
+/// turn, because what slows the machine down for a while slows both down.
+fn speedup(ours: &Line, other: &Line) -> f64 {
+    let ratios: Vec<f64> = other.times_ms.iter().zip(&ours.times_ms).map(|(other, ours)| other / ours).collect();
+    if ratios.is_empty() { other.median_ms / ours.median_ms } else { lacunar::median(&ratios) }
+}
+
+/// Our measurement in a class, among those of a kernel on an input. `lacunar-c` is ours only where `lacunar` is missing.
+fn ours_of<'a>(lines: &[&'a Line], class: Class) -> Option<&'a Line> {
+    let own = |class| lines.iter().copied().filter(move |line| line.is_ours() && line.class == class);
+    let of_class = own(class).min_by(|a, b| a.median_ms.total_cmp(&b.median_ms)).filter(|_| class != Class::Plain);
+    of_class.or_else(|| own(Class::Plain).min_by_key(|line| line.engine.len()))
+}
+
+/// All that was measured, in the order of kernels, threads, inputs and classes. A class is there where an engine needs it.
 pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
     let mut groups: BTreeMap<(&str, usize, &str), Vec<&Line>> = BTreeMap::new();
     for line in lines {
@@ -122,16 +175,21 @@ pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
     }
     let mut duels = Vec::new();
     for ((kernel, threads, input), lines) in groups {
-        let ours = lines.iter().copied().filter(|line| line.is_ours()).min_by_key(|line| line.engine.len());
-        let Some(ours) = ours else { continue };
-        let mut peers: BTreeMap<&str, &Line> = BTreeMap::new();
-        for line in lines.into_iter().filter(|line| !line.is_ours()) {
-            let best = peers.entry(line.family()).or_insert(line);
-            if line.median_ms < best.median_ms {
-                *best = line;
+        let is_needed =
+            |class| class == Class::Plain || lines.iter().any(|line| !line.is_ours() && line.class == class);
+        for class in Class::ALL.into_iter().filter(|&class| is_needed(class)) {
+            let Some(ours) = ours_of(&lines, class) else { continue };
+            let others = || lines.iter().copied().filter(|line| !line.is_ours() && class.admits(line.class));
+            let floor = others().filter(|line| line.family() == FLOOR).collect();
+            let mut peers: BTreeMap<&str, &Line> = BTreeMap::new();
+            for line in others().filter(|line| line.family() != FLOOR) {
+                let best = peers.entry(line.family()).or_insert(line);
+                if speedup(ours, line) < speedup(ours, best) {
+                    *best = line;
+                }
             }
+            duels.push(Duel { contest: class.contest(kernel), kernel, class, input, threads, ours, peers, floor });
         }
-        duels.push(Duel { kernel, input, threads, ours, peers });
     }
     duels
 }
@@ -183,9 +241,41 @@ pub mod tests {
         ];
         let duels = duels(&lines);
         assert_eq!(duels.len(), 1);
+        assert_eq!(duels[0].contest, "spmv");
         assert_eq!(duels[0].ours.engine, "lacunar");
         assert_eq!(duels[0].peers["mkl"].engine, "mkl:inspected");
         assert_eq!(duels[0].best().map(|line| duels[0].speedup(line)), Some(1.5));
+    }
+
+    #[test]
+    fn like_is_compared_with_like() {
+        let classed = |engine, class, time| Line { class, ..line("spmv", "a", engine, 1, time) };
+        let mut lines = vec![
+            classed("lacunar", Class::Plain, 2.0),
+            classed("mkl", Class::Plain, 3.0),
+            classed("mkl:inspected", Class::Inspected, 1.5),
+        ];
+        let best = |lines: &[Line]| -> Vec<(String, String, Option<f64>)> {
+            let of = |duel: &Duel<'_>| {
+                (duel.contest.clone(), duel.ours.engine.clone(), duel.best().map(|line| duel.speedup(line)))
+            };
+            duels(lines).iter().map(of).collect()
+        };
+        let contest = |name: &str, ours: &str, ratio| (name.to_string(), ours.to_string(), Some(ratio));
+        // Without a variant of ours, the plain one stands in.
+        assert_eq!(best(&lines), [contest("spmv", "lacunar", 1.5), contest("spmv inspected", "lacunar", 0.75)]);
+        lines.push(classed("lacunar:sliced", Class::Inspected, 1.0));
+        assert_eq!(best(&lines), [contest("spmv", "lacunar", 1.5), contest("spmv inspected", "lacunar:sliced", 1.5)]);
+    }
+
+    #[test]
+    fn ratios_are_those_within_turns() {
+        let turns =
+            |engine, times: [f64; 3]| Line { times_ms: times.to_vec(), ..line("spmv", "a", engine, 1, times[1]) };
+        // Twice as slow in each turn, though the machine was four times as slow in one of them.
+        let (ours, other) = (turns("lacunar", [1.0, 1.0, 4.0]), turns("mkl", [2.0, 8.0, 2.0]));
+        assert_eq!(speedup(&ours, &other), 2.0);
+        assert_eq!(speedup(&Line { times_ms: Vec::new(), ..ours }, &other), 8.0);
     }
 
     #[test]
@@ -200,7 +290,7 @@ pub mod tests {
         let path = folder.path().join("a.jsonl");
         let records = [
             Record::Machine(Machine::default()),
-            Record::Measurement(line("spmv", "a", "mkl", 1, 5.0)),
+            Record::Measurement(Box::new(line("spmv", "a", "mkl", 1, 5.0))),
             Record::Problem { text: "no \"such\" thing".to_string() },
         ];
         let text: String = records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();

@@ -1,6 +1,5 @@
-//! The measurements, as JSON lines, as a table that grows, and as a summary.
+//! The measurements, as JSON lines and as a table that grows.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,9 +9,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::case::Case;
 use crate::charts;
-use crate::machine::Machine;
+use crate::class::Classes;
+use crate::machine::{self, Machine};
 use crate::measure::Measurement;
-use crate::record::{Duel, Line, Record, compared, duels, geometric_mean};
+use crate::pages;
+use crate::record::{Line, Record, duels};
+use crate::steps;
+use crate::summary::summary;
 
 /// The name of the file of JSON lines.
 pub const FILE: &str = "measurements.jsonl";
@@ -25,19 +28,28 @@ pub struct Report {
     lines: Vec<Line>,
     problems: Vec<String>,
     progress: ProgressBar,
+    classes: Classes,
 }
 
 impl Report {
     /// Writes to a folder, which is made. `steps` is how many cases there may be.
     pub fn new(folder: &Path, machine: Machine, steps: usize) -> Result<Report> {
+        let classes = Classes::read()?;
         fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
         let path = folder.join(FILE);
         let file = File::create(&path).with_context(|| format!("{} can't be written", path.display()))?;
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} (about {eta} left) {msg}")?;
         let progress = ProgressBar::new(steps as u64).with_style(style);
         let (folder, json) = (folder.to_path_buf(), BufWriter::new(file));
-        let mut report =
-            Report { folder, json, machine: machine.clone(), lines: Vec::new(), problems: Vec::new(), progress };
+        let mut report = Report {
+            folder,
+            json,
+            machine: machine.clone(),
+            lines: Vec::new(),
+            problems: Vec::new(),
+            progress,
+            classes,
+        };
         for limits in &machine.limits {
             report.say(&limits.to_string());
         }
@@ -86,7 +98,7 @@ impl Report {
                         None => ours = Some(line.median_ms),
                         Some(ours) => row += &format!(" x{:.2}", line.median_ms / ours),
                     }
-                    self.write(&Record::Measurement(line.clone()))?;
+                    self.write(&Record::Measurement(Box::new(line.clone())))?;
                     self.lines.push(line);
                 }
                 Err(error) => self.problem(&format!("{kernel}/{input}, {threads} thread(s): {engine}: {error:#}"))?,
@@ -103,17 +115,22 @@ impl Report {
         Line {
             kernel: case.definition.name.clone(),
             input: case.input.to_string(),
-            series: case.series.map(str::to_string),
+            series: case.series.map(|place| place.series.to_string()),
+            at: case.series.map(|place| place.at),
             engine: measurement.engine.clone(),
+            class: self.classes.of(case.definition, &measurement.engine),
             threads,
             times_ms: times_ms.to_vec(),
             median_ms,
             min_ms: times_ms.iter().copied().fold(f64::INFINITY, f64::min),
             max_ms: times_ms.iter().copied().fold(0.0, f64::max),
+            load: machine::load(),
             inspection_ms: measurement.inspection_ms,
             nnz: case.nnz(),
+            items: case.items(),
             values: measurement.check.values,
             bytes,
+            chosen_bytes: case.chosen_bytes(),
             flops,
             gbytes_per_s: bytes as f64 / median_ms * 1e-6,
             gflops: flops as f64 / median_ms * 1e-6,
@@ -123,10 +140,11 @@ impl Report {
         }
     }
 
-    /// Draws the charts, and prints the summary and the problems.
-    pub fn finish(self) -> Result<()> {
+    /// Draws the charts, and prints the summary and the problems. Writes the processor's page into a folder, if there is one.
+    pub fn finish(self, pages: Option<&Path>) -> Result<()> {
         self.progress.finish_and_clear();
         print!("{}", summary(&self.lines));
+        print_steps(&self.machine, &self.lines);
         for problem in &self.problems {
             println!("! {problem}");
         }
@@ -134,85 +152,21 @@ impl Report {
         for chart in charts::draw(&self.folder, &self.machine, &self.lines)? {
             println!("{}", chart.display());
         }
+        if let Some(folder) = pages {
+            println!("{}", pages::write(folder, &self.machine, &self.lines, &self.problems)?.display());
+        }
         Ok(())
     }
 }
 
-/// Two tables: each kernel against the best peer of each input, and against each engine alone.
-pub fn summary(lines: &[Line]) -> String {
+/// Prints the steps of series, where there are series.
+pub fn print_steps(machine: &Machine, lines: &[Line]) {
     let duels = duels(lines);
-    let duels = compared(&duels);
-    let mut kernels: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
-    for &duel in duels.iter().filter(|duel| !duel.peers.is_empty()) {
-        kernels.entry((duel.kernel, duel.threads)).or_default().push(duel);
+    let steps = steps::text(&duels.iter().collect::<Vec<_>>(), &machine.processor.caches);
+    if !steps.is_empty() {
+        println!("\nsteps: our time for each entry or product from one input to the next, by more than half");
     }
-    let mut text = String::new();
-    if !kernels.is_empty() {
-        text += "\nbest peer's time / ours: geometric mean over inputs, inputs on which ours is slower, worst input\n";
-        text += "kernel     threads    mean  slower      worst  on\n";
-    }
-    for ((kernel, threads), duels) in &kernels {
-        text += &against_best(kernel, *threads, duels);
-    }
-    text + &against_each(lines, &duels)
-}
-
-fn against_best(kernel: &str, threads: usize, duels: &[&Duel<'_>]) -> String {
-    let ratios: Vec<(f64, &Duel<'_>, &Line)> =
-        duels.iter().filter_map(|&duel| duel.best().map(|best| (duel.speedup(best), duel, best))).collect();
-    let slower = ratios.iter().filter(|(ratio, ..)| *ratio < 1.0).count();
-    let mean = geometric_mean(ratios.iter().map(|(ratio, ..)| *ratio)).unwrap_or(1.0);
-    let worst = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    let worst = worst.map(|(ratio, duel, best)| format!("{ratio:>9.2}  {} ({})", duel.input, best.engine));
-    let slower = format!("{slower}/{}", ratios.len());
-    format!("{kernel:<10} {threads:>7} {mean:>7.2} {slower:>7} {}\n", worst.unwrap_or_default())
-}
-
-fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
-    let mut ratios: BTreeMap<(&str, usize, &str), Vec<f64>> = BTreeMap::new();
-    for line in lines {
-        let same =
-            |duel: &&&Duel<'_>| (duel.kernel, duel.input, duel.threads) == (&line.kernel, &line.input, line.threads);
-        if let Some(duel) = duels.iter().find(same).filter(|duel| duel.ours.engine != line.engine) {
-            ratios.entry((&line.kernel, line.threads, &line.engine)).or_default().push(duel.speedup(line));
-        }
-    }
-    let mut text = String::new();
-    if !ratios.is_empty() {
-        text +=
-            "\neach engine's time / ours\nkernel     threads  engine                  mean   least  greatest  inputs\n";
-    }
-    for ((kernel, threads, engine), ratios) in ratios {
-        let mean = geometric_mean(ratios.iter().copied()).unwrap_or(1.0);
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let greatest = ratios.iter().copied().fold(0.0, f64::max);
-        let count = ratios.len();
-        text +=
-            &format!("{kernel:<10} {threads:>7}  {engine:<20} {mean:>7.2} {least:>7.2} {greatest:>9.2} {count:>7}\n");
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::tests::line;
-
-    #[test]
-    fn summaries_name_the_worst_input() {
-        let lines = [
-            line("spmv", "a", "lacunar", 1, 2.0),
-            line("spmv", "a", "mkl", 1, 4.0),
-            line("spmv", "b", "lacunar", 1, 2.0),
-            line("spmv", "b", "mkl", 1, 8.0),
-            line("spmv", "b", "eigen", 1, 1.0),
-        ];
-        let text = summary(&lines);
-        // The geometric mean of 2 and 1/2 is 1.
-        let best = text.lines().find(|line| line.starts_with("spmv")).unwrap();
-        let words: Vec<&str> = best.split_whitespace().collect();
-        assert_eq!(words, ["spmv", "1", "1.00", "1/2", "0.50", "b", "(eigen)"]);
-        assert!(text.lines().any(|line| line.split_whitespace().eq(["spmv", "1", "mkl", "2.83", "2.00", "4.00", "2"])));
-        assert_eq!(summary(&[]), "");
+    for step in steps {
+        println!("{step}");
     }
 }

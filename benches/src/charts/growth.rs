@@ -1,4 +1,5 @@
-//! Lines: how speed grows with the size of the input, and with the number of threads. One panel a kernel (and series).
+//! Lines: how the time for an entry grows in series of inputs, and speed with the number of threads. One panel a kernel (and
+//! series).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +7,7 @@ use lacunar_draw::{Anchor, Color, Drawing, Path, Scale, Stroke, Text};
 
 use super::looks::{self, Look};
 use crate::record::{Duel, Line, OURS, geometric_mean};
+use crate::steps::nanoseconds;
 
 const PANEL: [f32; 2] = [196.0, 132.0];
 const BETWEEN: [f32; 2] = [58.0, 56.0];
@@ -14,16 +16,16 @@ const LEFT: f32 = 62.0;
 const IDEAL: Stroke = Stroke::solid(Color::new(0x999999), 1.0).with_dashes([4.0, 3.0]);
 const COLUMNS: usize = 3;
 
-/// A panel: its title, and the points of each engine.
+/// A panel: its title, the words below it, and the points of each engine.
 struct Panel<'a> {
     title: String,
+    x: &'a str,
     curves: BTreeMap<&'a str, Vec<(f64, f64)>>,
 }
 
-/// The title, and the words at the axes.
+/// The title, and the words at the upright axes.
 struct Words {
     title: String,
-    x: &'static str,
     y: &'static str,
 }
 
@@ -32,23 +34,25 @@ fn engines<'a>(duel: &Duel<'a>) -> impl Iterator<Item = &'a Line> {
     std::iter::once(duel.ours).chain(duel.peers.values().copied())
 }
 
-/// Stored values a second over stored values, for inputs of a series. `None` where there are none.
-pub fn sizes(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
+/// The time for each entry or product over what grows in a series. `None` where there are no series.
+pub fn series(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
     let mut panels: BTreeMap<(&str, &str), Panel<'_>> = BTreeMap::new();
     for duel in duels {
-        let Some(series) = duel.ours.series.as_deref() else { continue };
-        let panel = panels
-            .entry((duel.kernel, series))
-            .or_insert_with(|| Panel { title: format!("{}, {series}", duel.kernel), curves: BTreeMap::new() });
+        let (Some(series), Some(at)) = (duel.ours.series.as_deref(), duel.ours.at) else { continue };
+        let x = if series == "skew" { "longest row over the mean" } else { series };
+        let panel = panels.entry((duel.kernel, series)).or_insert_with(|| Panel {
+            title: format!("{}, {series}", duel.kernel),
+            x,
+            curves: BTreeMap::new(),
+        });
         for line in engines(duel) {
-            let speed = line.nnz as f64 / line.median_ms * 1e3;
-            panel.curves.entry(line.family()).or_default().push((line.nnz as f64, speed));
+            panel.curves.entry(line.family()).or_default().push((at, nanoseconds(line)));
         }
     }
     let panels: Vec<Panel<'_>> =
         panels.into_values().filter(|panel| panel.curves.values().any(|c| c.len() > 1)).collect();
-    let title = format!("Speed by size of the input, {}", looks::threads(threads));
-    let words = Words { title, x: "stored values", y: "stored values per second" };
+    let title = format!("Time for each entry or product, {}", looks::threads(threads));
+    let words = Words { title, y: "nanoseconds" };
     draw(&panels, &words, |panel| {
         let points = || panel.curves.values().flatten();
         let x = Scale::over(points().map(|point| point.0), 0.0, PANEL[0]).padded(0.05);
@@ -77,15 +81,18 @@ pub fn threads(duels: &[&Duel<'_>]) -> Option<Drawing> {
     }
     let mut panels: BTreeMap<&str, Panel<'_>> = BTreeMap::new();
     for ((kernel, family, count), ratios) in ratios {
-        let panel =
-            panels.entry(kernel).or_insert_with(|| Panel { title: kernel.to_string(), curves: BTreeMap::new() });
+        let panel = panels.entry(kernel).or_insert_with(|| Panel {
+            title: kernel.to_string(),
+            x: "threads",
+            curves: BTreeMap::new(),
+        });
         if let Some(mean) = geometric_mean(ratios) {
             panel.curves.entry(family).or_default().push((count as f64, mean));
         }
     }
     let panels: Vec<Panel<'_>> = panels.into_values().collect();
     let title = format!("Speed-up with threads over {}, geometric mean over inputs", looks::threads(fewest));
-    let words = Words { title, x: "threads", y: "speed-up" };
+    let words = Words { title, y: "speed-up" };
     let best = most as f64 / fewest as f64;
     draw(&panels, &words, |panel| {
         let speeds = panel.curves.values().flatten().map(|point| point.1);
@@ -128,7 +135,7 @@ fn draw(panels: &[Panel<'_>], words: &Words, axes: impl Fn(&Panel<'_>) -> Axes) 
         let left = LEFT + (place % columns) as f32 * (PANEL[0] + BETWEEN[0]);
         let top = first + (place / columns) as f32 * (PANEL[1] + BETWEEN[1]);
         one(&mut drawing, [left, top], panel, &axes(panel));
-        drawing.add(Text::new([left + PANEL[0] / 2.0, top + PANEL[1] + 29.0], Anchor::Middle, 9.5, words.x));
+        drawing.add(Text::new([left + PANEL[0] / 2.0, top + PANEL[1] + 29.0], Anchor::Middle, 9.5, panel.x));
     }
     let middle = (first + bottom) / 2.0;
     drawing.add(Text::new([16.0, middle], Anchor::Middle, 10.0, words.y).turned(-90.0));
@@ -177,7 +184,7 @@ mod tests {
         let small = |threads| {
             let sized = |nnz, mut line: Line| {
                 line.nnz = nnz;
-                line.series = Some("random".to_string());
+                (line.series, line.at, line.items) = (Some("random".to_string()), Some(nnz as f64), nnz);
                 line
             };
             let engines = ["lacunar", "mkl"];
@@ -189,8 +196,8 @@ mod tests {
         let all = duels(&one);
         let all: Vec<&Duel<'_>> = all.iter().collect();
         assert!(threads(&all).is_none());
-        assert!(sizes(&all, 1).unwrap().to_svg().contains("spmv, random"));
-        assert!(sizes(&all[..1], 1).is_none());
+        assert!(series(&all, 1).unwrap().to_svg().contains("spmv, random"));
+        assert!(series(&all[..1], 1).is_none());
         let two: Vec<Line> = one.iter().cloned().chain(small(2)).collect();
         let two = duels(&two);
         let two: Vec<&Duel<'_>> = two.iter().collect();

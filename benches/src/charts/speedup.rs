@@ -67,10 +67,10 @@ fn number(drawing: &mut Drawing, scale: &Scale, x: f32, ratio: f64, (size, weigh
 /// A kernel's name, and its geometric means by peer.
 type Group<'a> = (&'a str, Vec<(&'a str, f64)>);
 
-fn groups<'a>(duels: &[&Duel<'a>], families: &[&'a str]) -> Vec<Group<'a>> {
-    let kernels: BTreeSet<&str> = duels.iter().map(|duel| duel.kernel).collect();
+fn groups<'a>(duels: &[&'a Duel<'_>], families: &[&'a str]) -> Vec<Group<'a>> {
+    let kernels: BTreeSet<&str> = duels.iter().map(|duel| duel.contest.as_str()).collect();
     let group = |kernel| {
-        let of_kernel: Vec<&Duel<'_>> = duels.iter().copied().filter(|duel| duel.kernel == kernel).collect();
+        let of_kernel: Vec<&Duel<'_>> = duels.iter().copied().filter(|duel| duel.contest == kernel).collect();
         let mean = |family| geometric_mean(speedups(&of_kernel, family)).map(|mean| (family, mean));
         (kernel, families.iter().copied().filter_map(mean).collect())
     };
@@ -149,7 +149,7 @@ fn frame(drawing: &mut Drawing, scale: &Scale, right: f32, (top, bottom): (f32, 
 /// One kernel: a panel a peer, a bar an input. `None` where no peer was measured.
 pub fn kernel(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
     let families = families(duels);
-    let name = duels.first().filter(|_| !families.is_empty())?.kernel;
+    let name = duels.first().filter(|_| !families.is_empty())?.contest.as_str();
     let mut sorted: Vec<&Duel<'_>> = duels.to_vec();
     sorted.sort_by_key(|duel| (duel.ours.nnz, duel.input));
     let title = format!("{name}: time of each peer over Lacunar's, {}", looks::threads(threads));

@@ -2,14 +2,15 @@
 //!
 //! oneMKL, Eigen, SuiteSparse:GraphBLAS and librsb are libraries, for which there are programs of ours; SciPy is used by a
 //! script; taco is a command, which is asked for code. All are compiled with `-O3 -march=native` and run on huge pages.
-//! [`places`] says where they are looked for.
+//! [`places`] says where they are looked for. Kernels written by hand (`floor/`) are started in the same way, but are no peers.
 
 mod places;
 pub mod program;
+pub mod room;
 mod taco;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,6 +23,8 @@ use crate::case::Case;
 use crate::engine::Engine;
 use crate::peers::places::{Python, include, library};
 use crate::peers::program::{Peer, Program, compile, sources};
+use crate::peers::room::Room;
+use crate::record::FLOOR;
 use crate::wire;
 
 /// The folders below a root in which libraries lie.
@@ -33,6 +36,10 @@ const LIBRARIES: [&str; 6] =
 pub struct Peers {
     /// By the name they have in definitions.
     programs: BTreeMap<&'static str, Program>,
+    /// Kernels written by hand.
+    floor: Option<Program>,
+    /// Their variants that could not be started, which are reported once.
+    missing: RefCell<BTreeSet<String>>,
     taco: Option<String>,
     folder: PathBuf,
     /// taco's programs by kernel and variant; the reason where there is none.
@@ -40,10 +47,15 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Looks for peers and builds their programs in `folder`. `say` is told which are left out, and why.
-    pub fn find(folder: &Path, mut say: impl FnMut(&str)) -> Peers {
+    /// No peers, with a folder for programs and tensors.
+    pub fn none(folder: &Path) -> Peers {
+        Peers { folder: folder.to_path_buf(), ..Peers::default() }
+    }
+
+    /// Looks for peers and builds their programs. `say` is told which are left out, and why.
+    pub fn find(&mut self, mut say: impl FnMut(&str)) {
         let python = Python::find();
-        let mut peers = Peers { folder: folder.to_path_buf(), ..Peers::default() };
+        let folder = self.folder.as_path();
         let found = [
             ("eigen", eigen(&python, folder)),
             ("graphblas", graphblas(&python, folder)),
@@ -54,28 +66,61 @@ impl Peers {
         for (name, program) in found {
             match program {
                 Ok(program) => {
-                    peers.programs.insert(name, program);
+                    self.programs.insert(name, program);
                 }
                 Err(error) => say(&format!("{name} is left out: {error:#}")),
             }
         }
-        peers.taco = env::var("TACO").ok().filter(|command| !command.is_empty());
-        if peers.taco.is_none() {
+        self.taco = env::var("TACO").ok().filter(|command| !command.is_empty());
+        if self.taco.is_none() {
             say("taco is left out: the environment variable TACO does not name its command");
         }
-        peers
     }
 
-    /// Starts every variant of every peer that has the kernel.
-    pub fn start(&self, case: &Case, tensors: &Path, threads: usize) -> Vec<Result<Box<dyn Engine>>> {
+    /// Builds the kernels written by hand.
+    pub fn build_floor(&mut self) -> Result<()> {
+        let program = self.folder.join(FLOOR);
+        compile("c++", "../floor/floor.cpp", &["-std=c++20".to_string()], &program)?;
+        self.floor = Some(Program::new(&program));
+        Ok(())
+    }
+
+    /// How many programs of peers there are for a case.
+    fn variants(&self, case: &Case) -> usize {
+        let definition = case.definition;
+        let of_peers = self.programs.keys().filter_map(|name| definition.peers.get(*name)).map(Vec::len).sum::<usize>();
+        let of_taco =
+            self.taco.iter().flat_map(|_| &definition.taco).map(|how| 1 + usize::from(!how.schedule.is_empty()));
+        of_peers + of_taco.sum::<usize>()
+    }
+
+    /// How many variants written by hand there are for a case.
+    fn floor_variants(&self, case: &Case) -> usize {
+        self.floor.iter().map(|_| case.definition.floor.len()).sum()
+    }
+
+    /// Starts every variant of every peer that has the kernel, and every kernel written by hand, as far as there is room.
+    pub fn start(&self, case: &Case, tensors: &Path, threads: usize, room: &Room) -> Vec<Result<Box<dyn Engine>>> {
         let start = |engine: &str, program: &Program, kernel: &str| -> Result<Box<dyn Engine>> {
             let peer = Peer::start(engine, program, tensors, kernel, threads);
             Ok(Box::new(peer.with_context(|| format!("{engine} {kernel}"))?))
         };
         let mut engines = Vec::new();
+        if !room.for_peers {
+            return engines;
+        }
         for (name, program) in &self.programs {
             for kernel in case.definition.peers.get(*name).into_iter().flatten() {
                 engines.push(start(name, program, kernel));
+            }
+        }
+        if let Some(program) = self.floor.as_ref().filter(|_| room.for_floor) {
+            for kernel in case.definition.floor.iter().filter(|kernel| !self.missing.borrow().contains(*kernel)) {
+                let engine = start(FLOOR, program, kernel);
+                if engine.is_err() {
+                    self.missing.borrow_mut().insert(kernel.clone());
+                }
+                engines.push(engine);
             }
         }
         let Some(how) = self.taco.as_ref().and(case.definition.taco.as_ref()) else { return engines };
@@ -104,7 +149,8 @@ impl Peers {
     pub fn write_tensors(&self, case: &Case) -> Result<PathBuf> {
         let path = self.folder.join("tensors");
         let has_peer = self.programs.keys().any(|name| case.definition.peers.contains_key(*name));
-        if has_peer || (self.taco.is_some() && case.definition.taco.is_some()) {
+        let has_floor = self.floor.is_some() && !case.definition.floor.is_empty();
+        if has_peer || has_floor || (self.taco.is_some() && case.definition.taco.is_some()) {
             let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
             wire::write(&mut out, case)?;
             out.flush()?;
@@ -173,4 +219,63 @@ fn beside(library: &Path, mut program: Program) -> Program {
         program.environment.push(("LD_LIBRARY_PATH", joined));
     }
     program
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::data::Source;
+    use crate::definition::Definition;
+    use crate::lacunar_engine::LacunarEngine;
+
+    /// A square matrix whose rows have from 0 to 39 entries, its file.
+    fn uneven(folder: &Path) -> PathBuf {
+        let size = 301;
+        let row = |row: usize| (0..row * 7 % 40).map(move |k| (row, (row * 13 + k * 11) % size, k + 1));
+        let entries: Vec<(usize, usize, usize)> = (0..size).flat_map(row).collect();
+        let mut text = format!("%%MatrixMarket matrix coordinate real general\n{size} {size} {}\n", entries.len());
+        for (row, column, value) in entries {
+            text += &format!("{} {} {value}\n", row + 1, column + 1);
+        }
+        let path = folder.join("uneven.mtx");
+        std::fs::write(&path, text).expect("written");
+        path
+    }
+
+    #[test]
+    fn kernels_written_by_hand_agree() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut peers = Peers::none(folder.path());
+        if std::process::Command::new("c++").arg("--version").output().is_err() {
+            println!("SKIPPED: there is no C++ compiler");
+            return;
+        }
+        peers.build_floor().unwrap();
+        let source = Source::File(uneven(folder.path()));
+        let entries = source.read().unwrap();
+        let mut agreed = 0;
+        for definition in Definition::read_all().unwrap().iter().filter(|definition| !definition.floor.is_empty()) {
+            let case = Case::new(definition, &source, &entries).unwrap().unwrap();
+            let tensors = peers.write_tensors(&case).unwrap();
+            let expected = LacunarEngine::new(&case, lacunar::Backend::Interpreter, 1).unwrap().check().unwrap();
+            for threads in [1, 2] {
+                for engine in peers.start(&case, &tensors, threads, &Room::of(&case, expected.values, &peers)) {
+                    // A processor may lack the instructions of a variant, but not of all.
+                    let Ok(mut engine) = engine else { continue };
+                    for _ in 0..2 {
+                        let check = engine.check().unwrap();
+                        assert!(
+                            check.agrees(&expected),
+                            "{} {}: {check:?} {expected:?}",
+                            definition.name,
+                            engine.name()
+                        );
+                        assert_eq!(check.values, expected.values, "{} {}", definition.name, engine.name());
+                    }
+                    agreed += 1;
+                }
+            }
+        }
+        assert!(agreed > 40, "{agreed}");
+    }
 }
