@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::process::Command;
 
 use super::{Mean, Means, Ratios, head, row};
 use crate::charts::threads_in_words;
@@ -165,23 +164,16 @@ fn of_machine(machine: &Machine) -> String {
             text += &row(cells);
         }
     }
-    if let Some(model) = machine_model() {
+    // A page can be written without the model that kernels were made by.
+    if let Ok(model) = lacunar::machine(&lacunar::Options::default()) {
         let _ = write!(
             text,
-            "\nWhat kernels are planned by (`lacunar info --machine`):\n\n```text\n{}\n```\n",
-            model.trim_end()
+            "\nWhat kernels are planned by (`lacunar info --machine`):\n\n```text\n{}# {}\n```\n",
+            model.to_toml(),
+            model.explain()
         );
     }
     text
-}
-
-/// The model of the machine by which the command plans, as it prints it. `None` if the command is not beside this program, or has
-/// no such model.
-fn machine_model() -> Option<String> {
-    let command = std::env::current_exe().ok()?.with_file_name("lacunar");
-    let output = Command::new(command).args(["info", "--machine"]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    (output.status.success() && !text.is_empty()).then_some(text)
 }
 
 /// "48 KiB", "2 MiB".
