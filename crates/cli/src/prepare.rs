@@ -52,6 +52,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     if values == Values::All {
         declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
+    leave_open(&request, values, &ast, &mut declarations);
     check_early(program, &declarations)?;
     check_outputs(&request, args, &ast)?;
     let mut times = LoadTimes::default();
@@ -74,6 +75,11 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         }
         read.extend(made);
     }
+    for input in &mut read {
+        if inputs::choose_format((program, &request), &declarations, input, &mut times)? {
+            declare(&mut declarations, input);
+        }
+    }
     let options = Options {
         declarations,
         backend: request.backend,
@@ -87,6 +93,18 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         ..Options::default()
     };
     Ok(Prepared { request, inputs: read, options, times })
+}
+
+/// Takes inputs whose format is chosen from their entries as stored in rows until these are known.
+fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut Declarations) {
+    for (name, given) in &request.givens {
+        let known = values == Values::All || !matches!(given.origin, Origin::Generated(_));
+        let order = crate::program::indices_of(ast, name).map(|indices| indices.len());
+        let open = declarations.formats.get_mut(name).filter(|spec| known && spec.uses().is_some());
+        if let (Some(spec), Some(order)) = (open, order) {
+            *spec = inputs::listed_format(order).into();
+        }
+    }
 }
 
 /// Tells mistakes of names, formats and statements before files are read. Types and sizes wait for the files'.
