@@ -5,6 +5,8 @@
 mod auto;
 mod errors;
 mod fill;
+#[cfg(all(feature = "llvm", target_os = "linux", target_pointer_width = "64"))]
+mod huge;
 mod interop;
 mod kinds;
 mod language;
