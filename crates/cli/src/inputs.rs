@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Tensor, restore};
+use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, Tensor, restore};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
@@ -138,14 +138,14 @@ pub fn listed_format(order: usize) -> Format {
 /// The program has mistakes, memory is refused.
 pub fn choose_format(
     (program, request): (&Program, &Request),
-    declarations: &Declarations,
+    options: &Options,
     input: &mut Input,
     times: &mut LoadTimes,
 ) -> Result<bool, Failure> {
     let spec = request.declarations.formats.get(&input.name).filter(|spec| spec.uses().is_some());
     let Some(spec) = spec else { return Ok(false) };
     let start = Instant::now();
-    let needs = Needs { program: &program.text, tensor: &input.name, declarations };
+    let needs = Needs { program: &program.text, tensor: &input.name, options };
     // An empty one takes its place for a moment.
     let tensor = std::mem::replace(&mut input.tensor, DynTensor::scalar(0.0));
     let chosen = restore(tensor, spec, Some(needs)).map_err(|error| program.failure(request, error))?;

@@ -75,12 +75,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         }
         read.extend(made);
     }
-    for input in &mut read {
-        if inputs::choose_format((program, &request), &declarations, input, &mut times)? {
-            declare(&mut declarations, input);
-        }
-    }
-    let options = Options {
+    let mut options = Options {
         declarations,
         backend: request.backend,
         search: request.search,
@@ -92,6 +87,11 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
     };
+    for input in &mut read {
+        if inputs::choose_format((program, &request), &options, input, &mut times)? {
+            declare(&mut options.declarations, input);
+        }
+    }
     Ok(Prepared { request, inputs: read, options, times })
 }
 

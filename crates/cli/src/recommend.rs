@@ -65,7 +65,7 @@ impl Recommendation {
     /// Memory is refused.
     pub fn of(matrix: &DynTensor) -> Result<Recommendation, Failure> {
         let uses = Format::auto().uses().unwrap_or_default();
-        Ok(Recommendation { choice: choose(matrix, &Demand::of(uses))? })
+        Ok(Recommendation { choice: choose(matrix, &Demand { exact: false, ..Demand::of(uses) })? })
     }
 
     /// Measures the product with a vector in every candidate's format, and ranks them by it. They take turns, so that other

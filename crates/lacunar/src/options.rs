@@ -171,8 +171,8 @@ impl Options {
     pub fn choose(self, program: &str, name: &str, tensor: Tensor) -> Result<(Options, Tensor), Error> {
         let stored = match self.declarations.formats.get(name) {
             Some(format) => {
-                let declared = self.clone().tensor(name, &tensor).declarations;
-                restore(tensor, format, Some(Needs { program, tensor: name, declarations: &declared }))?.0
+                let options = self.clone().tensor(name, &tensor);
+                restore(tensor, format, Some(Needs { program, tensor: name, options: &options }))?.0
             }
             None => tensor,
         };

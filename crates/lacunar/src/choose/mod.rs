@@ -19,11 +19,11 @@ mod structure;
 mod walked;
 
 use lacunar_formats::{DType, Format, FormatSpec};
-use lacunar_front::Declarations;
 use lacunar_runtime::lists::Lists;
 use lacunar_runtime::{Coo, Route, Tensor as DynTensor};
 
 use crate::error::Error;
+use crate::options::Options;
 pub use estimate::Costs;
 use estimate::Matrix;
 use walked::{Walk, walk};
@@ -68,6 +68,9 @@ pub struct Demand<'a> {
     pub uses: u64,
     /// The program that uses it; without one, any format may be chosen, as for a product of a matrix with a vector.
     pub needs: Option<Needs<'a>>,
+    /// Zeros that are stored stay entries, as [`DynTensor::entries`] counts them. No sum over the entries tells the difference, but
+    /// blocks, diagonals and arrays cannot be chosen for a tensor that has some.
+    pub exact: bool,
     /// The costs of kernels and conversions on the machine.
     pub costs: Costs,
 }
@@ -79,14 +82,14 @@ pub struct Needs<'a> {
     pub program: &'a str,
     /// The name of the tensor in it.
     pub tensor: &'a str,
-    /// Everything that is declared about its tensors. The format of this one is not looked at.
-    pub declarations: &'a Declarations,
+    /// Its schedule, and everything that is declared about its tensors. The format of this one is not looked at.
+    pub options: &'a Options,
 }
 
 impl Demand<'_> {
-    /// So many uses by products with vectors.
+    /// So many uses by products with vectors, of a tensor that keeps its entries.
     pub fn of(uses: u64) -> Demand<'static> {
-        Demand { uses, needs: None, costs: Costs::default() }
+        Demand { uses, needs: None, exact: true, costs: Costs::default() }
     }
 }
 
@@ -167,12 +170,9 @@ pub fn choose(tensor: &DynTensor, demand: &Demand<'_>) -> Result<Choice, Error> 
         _ => higher::candidates(tensor, &walk, &demand.costs)?,
     };
     // Blocks, diagonals and arrays cannot tell such entries from what fills them up.
-    let told = |tensor: &DynTensor| {
-        tensor.dtype() == DType::Pattern
-            || !tensor.fill().is_zero()
-            || !tensor.format().is_dense() && tensor.stores_zeros()
-    };
-    if tensor.order() > 0 && told(tensor) {
+    let zeros = demand.exact && !tensor.format().is_dense() && tensor.stores_zeros();
+    let told = zeros || tensor.dtype() == DType::Pattern || !tensor.fill().is_zero();
+    if tensor.order() > 0 && told {
         candidates.retain(|one| one.format.tells_entries());
     }
     rank(&mut candidates, demand.uses);
@@ -251,7 +251,7 @@ pub fn store(coo: Coo, format: &FormatSpec, needs: Option<Needs<'_>>) -> Result<
     }
 }
 
-/// A tensor, stored as a specification says; where that is `auto`, with the choice.
+/// A tensor, stored as a specification says; where that is `auto`, with the choice. Without a program, stored zeros stay entries.
 ///
 /// ```
 /// use lacunar::{Format, Tensor, restore};
@@ -274,7 +274,8 @@ pub fn restore(
         let format = format.resolve(tensor.order())?;
         return Ok((if *tensor.format() == format { tensor } else { tensor.convert(&format)? }, None));
     };
-    let choice = choose(&tensor, &Demand { uses, needs, costs: Costs::default() })?;
+    let exact = needs.is_none();
+    let choice = choose(&tensor, &Demand { uses, needs, exact, costs: Costs::default() })?;
     let stored = if tensor.format() == choice.format() { tensor } else { tensor.convert(choice.format())? };
     Ok((stored, Some(choice)))
 }

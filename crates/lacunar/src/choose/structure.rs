@@ -108,14 +108,16 @@ impl Structure {
             }
             entries = 0;
             for band in bands {
-                let mut current = u64::MAX;
+                let (mut current, end) = (u64::MAX, columns_end(lists, band));
                 for (row, places) in band.clone().map(|place| lists.row(place)) {
-                    entries += places.len();
                     if row / block != current {
                         *count += distinct(&mut columns) as f64;
                         current = row / block;
                     }
-                    columns.extend(places.map(|place| lists.column(place) / block));
+                    let before = columns.len();
+                    let taken = places.map(|place| lists.column(place)).take_while(|column| *column < end);
+                    columns.extend(taken.map(|column| column / block));
+                    entries += columns.len() - before;
                 }
                 *count += distinct(&mut columns) as f64;
             }
@@ -124,6 +126,14 @@ impl Structure {
         let scale = ratio(lists.entries(), entries);
         self.blocks.iter_mut().for_each(|count| *count *= scale);
     }
+}
+
+/// The column from which on entries of a band are left out: those of long rows, of which there are enough before.
+fn columns_end(lists: Lists<'_>, band: &Range<usize>) -> u64 {
+    let enough = ENTRIES / BAND;
+    let long = band.clone().map(|place| lists.row(place).1).find(|places| places.len() > enough);
+    // Blocks of all sizes end there.
+    long.map_or(u64::MAX, |places| lists.column(places.start + enough).next_multiple_of(BAND as u64))
 }
 
 /// How many diagonals of a matrix of these sizes have entries; `None` if they are more than so many.

@@ -11,6 +11,7 @@
 //! C(i,j) = A(i,j) + B(i,j)          rows, if B is stored in rows
 //! ```
 
+use lacunar_base::Category;
 use lacunar_compiler::plan::{self, Plan, Request};
 use lacunar_formats::{Format, FormatSpec};
 use lacunar_front::Declarations;
@@ -19,6 +20,7 @@ use lacunar_notation::{Assignment, Program, Role, TensorId};
 
 use super::{Candidate, Needs};
 use crate::bind::own_format;
+use crate::compile::check_schedule;
 use crate::error::Error;
 
 /// The formats that a program walks through.
@@ -46,10 +48,12 @@ pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
     let order = plain.order();
     let (program, tensor) = checked(needs, plain)?;
     let Some(tensor) = tensor else { return Ok(Walk::of_any(order)) };
-    let natural = plans(&program)?;
+    // A schedule that cannot be carried out is told where the program is compiled.
+    let Some(natural) = plans(needs, &program)? else {
+        return Ok(Walk { modes: (0..order).collect(), padded: false, narrow: false, conversions: 0 });
+    };
     let mut modes: Vec<usize> = (0..order).collect();
-    let mut best = natural.as_slice();
-    let others;
+    let mut best = conversions(&natural);
     let wanted = natural.iter().find_map(|plan| converted_to(plan, &program, tensor));
     let turned = match wanted {
         Some(format) if format.map().is_none() => Some(format.mode_order().to_vec()),
@@ -58,14 +62,14 @@ pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
         _ => None,
     };
     if let Some(turned) = turned.filter(|turned| *turned != modes) {
-        let (program, _) = checked(needs, &plain.clone().with_mode_order(turned.clone())?)?;
-        others = plans(&program)?;
+        let (program_turned, _) = checked(needs, &plain.clone().with_mode_order(turned.clone())?)?;
         let merit = |plans: &[Plan], program: &Program| {
             let kept = plans.iter().all(|plan| converted_to(plan, program, tensor).is_none());
             (kept, std::cmp::Reverse(conversions(plans)), shared_without_races(plans))
         };
-        if merit(&others, &program) > merit(&natural, &program) {
-            (modes, best) = (turned, &others);
+        let others = plans(needs, &program_turned)?;
+        if let Some(others) = others.filter(|others| merit(others, &program_turned) > merit(&natural, &program)) {
+            (modes, best) = (turned, conversions(&others));
         }
     }
     let reading = |statement: &&Assignment| statement.rhs.accesses().iter().any(|access| access.tensor == tensor);
@@ -73,7 +77,7 @@ pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
     let narrow =
         reading.peek().is_some() && reading.clone().all(|statement| others_are_dense(&program, statement, tensor));
     let padded = narrow && reading.all(|statement| is_over(statement, tensor));
-    Ok(Walk { modes, padded, narrow, conversions: conversions(best) })
+    Ok(Walk { modes, padded, narrow, conversions: best })
 }
 
 /// The place of the first candidate that the program walks through as it is; the last one that is asked for otherwise.
@@ -81,7 +85,7 @@ pub(super) fn first_walked(needs: &Needs<'_>, walk: &Walk, candidates: &[Candida
     for (place, candidate) in candidates.iter().enumerate() {
         let (program, tensor) = checked(needs, &candidate.format)?;
         let Some(tensor) = tensor else { return Ok(0) };
-        let plans = plans(&program)?;
+        let Some(plans) = plans(needs, &program)? else { continue };
         let kept = plans.iter().all(|plan| converted_to(plan, &program, tensor).is_none());
         if kept && conversions(&plans) <= walk.conversions {
             return Ok(place);
@@ -93,7 +97,7 @@ pub(super) fn first_walked(needs: &Needs<'_>, walk: &Walk, candidates: &[Candida
 
 /// The program with the tensor in a format, and the tensor, if it is in it.
 fn checked(needs: &Needs<'_>, format: &Format) -> Result<(Program, Option<TensorId>), Error> {
-    let mut declarations: Declarations = needs.declarations.clone();
+    let mut declarations: Declarations = needs.options.declarations.clone();
     // Other tensors whose format is chosen, too, are taken as stored in rows until it is their turn.
     for spec in declarations.formats.values_mut().filter(|spec| spec.uses().is_some()) {
         *spec = FormatSpec::Csf;
@@ -105,10 +109,21 @@ fn checked(needs: &Needs<'_>, format: &Format) -> Result<(Program, Option<Tensor
     Ok((program, tensor))
 }
 
-fn plans(program: &Program) -> Result<Vec<Plan>, Error> {
-    let request = Request::default();
-    let plans = program.statements.iter().map(|statement| plan::plan(program, statement, &request));
-    plans.collect::<Result<_, _>>().map_err(|diagnostic| Error::program("", vec![diagnostic]))
+/// A plan for each statement, by the program's schedule where it has one; `None` if that is refused.
+fn plans(needs: &Needs<'_>, program: &Program) -> Result<Option<Vec<Plan>>, Error> {
+    let options = needs.options;
+    let Ok(schedules) = check_schedule(options.schedule.text(), program) else { return Ok(None) };
+    let mut plans = Vec::with_capacity(program.statements.len());
+    for (statement, schedule) in program.statements.iter().zip(&schedules) {
+        let given = (!schedule.commands.is_empty()).then_some(schedule);
+        let request = Request { search: options.search, strict: options.strict, schedule: given };
+        match plan::plan(program, statement, &request) {
+            Ok(plan) => plans.push(plan),
+            Err(diagnostic) if given.is_some() && diagnostic.category == Category::User => return Ok(None),
+            Err(diagnostic) => return Err(Error::program("", vec![diagnostic])),
+        }
+    }
+    Ok(Some(plans))
 }
 
 /// The format to which a plan converts a tensor.

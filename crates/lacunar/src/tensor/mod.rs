@@ -107,11 +107,14 @@ impl<T: Element> Tensor<T> {
         match io::read(path.as_ref(), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, format),
             Data::Dense(dense) => {
-                let (array, format) = (Format::dense(dense.dims.len()), format.into());
-                // A format that is chosen is chosen from entries.
-                let first = if format.uses().is_some() { array } else { format.resolve(dense.dims.len())? };
-                let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &first)?;
-                Tensor::converted(restore(tensor, &format, None)?.0)
+                let (order, format) = (dense.dims.len(), format.into());
+                let array =
+                    |stored: &Format| DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), stored);
+                match format.uses() {
+                    // It is chosen from entries.
+                    Some(_) => Tensor::converted(restore(array(&Format::dense(order))?, &format, None)?.0),
+                    None => Tensor::converted(array(&format.resolve(order)?)?),
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Formats that are chosen from the entries: `auto`.
 
+#![allow(clippy::unwrap_used)]
+
 use lacunar::{
     Builder, Candidate, DType, Demand, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, choose,
 };
@@ -36,7 +38,7 @@ fn the_format_suits_the_entries() {
         assert_eq!(auto.to_dense().unwrap(), a.to_dense().unwrap());
         // One use pays for no conversion.
         assert_eq!(a.convert(Format::auto_for(1)).unwrap().format(), &Format::csr());
-        assert_eq!(a.route(Format::auto_for(1)).unwrap().is_empty(), true);
+        assert!(a.route(Format::auto_for(1)).unwrap().is_empty());
         let columns = a.convert(Format::csc()).unwrap().convert(Format::auto()).unwrap();
         assert_eq!(columns.format(), &named(format));
     }
@@ -112,6 +114,22 @@ fn loops_walk_through_it() {
             assert_eq!(agrees("C(i,k) = A(i,j) * A(j,k)", a.as_dyn(), &[]), Format::csr());
         }
     }
+}
+
+/// A schedule over the variables of the program would have the loops over blocks, and the blocks converted back.
+#[test]
+fn a_schedule_keeps_its_loops() {
+    let (a, format) = matrices().swap_remove(0);
+    let program = "y(i) = A(i,j) * x(j)";
+    let x = Tensor::from_slice(&[240], &[1.0; 240]).unwrap();
+    let options = Options::new().format("A", Format::auto()).tensor("x", x.as_dyn());
+    let (_, free) = options.clone().choose(program, "A", a.as_dyn().try_clone().unwrap()).unwrap();
+    assert_eq!(free.format(), &named(format));
+    let split = options.schedule("split(i, io, ii, 16), parallelize(io, cpu, none)");
+    let (options, scheduled) = split.choose(program, "A", a.into_dyn()).unwrap();
+    let kernel = Kernel::compile(program, &options).unwrap();
+    assert!(!kernel.explain().iter().any(|note| note.contains("converted")), "{:?}", kernel.explain());
+    assert!(scheduled.format().map().is_none(), "{}", scheduled.format());
 }
 
 #[test]

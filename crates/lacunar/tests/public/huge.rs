@@ -8,7 +8,7 @@
 //!
 //! Conversions of so many entries are not run, as their results would take the memory; their routes are asked for.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -72,7 +72,7 @@ fn shift(bins: usize) -> u32 {
 
 /// How many ranges there are.
 fn ranges(bins: usize, shift: u32) -> usize {
-    (bins - 1 >> shift) + 1
+    ((bins - 1) >> shift) + 1
 }
 
 /// Sorts the entries of a tensor by bin, of which there are `bins`.
