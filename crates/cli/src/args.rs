@@ -27,7 +27,8 @@ A program is one or more statements, separated by `;` or new lines. A file PROGR
 line come after those in the file. Names of files are relative to the current folder, wherever they stand.
 
 An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file
-lists entries, and dense if it is an array or of order 1; its element type is the file's unless -t says otherwise: f64
+lists entries, and dense if it is an array or of order 1; -f A:auto chooses the format from the entries, for 1000 uses,
+-f 'A:auto(20)' for 20, and --explain says why; its element type is the file's unless -t says otherwise: f64
 (also for a pattern, as ones; -t A:pattern keeps no values), i64 or c128, or any of an array of NumPy. A matrix of one row
 or column serves as a vector.
 Lines of two columns are the edges of a graph (.el .csv .tsv .txt), with a third one its weights: a square matrix unless -d says

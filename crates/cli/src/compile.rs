@@ -27,7 +27,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     for file in &args.outputs {
         output::check_file(file, Path::new(file))?;
     }
-    let Prepared { request, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
+    let Prepared { request, inputs, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
     let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;
@@ -39,7 +39,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     }
     let mut text = String::new();
     if args.json {
-        text = report::compiled_json(&kernel, &stages, &request, args, &signatures)?;
+        text = report::compiled_json(&kernel, &stages, (&request, &inputs), args, &signatures)?;
     } else if args.emit_to.is_none() {
         text = emit::text(&kernel, &stages);
     }
@@ -50,7 +50,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     }
     report::warn(&kernel, args);
     if args.explain && !args.json {
-        text += &report::explanation(&kernel, &request);
+        text += &report::explanation(&kernel, &request, &inputs);
     }
     output::print(text.as_bytes())
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Coo, Diagnostic, DynTensor, Format, Scalar};
+use lacunar::{Choice, Coo, Demand, Diagnostic, DynTensor, Format, Scalar, choose};
 use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
@@ -23,8 +23,11 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let (mut data, format) = match &args.format {
         None => (data, None),
         Some(format) => {
-            let (tensor, route) = stored(data, format)?;
+            let Stored { tensor, route, choice } = stored(data, format)?;
             if args.explain {
+                if let Some(choice) = &choice {
+                    println!("{}: {}", choice.format(), choice.reason());
+                }
                 println!("{route}");
             }
             (data_of(&tensor)?, Some(tensor.format().clone()))
@@ -60,34 +63,67 @@ pub fn list_of(data: Data) -> Result<Coo, Failure> {
         Data::Coordinate(coo) => Ok(coo),
         Data::Dense(dense) => {
             let order = dense.dims.len();
-            let array = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &Format::dense(order))?;
+            let array = array_of(dense)?;
             // The element of a scalar is there, whatever it is.
             Ok(if order == 0 { array.to_coo()? } else { array.convert(&Format::coo(order))?.to_coo()? })
         }
     }
 }
 
+/// A tensor as the value of `-f` says.
+pub struct Stored {
+    /// The tensor.
+    pub tensor: DynTensor,
+    /// How it got there.
+    pub route: Route,
+    /// How its format was chosen, if the value is `auto`.
+    pub choice: Option<Choice>,
+}
+
 /// The tensor as the value of `-f` says, and how it got there.
 ///
 /// # Errors
 /// The text names no format that the tensor can have, or memory is refused.
-pub fn stored(data: Data, text: &str) -> Result<(DynTensor, Route), Failure> {
+pub fn stored(data: Data, text: &str) -> Result<Stored, Failure> {
     let spec = options::bare_format(text).map_err(|error| Failure::text(text, "-f", error))?;
+    if let Some(uses) = spec.uses() {
+        return chosen(data, uses);
+    }
     let format: Format = spec.resolve(dims_of(&data).len()).map_err(|error| {
         let diagnostic = Diagnostic::error("E0401", error.to_string());
         let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
         Failure::text(text, "-f", diagnostic.hint(hint))
     })?;
-    Ok(match data {
+    let (tensor, route) = match data {
         Data::Coordinate(coo) => {
             let route = Route::of_list(&coo, &format)?;
             (DynTensor::from_coo(coo, &format)?, route)
         }
         Data::Dense(dense) => {
-            let natural = Format::dense(dense.dims.len());
-            let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &natural)?;
+            let tensor = array_of(dense)?;
             let route = tensor.route(&format)?;
             (if route.is_empty() { tensor } else { tensor.convert(&format)? }, route)
         }
-    })
+    };
+    Ok(Stored { tensor, route, choice: None })
+}
+
+/// The tensor in the format that is chosen for so many uses.
+fn chosen(data: Data, uses: u64) -> Result<Stored, Failure> {
+    let listed = match data {
+        Data::Coordinate(coo) => {
+            let format = lacunar::plain_format(&coo.dims, coo.values.len() as u64);
+            DynTensor::from_coo(coo, &format)?
+        }
+        Data::Dense(dense) => array_of(dense)?,
+    };
+    let choice = choose(&listed, &Demand::of(uses))?;
+    let route = listed.route(choice.format())?;
+    let tensor = if route.is_empty() { listed } else { listed.convert(choice.format())? };
+    Ok(Stored { tensor, route, choice: Some(choice) })
+}
+
+fn array_of(dense: io::Dense) -> Result<DynTensor, Failure> {
+    let natural = Format::dense(dense.dims.len());
+    Ok(DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &natural)?)
 }

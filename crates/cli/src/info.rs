@@ -7,16 +7,16 @@
 
 use lacunar::{Coo, DynTensor, Format, IndexWidth, Options};
 use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
+use lacunar_runtime::lists::Lists;
 use serde::Serialize;
 
 use crate::args::InfoArgs;
 use crate::convert::{list_of, read_options};
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
-use crate::lists::Lists;
 use crate::measure::{bytes_text, number};
 use crate::output;
-use crate::recommend::{self, Candidate};
+use crate::recommend::{Recommendation, Recommended};
 
 /// The description of a file.
 #[derive(Debug, Serialize)]
@@ -42,7 +42,10 @@ struct Info {
     memory: Vec<Memory>,
     /// Formats that may suit a matrix, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    recommended: Vec<Candidate>,
+    recommended: Vec<Recommended>,
+    /// They, in words.
+    #[serde(skip)]
+    recommendation: Vec<String>,
 }
 
 /// The description of a matrix.
@@ -116,17 +119,18 @@ fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Res
     let rows_first = fibers_last(&coo, dims.len().saturating_sub(1))?;
     let nnz = rows_first.nnz();
     let places = dims.iter().fold(1.0, |product, &size| product * size as f64);
-    let (mut matrix, mut modes, mut recommended) = (None, Vec::new(), Vec::new());
+    let (mut matrix, mut modes, mut recommended) = (None, Vec::new(), None);
     let mut outermost = rows_first.level_counts().first().copied().unwrap_or(nnz);
     if let &[rows, columns] = dims.as_slice() {
         let columns_first = permuted(&coo, vec![1, 0])?;
         if let (Some(by_rows), Some(by_columns)) = (Lists::of(&rows_first), Lists::of(&columns_first)) {
             matrix = Some(matrix_info([rows, columns], nnz, by_rows, by_columns));
-            recommended = recommend::candidates(by_rows, [rows, columns], nnz, dtype.size() as u64);
         }
+        let mut found = Recommendation::of(&rows_first)?;
         if measured {
-            recommend::measure(&mut recommended, &rows_first)?;
+            found.measure(&rows_first)?;
         }
+        recommended = Some(found);
     } else if dims.len() > 2 {
         for (mode, &size) in dims.iter().enumerate() {
             modes.push(mode_info(&coo, mode, size)?);
@@ -148,7 +152,8 @@ fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Res
         matrix,
         modes,
         memory,
-        recommended,
+        recommended: recommended.as_ref().map_or_else(Vec::new, Recommendation::formats),
+        recommendation: recommended.as_ref().map_or_else(Vec::new, Recommendation::text),
     })
 }
 
@@ -195,7 +200,7 @@ fn matrix_info([rows, columns]: [u64; 2], nnz: u64, by_rows: Lists<'_>, by_colum
 fn lengths(lists: Lists<'_>, count: u64, nnz: u64) -> Lengths {
     let mut lengths: Vec<u64> = lists.rows().map(|(_, places)| places.len() as u64).collect();
     lengths.sort_unstable();
-    let empty = count.saturating_sub(lists.len());
+    let empty = count.saturating_sub(lists.len() as u64);
     // The shortest row, the next one, ...: the empty ones are first.
     let length =
         |place: u64| place.checked_sub(empty).and_then(|place| lengths.get(place as usize)).copied().unwrap_or(0);
@@ -278,7 +283,7 @@ impl Info {
             let bytes = u64::try_from(*bytes).map_or_else(|_| "too large".to_string(), bytes_text);
             lines.push(format!("{format:<11} {bytes}"));
         }
-        lines.extend(recommend::text(&self.recommended));
+        lines.extend(self.recommendation.iter().cloned());
         lines.join("\n") + "\n"
     }
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{DType, Diagnostic, DynTensor, Format, Tensor};
+use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, Tensor, restore};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
@@ -29,6 +29,16 @@ pub struct Input {
     pub tensor: DynTensor,
     /// The file, the kind of made-up values, or the value.
     pub origin: String,
+    /// How its format was chosen, if it is declared `auto`.
+    pub choice: Option<Choice>,
+}
+
+impl Input {
+    /// The format that was chosen, and why, in words.
+    pub fn chosen(&self) -> Option<String> {
+        let choice = self.choice.as_ref()?;
+        Some(format!("`{}` is stored as {}: {}", self.name, choice.format(), choice.reason()))
+    }
 }
 
 /// How long it took to get the inputs.
@@ -55,7 +65,7 @@ pub fn load(ast: &Ast, request: &Request, progress: bool, times: &mut LoadTimes)
             Origin::Value(scalar) => (wanted.scalar(*scalar)?, "given".to_string()),
             Origin::Generated(_) => continue,
         };
-        inputs.push(Input { name: name.clone(), tensor, origin });
+        inputs.push(Input { name: name.clone(), tensor, origin, choice: None });
     }
     Ok(inputs)
 }
@@ -79,9 +89,9 @@ pub fn make(
             missing.push(unknown_size(declared));
             continue;
         };
-        let format = match request.declarations.formats.contains_key(name) {
-            true => declared.format.clone(),
-            false => generated_format(kind, dims.len()),
+        let format = match request.declarations.formats.get(name).filter(|spec| spec.uses().is_none()) {
+            Some(_) => declared.format.clone(),
+            None => generated_format(kind, dims.len()),
         };
         let start = Instant::now();
         // Two inputs of one kind and size differ, as do those of two seeds.
@@ -94,7 +104,7 @@ pub fn make(
             None => generate(kind, dims, declared.dtype, &format, seed)?,
         };
         times.pack += start.elapsed();
-        inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string() });
+        inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None });
     }
     if missing.is_empty() { Ok(inputs) } else { Err(program.mistakes(missing)) }
 }
@@ -114,12 +124,34 @@ pub fn generated_format(kind: &Generator, order: usize) -> Format {
 }
 
 /// The format of a list of entries where none is declared.
-fn listed_format(order: usize) -> Format {
+pub fn listed_format(order: usize) -> Format {
     match order {
         0 | 1 => Format::dense(order),
         2 => Format::csr(),
         _ => Format::csf(order),
     }
+}
+
+/// Chooses the format of an input that is declared `auto`, for the loops of the program; gives true if it is.
+///
+/// # Errors
+/// The program has mistakes, memory is refused.
+pub fn choose_format(
+    (program, request): (&Program, &Request),
+    options: &Options,
+    input: &mut Input,
+    times: &mut LoadTimes,
+) -> Result<bool, Failure> {
+    let spec = request.declarations.formats.get(&input.name).filter(|spec| spec.uses().is_some());
+    let Some(spec) = spec else { return Ok(false) };
+    let start = Instant::now();
+    let needs = Needs { program: &program.text, tensor: &input.name, options };
+    // An empty one takes its place for a moment.
+    let tensor = std::mem::replace(&mut input.tensor, DynTensor::scalar(0.0));
+    let chosen = restore(tensor, spec, Some(needs)).map_err(|error| program.failure(request, error))?;
+    (input.tensor, input.choice) = chosen;
+    times.pack += start.elapsed();
+    Ok(true)
 }
 
 /// Gives a format that can hold a pattern to every input that is declared one and has no format: without values, nothing in
@@ -181,11 +213,12 @@ impl Wanted<'_> {
             return Err(self.wrong_sizes(file, sizes, &declared));
         }
         let start = Instant::now();
-        let natural = match data {
-            Data::Coordinate(_) => listed_format(self.order),
-            Data::Dense(_) => Format::dense(self.order),
+        let format = match &data {
+            Data::Coordinate(_) if self.declared_format().is_none() => listed_format(self.order),
+            // The entries tell more than their number once they are packed.
+            Data::Coordinate(coo) => self.format(lacunar::plain_format(&coo.dims, coo.values.len() as u64))?,
+            Data::Dense(_) => self.format(Format::dense(self.order))?,
         };
-        let format = self.format(natural)?;
         // A declared fill value is set first, and the format applied then, because padding gets the fill value.
         let filled = self.request.declarations.fills.contains_key(self.name) && self.order > 0;
         let tensor = match data {
@@ -237,9 +270,13 @@ impl Wanted<'_> {
         self.typed(tensor, "the value")
     }
 
-    /// The declared format, or the other one.
+    fn declared_format(&self) -> Option<&FormatSpec> {
+        self.request.declarations.formats.get(self.name)
+    }
+
+    /// The declared format; the other one, if none is declared or one is to be chosen.
     fn format(&self, otherwise: Format) -> Result<Format, Failure> {
-        let Some(spec) = self.request.declarations.formats.get(self.name) else { return Ok(otherwise) };
+        let Some(spec) = self.declared_format().filter(|spec| spec.uses().is_none()) else { return Ok(otherwise) };
         spec.resolve(self.order).map_err(|error| {
             let diagnostic = Diagnostic::error("E0401", format!("{error}: `{}`", self.name));
             Failure::plain(diagnostic.hint("a format has one level for each dimension, for example `A:ds`"))

@@ -17,7 +17,6 @@ pub mod failure;
 mod flops;
 mod info;
 pub mod inputs;
-mod lists;
 mod measure;
 mod output;
 mod picture;

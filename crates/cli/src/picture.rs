@@ -29,7 +29,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     output::check_file(&args.output.display().to_string(), &args.output)?;
     let coo = convert::list_of(convert::read(&args.file, args.files)?)?;
     let stored = match &args.format {
-        Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?.0)?),
+        Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?.tensor)?),
         None => None,
     };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();

@@ -52,6 +52,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     if values == Values::All {
         declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
+    leave_open(&request, values, &ast, &mut declarations);
     check_early(program, &declarations)?;
     check_outputs(&request, args, &ast)?;
     let mut times = LoadTimes::default();
@@ -74,7 +75,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         }
         read.extend(made);
     }
-    let options = Options {
+    let mut options = Options {
         declarations,
         backend: request.backend,
         search: request.search,
@@ -87,7 +88,24 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
     };
+    for input in &mut read {
+        if inputs::choose_format((program, &request), &options, input, &mut times)? {
+            declare(&mut options.declarations, input);
+        }
+    }
     Ok(Prepared { request, inputs: read, options, times })
+}
+
+/// Takes inputs whose format is chosen from their entries as stored in rows until these are known.
+fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut Declarations) {
+    for (name, given) in &request.givens {
+        let known = values == Values::All || !matches!(given.origin, Origin::Generated(_));
+        let order = crate::program::indices_of(ast, name).map(|indices| indices.len());
+        let open = declarations.formats.get_mut(name).filter(|spec| known && spec.uses().is_some());
+        if let (Some(spec), Some(order)) = (open, order) {
+            *spec = inputs::listed_format(order).into();
+        }
+    }
 }
 
 /// Tells mistakes of names, formats and statements before files are read. Types and sizes wait for the files'.

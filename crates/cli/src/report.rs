@@ -196,7 +196,7 @@ impl Outcome<'_> {
 pub fn before(kernel: &Kernel, inputs: &[Input]) -> String {
     let mut text = format!("{}\n", expression(kernel).replace("; ", "\n"));
     let mut rows = Vec::new();
-    for Input { name, tensor, origin } in inputs {
+    for Input { name, tensor, origin, .. } in inputs {
         let mut row = described(name, tensor);
         row.push(origin.clone());
         rows.push(row);
@@ -221,7 +221,7 @@ pub fn agreement(verdict: &Verdict) -> String {
 pub fn compiled_json(
     kernel: &Kernel,
     stages: &[Stage],
-    request: &Request,
+    (request, inputs): (&Request, &[Input]),
     args: &ProgramArgs,
     shipped: &[Signature],
 ) -> Result<String, Failure> {
@@ -239,7 +239,8 @@ pub fn compiled_json(
         "stages": texts,
     });
     if args.explain {
-        object["explain"] = kernel.explain().into();
+        let chosen = inputs.iter().filter_map(Input::chosen);
+        object["explain"] = chosen.chain(kernel.explain()).collect::<Vec<_>>().into();
     }
     if !shipped.is_empty() {
         object["signatures"] = serde_json::json!(shipped);
@@ -255,8 +256,9 @@ pub fn warn(kernel: &Kernel, args: &ProgramArgs) {
 }
 
 /// The planner's choices and their reasons.
-pub fn explanation(kernel: &Kernel, request: &Request) -> String {
+pub fn explanation(kernel: &Kernel, request: &Request, inputs: &[Input]) -> String {
     let mut rows = vec![vec![format!("schedule {}", schedule(kernel, request))]];
+    rows.extend(inputs.iter().filter_map(Input::chosen).map(|note| vec![note]));
     rows.extend(kernel.explain().into_iter().map(|note| vec![note]));
     let mut text = String::new();
     section(&mut text, "explanation", &rows);

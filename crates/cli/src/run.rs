@@ -42,7 +42,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     };
     report::warn(&kernel, args);
     if args.explain {
-        aside += &report::explanation(&kernel, &request);
+        aside += &report::explanation(&kernel, &request, &inputs);
     }
     // Whoever waits for a long run sees what it does.
     shown.print(&aside, &report::before(&kernel, &inputs))?;

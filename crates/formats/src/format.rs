@@ -66,6 +66,8 @@ pub enum FormatError {
     Ranked(String),
     /// Text after a complete format.
     Trailing(String),
+    /// A format that is chosen from a tensor's entries, where there are none to choose by; its text.
+    Auto(String),
 }
 
 impl fmt::Display for FormatError {
@@ -88,6 +90,9 @@ impl fmt::Display for FormatError {
                 )
             }
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
+            FormatError::Auto(text) => {
+                write!(f, "`{text}` is chosen from a tensor's entries, which are not known here")
+            }
         }
     }
 }
@@ -210,6 +215,17 @@ impl Format {
     pub fn dia() -> Format {
         let map = Map::new(vec![Term::Difference(1, 0), Term::Whole(0)]).ok().map(Box::new);
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
+    }
+
+    /// The format that suits a tensor best if it is used about 1000 times in it, as in an iterative solver, the conversion included.
+    /// What makes a tensor of entries, reads it or converts it chooses the format from the entries.
+    pub fn auto() -> FormatSpec {
+        FormatSpec::Auto(USES)
+    }
+
+    /// As [`Format::auto`], for so many uses: the fewer they are, the less a conversion may take.
+    pub fn auto_for(uses: u64) -> FormatSpec {
+        FormatSpec::Auto(uses)
     }
 
     /// The numbers of blocks outside, the places inside them in arrays as narrow as the blocks allow.
@@ -424,7 +440,13 @@ pub enum FormatSpec {
     Exact(Format),
     /// An order-open format with a mode order.
     Permuted(Box<FormatSpec>, Vec<usize>),
+    /// `auto(uses)`: the format that suits a tensor's entries best, used so many times after one conversion. It is data of a
+    /// tensor, not of a program: what reads, packs or converts a tensor chooses it.
+    Auto(u64),
 }
+
+/// How many times a tensor in a format `auto` is used, if nothing is said: about as many products as an iterative solver takes.
+const USES: u64 = 1000;
 
 impl FormatSpec {
     /// The format for a tensor of `order` dimensions.
@@ -450,7 +472,20 @@ impl FormatSpec {
             FormatSpec::Permuted(_, mode_order) => {
                 Err(FormatError::Order { format: self.to_string(), levels: mode_order.len(), order })
             }
+            FormatSpec::Auto(_) => Err(FormatError::Auto(self.to_string())),
         }
+    }
+
+    /// How many uses a format is chosen for; `None` if it is said which one it is.
+    ///
+    /// ```
+    /// use lacunar_formats::{Format, FormatSpec};
+    /// assert_eq!("auto(20)".parse::<FormatSpec>().unwrap().uses(), Some(20));
+    /// assert_eq!("auto".parse::<FormatSpec>().unwrap(), Format::auto());
+    /// assert_eq!(FormatSpec::from(Format::csr()).uses(), None);
+    /// ```
+    pub fn uses(&self) -> Option<u64> {
+        if let FormatSpec::Auto(uses) = self { Some(*uses) } else { None }
     }
 }
 
@@ -478,6 +513,8 @@ impl fmt::Display for FormatSpec {
                 let modes = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
                 write!(f, "{inner}:{modes}")
             }
+            FormatSpec::Auto(USES) => f.write_str("auto"),
+            FormatSpec::Auto(uses) => write!(f, "auto({uses})"),
         }
     }
 }
@@ -522,6 +559,7 @@ fn named(word: &str) -> Option<FormatSpec> {
         "dense" => return Some(FormatSpec::Dense),
         "coo" => return Some(FormatSpec::Coo),
         "csf" => return Some(FormatSpec::Csf),
+        "auto" => return Some(FormatSpec::Auto(USES)),
         "scalar" | "" => Format::dense(0),
         "sv" => Format::sv(),
         "csr" => Format::csr(),
@@ -549,7 +587,8 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
         ("sell", &[rows, window]) => Ok(FormatSpec::Exact(Format::sell_sorted(rows, window)?)),
         ("csb", &[size]) => Ok(FormatSpec::Exact(Format::csb(size)?)),
         ("hicoo", &[size]) => Ok(FormatSpec::Hicoo(size)),
-        ("bcsr" | "csb" | "hicoo" | "sell", _) => Err(wrong()),
+        ("auto", &[uses]) => Ok(FormatSpec::Auto(uses.into())),
+        ("auto" | "bcsr" | "csb" | "hicoo" | "sell", _) => Err(wrong()),
         _ => Err(FormatError::Unknown(name.to_string())),
     }
 }
@@ -568,6 +607,7 @@ fn with_modes(spec: FormatSpec, name: &str, modes: Option<&str>) -> Result<Forma
         (FormatSpec::Exact(format), None) if format.map.is_none() && format.is_natural_order() => {
             Ok(FormatSpec::Exact(Format::mapped(format.levels.clone(), terms)?.with_widths_of(&format)))
         }
+        (FormatSpec::Auto(_), Some(_)) => Err(FormatError::Map(MapError::new(None, MapFault::Named(name.to_string())))),
         (open, Some(order)) => {
             Format::dense(order.len()).with_mode_order(order.clone())?;
             Ok(FormatSpec::Permuted(Box::new(open), order))

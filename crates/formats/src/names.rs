@@ -12,7 +12,7 @@ use crate::format::FormatSpec;
 use crate::level::{Level, LevelInfo, LevelKind};
 
 /// The names of formats, those with sizes as examples.
-pub(crate) const NAMES: [&str; 16] = [
+pub(crate) const NAMES: [&str; 17] = [
     "dense",
     "coo",
     "csr",
@@ -29,11 +29,12 @@ pub(crate) const NAMES: [&str; 16] = [
     "ell",
     "sell(8)",
     "sell(8,64)",
+    "auto",
 ];
 
 impl FormatSpec {
     /// The names of formats, those with sizes as examples.
-    pub const NAMES: [&str; 16] = NAMES;
+    pub const NAMES: [&str; 17] = NAMES;
 
     /// The format that somebody may have meant who wrote a word that is none, in words; or how formats are written.
     ///

@@ -32,6 +32,7 @@
 mod bind;
 mod cache;
 mod call;
+mod choose;
 pub mod compile;
 #[doc(hidden)]
 pub mod einsum;
@@ -56,6 +57,7 @@ mod tensor;
 mod tune;
 
 pub use call::Run;
+pub use choose::{Candidate, Choice, Costs, Demand, Needs, choose, plain_format, restore, store};
 pub use compile::{Backend, Stage, Step};
 pub use error::Error;
 pub use kernel::Kernel;

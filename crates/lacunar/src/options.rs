@@ -14,7 +14,9 @@ use lacunar_formats::{DType, FormatSpec, Scalar};
 use lacunar_front::Declarations;
 use lacunar_runtime::{Element, Tensor, scalar_of};
 
+use crate::choose::{Needs, restore};
 use crate::compile::Backend;
+use crate::error::Error;
 use crate::schedule::Schedule;
 
 /// The declarations of a program's tensors, and the choices for making its kernels.
@@ -99,7 +101,10 @@ impl Options {
         Options::default()
     }
 
-    /// Declares a tensor's format.
+    /// Declares a tensor's format. One that is chosen from the entries ([`Format::auto`]) stays open until [`Options::tensor`] tells
+    /// the format that was; [`Options::choose`] chooses it.
+    ///
+    /// [`Format::auto`]: crate::Format::auto
     pub fn format(mut self, tensor: &str, format: impl Into<FormatSpec>) -> Options {
         self.declarations.formats.insert(tensor.to_string(), format.into());
         self
@@ -149,6 +154,35 @@ impl Options {
         self.declarations.given.insert(name.to_string());
         let declared = self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims());
         declared.filled(name, tensor.fill())
+    }
+
+    /// Declares a tensor's format, chosen from its entries for the loops of a program, if it is declared `auto`; gives the tensor in
+    /// that format, and everything about it declared as by [`Options::tensor`].
+    ///
+    /// ```
+    /// use lacunar::{Format, Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let program = "y(j) = A(i,j) * x(i)";
+    /// let a = Tensor::from_triplets([2, 3], &[0, 1], &[2, 0], &[1.0, 2.0], Format::csr())?.into_dyn();
+    /// let (options, a) = Options::new().format("A", Format::auto()).choose(program, "A", a)?;
+    /// // Columns are summed up, so that threads need not write to the same places.
+    /// assert_eq!(a.format(), &Format::csc());
+    /// Kernel::compile(program, &options)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The program has a mistake, memory is refused.
+    pub fn choose(self, program: &str, name: &str, tensor: Tensor) -> Result<(Options, Tensor), Error> {
+        let stored = match self.declarations.formats.get(name) {
+            Some(format) => {
+                let options = self.clone().tensor(name, &tensor);
+                restore(tensor, format, Some(Needs { program, tensor: name, options: &options }))?.0
+            }
+            None => tensor,
+        };
+        Ok((self.tensor(name, &stored), stored))
     }
 
     /// Chooses the back end.

@@ -27,6 +27,7 @@ mod kernel_parts;
 mod kernel_sort;
 mod keys;
 pub mod lent;
+pub mod lists;
 pub mod load;
 mod moved;
 mod native;

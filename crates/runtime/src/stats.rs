@@ -53,6 +53,19 @@ impl Tensor {
         let different = if self.levels()[1..].iter().any(|level| level.pos().is_some()) { first } else { first.min(1) };
         (0..different).map(under).try_fold(0, |most, here| Some(most.max(here?)))
     }
+
+    /// True if a stored value has only bits that are 0: a zero that nothing would tell from padding.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let vector = |values: Vec<f64>| Tensor::from_dense(vec![2], Buffer::from_vec(values), &Format::dense(1)).unwrap();
+    /// assert!(vector(vec![1.0, 0.0]).stores_zeros() && !vector(vec![1.0, -0.0]).stores_zeros());
+    /// ```
+    pub fn stores_zeros(&self) -> bool {
+        let size = self.dtype().size();
+        size > 0 && self.values().as_bytes().chunks_exact(size).any(|value| value.iter().all(|byte| *byte == 0))
+    }
 }
 
 #[cfg(test)]

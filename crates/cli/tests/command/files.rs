@@ -218,6 +218,42 @@ fn large_matrices_with_few_entries_are_described() {
     }
 }
 
+/// Formats that are chosen from entries, in every place where a format is named.
+#[test]
+fn formats_are_chosen_from_entries() {
+    let folder = Folder::new();
+    let mut blocks = "%%MatrixMarket matrix coordinate real general\n240 240 2160\n".to_string();
+    for (i, b, j) in (0..240).flat_map(|i| (0..3).flat_map(move |b| (0..3).map(move |j| (i, b, j)))) {
+        blocks += &format!("{} {} {}\n", i + 1, (i / 3 * 7 + b * 11) % 80 * 3 + j + 1, i + j + 1);
+    }
+    folder.write("b.mtx", &blocks);
+    let run = "run 'y(i) = A(i,j) * x(j)' -i A:b.mtx -g x:rand";
+    let text = folder.succeed(&format!("{run} -f A:auto --explain --check"));
+    assert!(text.contains("`A` is stored as bcsr(3,3): blocks of 3 x 3 are 100% full; "), "{text}");
+    assert!(folder.succeed("info b.mtx").contains("recommended bcsr(3,3): blocks of 3 x 3 are 100% full; "));
+    let json: Value = serde_json::from_str(&folder.succeed(&format!("{run} -f 'A:auto(1)' --json"))).unwrap();
+    assert_eq!(json["formats"]["A"], "csr");
+    let made = "run 'y(i) = A(i,j) * x(j)' -g 'A:sparse(0.1)' -d A:200,200 -g x:rand -f A:auto -f x:auto --check";
+    assert!(folder.succeed(made).contains("check"));
+    folder.write("p.lac", "-f A:auto\n-i A:b.mtx\ny(i) = A(i,j) * x(j)\n-g x:ones\n");
+    folder.succeed("run p.lac --check");
+    let text = folder.succeed("compile 'y(j) = A(i,j) * x(i)' -i A:b.mtx -f A:auto --explain");
+    assert!(text.contains("`A` is stored as "), "{text}");
+    let text = folder.succeed("convert b.mtx c.mtx -f auto --explain");
+    assert!(text.starts_with("bcsr(3,3): blocks of 3 x 3 are 100% full; "), "{text}");
+    assert!(folder.succeed("info c.mtx").contains("2160 entries"));
+    folder.fail(&format!("{run} -f A:csr -f y:auto"), 2, "E0409");
+    folder.fail("compile 'y(i) = A(i,j) * x(j)' -f A:auto", 2, "E0409");
+    folder.fail("compile 'y(i) = A(i,j) * x(j)' -g A:rand -f A:auto", 2, "E0409");
+    folder.fail(&format!("{run} -f 'A:auto(0)'"), 2, "E0405");
+    for (kind, order) in [("rand", ""), ("ones", "i"), ("'sparse(0.2)'", "i,j,k")] {
+        let dims = if order.is_empty() { "" } else { "-d i:5 -d j:6 -d k:7" };
+        let access = if order.is_empty() { "a".to_string() } else { format!("a({order})") };
+        let dims = dims.split(" -d").take(order.split(',').count()).collect::<Vec<_>>().join(" -d");
+        folder.succeed(&format!("run 'y = 2 * {access}' -g a:{kind} -f a:auto {dims} --check"));
+    }
+}
+
 /// `info` tells the memory that packing takes.
 #[test]
 fn memory_is_that_of_packed_tensors() {

@@ -139,6 +139,12 @@ pub(crate) enum Error {
         message: String,
         order: usize,
     },
+    AutoFormat {
+        name: String,
+        span: Span,
+        format: String,
+        result: bool,
+    },
     ScalarPattern {
         name: String,
         span: Span,
@@ -415,6 +421,14 @@ impl Error {
                 .hint(
                     "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
                 ),
+            Error::AutoFormat { name, span, format, result } => {
+                let message = format!("the format of `{name}` cannot be chosen: its entries are not known here");
+                let hint = match result {
+                    true => format!("leave the format of `{name}` away: the program tells one that suits its result"),
+                    false => format!("read `{name}` from a file, or name a format, for example csr"),
+                };
+                Diagnostic::error("E0409", message).label(span, format!("declared `{format}`")).hint(hint)
+            }
             Error::ScalarPattern { name, span } => {
                 Diagnostic::error("E0407", format!("`{name}` is a scalar and cannot be a pattern"))
                     .label(span, "it is one value, and a pattern has none")

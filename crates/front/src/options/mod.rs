@@ -190,7 +190,7 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
         }
         FormatError::Ranked(_) => Error::Ranks { span: value.span() },
         FormatError::Arguments(_) => Error::FormatSizes { span: word.span(), word: word.text.to_string() },
-        FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) => {
+        FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) | FormatError::Auto(_) => {
             Error::Format { span: word.span(), word: word.text.to_string() }
         }
     }

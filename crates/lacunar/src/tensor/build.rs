@@ -14,9 +14,10 @@
 
 use lacunar_formats::FormatSpec;
 use lacunar_runtime::coo::{Coo, Coordinates};
-use lacunar_runtime::{Convert, Element, StorageError, Tensor as DynTensor};
+use lacunar_runtime::{Convert, Element, StorageError};
 
-use super::{Tensor, resolve};
+use super::Tensor;
+use crate::choose::store;
 use crate::error::Error;
 
 /// Entries in any order, of which a tensor is made: equal coordinates are added up. The cost is one packing, in
@@ -133,8 +134,7 @@ impl<T: Element> Tensor<T> {
     /// The list contradicts itself, its values are complex and `T` is not, or not whole and `T` is, the format does not fit, or memory is
     /// refused.
     pub fn from_coo(coo: Coo, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
-        let format = resolve(format, coo.dims.len())?;
-        Tensor::converted(DynTensor::from_coo(coo, &format)?)
+        Tensor::converted(store(coo, &format.into(), None)?.0)
     }
 
     /// Stores a value at coordinates, and gives that which was stored there, if there was one. Below dense levels, a loose

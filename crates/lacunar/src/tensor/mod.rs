@@ -29,6 +29,7 @@ use lacunar_formats::{DType, Format, FormatSpec, Kind};
 use lacunar_runtime::io::{self, Data, Integers, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
+use crate::choose::{self, Demand, choose, restore};
 use crate::error::Error;
 
 pub use build::Builder;
@@ -95,7 +96,8 @@ impl<T: Element> Tensor<T> {
         Ok(Tensor::of(cast))
     }
 
-    /// Reads a file (`.mtx`, `.tns`, `.rb`, ..., also compressed) and packs it; values are converted to `T`.
+    /// Reads a file (`.mtx`, `.tns`, `.rb`, ..., also compressed) and packs it; values are converted to `T`. [`Format::auto`] stands for
+    /// the format that suits the entries.
     ///
     /// # Errors
     /// The file can't be read or is malformed (with its line), its values are complex and `T` is not, or not whole and `T` is, the format
@@ -105,8 +107,14 @@ impl<T: Element> Tensor<T> {
         match io::read(path.as_ref(), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, format),
             Data::Dense(dense) => {
-                let format = resolve(format, dense.dims.len())?;
-                Tensor::converted(DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &format)?)
+                let (order, format) = (dense.dims.len(), format.into());
+                let array =
+                    |stored: &Format| DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), stored);
+                match format.uses() {
+                    // It is chosen from entries.
+                    Some(_) => Tensor::converted(restore(array(&Format::dense(order))?, &format, None)?.0),
+                    None => Tensor::converted(array(&format.resolve(order)?)?),
+                }
             }
         }
     }
@@ -215,7 +223,12 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The format does not fit, or memory is refused.
     pub fn convert(&self, format: impl Into<FormatSpec>) -> Result<Tensor<T>, Error> {
-        Ok(Tensor::of(self.inner.convert(&resolve(format, self.inner.order())?)?))
+        match format.into() {
+            FormatSpec::Auto(uses) => {
+                Ok(Tensor::of(self.inner.convert(choose(&self.inner, &Demand::of(uses))?.format())?))
+            }
+            format => Ok(Tensor::of(self.inner.convert(&resolve(format, self.inner.order())?)?)),
+        }
     }
 
     /// How [`Tensor::convert`] gets to a format: sorted, counted, put in place. It prints as `lacunar convert --explain` does.
@@ -232,7 +245,7 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The format does not fit.
     pub fn route(&self, format: impl Into<FormatSpec>) -> Result<Route, Error> {
-        Ok(self.inner.route(&resolve(format, self.inner.order())?)?)
+        choose::route(&self.inner, &format.into())
     }
 
     /// The stored values, in the order of storage, one for each of [`Tensor::stored`]. Some may be padding, which

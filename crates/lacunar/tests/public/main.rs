@@ -2,8 +2,11 @@
 //!
 //! One program: each that links LLVM or all of the runtime takes seconds to link.
 
+mod auto;
 mod errors;
 mod fill;
+#[cfg(all(feature = "llvm", target_os = "linux", target_pointer_width = "64"))]
+mod huge;
 mod interop;
 mod kinds;
 mod language;

@@ -67,7 +67,7 @@ pub unsafe fn put_separate<R: Runs, K: Key, V: Word>(
 
 /// Calls `entry(bin, key, value)` for the entries of a range of positions.
 #[inline(always)]
-fn each<R: Runs, K: Key, V: Word>(
+pub fn each<R: Runs, K: Key, V: Word>(
     source: &Entries<R, K>,
     values: &[V],
     positions: Range<usize>,

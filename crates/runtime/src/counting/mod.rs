@@ -16,6 +16,9 @@
 //! The last range's counters are the array of offsets itself: when all entries are put, the next place of a bin is the
 //! start of the next bin.
 //!
+//! Where there are many bins and neighboring entries are scattered over them, entries are first put into ranges of bins
+//! (`binned.rs`).
+//!
 //! The loops are in two files. If coordinates have 32 bits and keys at most 64, entries go from array to array in loops
 //! for each size of values; if coordinates have 64 bits, in one loop for values of 64 bits (`direct.rs`). The other
 //! entries, which are seldom met, go in blocks, in loops that values have no part in (`blocks.rs`).
@@ -24,6 +27,7 @@
 
 #![allow(unsafe_code)]
 
+mod binned;
 mod blocks;
 mod direct;
 
@@ -189,6 +193,14 @@ impl Shares {
 /// # Errors
 /// The system refused the memory.
 pub fn sort<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -> Result<Sorted<K>, AllocError> {
+    if const { Entries::<R, K>::IS_FREQUENT && R::STORED } && binned::pays(source, bins) {
+        return binned::sort(source, bins);
+    }
+    sort_at_once(source, bins, budget)
+}
+
+/// As [`sort`], in one step.
+fn sort_at_once<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -> Result<Sorted<K>, AllocError> {
     let shares = Shares::new(source.values.len(), bins, budget);
     let mut offsets = Array::<u32>::zeroed(bins + 1)?;
     let mut counters = Array::<u32>::zeroed(bins * (shares.positions - 1))?;

@@ -22,6 +22,10 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
         let order = tensor.order();
         match declarations.formats.get(&tensor.name).map(|spec| spec.resolve(order)) {
             Some(Ok(format)) => tensor.format = format,
+            Some(Err(FormatError::Auto(format))) => {
+                let result = tensor.role == Role::Result;
+                errors.push(Error::AutoFormat { name: tensor.name.clone(), span: tensor.span, format, result });
+            }
             Some(Err(error)) => errors.push(wrong_order(&tensor.name, tensor.span, order, &error)),
             None if tensor.role == Role::Result && order >= 2 => {
                 tensor.format = if order == 2 { Format::csr() } else { Format::csf(order) };
