@@ -158,7 +158,7 @@ impl Lattice {
 /// a(i) = b(i) + c(i)     a: dense, c: bitmap, lanes   for i in lanes { .. if bit i of c .. }
 /// ```
 fn search_tested(kernel: &Kernel, var: VarId, iterators: &mut [Iterator], points: &[Point]) {
-    let marked = |it: &Iterator| kernel.tensors[it.access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
+    let marked = |it: &Iterator| kernel.tensors[it.access.tensor].role.is_marked();
     let tested = |it: &Iterator| advances_by_words(kernel, it);
     let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
     for k in 0..iterators.len() {

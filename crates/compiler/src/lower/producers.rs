@@ -3,6 +3,8 @@
 //! ```text
 //! forall(i, where(forall(k, C(i,k) = w(k)), forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))     w: marked
 //!   w_n = 0;  the producer;  sort the list of w;  the consumer;  clear the marks of w
+//!                                                                                            w: bitmap
+//!   w_n = 0;  the producer, in one of three ways, each of which makes the list in order;  the consumer;  clear the values of w
 //! ```
 //!
 //! Paper: Kjolstad et al. 2019, §4 and §6.
@@ -13,7 +15,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 
 use super::coverage::is_certain;
 use super::scope::Scope;
-use super::sinks::workspace;
+use super::sinks::{bitmap, workspace};
 use super::{Lowerer, Written, statement};
 use crate::iterate::iterators::Mode;
 use crate::iterate::lattice::Lattice;
@@ -34,9 +36,16 @@ pub(super) fn lower(
         let is_certain = is_certain(cx, &original_loops(cx.kernel, producer), tensor, false, scope);
         workspace::begin(cx, tensor, is_certain, &mut inner);
     }
-    statement(cx, producer, &inner)?;
-    for &tensor in &filled {
-        if is_walked(cx.kernel, &original_loops(cx.kernel, consumer), tensor) {
+    let reader = original_loops(cx.kernel, consumer);
+    let is_filled = match filled.as_slice() {
+        &[tensor] => {
+            bitmap::fill(cx, tensor, producer, is_iterated(cx.kernel, &reader, tensor, Mode::Search), &mut inner)?
+        }
+        _ => false,
+    };
+    if !is_filled {
+        statement(cx, producer, &inner)?;
+        for &tensor in filled.iter().filter(|tensor| is_iterated(cx.kernel, &reader, **tensor, Mode::Coiterate)) {
             workspace::order(cx, tensor, &inner);
         }
     }
@@ -47,19 +56,19 @@ pub(super) fn lower(
     Ok(written)
 }
 
-/// True if a consumer walks through the list of a workspace, instead of only looking coordinates up.
-fn is_walked(kernel: &Kernel, consumer: &Stmt, tensor: TensorId) -> bool {
+/// True if a consumer goes through a workspace in this mode: walks through its list, or looks coordinates up.
+fn is_iterated(kernel: &Kernel, consumer: &Stmt, tensor: TensorId, mode: Mode) -> bool {
     match consumer {
         Stmt::Assign(_) => false,
-        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| is_walked(kernel, stmt, tensor)),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| is_iterated(kernel, stmt, tensor, mode)),
         Stmt::Where { consumer, producer } => {
-            is_walked(kernel, consumer, tensor) || is_walked(kernel, producer, tensor)
+            is_iterated(kernel, consumer, tensor, mode) || is_iterated(kernel, producer, tensor, mode)
         }
         Stmt::Forall(var, body) => {
-            let is_advanced = Lattice::build(kernel, body, *var).map_or(true, |lattice| {
-                lattice.iterators.iter().any(|it| it.access.tensor == tensor && it.mode == Mode::Coiterate)
+            let is_here = Lattice::build(kernel, body, *var).map_or(true, |lattice| {
+                lattice.iterators.iter().any(|it| it.access.tensor == tensor && it.mode == mode)
             });
-            is_advanced || is_walked(kernel, body, tensor)
+            is_here || is_iterated(kernel, body, tensor, mode)
         }
     }
 }
