@@ -12,11 +12,13 @@ use crate::format::FormatSpec;
 use crate::level::{Level, LevelInfo, LevelKind};
 
 /// The names of formats, those with sizes as examples.
-pub(crate) const NAMES: [&str; 16] = [
+pub(crate) const NAMES: [&str; 18] = [
     "dense",
     "coo",
     "csr",
     "csc",
+    "csr(unordered)",
+    "csc(unordered)",
     "dcsr",
     "dcsc",
     "csf",
@@ -33,7 +35,7 @@ pub(crate) const NAMES: [&str; 16] = [
 
 impl FormatSpec {
     /// The names of formats, those with sizes as examples.
-    pub const NAMES: [&str; 16] = NAMES;
+    pub const NAMES: [&str; 18] = NAMES;
 
     /// The format that somebody may have meant who wrote a word that is none, in words; or how formats are written.
     ///

@@ -17,6 +17,8 @@
 //! otherwise                          marks and groups are set; groups are read, and marks of those set   grouped
 //! ```
 //!
+//! A reader that takes coordinates in any order gets the list as it is, unless as many are added as there are between.
+//!
 //! A row of a product thus costs nothing that is proportional to the dimension, and nothing is compared with anything.
 //!
 //! Paper: Gustavson 1978 (the dense array); a bit for each word of bits is the van Emde Boas layout of two levels.
@@ -44,6 +46,8 @@ const FEW: i64 = 24;
 const SPARSE: i64 = 1;
 /// The coordinates for each addition between the least and the greatest of which all marks are read.
 const DENSE: i64 = 8;
+/// The same where the list need not be in order: then reading has to be cheaper than putting coordinates on the list.
+const DENSE_UNORDERED: i64 = 1;
 
 /// The arrays and variables of a bitmap workspace.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +58,19 @@ pub(in crate::lower) struct Bitmap {
     count: MutableVar,
     size: ExprId,
     filling: Filling,
-    /// The consumer looks marks up, so that they stay until it ends.
-    is_searched: bool,
+    reader: Reader,
 }
 
-/// How additions are noted.
+/// What the consumer does with a workspace.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Reader {
+    /// It looks marks up, so that they stay until it ends.
+    pub is_searched: bool,
+    /// It takes coordinates in order.
+    pub in_order: bool,
+}
+
+/// How additions are noted: see the head of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
     Listed,
@@ -131,12 +143,20 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     let zero = cx.b.int(0);
     let count = cx.b.declare(&format!("{}_n", info.name), zero);
     let levels = list_levels(&[list], count);
-    let made = Bitmap { marks, groups, list, count, size, filling: Filling::Grouped, is_searched: false };
+    let made = Bitmap {
+        marks,
+        groups,
+        list,
+        count,
+        size,
+        filling: Filling::Grouped,
+        reader: Reader { is_searched: false, in_order: true },
+    };
     (Workspace::Bitmap(made), TensorCode { levels, values: Some(values) })
 }
 
 /// Emits the producer of a workspace, with all that follows from how much it adds; the coordinates are on the list afterwards, in
-/// order. `is_searched` says that the consumer looks some up. False if the workspace is no bitmap.
+/// order if the reader takes them so. False if the workspace is no bitmap.
 ///
 /// # Errors
 /// A place is not known.
@@ -144,39 +164,49 @@ pub(in crate::lower) fn fill(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
     producer: &Stmt,
-    is_searched: bool,
+    reader: Reader,
     scope: &mut Scope,
 ) -> Result<bool, Diagnostic> {
     let Some(found) = bitmap(tensor, scope) else { return Ok(false) };
-    let made = Bitmap { is_searched, ..found };
+    let made = Bitmap { reader, ..found };
     scope.know(Fact::Sink(tensor, Rc::new(Workspace::Bitmap(made))));
+    let otherwise = if reader.in_order { Filling::Grouped } else { Filling::Listed };
     let Some(var) = counted_over(cx.kernel, producer, tensor) else {
-        statement(cx, producer, &scope.with(Fact::Serial))?;
-        read(cx, &made, None);
-        return Ok(true);
+        return fill_so(cx, tensor, producer, &made, (otherwise, None), scope).map(|()| true);
     };
     let additions = count::additions(cx, producer, var, scope)?;
+    let (is_listed, is_scanned) = conditions(cx, additions, reader);
+    let (name, how) =
+        (cx.name(tensor), if reader.in_order { "listed, scanned or grouped" } else { "listed or scanned" });
+    cx.say(scope, &format!("{name}: {how}, by how much is added at most and where"));
+    let fill = |cx: &mut Lowerer<'_>, filling| {
+        cx.block(|cx| fill_so(cx, tensor, producer, &made, (filling, Some(additions)), scope))
+    };
+    let (scan, scanned) = fill(cx, Filling::Scanned);
+    let (rest, others) = fill(cx, otherwise);
+    scanned.and(others)?;
+    if !reader.in_order {
+        cx.branch(is_scanned, scan, rest);
+        return Ok(true);
+    }
+    let (list, listed) = fill(cx, Filling::Listed);
+    let (marks, ()) = cx.block(|cx| cx.branch(is_scanned, scan, rest));
+    cx.branch(is_listed, list, marks);
+    listed.map(|()| true)
+}
+
+/// The conditions that additions are put on a list that is sorted, and that all marks between are read.
+fn conditions(cx: &mut Lowerer<'_>, additions: Additions, reader: Reader) -> (ExprId, ExprId) {
     let between = additions.between(cx);
     let (few, most) = (cx.b.int(FEW), cx.b.var(additions.most));
     let is_few = cx.b.compare(CompareOp::Le, most, few);
-    let (per_group, per_scan) = (cx.b.int(SPARSE * Word::BITS * Word::BITS), cx.b.int(DENSE));
+    let per_group = cx.b.int(SPARSE * Word::BITS * Word::BITS);
     let groups = cx.b.binary(BinaryOp::Div, between, per_group);
     let is_sparse = cx.b.compare(CompareOp::Gt, groups, most);
     let is_listed = cx.b.or(is_few, is_sparse);
+    let per_scan = cx.b.int(if reader.in_order { DENSE } else { DENSE_UNORDERED });
     let scanned = cx.b.binary(BinaryOp::Div, between, per_scan);
-    let is_scanned = cx.b.compare(CompareOp::Le, scanned, most);
-    let name = cx.name(tensor);
-    cx.say(scope, &format!("{name}: listed, scanned or grouped, by how much is added at most and where"));
-    let (then, listed) = cx.block(|cx| fill_so(cx, tensor, producer, &made, (Filling::Listed, additions), scope));
-    listed?;
-    let (otherwise, marked) = cx.block(|cx| {
-        let mut fill = |filling| cx.block(|cx| fill_so(cx, tensor, producer, &made, (filling, additions), scope));
-        let ((then, scanned), (otherwise, grouped)) = (fill(Filling::Scanned), fill(Filling::Grouped));
-        cx.branch(is_scanned, then, otherwise);
-        scanned.and(grouped)
-    });
-    cx.branch(is_listed, then, otherwise);
-    marked.map(|()| true)
+    (is_listed, cx.b.compare(CompareOp::Le, scanned, most))
 }
 
 /// The producer, noting additions in one way, and the list made of them.
@@ -185,7 +215,7 @@ fn fill_so(
     tensor: TensorId,
     producer: &Stmt,
     made: &Bitmap,
-    (filling, additions): (Filling, Additions),
+    (filling, additions): (Filling, Option<Additions>),
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let own = Bitmap { filling, ..*made };
@@ -193,18 +223,21 @@ fn fill_so(
     // The loops are the same each time: they are told once.
     let told = cx.found.loops.len();
     statement(cx, producer, &inside)?;
-    if filling != Filling::Grouped {
+    if additions.is_some() && filling != Filling::Scanned {
         cx.found.loops.truncate(told);
     }
-    let interval = additions.interval(cx);
-    read(cx, &own, Some(interval));
+    let interval = match additions {
+        Some(additions) => additions.interval(cx),
+        None => (cx.b.int(0), own.size),
+    };
+    read(cx, &own, interval);
     Ok(())
 }
 
-/// Reads the coordinates that were added to, which lie in an interval, into the list.
-fn read(cx: &mut Lowerer<'_>, of: &Bitmap, interval: Option<Interval>) {
-    let (first, end) = interval.unwrap_or_else(|| (cx.b.int(0), of.size));
+/// Makes the list of the coordinates that were added to, which lie in an interval.
+fn read(cx: &mut Lowerer<'_>, of: &Bitmap, (first, end): Interval) {
     match of.filling {
+        Filling::Listed if !of.reader.in_order => {}
         Filling::Listed => {
             let n = cx.b.var(of.count);
             let args = vec![Arg::Array(of.list), Arg::Scalar(n), Arg::Array(of.marks), Arg::Scalar(of.size)];
@@ -236,7 +269,7 @@ fn words_of(cx: &mut Lowerer<'_>, (first, end): Interval) -> Interval {
 fn read_word(cx: &mut Lowerer<'_>, of: &Bitmap, word: ExprId) {
     let bits = cx.b.int(Word::BITS);
     let at = cx.b.mul(word, bits);
-    each_mark(cx, of.marks, at, !of.is_searched, |cx, coordinate| {
+    each_mark(cx, of.marks, at, !of.reader.is_searched, |cx, coordinate| {
         let (n, one) = (cx.b.var(of.count), cx.b.int(1));
         cx.b.store(of.list, n, coordinate);
         let next = cx.b.add(n, one);
