@@ -90,9 +90,14 @@ pub(super) fn count(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope
     let lattice = Lattice::build(cx.kernel, body, var)
         .map_err(|_| Diagnostic::internal("a loop that was counted before has too many iterators"))?;
     let scope = &region::confine(cx, var, scope)?;
-    let mut is_told = false;
+    if lattice.visits_all() {
+        let (first, end) = region::coordinates(cx, var, scope)?;
+        let count = cx.b.sub(end, first);
+        counted.add(cx, count);
+        everywhere(cx, counted);
+        return Ok(true);
+    }
     for iterator in lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate) {
-        is_told = true;
         let (begin, end) = iter::bounds(cx, iterator, scope)?;
         let (begin, end) = (cx.b.define("begin", begin), cx.b.define("end", end));
         let code = level(cx, &iterator.access, iterator.level, scope)?;
@@ -115,12 +120,6 @@ pub(super) fn count(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope
             let ends = (coordinate("first", begin), coordinate("last", last));
             counted.reach(cx, ends);
         });
-    }
-    if !is_told {
-        let (first, end) = region::coordinates(cx, var, scope)?;
-        let count = cx.b.sub(end, first);
-        counted.add(cx, count);
-        everywhere(cx, counted);
     }
     Ok(true)
 }

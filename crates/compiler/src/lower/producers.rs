@@ -63,8 +63,10 @@ pub(super) fn lower(
 fn is_read_in_order(kernel: &Kernel, consumer: &Stmt, tensor: TensorId) -> bool {
     let is_sorted = kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Sorted);
     goes_through(kernel, consumer, tensor, &|it, Here { lattice, var, body }| {
+        // Something is merged with it: other coordinates, or those of the dimension.
         let advanced = lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).count();
-        it.mode == Mode::Coiterate && (is_sorted || advanced > 1 || demands_order(kernel, body, var))
+        let is_merged = advanced > 1 || lattice.visits_all();
+        it.mode == Mode::Coiterate && (is_sorted || is_merged || demands_order(kernel, body, var))
     })
 }
 
