@@ -425,6 +425,12 @@ impl KernelPrinter<'_> {
                     }
                 }
             }
+            (Callee::Marks, [_]) => {
+                let marks = self.helpers.name(Helper::Marks);
+                if let (Some(var), [at], [array]) = (result, scalars.as_slice(), names.as_slice()) {
+                    self.define(var, &format!("{marks}(&{array}[{at}])"));
+                }
+            }
             (Callee::Length, &[array]) => self.length(array, result),
             (Callee::SortMarked, [_, _]) => {
                 self.uses_runtime = true;

@@ -169,6 +169,27 @@ impl Format {
         Format { mode_order: vec![1, 0], ..Format::csr() }
     }
 
+    /// Compressed sparse rows whose columns are in any order: dense, unordered. What a product of sparse matrices is cheapest to
+    /// store in.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// assert_eq!(Format::csr_unordered(), "do".parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2).unwrap());
+    /// assert_eq!(Format::csr_unordered().to_string(), "csr(unordered)");
+    /// ```
+    pub fn csr_unordered() -> Format {
+        Format::natural(vec![Level::DENSE, Level::UNORDERED])
+    }
+
+    /// Compressed sparse columns whose rows are in any order: dense, unordered over dimensions 1, 0.
+    ///
+    /// ```
+    /// assert_eq!(lacunar_formats::Format::csc_unordered().to_string(), "csc(unordered)");
+    /// ```
+    pub fn csc_unordered() -> Format {
+        Format { mode_order: vec![1, 0], ..Format::csr_unordered() }
+    }
+
     /// Doubly compressed sparse rows: compressed, compressed.
     pub fn dcsr() -> Format {
         Format::natural(vec![Level::COMPRESSED; 2])
@@ -387,6 +408,8 @@ impl fmt::Display for Format {
             1 if *self == Format::sv() => "sv",
             2 if *self == Format::csr() => "csr",
             2 if *self == Format::csc() => "csc",
+            2 if *self == Format::csr_unordered() => "csr(unordered)",
+            2 if *self == Format::csc_unordered() => "csc(unordered)",
             2 if *self == Format::dcsr() => "dcsr",
             2 if *self == Format::dcsc() => "dcsc",
             _ if order > 1 && *self == Format::coo(order) => "coo",
@@ -573,9 +596,15 @@ fn named(word: &str) -> Option<FormatSpec> {
     Some(FormatSpec::Exact(exact))
 }
 
-/// A named format with sizes, such as `bcsr(4,4)`.
+/// A named format with sizes, such as `bcsr(4,4)`, or with a property, such as `csr(unordered)`.
 fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError> {
     let wrong = || FormatError::Arguments(text.to_string());
+    match (name, sizes.trim()) {
+        ("csr", "unordered") => return Ok(FormatSpec::Exact(Format::csr_unordered())),
+        ("csc", "unordered") => return Ok(FormatSpec::Exact(Format::csc_unordered())),
+        ("csr" | "csc", _) => return Err(wrong()),
+        _ => {}
+    }
     let sizes: Vec<u32> = sizes
         .split(',')
         .map(|size| size.trim().parse().ok().filter(|size| *size > 0).ok_or_else(wrong))

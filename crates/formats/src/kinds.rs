@@ -51,6 +51,7 @@ kinds! {
     Repeated: REPEATED,
     Runs: RUNS,
     Slots: SLOTS,
+    Unordered: UNORDERED,
 }
 
 /// Every coordinate of the dimension has a position, which is computed.
@@ -204,4 +205,15 @@ pub(crate) static SLOTS: LevelInfo = LevelInfo {
     properties: Properties { padded: true, ..Properties::ASCENDING },
     capabilities: Capabilities { iterate_positions: true, search: true, ..Capabilities::NONE },
     parts: &[Part::POSITIONS],
+};
+
+/// As compressed levels, with the coordinates of each segment in any order.
+pub(crate) static UNORDERED: LevelInfo = LevelInfo {
+    name: "unordered",
+    letter: 'o',
+    repeating: None,
+    family: Family::Unordered,
+    properties: Properties { ordered: false, ..Properties::ASCENDING },
+    capabilities: Capabilities { iterate_positions: true, append: true, ..Capabilities::NONE },
+    parts: &[Part::POSITIONS, Part::COORDINATES],
 };

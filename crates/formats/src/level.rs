@@ -195,6 +195,9 @@ impl LevelKind {
     /// One coordinate per parent position: `crd[p]`.
     pub const SINGLETON: LevelKind = LevelKind(&kinds::SINGLETON);
 
+    /// A segment of coordinates per parent position, in any order: `pos[p] .. pos[p+1]` into `crd`.
+    pub const UNORDERED: LevelKind = LevelKind(&kinds::UNORDERED);
+
     /// All kinds: the plain ones, and then the others in the order of their names.
     pub fn all() -> Vec<LevelKind> {
         let mut kinds = REGISTRY.all();
@@ -298,6 +301,8 @@ impl Level {
     pub const DENSE: Level = Level { kind: LevelKind::DENSE, unique: true };
     /// A compressed level with unique coordinates.
     pub const COMPRESSED: Level = Level { kind: LevelKind::COMPRESSED, unique: true };
+    /// A compressed level whose coordinates are in no order.
+    pub const UNORDERED: Level = Level { kind: LevelKind::UNORDERED, unique: true };
     /// A compressed level that repeats coordinates, one for each entry below.
     pub const COMPRESSED_NONUNIQUE: Level = Level { kind: LevelKind::COMPRESSED, unique: false };
     /// A singleton level whose coordinates are unique under one coordinate of the level above.

@@ -12,11 +12,13 @@ use crate::format::FormatSpec;
 use crate::level::{Level, LevelInfo, LevelKind};
 
 /// The names of formats, those with sizes as examples.
-pub(crate) const NAMES: [&str; 17] = [
+pub(crate) const NAMES: [&str; 19] = [
     "dense",
     "coo",
     "csr",
     "csc",
+    "csr(unordered)",
+    "csc(unordered)",
     "dcsr",
     "dcsc",
     "csf",
@@ -34,7 +36,7 @@ pub(crate) const NAMES: [&str; 17] = [
 
 impl FormatSpec {
     /// The names of formats, those with sizes as examples.
-    pub const NAMES: [&str; 17] = NAMES;
+    pub const NAMES: [&str; 19] = NAMES;
 
     /// The format that somebody may have meant who wrote a word that is none, in words; or how formats are written.
     ///

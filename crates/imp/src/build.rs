@@ -470,6 +470,12 @@ impl Builder {
         self.call_value("ones", Callee::Unpack, args)
     }
 
+    /// 64 marks from `at` on as a word, the first in its lowest bit.
+    pub fn marks(&mut self, array: ArrayId, at: ExprId) -> ExprId {
+        let bits = self.call_value("marks", Callee::Marks, vec![Arg::Array(array), Arg::Scalar(at)]);
+        self.cast(DType::U64, bits)
+    }
+
     /// Ends the kernel with a status.
     pub fn fail(&mut self, status: Status) {
         self.push(Stmt::Fail(status));

@@ -420,6 +420,9 @@ pub enum Callee {
     /// from `at` on, ascending, and gives their number. The elements behind them, up to `at + 64`, which the list has room
     /// for, are undefined afterwards. `0 <= base <= 65472`.
     Unpack,
+    /// `marks(a, at) -> I64`: 64 elements of `a` (`Bool`) from `at` on as a set of bits: bit `k` is `a[at + k]`. `a` is only
+    /// read.
+    Marks,
     /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
     /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
     /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers say what is.)

@@ -411,8 +411,8 @@ impl WordOp {
 
 impl Callee {
     /// Every function of the runtime.
-    pub const ALL: [Callee; 5] =
-        [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine, Callee::Unpack, Callee::Length];
+    pub const ALL: [Callee; 6] =
+        [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine, Callee::Unpack, Callee::Marks, Callee::Length];
 
     /// Its name in the text form.
     pub const fn name(self) -> &'static str {
@@ -421,6 +421,7 @@ impl Callee {
             Callee::SortMarked => "sort_marked",
             Callee::SortCombine => "sort_combine",
             Callee::Unpack => "unpack",
+            Callee::Marks => "marks",
             Callee::Length => "length",
         }
     }
@@ -432,7 +433,7 @@ impl Callee {
 
     /// True if it gives an `I64`.
     pub const fn has_result(self) -> bool {
-        matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack | Callee::Length)
+        matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack | Callee::Marks | Callee::Length)
     }
 }
 

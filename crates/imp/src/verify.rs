@@ -399,6 +399,7 @@ impl Verifier<'_> {
                 let bits = matches!(word, Arg::Scalar(word) if self.function.type_of(word) == DType::U64);
                 elem(list) == Some(DType::U16) && written(list) && index(at) && bits && index(base)
             }
+            (Callee::Marks, &[a, at]) => elem(a) == Some(DType::Bool) && index(at),
             (Callee::Length, &[a]) => {
                 self.parallel.is_empty() && array(a).is_some_and(|array| array.role.is_parameter())
             }

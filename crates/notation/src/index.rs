@@ -76,8 +76,23 @@ pub enum WorkspaceKind {
     Dense,
     /// Order 1: a dense array, a mark for each coordinate, and the list of those that are set.
     Marked,
+    /// Order 1: a dense array, a mark for each coordinate, and one for each 64 coordinates; the marks that are set are read off
+    /// in order.
+    Bitmap,
     /// Any order: a list of coordinates and values, sorted and combined before it is read.
     Sorted,
+}
+
+impl Role {
+    /// True for a workspace that has its values at their coordinates, and marks that tell which have one.
+    pub fn is_marked(self) -> bool {
+        matches!(self, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Bitmap))
+    }
+
+    /// True for a workspace that is read by a list of its coordinates.
+    pub fn is_listed(self) -> bool {
+        self.is_marked() || self == Role::Workspace(WorkspaceKind::Sorted)
+    }
 }
 
 /// An index variable.
@@ -185,7 +200,7 @@ impl Tensor {
     pub fn workspace(name: String, kind: WorkspaceKind, dims: Vec<Option<u64>>, dtype: DType, span: Span) -> Tensor {
         let format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(dims.len()),
-            WorkspaceKind::Marked => Format::sv(),
+            WorkspaceKind::Marked | WorkspaceKind::Bitmap => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(dims.len()),
         };
         let role = Role::Workspace(kind);

@@ -171,7 +171,7 @@ impl<'a> Stored<'a> {
     fn positions(&self, count: u64) -> Result<Places, StorageError> {
         let properties = self.level.kind().info().properties;
         match self.parents {
-            Places::Same(_) if properties.compact && !properties.shared => {
+            Places::Same(_) if properties.compact && properties.ordered && !properties.shared => {
                 Ok(Places::Same(self.edges[self.parents.count()] as usize))
             }
             _ => Ok(Places::Listed(self.column(Places::width(count), |_, position| position)?)),

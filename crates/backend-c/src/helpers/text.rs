@@ -256,6 +256,22 @@ static inline int64_t lac_unpack(uint16_t *list, uint64_t word, int64_t base)
 }
 ";
 
+pub(super) const MARKS: &str = "\
+/* 64 marks as bits, the first as the lowest. The product moves byte k of eight to bit 56 + k. */
+static inline int64_t lac_marks(const bool *marks)
+{
+    uint64_t bits = 0;
+    for (int k = 0; k < 8; k++) {
+        uint64_t eight = 0;
+        for (int byte = 0; byte < 8; byte++) {
+            eight |= (uint64_t)marks[8 * k + byte] << (8 * byte);
+        }
+        bits |= ((eight * 0x0102040810204080u) >> 56) << (8 * k);
+    }
+    return (int64_t)bits;
+}
+";
+
 pub(super) const MEMORY: &str = "\
 /* The memory of an array: where it starts, how many elements there is room for, and whether it could be had. */
 struct lac_memory {

@@ -31,6 +31,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             (Callee::Unpack, &[Arg::Array(list), Arg::Scalar(at), Arg::Scalar(word), Arg::Scalar(base)]) => {
                 Some(self.unpack(list, at, word, base)?)
             }
+            (Callee::Marks, &[Arg::Array(array), Arg::Scalar(at)]) => Some(self.marks(array, at)?),
             (Callee::Length, &[Arg::Array(array)]) => Some(self.length(array)?),
             _ => return Err(WRONG_ARGUMENTS),
         };

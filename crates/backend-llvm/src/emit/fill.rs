@@ -2,7 +2,7 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
-use lacunar_imp::ArrayId;
+use lacunar_imp::{ArrayId, BinaryOp, Expr, ExprId};
 
 use super::Emitter;
 use super::alias::Scope;
@@ -14,15 +14,32 @@ use crate::LlvmError;
 const LARGE: i64 = 1 << 20;
 
 impl<'ctx> Emitter<'ctx, '_> {
+    /// The number of elements of `begin .. end`, if the end is written as so many behind the beginning. Nothing is filled beyond
+    /// the greatest index, where the sum would wrap around.
+    pub(super) fn constant_length(&self, begin: ExprId, end: ExprId) -> Option<i64> {
+        let constant = |expr: ExprId| match self.source.exprs[expr] {
+            Expr::Const(constant) => Some(constant.bits as i64),
+            _ => None,
+        };
+        match self.source.exprs[end] {
+            Expr::Binary(BinaryOp::Add, a, b) if a == begin => constant(b),
+            Expr::Binary(BinaryOp::Add, a, b) if b == begin => constant(a),
+            _ => None,
+        }
+    }
+
     /// Writes a value to elements `begin .. end`.
     pub(super) fn fill(
         &mut self,
         array: ArrayId,
-        begin: IntValue<'ctx>,
-        end: IntValue<'ctx>,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        len: Option<i64>,
         value: Value<'ctx>,
     ) -> Result<(), LlvmError> {
         let size = self.element_size(array);
+        if let Some(len) = len.filter(|len| (1..LARGE / size).contains(len) && value.is_zero()) {
+            return self.clear(array, begin, self.index(len));
+        }
         let constant = |bound: IntValue<'ctx>| bound.get_sign_extended_constant();
         let known = constant(begin).zip(constant(end)).map(|(begin, end)| end.saturating_sub(begin));
         if let (true, Some(begin), Some(count)) = (self.stack[array.index()].is_some(), constant(begin), known) {

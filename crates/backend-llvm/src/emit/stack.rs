@@ -54,7 +54,7 @@ fn visit(function: &Function, block: &Block, sizes: &mut [Size]) {
             Stmt::Grow { array, .. } | Stmt::Deposit { array, .. } | Stmt::Collect { array, .. } => {
                 sizes[array.index()] = Size::Varies;
             }
-            Stmt::Call { callee: Callee::Unpack, .. } => {}
+            Stmt::Call { callee: Callee::Unpack | Callee::Marks, .. } => {}
             Stmt::Call { args, .. } => {
                 for arg in args {
                     if let Arg::Array(array) = arg {

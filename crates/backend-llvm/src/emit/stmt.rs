@@ -70,8 +70,9 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.collect(array, at, parts, bias, result)
             }
             Stmt::Fill { array, begin, end, value } => {
+                let len = self.constant_length(begin, end);
                 let (begin, end, value) = (self.eval_int(begin)?, self.eval_int(end)?, self.eval(value)?);
-                self.fill(array, begin, end, value)
+                self.fill(array, (begin, end), len, value)
             }
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.leave(Some(status)),

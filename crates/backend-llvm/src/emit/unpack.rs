@@ -9,6 +9,8 @@
 //! ```
 //!
 //! Elsewhere, a loop takes one after the other.
+//!
+//! `marks`: 64 marks as a word, a vector of bytes that is compared with 0 at once.
 
 use inkwell::IntPredicate;
 use inkwell::types::{BasicType, VectorType};
@@ -71,6 +73,20 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.build_unconditional_branch(done)?;
         self.builder.position_at_end(done);
         Ok(())
+    }
+
+    /// 64 marks from `at` on, the first in the lowest bit.
+    pub(super) fn marks(&mut self, array: ArrayId, at: ExprId) -> Result<IntValue<'ctx>, LlvmError> {
+        let at = self.eval_int(at)?;
+        let bytes = self.context.i8_type().vec_type(BITS);
+        let (first, _) = self.element(array, at)?;
+        let load = self.builder.build_load(bytes, first, "marks")?.into_vector_value();
+        if let Some(instruction) = load.as_instruction() {
+            self.align(instruction, self.source.arrays[array].elem)?;
+            self.aliasing.mark(instruction, Scope::Elements(array))?;
+        }
+        let set = self.builder.build_int_compare(IntPredicate::NE, load, bytes.const_zero(), "")?;
+        Ok(self.builder.build_bit_cast(set, self.context.i64_type(), "")?.into_int_value())
     }
 
     /// Stores the bytes of a vector from `first` on, each with `base` added.

@@ -31,6 +31,7 @@
 //! simplifications of §5.2 fall out: full levels are located and never in a point, so that dense with dense is the one
 //! point `{}`, and a dense operand never adds an iterator to a product.
 
+use lacunar_formats::Level;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::{Relation, Tag};
 use lacunar_notation::schedule::Unit;
@@ -158,7 +159,7 @@ impl Lattice {
 /// a(i) = b(i) + c(i)     a: dense, c: bitmap, lanes   for i in lanes { .. if bit i of c .. }
 /// ```
 fn search_tested(kernel: &Kernel, var: VarId, iterators: &mut [Iterator], points: &[Point]) {
-    let marked = |it: &Iterator| kernel.tensors[it.access.tensor].role == Role::Workspace(WorkspaceKind::Marked);
+    let marked = |it: &Iterator| kernel.tensors[it.access.tensor].role.is_marked();
     let tested = |it: &Iterator| advances_by_words(kernel, it);
     let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
     for k in 0..iterators.len() {
@@ -207,9 +208,30 @@ fn appends(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
 fn can_be_unordered(kernel: &Kernel, body: &Stmt, var: VarId, only: &Iterator) -> bool {
     let level = kernel.tensors[only.access.tensor].format.levels()[only.level];
     let first = (0..only.level).all(|above| level_var(kernel, &only.access, above) != var);
-    let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !kernel.is_confined(var);
     let unordered = !level.properties().ordered && level.capabilities().iterate();
-    unordered && first && whole && !appends(kernel, body, var)
+    unordered && first && !demands_order(kernel, body, var)
+}
+
+/// True if the only iterator of a loop over a variable has to have its coordinates in order: the loop does not visit all of them, or
+/// a result is appended to in their order.
+pub(crate) fn demands_order(kernel: &Kernel, body: &Stmt, var: VarId) -> bool {
+    let whole = kernel.provenance.is_plain(var) && !kernel.provenance.is_shared(var) && !kernel.is_confined(var);
+    !whole || appends_in_order(kernel, body, var)
+}
+
+/// True if a statement appends coordinates of a variable to a result, in a level that keeps them in order.
+fn appends_in_order(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
+    let mut found = false;
+    stmt.visit_assigns(&mut |assign| {
+        let tensor = &kernel.tensors[assign.lhs.tensor];
+        let levels = tensor.format.levels().iter().zip(tensor.format.mode_order());
+        // Levels below one that is in no order do not tell its coordinates, however they are met.
+        let in_order =
+            |(level, &mode): (&Level, &usize)| assign.lhs.vars.get(mode) == Some(&var) && level.properties().ordered;
+        let is_result = tensor.role == Role::Result && !tensor.format.is_dense();
+        found |= is_result && levels.into_iter().any(in_order);
+    });
+    found
 }
 
 struct Points<'a> {

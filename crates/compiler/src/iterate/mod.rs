@@ -2,6 +2,7 @@
 //!
 //! [`iterators`] lists the iterators of one loop; [`lattice`] says how they are merged.
 
+pub mod additions;
 pub mod graph;
 pub mod iterators;
 pub mod lattice;

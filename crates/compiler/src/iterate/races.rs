@@ -7,7 +7,7 @@
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{TensorId, VarId};
 
 /// The tensors from outside a loop over a leaf that several of its iterations may write to at one place: results and
 /// workspaces whose variables do not tell the iteration.
@@ -21,8 +21,7 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
         let tells = originals.iter().all(|original| vars.contains(original))
             || vars.iter().any(|own| kernel.provenance.derives(var, *own) && !originals.contains(own));
         // A workspace that puts coordinates on a list has one list.
-        let listed =
-            matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted));
+        let listed = kernel.tensors[tensor].role.is_listed();
         if (!tells || listed) && !inside.contains(&tensor) && !found.contains(&tensor) {
             found.push(tensor);
         }

@@ -35,6 +35,7 @@ mod runs;
 mod singleton;
 mod slots;
 mod strided;
+mod unordered;
 mod word;
 
 use std::rc::Rc;
@@ -65,6 +66,7 @@ fn make(kind: LevelKind, arrays: Arrays<'_>) -> Box<dyn LevelCode> {
         Family::Runs => runs::make(arrays),
         Family::Singleton => singleton::make(arrays),
         Family::Slots => slots::make(arrays),
+        Family::Unordered => unordered::make(arrays),
     }
 }
 

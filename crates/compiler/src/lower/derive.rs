@@ -25,7 +25,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{BoundKind, Parts};
-use lacunar_notation::{Access, Role, VarId, WorkspaceKind};
+use lacunar_notation::{Access, Role, VarId};
 
 use super::Lowerer;
 use super::scope::{Fact, Interval, Scope};
@@ -87,7 +87,7 @@ fn appended_position(cx: &mut Lowerer<'_>, access: &AccessKey, level: usize, sco
 /// The position of an access's value.
 pub(super) fn value_position(cx: &mut Lowerer<'_>, access: &AccessKey, scope: &Scope) -> Result<ExprId, Diagnostic> {
     let tensor = &cx.kernel.tensors[access.tensor];
-    if tensor.role == Role::Workspace(WorkspaceKind::Marked) {
+    if tensor.role.is_marked() {
         // Values lie at their coordinate, whatever the order of the list.
         return coordinate(cx, access.vars[0], scope);
     }

@@ -10,7 +10,6 @@
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId};
-use lacunar_notation::{Role, WorkspaceKind};
 
 use super::Lowerer;
 use super::derive::position;
@@ -63,7 +62,7 @@ fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
         single: properties.single && !properties.branchless,
         words: advances_by_words(cx.kernel, iterator),
         innermost: iterator.level + 1 == tensor.order(),
-        marked: tensor.role == Role::Workspace(WorkspaceKind::Marked),
+        marked: tensor.role.is_marked(),
         uncertain: scope.uncertain(&iterator.access).is_some(),
     }
 }

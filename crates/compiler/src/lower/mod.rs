@@ -28,6 +28,7 @@
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
 //! | `compute` | values, and whether they are present |
 //! | `sinks/` | the destinations of values: dense results, appended ones, given patterns, workspaces, copies of threads |
+//! | `count` | how much a producer adds at most, and where, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
 //! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
@@ -39,6 +40,7 @@
 
 mod arguments;
 mod compute;
+mod count;
 mod coverage;
 mod derive;
 mod interface;
@@ -262,6 +264,9 @@ fn forall(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Resul
     if let Some(pending) = scope.pending(var) {
         return nest::pending_loop(cx, var, &pending, body, scope);
     }
+    if count::count(cx, var, body, scope)? {
+        return Ok(());
+    }
     if let Some(race) = cx.race(var).filter(|_| !scope.is_shared()) {
         return threads::parallel_loop(cx, var, race, body, scope);
     }
@@ -319,7 +324,10 @@ impl<'k> Lowerer<'k> {
 
     /// How the loop over a variable is run: in lanes, unrolled, or as it is.
     fn loop_kind(&self, var: VarId, scope: &Scope) -> LoopKind {
-        strategy::loop_kind(self.kernel, scope.leaf(var))
+        match strategy::loop_kind(self.kernel, scope.leaf(var)) {
+            LoopKind::Vector(_) if scope.is_serial() => LoopKind::Serial,
+            kind => kind,
+        }
     }
 
     /// Says how a loop is run, under those around it.

@@ -19,6 +19,7 @@ use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{TensorId, VarId};
 
+use super::count::Additions;
 use super::sinks::carried::Carry;
 use super::sinks::piece::Slab;
 use super::sinks::{Append, Sink};
@@ -71,6 +72,10 @@ pub(super) enum Fact {
     Shared,
     /// How many chunks the work of the kernel is worth.
     MostChunks(ExprId),
+    /// The additions of the loops here are counted, and not made.
+    Counted(Additions),
+    /// The loops here have no lanes: what they add to has marks, which neighbors share.
+    Serial,
     /// The list of coordinates of this thread, once a loop makes one.
     List(Rc<Cell<Option<ArrayId>>>),
     /// A tensor has arrays of its own here: a workspace, or the piece of a result that a thread assembles.
@@ -370,6 +375,19 @@ impl Scope {
             Fact::MostChunks(worth) => Some(*worth),
             _ => None,
         })
+    }
+
+    /// The additions that are counted here.
+    pub fn counted(&self) -> Option<Additions> {
+        self.find(|fact| match fact {
+            Fact::Counted(counted) => Some(*counted),
+            _ => None,
+        })
+    }
+
+    /// True if no loop here has lanes.
+    pub fn is_serial(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Serial))
     }
 
     /// The list of coordinates of this thread.

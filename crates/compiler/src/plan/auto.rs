@@ -275,5 +275,5 @@ fn first_level(kernel: &Kernel, body: &Stmt) -> Option<VarId> {
 
 /// True if every chunk can have a copy of a tensor. A workspace with a list cannot be copied, as it has one list.
 fn can_be_copied(kernel: &Kernel, tensor: TensorId) -> bool {
-    !matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
+    !kernel.tensors[tensor].role.is_listed()
 }

@@ -13,7 +13,7 @@
 //! else ([`given::flat_nest`]), its commands are carried out first, and the order follows from them.
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, Format, Level};
 use lacunar_notation::concrete::{Assign, Kernel, verify};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
@@ -244,7 +244,11 @@ impl<'a> Draft<'a> {
             if given::is_positioned(&self.kernel, source, &key.vars) {
                 return Err(finish::contradicted(&self.kernel, source, schedule));
             }
-            let why = match self.kernel.tensors[source].format.plain() == format {
+            let own = &self.kernel.tensors[source].format;
+            let why = match own.plain() == format {
+                true if own.levels().contains(&Level::UNORDERED) => {
+                    "its coordinates have to be in order in this statement"
+                }
                 true => "its levels cannot be walked through in this statement",
                 false => "its storage order contradicts the order of the loops",
             };

@@ -1,12 +1,12 @@
 //! The storage that an order of loops needs: operands are visited from the outer level to the inner one, and results are appended
 //! to in the order of their levels.
 
-use lacunar_formats::{Format, IndexWidth, Level};
+use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::turn;
-use crate::iterate::iterators::{AccessKey, Mode, level_var};
+use crate::iterate::iterators::{AccessKey, Iterator, Mode, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::levels::{is_iterated, is_searched};
 
@@ -50,7 +50,7 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
         if !is_concordant(kernel, &key, order) {
             let format = concordant_format(kernel, &key, order);
             found.push((key, format));
-        } else if !format.is_plain() && !is_followed(kernel, lhs, rhs, &key) {
+        } else if !format.is_plain() && !is_followed(kernel, lhs, rhs, &key, order) {
             let format = format.plain();
             found.push((key, format));
         }
@@ -61,21 +61,38 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
 /// True if loops in an order can follow an access at all, be it by trying every coordinate of a dimension.
 pub(super) fn can_be_walked(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> bool {
     let format = &kernel.tensors[access.tensor].format;
-    let is_reached = |level: &Level| level.properties().full || is_searched(*level);
+    let is_reached = |level: &Level| level.properties().full || level.capabilities().iterate() || is_searched(*level);
     is_concordant(kernel, access, order) && (format.is_plain() || format.levels().iter().all(is_reached))
 }
 
 /// True if kernels can walk through the levels of an access that are not plain: coordinates are enumerated in order, or they are
-/// looked up and something else names them, so that no loop has to try every coordinate of the dimension.
-fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey) -> bool {
-    let assign = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
-    let body = Stmt::Assign(assign);
+/// looked up and something else names them, so that no loop has to try every coordinate of the dimension. Coordinates that can
+/// not be looked up are enumerated in no order, where nothing demands one.
+fn is_followed(kernel: &Kernel, lhs: &Access, rhs: &Expr, key: &AccessKey, order: &[VarId]) -> bool {
     kernel.tensors[key.tensor].format.levels().iter().enumerate().all(|(level, &kind)| {
         if kind.properties().full || is_iterated(kind) {
             return kind.capabilities().iterate();
         }
-        let lattice = Lattice::build(kernel, &body, level_var(kernel, key, level));
-        is_searched(kind) && lattice.is_ok_and(|lattice| lattice.is_full() || !lattice.visits_all())
+        let var = level_var(kernel, key, level);
+        if is_searched(kind) {
+            let assign = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: rhs.clone() };
+            let lattice = Lattice::build(kernel, &Stmt::Assign(assign), var);
+            return lattice.is_ok_and(|lattice| lattice.is_full() || !lattice.visits_all());
+        }
+        // Inside of a sum, values are scattered into a workspace, which has an order of its own.
+        let is_scattered = order.iter().take_while(|other| **other != var).any(|other| !lhs.vars.contains(other));
+        let vars = lhs.vars.iter().copied().filter(|own| !is_scattered || *own != var).collect();
+        let lhs = Access { vars, ..lhs.clone() };
+        let assign = Assign { lhs, op: AssignOp::Set, rhs: rhs.clone() };
+        is_enumerated(kernel, &Stmt::Assign(assign), var, (key, level))
+    })
+}
+
+/// True if the loop over a variable goes through the coordinates of a level one by one.
+fn is_enumerated(kernel: &Kernel, body: &Stmt, var: VarId, (key, level): (&AccessKey, usize)) -> bool {
+    Lattice::build(kernel, body, var).is_ok_and(|lattice| {
+        let own = |it: &Iterator| it.access == *key && it.level == level && it.mode == Mode::Coiterate;
+        lattice.iterators.iter().any(own)
     })
 }
 
@@ -86,6 +103,9 @@ pub(super) fn is_tried(kernel: &Kernel, assign: &Assign, key: &AccessKey) -> boo
     let levels = kernel.tensors[key.tensor].format.levels().iter().enumerate();
     levels.into_iter().any(|(level, &kind)| {
         let looked_up = !kind.properties().full && !is_iterated(kind);
+        if looked_up && !is_searched(kind) {
+            return !is_enumerated(kernel, &body, level_var(kernel, key, level), (key, level));
+        }
         looked_up && is_spread_out(kernel, key, level) && {
             let lattice = Lattice::build(kernel, &body, level_var(kernel, key, level));
             lattice.is_ok_and(|lattice| lattice.visits_all() && !lattice.is_full())
@@ -102,7 +122,7 @@ pub(super) fn is_in_no_order(kernel: &Kernel, body: &Stmt, var: VarId) -> bool {
             iterator.mode == Mode::Coiterate
                 && kernel.tensors[iterator.access.tensor].role == Role::Input
                 && !is_iterated(kind)
-                && is_spread_out(kernel, &iterator.access, iterator.level)
+                && (!is_searched(kind) || is_spread_out(kernel, &iterator.access, iterator.level))
         })
     })
 }
@@ -188,6 +208,8 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
         };
         let appendable: Vec<Level> = (0..levels.len())
             .map(|level| match level.checked_sub(1).map(|above| levels[above]) {
+                // The pieces of the outermost level are found by their coordinates.
+                None if levels[level].kind == LevelKind::UNORDERED => Level::COMPRESSED,
                 // Singletons are appended together with the repeated coordinates above them, or not at all.
                 above if levels[level].properties().branchless => match above {
                     Some(above) if !above.properties().unique => levels[level],

@@ -5,6 +5,8 @@
 //! its consumer (for a dense result) or its producer
 //! visits every coordinate of its variables anyway,
 //! or it is as large as a dense result                dense
+//! order 1, the dimension is not enormous, and it is
+//! cheap to say beforehand how much is added          bitmap
 //! order 1, and the dimension is not enormous         marked
 //! otherwise                                          sorted
 //! ```
@@ -17,6 +19,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
 use crate::algebra::{Support, background, support};
+use crate::iterate::additions::counted_over;
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
@@ -46,7 +49,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let kind = if fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
-            WorkspaceKind::Marked
+            if is_counted(kernel, tensor) { WorkspaceKind::Bitmap } else { WorkspaceKind::Marked }
         } else {
             WorkspaceKind::Sorted
         };
@@ -54,17 +57,26 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         info.role = Role::Workspace(kind);
         info.format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
-            WorkspaceKind::Marked => Format::sv(),
+            WorkspaceKind::Marked | WorkspaceKind::Bitmap => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(order),
         };
         let how = match kind {
             WorkspaceKind::Scalar => "a variable",
             WorkspaceKind::Dense => "a dense array: all of it is visited",
             WorkspaceKind::Marked => "a dense array with the list of its coordinates",
+            WorkspaceKind::Bitmap => {
+                "a dense array with marks that are read in order, or a list of its coordinates where few are added"
+            }
             WorkspaceKind::Sorted => "a list that is sorted before it is read",
         };
         notes.push(format!("workspace `{}` is {how}", info.name));
     }
+}
+
+/// True if a workspace is filled alone, and it is cheap to say beforehand how much is added to it.
+fn is_counted(kernel: &Kernel, tensor: TensorId) -> bool {
+    ends(&kernel.stmt, tensor)
+        .is_some_and(|(_, producer)| fills_alone(producer, tensor) && counted_over(kernel, producer, tensor).is_some())
 }
 
 /// The consumer and the producer of a workspace: the innermost statement that fills it.

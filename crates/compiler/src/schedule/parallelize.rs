@@ -247,7 +247,7 @@ fn flagged(kernel: &Kernel, body: &Stmt) -> Option<TensorId> {
 }
 
 fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {
-    matches!(kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted))
+    kernel.tensors[tensor].role.is_listed()
 }
 
 /// True if a tensor is a workspace: a variable, or an array, beside which a flag says if it was given anything. Neither is combined

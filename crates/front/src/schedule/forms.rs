@@ -76,9 +76,10 @@ const BOUNDS: [(&str, BoundKind); 4] = [
     ("minconstraint", BoundKind::MinConstraint),
 ];
 
-const WORKSPACES: [(&str, WorkspaceKind); 4] = [
+const WORKSPACES: [(&str, WorkspaceKind); 5] = [
     ("dense", WorkspaceKind::Dense),
     ("marked", WorkspaceKind::Marked),
+    ("bitmap", WorkspaceKind::Bitmap),
     ("sorted", WorkspaceKind::Sorted),
     ("scalar", WorkspaceKind::Scalar),
 ];

@@ -279,11 +279,25 @@ impl Generator {
         self.b.alloc(list, size, false);
         let mut count = zero;
         for _ in 0..2 {
-            let (word, base) = (self.exact(DType::U64, 2), self.index());
+            let word = if self.rng.one_in(2) { self.marks() } else { self.exact(DType::U64, 2) };
+            let base = self.index();
             let ones = self.b.unpack(list, count, word, base);
             count = self.b.add(count, ones);
         }
         self.drain_all(list, DType::U16, count);
+    }
+
+    /// The word of 64 marks, a few of which may be set.
+    fn marks(&mut self) -> ExprId {
+        let marks = self.b.local_array("marks", DType::Bool);
+        let size = self.b.int(LEN + 64);
+        self.b.alloc(marks, size, true);
+        for _ in 0..4 {
+            let (place, mark) = (self.index(), self.exact(DType::Bool, 2));
+            self.b.store(marks, place, mark);
+        }
+        let first = self.index();
+        self.b.marks(marks, first)
     }
 
     /// Copies the first `n` elements to an array of their type that the caller sees, if there is one.

@@ -36,6 +36,7 @@ impl Machine<'_> {
                 let word = self.eval(word).bits;
                 self.unpack(list, self.index(at), word, self.index(base))
             }
+            (Callee::Marks, &[Arg::Array(array), Arg::Scalar(at)]) => self.marks(array, self.index(at)),
             (Callee::Length, &[Arg::Array(array)]) => Ok(self.buffers[array.index()].data.len() as i64),
             _ => Err(Fault::Precondition(format!("{} takes other arguments", callee.name())).into()),
         }
@@ -142,6 +143,15 @@ impl Machine<'_> {
         rest.clone().for_each(|place| self.buffers[list.index()].forget(place));
         self.note_all(list, rest, Use::Store)?;
         Ok(next - at)
+    }
+
+    fn marks(&mut self, array: ArrayId, at: i64) -> Result<i64, Stop> {
+        self.step(1)?;
+        let mut bits = 0;
+        for bit in 0..i64::from(u64::BITS) {
+            bits |= (self.read(array, at.saturating_add(bit))?.bits & 1) << bit;
+        }
+        Ok(bits as i64)
     }
 
     /// Notes the use of some elements.

@@ -122,6 +122,7 @@ fn memory_grows_and_fails() {
 fn faults() {
     let out = |array: &str, index, len| Fault::OutOfBounds { array: array.to_string(), index, len };
     let undefined = |index| Fault::Undefined { array: "w".to_string(), index };
+    assert_eq!(fault("alloc b[65] = 0; let m: i64 = marks(b, 2);"), out("b", 65, 65));
     assert_eq!(fault("y[3] = 0;"), out("y", 3, 3));
     assert_eq!(fault("y[-1] = 0;"), out("y", -1, 3));
     assert_eq!(fault("let x: i64 = g[0];"), out("g", 0, 0));
@@ -317,6 +318,15 @@ fn runtime_functions() {
 
     memory.arrays[0] = ArrayData::U32(vec![0, 9, 4, 4, 1]);
     assert!(matches!(run(text, &mut memory).unwrap_err().fault, Fault::Precondition(_)));
+}
+
+#[test]
+fn marks_are_the_bits_of_a_word() {
+    let text = "kernel f(out r: i64[]) { local m: bool[]; alloc m[70] = 0; m[0] = true; m[3] = true; m[66] = true;
+      m[69] = true; let a: i64 = marks(m, 0); let b: i64 = marks(m, 3); r[0] = a; r[1] = b; }";
+    let mut memory = Memory { arrays: vec![ArrayData::I64(vec![0; 2])], scalars: vec![] };
+    assert_eq!(run(text, &mut memory), Ok(None));
+    assert_eq!(memory.arrays[0], ArrayData::I64(vec![0b1001, 1 | 1 << 63]));
 }
 
 #[test]

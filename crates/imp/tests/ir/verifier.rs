@@ -49,6 +49,8 @@ fn broken_texts() {
         ("kernel f(in a: u32[]) { let n: i64 = length(a, 1); }", Rule::CallSignature),
         ("kernel f(in l: i64[], in m: bool[]) { sort_marked(l, 0, m, 1); }", Rule::CallSignature),
         ("kernel f(out l: i64[], in m: bool[]) { let r: i64 = sort_marked(l, 0, m, 1); }", Rule::CallSignature),
+        ("kernel f(in m: u8[]) { let w: i64 = marks(m, 0); }", Rule::CallSignature),
+        ("kernel f(in m: bool[]) { let w: i64 = marks(m, true); }", Rule::CallSignature),
         ("kernel f(out k: i64[]) { sort_combine(1, k, k); }", Rule::CallSignature),
         ("kernel f(out k: i64[], out v: f64[]) { sort_combine(1, v, k, k); }", Rule::CallSignature),
         ("kernel f(out v: f64[]) { sort_combine(1, v); }", Rule::CallSignature),

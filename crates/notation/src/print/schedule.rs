@@ -35,6 +35,7 @@ impl WorkspaceKind {
             WorkspaceKind::Scalar => "scalar",
             WorkspaceKind::Dense => "dense",
             WorkspaceKind::Marked => "marked",
+            WorkspaceKind::Bitmap => "bitmap",
             WorkspaceKind::Sorted => "sorted",
         }
     }

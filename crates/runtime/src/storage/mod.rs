@@ -31,6 +31,7 @@ mod repeated;
 mod runs;
 mod singleton;
 mod slots;
+mod unordered;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -228,6 +229,7 @@ fn operations(kind: LevelKind) -> &'static dyn LevelArrays {
         Family::Runs => &runs::Runs,
         Family::Singleton => &singleton::Singleton,
         Family::Slots => &slots::Slots,
+        Family::Unordered => &unordered::Unordered,
     }
 }
 

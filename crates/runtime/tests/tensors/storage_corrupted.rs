@@ -183,7 +183,7 @@ fn stored(level: &LevelStorage, letter: char, size: u64, parent: u64) -> Option<
     };
     Some(match letter {
         'd' => (0..size).map(|c| (c, parent * size + c)).collect(),
-        's' | 'u' => segment("pos").map(|at| (numbers(level, "crd")[at as usize], at)).collect(),
+        's' | 'u' | 'o' => segment("pos").map(|at| (numbers(level, "crd")[at as usize], at)).collect(),
         'q' | 'c' => vec![(numbers(level, "crd")[p], parent)],
         'p' => {
             let crd = numbers(level, "crd")[p];

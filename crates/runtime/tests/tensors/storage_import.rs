@@ -39,6 +39,29 @@ fn each_mistake_has_its_error() {
 }
 
 #[test]
+fn unordered_segments_may_have_any_order_and_repeat_nothing() {
+    let unordered = |pos: Vec<u32>, crd: Vec<u32>| {
+        let values = Buffer::from_vec((0..crd.len()).map(|k| k as f64).collect::<Vec<_>>());
+        let arrays = vec![Buffer::from_vec(pos), Buffer::from_vec(crd)];
+        let levels = vec![LevelStorage::dense(2), LevelStorage::new(LevelKind::UNORDERED, 70, arrays)];
+        Tensor::from_parts(vec![2, 70], &Format::csr_unordered(), levels, values)
+    };
+    let rows = unordered(vec![0, 1, 4], vec![2, 69, 0, 5]).unwrap();
+    let sorted = rows.convert(&Format::csr()).unwrap();
+    assert_eq!(sorted.levels()[1].crd().unwrap().as_slice::<u32>(), Some(&[2, 0, 5, 69][..]));
+    assert_eq!(sorted.values().as_slice::<f64>(), Some(&[0.0, 2.0, 3.0, 1.0][..]));
+    assert_eq!((rows.position_of(&[1, 5]), rows.position_of(&[0, 5])), (Some(3), None));
+    let repeated = unordered(vec![0, 1, 4], vec![2, 5, 0, 5]);
+    assert!(matches!(repeated, Err(StorageError::Duplicate { level: 1, place: 3 })));
+    // A segment too long for the stack.
+    let long: Vec<u32> = (0..70).rev().collect();
+    assert!(unordered(vec![0, 70, 70], long.clone()).is_ok());
+    let again = unordered(vec![0, 0, 71], [long, vec![7]].concat());
+    assert!(matches!(again, Err(StorageError::Duplicate { level: 1, place: 70 })));
+    assert!(matches!(unordered(vec![0, 1, 1], vec![70]), Err(StorageError::OutOfRange { .. })));
+}
+
+#[test]
 fn levels_values_and_widths_must_fit() {
     let parts = |levels| Tensor::from_parts(vec![2, 3], &Format::csr(), levels, Buffer::from_vec(vec![0f32; 0]));
     let pos = || Buffer::from_vec(vec![0u32; 3]);

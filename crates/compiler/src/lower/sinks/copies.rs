@@ -96,7 +96,7 @@ fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
 /// The part of a tensor that chunks add to: all of it, or the block under the coordinates that it has here.
 pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Result<Extent, Diagnostic> {
     let info = &cx.kernel.tensors[tensor];
-    if let Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Sorted) = info.role {
+    if info.role.is_listed() {
         let fault = format!("threads cannot share the list that is workspace `{}`", info.name);
         return Err(Diagnostic::internal(fault));
     }

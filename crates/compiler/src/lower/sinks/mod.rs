@@ -15,6 +15,7 @@
 
 pub(super) mod append;
 pub(super) mod atomic;
+pub(super) mod bitmap;
 pub(super) mod carried;
 mod checks;
 pub(super) mod copies;

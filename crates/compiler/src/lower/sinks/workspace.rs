@@ -6,6 +6,8 @@
 //! marked   w[0 .. n], w_marks[0 .. n], w_list[0 .. w_n]
 //!                       a coordinate is put on the list when its mark is set; the list is sorted before it is read and
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
+//! bitmap   w[0 .. n], w_marks[0 .. n], w_groups[0 .. n/64], w_list[0 .. w_n]
+//!                       the marks are read off in order (`bitmap.rs`)
 //! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
@@ -21,6 +23,7 @@ use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
+use super::bitmap::{self, Bitmap};
 use super::values::set_given;
 use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
@@ -37,6 +40,7 @@ pub(in crate::lower) enum Workspace {
     Scalar { value: MutableVar, given: Option<MutableVar> },
     Dense { len: ExprId, given: Option<MutableVar> },
     Marked { marks: ArrayId, list: ArrayId, count: MutableVar, size: ExprId },
+    Bitmap(Bitmap),
     Sorted { keys: Vec<ArrayId>, count: MutableVar },
 }
 
@@ -56,6 +60,7 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
         let made = match cx.kernel.tensors[tensor].role {
             Role::Workspace(WorkspaceKind::Dense) => declare_dense(cx, tensor, &vars),
             Role::Workspace(WorkspaceKind::Marked) => declare_marked(cx, tensor, vars[0]),
+            Role::Workspace(WorkspaceKind::Bitmap) => bitmap::declare(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
             // Variables are declared where they are used.
             Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Result => continue,
@@ -153,6 +158,7 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
             scope.know(Fact::Sink(tensor, Rc::new(Workspace::Dense { len, given })));
         }
         (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
+        (Some(Workspace::Bitmap(bitmap)), _) => cx.b.assign(bitmap.count(), none),
         _ => {}
     }
 }
@@ -189,13 +195,17 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
 /// Behind the consumer: no coordinate is marked.
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) {
     let sink = scope.sink(tensor);
-    if let Some(&Workspace::Marked { marks, list, count, .. }) = sink.as_ref().and_then(|sink| sink.as_workspace()) {
-        let (zero, end) = (cx.b.int(0), cx.b.var(count));
-        cx.b.for_loop("q", zero, end, |b, q| {
-            let coordinate = b.load("marked", list, q);
-            let no = b.bool(false);
-            b.store(marks, coordinate, no);
-        });
+    match sink.as_ref().and_then(|sink| sink.as_workspace()) {
+        Some(&Workspace::Marked { marks, list, count, .. }) => {
+            let (zero, end) = (cx.b.int(0), cx.b.var(count));
+            cx.b.for_loop("q", zero, end, |b, q| {
+                let coordinate = b.load("marked", list, q);
+                let no = b.bool(false);
+                b.store(marks, coordinate, no);
+            });
+        }
+        Some(Workspace::Bitmap(bitmap)) => bitmap::end(cx, tensor, bitmap, scope),
+        _ => {}
     }
 }
 
@@ -229,6 +239,11 @@ impl Sink for Workspace {
                     cx.b.assign(count, next);
                 });
                 cx.branch(is_marked, then, otherwise);
+            }
+            Workspace::Bitmap(ref bitmap) => {
+                let at = value_position(cx, key, scope)?;
+                let array = values(cx, key.tensor, scope)?;
+                bitmap.add(cx, array, at, value);
             }
             Workspace::Sorted { ref keys, count } => {
                 let array = values(cx, key.tensor, scope)?;
@@ -268,6 +283,7 @@ impl Sink for Workspace {
     fn marks(&self) -> Option<ArrayId> {
         match self {
             Workspace::Marked { marks, .. } => Some(*marks),
+            Workspace::Bitmap(bitmap) => Some(bitmap.marks()),
             _ => None,
         }
     }
