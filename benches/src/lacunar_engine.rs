@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use lacunar::{Backend, DynTensor, Format, Kernel, Options, Tensor, with_threads};
+use lacunar::{Backend, Demand, DynTensor, Format, FormatSpec, Kernel, Options, Tensor, choose, with_threads};
 
 use crate::case::Case;
 use crate::definition::Ours;
@@ -101,16 +101,22 @@ impl<'a> Operands<'a> {
     /// The case's operands, in the formats that a variant names.
     fn converted(case: &'a Case<'a>, ours: &Ours) -> Result<Operands<'a>> {
         let mut operands = Operands::of(case);
-        let format = |name: &str| ours.formats.get(name).map(|text| case.definition.format_of(name, text)).transpose();
+        let format = |name: &str, tensor: Option<&DynTensor>| -> Result<Option<Format>> {
+            let Some(text) = ours.formats.get(name) else { return Ok(None) };
+            match (text.parse::<FormatSpec>()?.uses(), tensor) {
+                (Some(uses), Some(tensor)) => Ok(Some(choose(tensor, &Demand::of(uses))?.format().clone())),
+                _ => case.definition.format_of(name, text).map(Some),
+            }
+        };
         let start = Instant::now();
         for (name, tensor) in &mut operands.inputs {
-            if let Some(format) = format(name)? {
+            if let Some(format) = format(name, Some(tensor))? {
                 let converted = tensor.convert(&format).with_context(|| format!("`{name}` can't be converted"))?;
                 *tensor = Cow::Owned(converted);
             }
         }
         operands.inspection_ms = start.elapsed().as_secs_f64() * 1e3;
-        if let Some(format) = format(case.definition.result())? {
+        if let Some(format) = format(case.definition.result(), None)? {
             operands.result_format = format;
         }
         Ok(operands)

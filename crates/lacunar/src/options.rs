@@ -165,9 +165,9 @@ impl Options {
     /// let program = "y(j) = A(i,j) * x(i)";
     /// let a = Tensor::from_triplets([2, 3], &[0, 1], &[2, 0], &[1.0, 2.0], Format::csr())?.into_dyn();
     /// let (options, a) = Options::new().format("A", Format::auto()).choose(program, "A", a)?;
-    /// // Columns are summed up, so that threads need not write to the same places.
-    /// assert_eq!(a.format(), &Format::csc());
-    /// Kernel::compile(program, &options)?;
+    /// let kernel = Kernel::compile(program, &options)?;
+    /// let y = kernel.run_named(&[("A", &a), ("x", Tensor::from_slice(&[2], &[1.0, 10.0])?.as_dyn())])?.results.swap_remove(0).1;
+    /// assert_eq!(y.to_dense::<f64>()?, [20.0, 0.0, 1.0]);
     /// # Ok(())
     /// # }
     /// ```

@@ -27,6 +27,8 @@ pub(super) const WINDOWS: [u64; 5] = [SLICE, 64, 256, 1024, 8192];
 const STRIP: u64 = 8;
 /// Rows of a narrow band: whole blocks of every size.
 const BAND: usize = 24;
+/// Columns of a piece: whole blocks of every size.
+const PIECE: u64 = 16 * BAND as u64;
 /// Blocks less full than this are of no use, and larger ones are not counted.
 const LEAST_FULL: f64 = 0.4;
 /// Rows whose lengths are looked at, and entries whose columns are; in larger matrices, those of a sample.
@@ -108,14 +110,16 @@ impl Structure {
             }
             entries = 0;
             for band in bands {
-                let (mut current, end) = (u64::MAX, columns_end(lists, band));
+                let (mut current, thinned) = (u64::MAX, thinned(lists, band));
                 for (row, places) in band.clone().map(|place| lists.row(place)) {
                     if row / block != current {
                         *count += distinct(&mut columns) as f64;
                         current = row / block;
                     }
                     let before = columns.len();
-                    let taken = places.map(|place| lists.column(place)).take_while(|column| *column < end);
+                    let taken = places
+                        .map(|place| lists.column(place))
+                        .filter(|column| (column / PIECE).is_multiple_of(thinned));
                     columns.extend(taken.map(|column| column / block));
                     entries += columns.len() - before;
                 }
@@ -128,12 +132,10 @@ impl Structure {
     }
 }
 
-/// The column from which on entries of a band are left out: those of long rows, of which there are enough before.
-fn columns_end(lists: Lists<'_>, band: &Range<usize>) -> u64 {
-    let enough = ENTRIES / BAND;
-    let long = band.clone().map(|place| lists.row(place).1).find(|places| places.len() > enough);
-    // Blocks of all sizes end there.
-    long.map_or(u64::MAX, |places| lists.column(places.start + enough).next_multiple_of(BAND as u64))
+/// One of how many pieces of columns is looked at in a band: of long rows, some have enough entries.
+fn thinned(lists: Lists<'_>, band: &Range<usize>) -> u64 {
+    let longest = band.clone().map(|place| lists.row(place).1.len()).max().unwrap_or(0);
+    longest.div_ceil(ENTRIES / BAND).max(1) as u64
 }
 
 /// How many diagonals of a matrix of these sizes have entries; `None` if they are more than so many.
@@ -203,6 +205,20 @@ mod tests {
         let some = bands(24_000, 24, 240);
         assert_eq!((some.len(), some[0].clone(), some[9].clone()), (10, 1200..1224, 22_800..22_824));
         assert_eq!(bands(0, 24, 1000), []);
+    }
+
+    #[test]
+    fn long_rows_are_sampled_across_all_columns() {
+        // Full blocks in the first tenth of the columns, single entries in the rest.
+        let at = |i: u64, j: u64| j < 3000 || (i + j).is_multiple_of(7);
+        let (rows, columns): (Vec<u64>, Vec<u64>) =
+            (0..18).flat_map(|i| (0..30_000).filter(move |j| at(i, *j)).map(move |j| (i, j))).unzip();
+        let values = vec![1.0; rows.len()];
+        let matrix = Tensor::from_triplets([18, 30_000], &rows, &columns, &values, Format::csr()).unwrap();
+        let structure = Structure::of(Lists::of(matrix.as_dyn()).unwrap());
+        // Five of seven blocks of 3 x 3 hold one of the single entries.
+        let all = 18.0 * 3000.0 / 9.0 + 18.0 * 27_000.0 / 9.0 * 5.0 / 7.0;
+        assert!((structure.blocks[1] / all - 1.0).abs() < 0.2, "{structure:?} {all}");
     }
 
     #[test]

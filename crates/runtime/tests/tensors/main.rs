@@ -2,6 +2,8 @@
 //!
 //! One program: each that links LLVM or all of the runtime takes seconds to link.
 
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod huge;
 mod io_edges;
 mod io_files;
 mod io_numpy;
