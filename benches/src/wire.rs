@@ -59,7 +59,9 @@ fn terms(format: &Format) -> Vec<Term> {
 /// Writes a level's kind, dimension and block size. Returns the number of its arrays, which follow.
 fn write_level(out: &mut impl Write, level: Level, term: Term) -> Result<usize> {
     const KINDS: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKind::SINGLETON];
-    let kind = KINDS.iter().position(|kind| *kind == level.kind);
+    // To peers, rows are rows, whether their columns are in order or not.
+    let own = if level.kind == LevelKind::UNORDERED { LevelKind::COMPRESSED } else { level.kind };
+    let kind = KINDS.iter().position(|kind| *kind == own);
     let kind = kind.context("its levels are other than dense, compressed and singleton")?;
     let block = match term {
         Term::Quotient(_, size) | Term::Remainder(_, size) => size,

@@ -13,7 +13,7 @@
 //! else ([`given::flat_nest`]), its commands are carried out first, and the order follows from them.
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Format, Level};
+use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, verify};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
@@ -246,7 +246,7 @@ impl<'a> Draft<'a> {
             }
             let own = &self.kernel.tensors[source].format;
             let why = match own.plain() == format {
-                true if own.levels().contains(&Level::UNORDERED) => {
+                true if own.levels().iter().any(|level| !level.properties().ordered) => {
                     "its coordinates have to be in order in this statement"
                 }
                 true => "its levels cannot be walked through in this statement",

@@ -1,7 +1,7 @@
 //! The storage that an order of loops needs: operands are visited from the outer level to the inner one, and results are appended
 //! to in the order of their levels.
 
-use lacunar_formats::{Format, IndexWidth, Level, LevelKind};
+use lacunar_formats::{Format, IndexWidth, Level};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
@@ -209,7 +209,7 @@ pub(super) fn assembled_format(kernel: &Kernel, lhs: &Access, order: &[VarId]) -
         let appendable: Vec<Level> = (0..levels.len())
             .map(|level| match level.checked_sub(1).map(|above| levels[above]) {
                 // The pieces of the outermost level are found by their coordinates.
-                None if levels[level].kind == LevelKind::UNORDERED => Level::COMPRESSED,
+                None if !levels[level].properties().ordered => Level::COMPRESSED,
                 // Singletons are appended together with the repeated coordinates above them, or not at all.
                 above if levels[level].properties().branchless => match above {
                     Some(above) if !above.properties().unique => levels[level],

@@ -161,7 +161,8 @@ fn shipped_kernels_take_arrays_as_long_as_each_kind_has_them_and_no_shorter() ->
 #[test]
 fn kinds_that_are_made_have_the_code_of_their_family() -> Result<(), Box<dyn Error>> {
     let own = LevelKind::all().into_iter().filter(|kind| !kind.is_plain() && !kind.info().name.ends_with("_too"));
-    for (own, letter) in own.zip("afijmovwxyz".chars()) {
+    // There is one letter fewer than kinds.
+    for (own, letter) in own.rev().zip("afijmvwxyz".chars()) {
         let name = format!("{}_too", own.info().name);
         let kind = LevelKind::intern(&Description { name: &name, letter, ..own.info().clone() })?;
         assert_ne!(kind, own);
