@@ -27,6 +27,7 @@ use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, Reduction, VarId};
+use lacunar_machine::Filling;
 
 use self::known::Known;
 use self::lanes::Lanes;
@@ -39,6 +40,9 @@ use crate::LlvmError;
 
 /// Copies of the body that run at once: so many sums hide the latency of an addition.
 const COPIES_OF_SUMS: u32 = 4;
+/// Copies of sums of vectors that are filled by inserts: eight loads take as long as half of an addition, and fewer copies leave fewer
+/// elements of a short row to the second part.
+const COPIES_OF_INSERTS: u32 = 2;
 /// Copies where nothing is summed up: they share the overhead of the loop.
 const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
@@ -174,6 +178,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             // A word for each turn, so that the places in it are constants.
             _ if known.tests_words && known.is_aligned() => (words::BITS as u32 / width).max(1),
             true => COPIES,
+            false if known.gathers && self.vectors.filling == Filling::Inserts => COPIES_OF_INSERTS,
             false => COPIES_OF_SUMS,
         };
         let sums = self.start_copies(known, width, copies.into())?;
