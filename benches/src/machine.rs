@@ -63,7 +63,11 @@ impl Machine {
         // Of a path, only the last part says something to others.
         let last = |argument: &str| argument.rsplit('/').next().unwrap_or_default().to_string();
         let short = |argument: String| if argument.starts_with('/') { last(&argument) } else { argument };
-        let arguments: Vec<String> = std::env::args().skip(1).map(short).collect();
+        let mut arguments: Vec<String> = std::env::args().skip(1).map(short).collect();
+        // The folder of the records has nothing to do with what is measured.
+        if let Some(place) = arguments.iter().position(|argument| argument == "--out") {
+            arguments.drain(place..arguments.len().min(place + 2));
+        }
         let command = format!("./x bench {}", arguments.join(" ")).trim_end().to_string();
         Machine { processor: Processor::at_hand(), date: date(seconds / 86_400), command, limits: Vec::new() }
     }

@@ -6,7 +6,7 @@
 //! {"what":"problem","text":"spgemm/wave: eigen: ..."}
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -138,9 +138,24 @@ impl<'a> Duel<'a> {
         self.fastest(self.peers.values().copied())
     }
 
+    /// True if there are kernels written by hand of the class, not plain ones alone that stand in another contest already.
+    pub fn has_own_floor(&self) -> bool {
+        self.floor.iter().any(|line| line.class == self.class)
+    }
+
     /// The fastest kernel written by hand.
     pub fn best_floor(&self) -> Option<&'a Line> {
         self.fastest(self.floor.iter().copied())
+    }
+
+    /// True if an engine of the class has a part in the comparison, and so plain engines alone would not do.
+    fn is_telling(&self) -> bool {
+        let lines = [Some(self.ours), self.best(), self.best_floor()];
+        lines.into_iter().flatten().any(|line| line.class == self.class)
+    }
+
+    fn of_class(&self) -> (&'a str, Class) {
+        (self.kernel, self.class)
     }
 
     fn fastest(&self, lines: impl Iterator<Item = &'a Line>) -> Option<&'a Line> {
@@ -167,7 +182,8 @@ fn ours_of<'a>(lines: &[&'a Line], class: Class) -> Option<&'a Line> {
     of_class.or_else(|| own(Class::Plain).min_by_key(|line| line.engine.len()))
 }
 
-/// All that was measured, in the order of kernels, threads, inputs and classes. A class is there where an engine needs it.
+/// All that was measured, in the order of kernels, threads, inputs and classes. A kernel has a class if it makes a difference: if on some
+/// input ours of the class takes part, or another engine of the class is the fastest one.
 pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
     let mut groups: BTreeMap<(&str, usize, &str), Vec<&Line>> = BTreeMap::new();
     for line in lines {
@@ -191,6 +207,8 @@ pub fn duels(lines: &[Line]) -> Vec<Duel<'_>> {
             duels.push(Duel { contest: class.contest(kernel), kernel, class, input, threads, ours, peers, floor });
         }
     }
+    let telling: BTreeSet<(&str, Class)> = duels.iter().filter(|duel| duel.is_telling()).map(Duel::of_class).collect();
+    duels.retain(|duel| telling.contains(&duel.of_class()));
     duels
 }
 
@@ -264,6 +282,9 @@ pub mod tests {
         let contest = |name: &str, ours: &str, ratio| (name.to_string(), ours.to_string(), Some(ratio));
         // Without a variant of ours, the plain one stands in.
         assert_eq!(best(&lines), [contest("spmv", "lacunar", 1.5), contest("spmv inspected", "lacunar", 0.75)]);
+        // A class in which nobody is faster tells nothing.
+        let slower = [lines[0].clone(), lines[1].clone(), classed("librsb", Class::Inspected, 9.0)];
+        assert_eq!(best(&slower), [contest("spmv", "lacunar", 1.5)]);
         lines.push(classed("lacunar:sliced", Class::Inspected, 1.0));
         assert_eq!(best(&lines), [contest("spmv", "lacunar", 1.5), contest("spmv inspected", "lacunar:sliced", 1.5)]);
     }

@@ -82,7 +82,7 @@ fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
 fn against_floor(duels: &[&Duel<'_>]) -> String {
     let mut kernels: BTreeMap<(&str, usize), Vec<(&Duel<'_>, &Line)>> = BTreeMap::new();
     for &duel in duels {
-        if let Some(floor) = duel.best_floor() {
+        if let Some(floor) = duel.best_floor().filter(|_| duel.has_own_floor()) {
             kernels.entry((&duel.contest, duel.threads)).or_default().push((duel, floor));
         }
     }

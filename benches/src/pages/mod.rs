@@ -27,7 +27,7 @@ use crate::summary::disturbance;
 
 /// The folder of the pages.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks")
+    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("benchmarks")
 }
 
 /// The means of a processor.
@@ -99,7 +99,9 @@ fn means(machine: &Machine, duels: &[&Duel<'_>]) -> Means {
         contest: contest.to_string(),
         threads,
         peers: Ratios::of(duels.iter().filter_map(|&duel| Some((duel, duel.best()?)))),
-        floor: Ratios::of(duels.iter().filter_map(|&duel| Some((duel, duel.best_floor()?)))),
+        floor: Ratios::of(
+            duels.iter().filter(|duel| duel.has_own_floor()).filter_map(|&duel| Some((duel, duel.best_floor()?))),
+        ),
     });
     let processor = &machine.processor;
     Means {

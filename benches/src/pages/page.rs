@@ -116,11 +116,13 @@ fn by_input(duels: &[&Duel<'_>]) -> String {
         if contests.is_empty() {
             continue;
         }
-        let mut rows: BTreeMap<(&str, u64), BTreeMap<&str, String>> = BTreeMap::new();
+        let mut rows: BTreeMap<&str, (u64, BTreeMap<&str, String>)> = BTreeMap::new();
         for duel in of_count() {
             if let Some(best) = duel.best() {
                 let cell = format!("{:.2} {}", duel.speedup(best), best.engine);
-                rows.entry((duel.input, duel.ours.nnz)).or_default().insert(&duel.contest, cell);
+                let row = rows.entry(duel.input).or_default();
+                row.0 = row.0.max(duel.ours.nnz);
+                row.1.insert(&duel.contest, cell);
             }
         }
         let _ = write!(
@@ -131,7 +133,7 @@ fn by_input(duels: &[&Duel<'_>]) -> String {
         let mut cells = vec!["input", "stored values"];
         cells.extend(&contests);
         text += &head(&cells);
-        for ((input, nnz), of_input) in rows {
+        for (input, (nnz, of_input)) in rows {
             let mut cells = vec![input.to_string(), nnz.to_string()];
             cells.extend(contests.iter().map(|contest| of_input.get(contest).cloned().unwrap_or_default()));
             text += &row(cells);
