@@ -91,6 +91,7 @@ pub fn make(
         };
         let format = match request.declarations.formats.get(name).filter(|spec| spec.uses().is_none()) {
             Some(_) => declared.format.clone(),
+            None if declared.dtype == DType::Pattern => pattern_format(dims.len()),
             None => generated_format(kind, dims.len()),
         };
         let start = Instant::now();
@@ -154,17 +155,18 @@ pub fn choose_format(
     Ok(true)
 }
 
+/// The format of a pattern that has none.
+pub fn pattern_format(order: usize) -> Format {
+    if order == 1 { Format::sv() } else { listed_format(order) }
+}
+
 /// Gives a format that can hold a pattern to every input that is declared one and has no format: without values, nothing in
 /// dense storage tells what is an entry. A scalar has no such format; the check says so.
 pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
     let Declarations { formats, dtypes, .. } = &mut request.declarations;
     for name in request.givens.keys().filter(|name| dtypes.get(*name) == Some(&DType::Pattern)) {
-        let format = match indices_of(ast, name).map(|indices| indices.len()) {
-            None | Some(0) => continue,
-            Some(1) => Format::sv(),
-            Some(order) => listed_format(order),
-        };
-        formats.entry(name.clone()).or_insert_with(|| format.into());
+        let Some(order @ 1..) = indices_of(ast, name).map(|indices| indices.len()) else { continue };
+        formats.entry(name.clone()).or_insert_with(|| pattern_format(order).into());
     }
 }
 

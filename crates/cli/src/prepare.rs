@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use lacunar::{Category, Options};
+use lacunar::{Category, DType, Options};
 use lacunar_front::einsum::Ast;
 use lacunar_front::{Declarations, check};
 
@@ -103,7 +103,9 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
         let order = crate::program::indices_of(ast, name).map(|indices| indices.len());
         let open = declarations.formats.get_mut(name).filter(|spec| known && spec.uses().is_some());
         if let (Some(spec), Some(order)) = (open, order) {
-            *spec = inputs::listed_format(order).into();
+            let is_pattern = declarations.dtypes.get(name) == Some(&DType::Pattern);
+            let format = if is_pattern { inputs::pattern_format(order) } else { inputs::listed_format(order) };
+            *spec = format.into();
         }
     }
 }

@@ -242,6 +242,11 @@ fn formats_are_chosen_from_entries() {
     let text = folder.succeed("convert b.mtx c.mtx -f auto --explain");
     assert!(text.starts_with("bcsr(3,3): blocks of 3 x 3 are 100% full; "), "{text}");
     assert!(folder.succeed("info c.mtx").contains("2160 entries"));
+    // A pattern is never taken as an array, not even before its entries are known.
+    folder.write("v.tns", "2 1\n3 1\n");
+    for given in ["-i v:v.tns -d v:4", "-g 'v:sparse(0.5)'", "-g v:ones"] {
+        folder.succeed(&format!("run 'y(i) = A(i,j) * v(j)' -i A:a.mtx -t v:pattern -f v:auto {given} --check"));
+    }
     folder.fail(&format!("{run} -f A:csr -f y:auto"), 2, "E0409");
     folder.fail("compile 'y(i) = A(i,j) * x(j)' -f A:auto", 2, "E0409");
     folder.fail("compile 'y(i) = A(i,j) * x(j)' -g A:rand -f A:auto", 2, "E0409");

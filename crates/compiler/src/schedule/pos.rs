@@ -123,7 +123,7 @@ impl Wanted<'_> {
             level.properties().full || (level.capabilities().iterate_positions && is_iterated(**level))
         };
         if let Some(level) = format.levels()[levels.clone()].iter().find(|level| !numbered(level)) {
-            let message = format!("`{tensor}` has a {level} level, whose positions cannot be enumerated");
+            let message = format!("positions of {level} levels, such as one of `{tensor}`, cannot be enumerated");
             return Err(refuse("E1206", span, message, "no such positions")
                 .hint(format!("store `{tensor}` in compressed levels, or keep the loop over `{name}`")));
         }
