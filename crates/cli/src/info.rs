@@ -6,6 +6,7 @@
 //! ```
 
 use lacunar::{Coo, DynTensor, Format, IndexWidth, Options};
+use lacunar_base::amounts::bytes_text;
 use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
 use lacunar_runtime::lists::Lists;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::args::InfoArgs;
 use crate::convert::{list_of, read_options};
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
-use crate::measure::{bytes_text, number};
+use crate::measure::number;
 use crate::output;
 use crate::recommend::{Recommendation, Recommended};
 

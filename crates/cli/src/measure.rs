@@ -122,18 +122,6 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A number of bytes for people.
-pub fn bytes_text(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
-}
-
 /// A duration in milliseconds.
 pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
@@ -194,6 +182,5 @@ mod tests {
             [number(0.5), number(123456.0), number(1e-9), number(-2.25)],
             ["0.5", "123456", "1.00000e-9", "-2.25"]
         );
-        assert_eq!([bytes_text(999), bytes_text(1_500_000)], ["999 B", "1.5 MB"]);
     }
 }

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::inputs::sizes_text;
-use crate::measure::bytes_text;
+use lacunar_base::amounts::bytes_text;
 
 /// A format that may suit a matrix, as `--json` tells it.
 #[derive(Clone, Debug, Serialize)]

@@ -9,8 +9,9 @@ use crate::args::ProgramArgs;
 use crate::check::Verdict;
 use crate::failure::Failure;
 use crate::inputs::{Input, LoadTimes, sizes_text};
-use crate::measure::{Sum, bytes_text, first_entries, min, ms, number, sum_and_norm};
+use crate::measure::{Sum, first_entries, min, ms, number, sum_and_norm};
 use crate::request::Request;
+use lacunar_base::amounts::bytes_text;
 
 /// How many entries of a result are shown.
 const SHOWN: usize = 8;

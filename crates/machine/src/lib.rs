@@ -1,8 +1,8 @@
 //! What a processor costs: the machine model of Lacunar, and the probes that measure it.
 //!
 //! The same instruction costs one processor a cycle and another ten: AMD's Zen 4 gathers at three cycles an element where Intel's Ice
-//! Lake takes less than one, unless its microcode guards against speculation. So what a kernel is made of follows from what the
-//! processor *does*, not from what it has. A [`Machine`] is that knowledge, as data ([`model`]): the planner and the LLVM back end
+//! Lake takes less than one, unless its microcode guards against speculation. So Lacunar chooses
+//! instructions by their measured cost. A [`Machine`] holds these costs ([`model`]); the planner and the LLVM back end
 //! ask it questions, such as how a vector is filled from scattered places ([`Machine::filling`]). It comes from one of three places:
 //!
 //! - a name, such as `zen4` or `generic-v3` ([`Machine::named`]), for a processor that is not at hand;

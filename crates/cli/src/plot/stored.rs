@@ -17,7 +17,7 @@ use lacunar::{Coo, Diagnostic, DynTensor, Format};
 use lacunar_formats::Term;
 
 use crate::failure::Failure;
-use crate::measure::bytes_text;
+use lacunar_base::amounts::bytes_text;
 
 /// The places that a format stores for a tensor.
 #[derive(Debug)]

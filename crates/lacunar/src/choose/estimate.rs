@@ -13,11 +13,12 @@
 //! Papers: Vuduc 2003, §4 (block sizes by fill and speed); Im, Yelick and Vuduc, *Sparsity* (IJHPCA 2004); Kreutzer et al. 2014, §4;
 //! Willcock and Lumsdaine 2006 (bytes of indices).
 
+use lacunar_base::amounts::bytes_text;
 use lacunar_formats::{Format, FormatError, FormatSpec, IndexWidth};
 use lacunar_runtime::lists::Lists;
 
+use super::Candidate;
 use super::structure::{BLOCKS, SLICE, Structure, WINDOWS, count_diagonals};
-use super::{Candidate, bytes_text};
 
 /// The costs of the steps of kernels and conversions, in nanoseconds, by one thread.
 ///

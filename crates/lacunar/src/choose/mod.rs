@@ -294,15 +294,3 @@ pub(crate) fn route(tensor: &DynTensor, format: &FormatSpec) -> Result<Route, Er
     };
     Ok(tensor.route(&format)?)
 }
-
-/// A number of bytes, in words.
-pub(crate) fn bytes_text(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
-}

@@ -1,8 +1,8 @@
 //! Vectors of elements that lie apart, filled by a load for each lane: on processors where that costs less than an instruction that
 //! gathers ([`Filling::Inserts`](lacunar_machine::Filling)).
 //!
-//! Each lane computes its index as the serial loop would, so that coordinates come from memory into scalar registers, rather than
-//! through vectors. Lanes behind the end of the loop take the index of its last iteration: their elements are there, and are not used.
+//! Each lane computes its index as the serial loop would: a scalar load reads its coordinate. Lanes behind the end of the loop repeat
+//! the last iteration. Their elements are in bounds, and the mask leaves them out of the result.
 //!
 //! ```text
 //! v[k] = x[crd[k]], k = 8 .. 12        [x[crd[8]], x[crd[9]], x[crd[10]], x[crd[11]]]
