@@ -449,7 +449,8 @@ impl<'a> Maker<'a> {
 
 /// The value of a statement with its implicit sums.
 fn with_sums(statement: &Assignment) -> Term {
-    sums::with_sums(&term(&statement.rhs), &statement.lhs.vars)
+    let operation = statement.op.monoid().map_or(BinaryFn::Add, |monoid| monoid.function());
+    sums::with_reductions(&term(&statement.rhs), &statement.lhs.vars, operation)
 }
 
 /// An expression whose sums are those that are written. Constants are not looked at.
@@ -460,8 +461,9 @@ fn term(expr: &Expr) -> Term {
         ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
         ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
         ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
-        ExprKind::Reduce(_, vars, body) => {
-            return vars.iter().rev().fold(term(body), |body, &var| sums::sum(body, var, true));
+        ExprKind::Reduce(monoid, vars, body) => {
+            let reduce = |body, &var: &VarId| sums::reduce(monoid.function(), body, var, true);
+            return vars.iter().rev().fold(term(body), reduce);
         }
     };
     Term { node, dtype: expr.dtype }
@@ -476,7 +478,7 @@ fn summed(term: &Term, found: &mut Vec<VarId>) {
             summed(a, found);
             summed(b, found);
         }
-        Node::Sum { var, body, .. } => {
+        Node::Reduce { var, body, .. } => {
             found.push(*var);
             summed(body, found);
         }
@@ -491,7 +493,7 @@ fn one_sum(term: &Term) -> bool {
         !found.is_empty()
     };
     match &term.node {
-        Node::Sum { body, .. } => one_sum(body),
+        Node::Reduce { body, .. } => one_sum(body),
         Node::Binary(BinaryFn::Mul, a, b) if !sums(b) => one_sum(a),
         Node::Binary(BinaryFn::Mul, a, b) if !sums(a) => one_sum(b),
         _ => !sums(term),

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! An assignment *preserves the fill value* of its target if its value is the one that the target has anyway: the fill value of a
-//! tensor, nothing added to a sum. If its background does so, only coordinates where it differs are visited; else all are.
+//! tensor, nothing combined with an accumulator. If its background does so, only coordinates where it differs are visited; else all are.
 //!
 //! A function of absent operands is absent, and annihilates the operands that it meets further out, unless the operands are zeros
 //! and its value is not: `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an
@@ -35,7 +35,7 @@ use lacunar_formats::{DType, Scalar};
 use lacunar_imp::arith;
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{
-    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Program, ReduceOp, Role, Tensor, UnaryFn,
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Tensor, UnaryFn,
 };
 
 use crate::functions::{self, Constants};
@@ -84,8 +84,8 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
         ExprKind::Unary(function, a) => {
             Some(of_one(background(tensors, a)?, |a| functions::unary(&mut Constants, *function, a)))
         }
-        // A sum over nothing is absent; of other values it depends on how many there are.
-        ExprKind::Reduce(ReduceOp::Add, _, a) => background(tensors, a).filter(|a| a.value.is_zero()),
+        // A reduction over nothing is absent; of values other than the identity it may depend on how many there are.
+        ExprKind::Reduce(monoid, _, a) => background(tensors, a).filter(|a| is_kept(*monoid, a.value)),
         ExprKind::Binary(function, left, right) => {
             let (a, b) = (background(tensors, left), background(tensors, right));
             if let (_, Some(value)) = support_of(*function, a, b) {
@@ -98,6 +98,11 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             Some(Background { value, absent })
         }
     }
+}
+
+/// True if a value combined with itself, however often, is itself.
+fn is_kept(monoid: Monoid, value: Scalar) -> bool {
+    monoid.is_idempotent(value.ty) || monoid.identity(value.ty) == Some(value)
 }
 
 fn of_one(a: Background, function: impl FnOnce(Scalar) -> Scalar) -> Background {
@@ -127,7 +132,11 @@ fn support_of(function: BinaryFn, left: Option<Background>, right: Option<Backgr
 pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     let target = match assign.op {
         AssignOp::Set => tensors[assign.lhs.tensor].fill(),
-        AssignOp::Reduce(ReduceOp::Add) => Scalar::zero(assign.rhs.dtype),
+        // Nothing is combined with what is there.
+        AssignOp::Reduce(monoid) => match monoid.identity(assign.rhs.dtype) {
+            Some(identity) => identity,
+            None => return false,
+        },
     };
     background(tensors, &assign.rhs).is_some_and(|background| match target.is_zero() {
         // A zero that is written, and nothing else, is a value, not an absence.
@@ -285,24 +294,34 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
     }
 }
 
-/// Gives fill values to the results that have none declared: the background of the statement that sets them, if fill values other
-/// than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0.
+/// Gives fill values to the results that have none declared: the background of the statement that sets them, if fill values
+/// other than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0. A
+/// result that values are first combined with begins with the identity.
 ///
 /// ```text
 /// C(i,j) = A(i,j) + B(i,j)    fill values 1 and 2    C is stored where A or B is, with fill value 3
+/// d(j) min= A(i,j) + s(i)                            d begins with infinity
 /// ```
 pub fn infer_fills(program: &mut Program) {
     for place in 0..program.statements.len() {
         let statement = &program.statements[place];
         let result = &program.tensors[statement.lhs.tensor];
+        let target = statement.lhs.tensor;
+        let is_first = !program.statements[..place].iter().any(|earlier| earlier.lhs.tensor == target);
+        if result.fill.is_some() || !is_first {
+            continue;
+        }
+        if let AssignOp::Reduce(monoid) = statement.op {
+            let identity = monoid.identity(result.dtype).filter(|identity| !identity.is_zero());
+            program.tensors[target].fill = identity;
+            continue;
+        }
         let filled = |access: &&Access| !program.tensors[access.tensor].fill().is_zero();
-        let open = statement.op == AssignOp::Set && result.fill.is_none() && !result.format.is_dense();
-        if !open || !statement.rhs.accesses().iter().any(filled) {
+        if result.format.is_dense() || !statement.rhs.accesses().iter().any(filled) {
             continue;
         }
         let explicit = make_explicit(statement, &mut program.vars.clone());
         let found = background(&program.tensors, &explicit.rhs).filter(|background| !background.value.is_zero());
-        let target = statement.lhs.tensor;
         program.tensors[target].fill = found.map(|background| background.value);
     }
 }

@@ -21,10 +21,11 @@
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
 
-use lacunar_formats::DType;
+use lacunar_base::Span;
+use lacunar_formats::{DType, Scalar};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
+    Access, AssignOp, BinaryFn, Expr, ExprKind, Monoid, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
 
 /// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to. `in_registers` says that sums are
@@ -66,7 +67,9 @@ impl Writer<'_> {
 
     /// Loops over `vars` around `lhs op rhs`, with producers for the reductions in `rhs`.
     fn nest(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr, vars: &[VarId]) -> Stmt {
-        if let (AssignOp::Reduce(ReduceOp::Add), ExprKind::Reduce(ReduceOp::Add, summed, body)) = (op, &rhs.kind) {
+        if let (AssignOp::Reduce(own), ExprKind::Reduce(monoid, summed, body)) = (op, &rhs.kind)
+            && own == *monoid
+        {
             return self.nest(lhs, op, body, &[vars, summed].concat());
         }
         let loops = self.sorted(vars);
@@ -92,22 +95,23 @@ impl Writer<'_> {
     /// Replaces each reduction that has to be done before the loop of turn `limit` by a workspace over those of the
     /// loops `inner` that it depends on; the statements that fill them go to `producers`.
     fn extract(&mut self, expr: Expr, limit: usize, inner: &[VarId], producers: &mut Vec<Stmt>) -> Expr {
-        let ExprKind::Reduce(ReduceOp::Add, summed, body) = &expr.kind else {
+        let ExprKind::Reduce(monoid, summed, body) = &expr.kind else {
             return expr.map_children(&mut |child| self.extract(child, limit, inner, producers));
         };
         if self.first_summed(&expr) > limit {
             return expr;
         }
-        if self.keeps_partial_sums(summed, body, limit, inner) {
+        if self.keeps_partial_sums((*monoid, summed, body), limit, inner) {
             let inner = self.sorted(&[inner, summed].concat());
             return expr.map_children(&mut |child| self.extract(child, limit, &inner, producers));
         }
         let free = expr.free_vars();
         let over: Vec<VarId> = inner.iter().copied().filter(|var| free.contains(var)).collect();
-        let tensor = self.workspace(&over, &expr);
+        let Some(fill) = monoid.identity(expr.dtype) else { return expr };
+        let tensor = self.workspace(&over, fill, expr.span);
         let access = Access { tensor, vars: over.clone(), span: expr.span };
         let vars = [over, summed.clone()].concat();
-        producers.push(self.nest(&access, AssignOp::Reduce(ReduceOp::Add), body, &vars));
+        producers.push(self.nest(&access, AssignOp::Reduce(*monoid), body, &vars));
         Expr { kind: ExprKind::Access(access), dtype: expr.dtype, span: expr.span }
     }
 
@@ -118,11 +122,16 @@ impl Writer<'_> {
     /// y(i0,i1) = sum(j1, sum(j0, A(i0,j0,i1,j1) * x(j0,j1)))    i0, j0, i1, j1, with i1 and j1 below 4
     ///   forall(i0, where(forall(i1, y(i0,i1) = sum(j1, w(i1,j1))), forall(j0, forall(i1, forall(j1, w(i1,j1) += ..)))))
     /// ```
-    fn keeps_partial_sums(&self, summed: &[VarId], body: &Expr, limit: usize, inner: &[VarId]) -> bool {
-        let ExprKind::Reduce(ReduceOp::Add, _, partial) = &body.kind else { return false };
+    fn keeps_partial_sums(
+        &self,
+        (own, summed, body): (Monoid, &[VarId], &Expr),
+        limit: usize,
+        inner: &[VarId],
+    ) -> bool {
+        let ExprKind::Reduce(monoid, _, partial) = &body.kind else { return false };
         let free = partial.free_vars();
         let kept: Vec<VarId> = inner.iter().chain(summed).copied().filter(|var| free.contains(var)).collect();
-        summed.iter().all(|var| self.turn(*var) > limit) && self.fits_registers(&kept, body.dtype)
+        own == *monoid && summed.iter().all(|var| self.turn(*var) > limit) && self.fits_registers(&kept, body.dtype)
     }
 
     fn fits_registers(&self, vars: &[VarId], dtype: DType) -> bool {
@@ -130,7 +139,7 @@ impl Writer<'_> {
     }
 
     /// A new workspace; the statements that read and fill it decide its kind later.
-    fn workspace(&mut self, vars: &[VarId], expr: &Expr) -> TensorId {
+    fn workspace(&mut self, vars: &[VarId], fill: Scalar, span: Span) -> TensorId {
         let kind = if vars.is_empty() { WorkspaceKind::Scalar } else { WorkspaceKind::Sorted };
         let base = if vars.is_empty() { "t" } else { "w" };
         let name = loop {
@@ -142,17 +151,19 @@ impl Writer<'_> {
             }
         };
         let dims = vars.iter().map(|var| self.kernel.vars[*var].size).collect();
-        self.kernel.tensors.push(Tensor::workspace(name, kind, dims, expr.dtype, expr.span))
+        self.kernel.tensors.push(Tensor::workspace(name, kind, dims, fill, span))
     }
 
-    /// The statement itself: sums that would need a workspace are added into the result, one after the other, if its places are
-    /// there to be added to.
+    /// The statement itself: reductions that would need a workspace are combined into the result, one after the other, if its places
+    /// are there to be combined with.
     fn result(&mut self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Stmt {
-        let (scattered, kept): (Vec<Expr>, Vec<Expr>) =
-            additive_terms(rhs).into_iter().partition(|term| self.scatters(lhs, term));
-        if scattered.is_empty() {
-            return self.nest(lhs, op, rhs, &lhs.vars);
-        }
+        let monoids = op.monoid().map_or_else(|| monoids_of(rhs), |own| vec![own]);
+        let parted = monoids.into_iter().find_map(|monoid| {
+            let terms = terms_of(monoid, rhs).into_iter();
+            let parts: (Vec<Expr>, Vec<Expr>) = terms.partition(|term| self.scatters(lhs, monoid, term));
+            (!parts.0.is_empty()).then_some((monoid, parts))
+        });
+        let Some((monoid, (scattered, kept))) = parted else { return self.nest(lhs, op, rhs, &lhs.vars) };
         let outer = self.sorted(&lhs.vars);
         let first = scattered.iter().chain(&kept).map(|term| self.first_summed(term)).min().unwrap_or(0);
         let shared = outer.iter().take_while(|var| self.turn(**var) < first).count();
@@ -162,20 +173,20 @@ impl Writer<'_> {
             return self.nest(lhs, op, rhs, &lhs.vars);
         }
         let mut stmts = Vec::new();
-        if let Some(sum) = kept.into_iter().reduce(add) {
-            stmts.push(self.nest(lhs, op, &sum, inner));
+        if let Some(kept) = kept.into_iter().reduce(|a, b| combined(monoid, a, b)) {
+            stmts.push(self.nest(lhs, op, &kept, inner));
         }
         for term in scattered {
-            stmts.push(self.nest(lhs, AssignOp::Reduce(ReduceOp::Add), &term, inner));
+            stmts.push(self.nest(lhs, AssignOp::Reduce(monoid), &term, inner));
         }
         let body = if stmts.len() == 1 { stmts.remove(0) } else { Stmt::Sequence(stmts) };
         Stmt::foralls(shared, body)
     }
 
-    /// True if a term is a sum over a variable that comes before one of the result's, and can be added into the result in that
-    /// order: it has all of the result's variables, and no conversion stands between.
-    fn scatters(&self, lhs: &Access, term: &Expr) -> bool {
-        if !matches!(term.kind, ExprKind::Reduce(ReduceOp::Add, ..)) {
+    /// True if a term is a reduction over a variable that comes before one of the result's, and can be combined into the result in
+    /// that order: it has all of the result's variables, and no conversion stands between.
+    fn scatters(&self, lhs: &Access, monoid: Monoid, term: &Expr) -> bool {
+        if !matches!(term.kind, ExprKind::Reduce(own, ..) if own == monoid) {
             return false;
         }
         let (free, first) = (term.free_vars(), self.first_summed(term));
@@ -184,9 +195,9 @@ impl Writer<'_> {
             return false;
         }
         let result = &self.kernel.tensors[lhs.tensor];
-        // If nothing is added, the result is 0.
+        // If nothing is combined with it, an element of a dense result is the identity; others are what is not stored.
         term.dtype == result.dtype
-            && result.fill().is_zero()
+            && (result.format.is_dense() || monoid.identity(term.dtype) == Some(result.fill()))
             && lhs.vars.iter().all(|var| free.contains(var))
             && lhs.vars.iter().any(|var| self.turn(*var) > first)
             && lhs.vars.iter().all(|var| self.turn(*var) < first || is_in_block(self.kernel, lhs, *var))
@@ -210,11 +221,32 @@ pub(crate) fn is_in_block(kernel: &Kernel, lhs: &Access, var: VarId) -> bool {
     format.levels()[level..].iter().all(|level| level.properties().full)
 }
 
-fn add(a: Expr, b: Expr) -> Expr {
+fn combined(monoid: Monoid, a: Expr, b: Expr) -> Expr {
     let dtype = a.dtype;
     match b.kind {
-        ExprKind::Unary(UnaryFn::Neg, b) => Expr::binary(BinaryFn::Sub, a, *b, dtype),
-        _ => Expr::binary(BinaryFn::Add, a, b, dtype),
+        ExprKind::Unary(UnaryFn::Neg, b) if monoid == Monoid::SUM => Expr::binary(BinaryFn::Sub, a, *b, dtype),
+        _ => Expr::binary(monoid.function(), a, b, dtype),
+    }
+}
+
+/// The monoids of the reductions in an expression.
+fn monoids_of(expr: &Expr) -> Vec<Monoid> {
+    let mut found = Vec::new();
+    expr.visit(&mut |part| match &part.kind {
+        ExprKind::Reduce(monoid, ..) if !found.contains(monoid) => found.push(*monoid),
+        _ => {}
+    });
+    found
+}
+
+/// The terms of which an expression is the combination.
+fn terms_of(monoid: Monoid, expr: &Expr) -> Vec<Expr> {
+    match &expr.kind {
+        _ if monoid == Monoid::SUM => additive_terms(expr),
+        ExprKind::Binary(function, a, b) if *function == monoid.function() => {
+            [terms_of(monoid, a), terms_of(monoid, b)].concat()
+        }
+        _ => vec![pull_reduction(expr.clone(), &has_no_sum)],
     }
 }
 
@@ -229,20 +261,21 @@ pub(crate) fn additive_terms(expr: &Expr) -> Vec<Expr> {
             terms
         }
         ExprKind::Unary(UnaryFn::Neg, a) => additive_terms(a).into_iter().map(negate).collect(),
-        _ => vec![pull_sum(expr.clone(), &has_no_sum)],
+        _ => vec![pull_reduction(expr.clone(), &has_no_sum)],
     }
 }
 
 fn negate(term: Expr) -> Expr {
     let (dtype, span) = (term.dtype, term.span);
     let kind = match term.kind {
-        ExprKind::Reduce(op, vars, body) => ExprKind::Reduce(op, vars, Box::new(negate(*body))),
+        ExprKind::Reduce(Monoid::SUM, vars, body) => ExprKind::Reduce(Monoid::SUM, vars, Box::new(negate(*body))),
         kind => ExprKind::Unary(UnaryFn::Neg, Box::new(Expr { kind, dtype, span })),
     };
     Expr { kind, dtype, span }
 }
 
-/// The expression with sums pulled out of products as far as they go, and sums of sums made one.
+/// The expression with reductions pulled out of the products that distribute over them as far as they go, and reductions of
+/// reductions made one.
 ///
 /// ```text
 /// sum(j, sum(i, A(i,j)) * B(j))  ->  sum(j, i, A(i,j) * B(j))
@@ -251,7 +284,7 @@ pub(crate) fn flatten(expr: Expr) -> Expr {
     flatten_with(expr, &has_no_sum)
 }
 
-/// As [`flatten`], and products of sums are made one sum over all pairs too: the same value with more work, for nests that
+/// As [`flatten`], and products of reductions are made one reduction over all pairs too: the same value with more work, for nests that
 /// schedules apply to.
 ///
 /// ```text
@@ -267,37 +300,41 @@ pub(crate) fn has_no_sum(expr: &Expr) -> bool {
 }
 
 fn flatten_with(expr: Expr, goes_inside: &impl Fn(&Expr) -> bool) -> Expr {
-    let expr = pull_sum(expr.map_children(&mut |child| flatten_with(child, goes_inside)), goes_inside);
+    let expr = pull_reduction(expr.map_children(&mut |child| flatten_with(child, goes_inside)), goes_inside);
     let (dtype, span) = (expr.dtype, expr.span);
     match expr.kind {
-        ExprKind::Reduce(ReduceOp::Add, mut vars, body) => match body.kind {
-            ExprKind::Reduce(ReduceOp::Add, inner, body) => {
+        ExprKind::Reduce(monoid, mut vars, body) => match body.kind {
+            ExprKind::Reduce(own, inner, body) if own == monoid => {
                 vars.extend(inner);
-                Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span }
+                Expr { kind: ExprKind::Reduce(monoid, vars, body), dtype, span }
             }
             kind => {
                 let body = Box::new(Expr { kind, dtype: body.dtype, span: body.span });
-                Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span }
+                Expr { kind: ExprKind::Reduce(monoid, vars, body), dtype, span }
             }
         },
         kind => Expr { kind, dtype, span },
     }
 }
 
-/// `c * sum(j, e)` as `sum(j, c * e)`, for each factor `c` that `goes_inside` of a sum and has none of its variables. On
-/// integers and reals alike a factor distributes over the sum (up to rounding).
-fn pull_sum(expr: Expr, goes_inside: &impl Fn(&Expr) -> bool) -> Expr {
-    let ExprKind::Binary(BinaryFn::Mul, a, b) = expr.kind else { return expr };
+/// `c * sum(j, e)` as `sum(j, c * e)`, for each factor `c` that `goes_inside` of a reduction and has none of its variables; likewise
+/// `c + min(j, e)` as `min(j, c + e)`, and wherever an operation distributes over the reduction ([`Monoid::product`]; up to rounding).
+fn pull_reduction(expr: Expr, goes_inside: &impl Fn(&Expr) -> bool) -> Expr {
     let (dtype, span) = (expr.dtype, expr.span);
-    let (a, b) = (pull_sum(*a, goes_inside), pull_sum(*b, goes_inside));
-    let takes = |sum: &Expr, factor: &Expr| match &sum.kind {
-        ExprKind::Reduce(_, vars, _) => {
+    let (function, a, b) = match expr.kind {
+        ExprKind::Binary(function, a, b) if Monoid::all().any(|monoid| monoid.product(dtype) == Some(function)) => {
+            (function, pull_reduction(*a, goes_inside), pull_reduction(*b, goes_inside))
+        }
+        kind => return Expr { kind, dtype, span },
+    };
+    let takes = |reduction: &Expr, factor: &Expr| match &reduction.kind {
+        ExprKind::Reduce(monoid, vars, _) => {
             let own = [factor.free_vars(), factor.reduced_vars()].concat();
-            goes_inside(factor) && !own.iter().any(|var| vars.contains(var))
+            monoid.product(dtype) == Some(function) && goes_inside(factor) && !own.iter().any(|var| vars.contains(var))
         }
         _ => false,
     };
-    let product = |a: Expr, b: Expr| Box::new(pull_sum(Expr::binary(BinaryFn::Mul, a, b, dtype), goes_inside));
+    let product = |a: Expr, b: Expr| Box::new(pull_reduction(Expr::binary(function, a, b, dtype), goes_inside));
     let (a_takes, b_takes) = (takes(&a, &b), takes(&b, &a));
     let kind = match (a.kind, b.kind) {
         (ExprKind::Reduce(op, vars, body), kind) if a_takes => {
@@ -307,7 +344,7 @@ fn pull_sum(expr: Expr, goes_inside: &impl Fn(&Expr) -> bool) -> Expr {
             ExprKind::Reduce(op, vars, product(Expr { kind, dtype: a.dtype, span: a.span }, *body))
         }
         (a_kind, b_kind) => ExprKind::Binary(
-            BinaryFn::Mul,
+            function,
             Box::new(Expr { kind: a_kind, dtype: a.dtype, span: a.span }),
             Box::new(Expr { kind: b_kind, dtype: b.dtype, span: b.span }),
         ),

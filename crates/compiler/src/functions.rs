@@ -7,7 +7,7 @@
 
 use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, ExprId, UnaryOp, arith};
-use lacunar_notation::{BinaryFn, Literal, UnaryFn};
+use lacunar_notation::{BinaryFn, Literal, Monoid, UnaryFn};
 
 /// A way to carry operations out: in code, or on constants.
 pub trait Arithmetic {
@@ -143,6 +143,14 @@ pub fn binary<A: Arithmetic>(at: &mut A, function: BinaryFn, a: A::Value, b: A::
         BinaryFn::Gt => return at.compare(CompareOp::Gt, a, b),
         BinaryFn::Ge => return at.compare(CompareOp::Ge, a, b),
         BinaryFn::Heaviside => return heaviside(at, a, b),
+        BinaryFn::First => return a,
+        BinaryFn::Second => return b,
+        BinaryFn::Pair => return at.constant(Const::one(at.type_of(a))),
+        BinaryFn::Any => {
+            let zero = at.constant(Const::zero(at.type_of(a)));
+            let is_some = at.compare(CompareOp::Ne, a, zero);
+            return at.select(is_some, a, b);
+        }
         BinaryFn::Add => BinaryOp::Add,
         BinaryFn::Sub => BinaryOp::Sub,
         BinaryFn::Mul => BinaryOp::Mul,
@@ -157,6 +165,21 @@ pub fn binary<A: Arithmetic>(at: &mut A, function: BinaryFn, a: A::Value, b: A::
         BinaryFn::Xor => BinaryOp::Xor,
     };
     at.binary(op, a, b)
+}
+
+/// The operation of the IR that combines values as a monoid does, if there is one: lanes reduce among themselves by it, and memory
+/// takes it indivisibly.
+pub fn reduction(monoid: Monoid) -> Option<BinaryOp> {
+    Some(match monoid.function() {
+        BinaryFn::Add => BinaryOp::Add,
+        BinaryFn::Mul => BinaryOp::Mul,
+        BinaryFn::Min => BinaryOp::Min,
+        BinaryFn::Max => BinaryOp::Max,
+        BinaryFn::And => BinaryOp::And,
+        BinaryFn::Or => BinaryOp::Or,
+        BinaryFn::Xor => BinaryOp::Xor,
+        _ => return None,
+    })
 }
 
 /// `x < 0 ? 0 : x == 0 ? h : x > 0 ? 1 : x`; the last is NaN.

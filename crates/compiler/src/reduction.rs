@@ -1,4 +1,4 @@
-//! Implicit summation made explicit.
+//! Implicit reductions made explicit.
 //!
 //! On entry: a checked statement. On exit: the same statement in *reduction notation*: every variable on the right is
 //! bound by the left-hand side or by a [`ExprKind::Reduce`], and no variable is bound twice on one path.
@@ -9,11 +9,15 @@
 //! - through negation, `prune`, and a conversion to a type that is only for storage: a sum is rounded once,
 //! - into the one factor of a product, or the numerator of a quotient, that alone uses `v`,
 //!
-//! and stops at anything else: a product of which both sides use `v`, a function call, an explicit sum.
+//! and stops at anything else: a product of which both sides use `v`, a function call, an explicit reduction.
+//!
+//! An assignment that combines by another monoid than the sum (`min=`) reduces its whole right-hand side by that: the rule for
+//! terms is one for sums.
 //!
 //! ```text
 //! a(i) = b(i) + A(i,j) * c(j)            ->  a(i) = b(i) + sum(j, A(i,j) * c(j))
 //! a(i) = 2 * ((B(i,j) + C(i,j)) * d(j))  ->  a(i) = 2 * sum(j, (B(i,j) + C(i,j)) * d(j))
+//! d(j) min= A(i,j) + s(i)                ->  d(j) min= min(i, A(i,j) + s(i))
 //! ```
 //!
 //! Paper: Kjolstad et al. 2017, §3; the third reading, in which a sum goes around the whole right-hand side, would
@@ -21,15 +25,22 @@
 
 use lacunar_base::Arena;
 use lacunar_formats::DType;
-use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Tensor, UnaryFn, VarId};
+use lacunar_notation::{
+    AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Tensor, UnaryFn, VarId,
+};
 
 use crate::algebra::background;
 
-/// Inserts the sums that a statement implies. If a sum reuses a bound name, it gets a fresh variable, which is added to `vars`.
+/// Inserts the reductions that a statement implies. If one reuses a bound name, it gets a fresh variable, which is added to `vars`.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
     let mut summed: Vec<VarId> = statement.rhs.free_vars();
     summed.retain(|var| !statement.lhs.vars.contains(var));
-    let rhs = sum_over(statement.rhs.clone(), &summed).cast(statement.rhs.dtype);
+    let rhs = match statement.op {
+        AssignOp::Set | AssignOp::Reduce(Monoid::SUM) => sum_over(statement.rhs.clone(), &summed),
+        AssignOp::Reduce(_) if summed.is_empty() => statement.rhs.clone(),
+        AssignOp::Reduce(monoid) => reduce_whole(monoid, statement.rhs.clone(), summed),
+    };
+    let rhs = rhs.cast(statement.rhs.dtype);
     let rhs = rename_bound(rhs, &mut statement.lhs.vars.clone(), vars);
     Assignment { rhs, ..statement.clone() }
 }
@@ -55,6 +66,16 @@ fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
         return expr;
     }
     Expr::sum(here, expr)
+}
+
+/// The reduction of a value over variables, which is rounded to a type for storage once.
+fn reduce_whole(monoid: Monoid, expr: Expr, vars: Vec<VarId>) -> Expr {
+    match expr.kind {
+        ExprKind::Cast(_) if expr.dtype.is_storage() => {
+            expr.map_children(&mut |value| reduce_whole(monoid, value, vars.clone()))
+        }
+        kind => Expr::reduce(monoid, vars, Expr { kind, ..expr }),
+    }
 }
 
 /// Replaces the pattern of a sum by the sum of the terms' patterns: the value of a sum does not tell if it had terms.

@@ -12,6 +12,7 @@
 use lacunar_base::{Arena, Handle, Span};
 use lacunar_formats::{DType, Format, Scalar};
 
+use crate::monoid::Monoid;
 use crate::ops::{BinaryFn, UnaryFn};
 use crate::stored::View;
 
@@ -117,7 +118,7 @@ pub struct Access {
     pub span: Span,
 }
 
-/// One statement: `lhs = rhs` or `lhs += rhs`.
+/// One statement: `lhs = rhs`, or `lhs += rhs` and its kin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The access that is assigned to; its variables are distinct.
@@ -135,15 +136,18 @@ pub struct Assignment {
 pub enum AssignOp {
     /// `=`: replaces.
     Set,
-    /// `+=` and its kin: combines with the earlier value.
-    Reduce(ReduceOp),
+    /// `+=`, `min=` and their kin: combines with the earlier value.
+    Reduce(Monoid),
 }
 
-/// A reduction operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReduceOp {
-    /// Sum (on `bool`, or).
-    Add,
+impl AssignOp {
+    /// The monoid by which values are combined with the earlier one.
+    pub fn monoid(self) -> Option<Monoid> {
+        match self {
+            AssignOp::Set => None,
+            AssignOp::Reduce(monoid) => Some(monoid),
+        }
+    }
 }
 
 /// An expression with its type.
@@ -170,8 +174,8 @@ pub enum ExprKind {
     Binary(BinaryFn, Box<Expr>, Box<Expr>),
     /// Conversion to the expression's type.
     Cast(Box<Expr>),
-    /// A reduction over variables, e.g. `sum(k, ...)`. Not in concrete notation.
-    Reduce(ReduceOp, Vec<VarId>, Box<Expr>),
+    /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Not in concrete notation.
+    Reduce(Monoid, Vec<VarId>, Box<Expr>),
 }
 
 /// A constant; its type is that of the expression it is in.
@@ -196,15 +200,17 @@ impl Tensor {
         self.format.order()
     }
 
-    /// A workspace for values over some variables of these sizes.
-    pub fn workspace(name: String, kind: WorkspaceKind, dims: Vec<Option<u64>>, dtype: DType, span: Span) -> Tensor {
+    /// A workspace for values over some variables of these sizes. `fill` is its value where nothing was combined: the identity of the
+    /// monoid that fills it.
+    pub fn workspace(name: String, kind: WorkspaceKind, dims: Vec<Option<u64>>, fill: Scalar, span: Span) -> Tensor {
         let format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(dims.len()),
             WorkspaceKind::Marked | WorkspaceKind::Bitmap => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(dims.len()),
         };
         let role = Role::Workspace(kind);
-        Tensor { name, format, dtype, fill: None, dims, role, nnz: None, heaviest: None, view: None, span }
+        let (dtype, fill) = (fill.ty, (!fill.is_zero()).then_some(fill));
+        Tensor { name, format, dtype, fill, dims, role, nnz: None, heaviest: None, view: None, span }
     }
 
     /// The value of every element that is not stored.
@@ -257,13 +263,18 @@ impl Expr {
         if self.dtype == dtype { self } else { Expr { kind: ExprKind::Cast(Box::new(self)), dtype, span } }
     }
 
-    /// The sum of a term over variables. Elements of a type that values are only stored in are added up in the type that they are
-    /// computed in, and the sum has their type; a sum of elements of a pattern may be false, and is a `bool`.
+    /// The sum of a term over variables: see [`Expr::reduce`].
     pub fn sum(vars: Vec<VarId>, term: Expr) -> Expr {
+        Expr::reduce(Monoid::SUM, vars, term)
+    }
+
+    /// The reduction of a term over variables. Elements of a type that values are only stored in are combined in the type that they
+    /// are computed in, and the reduction has their type; one of elements of a pattern may be false, and is a `bool`.
+    pub fn reduce(monoid: Monoid, vars: Vec<VarId>, term: Expr) -> Expr {
         let (stored, dtype, span) = (term.dtype, term.dtype.arithmetic(), term.span);
-        let kind = ExprKind::Reduce(ReduceOp::Add, vars, Box::new(term.cast(dtype)));
-        let sum = Expr { kind, dtype, span };
-        if stored == DType::Pattern { sum } else { sum.cast(stored) }
+        let kind = ExprKind::Reduce(monoid, vars, Box::new(term.cast(dtype)));
+        let reduction = Expr { kind, dtype, span };
+        if stored == DType::Pattern { reduction } else { reduction.cast(stored) }
     }
 
     /// The operands.

@@ -6,6 +6,7 @@
 
 pub mod concrete;
 pub mod index;
+pub mod monoid;
 pub mod ops;
 pub mod print;
 pub mod provenance;
@@ -13,7 +14,8 @@ pub mod schedule;
 pub mod stored;
 
 pub use index::{
-    Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor, TensorId, VarId,
+    Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor, TensorId, VarId,
     WorkspaceKind,
 };
+pub use monoid::Monoid;
 pub use ops::{BinaryFn, Function, UnaryFn};

@@ -117,6 +117,14 @@ pub enum BinaryFn {
     Or,
     /// Bitwise exclusive or.
     Xor,
+    /// The left operand, where both are there.
+    First,
+    /// The right operand, where both are there.
+    Second,
+    /// 1, where both are there.
+    Pair,
+    /// The left operand, or the right one where the left is 0: one of the two, if not both are 0.
+    Any,
     /// Equal, as `bool`.
     Eq,
     /// Not equal.
@@ -196,6 +204,10 @@ const NAMES: &[(&str, Function)] = {
         ("bitwise_or", Binary(B::Or)),
         ("xor", Binary(B::Xor)),
         ("bitwise_xor", Binary(B::Xor)),
+        ("first", Binary(B::First)),
+        ("second", Binary(B::Second)),
+        ("pair", Binary(B::Pair)),
+        ("any", Binary(B::Any)),
         ("eq", Binary(B::Eq)),
         ("equal", Binary(B::Eq)),
         ("neq", Binary(B::Ne)),
@@ -286,6 +298,7 @@ impl BinaryFn {
         let real = if promoted.is_float() { promoted } else { DType::F64 };
         match self {
             BinaryFn::Add | BinaryFn::Mul | BinaryFn::Eq | BinaryFn::Ne => Some(promoted),
+            BinaryFn::First | BinaryFn::Second | BinaryFn::Pair | BinaryFn::Any => Some(promoted),
             BinaryFn::Sub | BinaryFn::Pow => (promoted != DType::Bool).then_some(promoted),
             BinaryFn::Div => Some(real),
             BinaryFn::IntDiv => promoted.is_integer().then_some(promoted),
@@ -315,7 +328,7 @@ impl BinaryFn {
     /// where the other operand is NaN or infinite. IEEE arithmetic holds between stored values.
     pub fn annihilates(self) -> (bool, bool) {
         match self {
-            BinaryFn::Mul | BinaryFn::And => (true, true),
+            BinaryFn::Mul | BinaryFn::And | BinaryFn::First | BinaryFn::Second | BinaryFn::Pair => (true, true),
             BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem => (true, false),
             _ => (false, false),
         }
@@ -325,7 +338,8 @@ impl BinaryFn {
     /// value.
     ///
     /// Besides 0 ([`BinaryFn::annihilates`]) these are infinities in sums, the least value of a minimum and the greatest of a
-    /// maximum, and the bits of all ones in `or`; as with 0, also if the other operand is NaN, or the opposite infinity.
+    /// maximum, and the bits of all ones in `or`; as with 0, also if the other operand is NaN, or the opposite infinity. `first`,
+    /// `second` and `pair` are absent where an operand is, whatever its fill value.
     ///
     /// ```
     /// use lacunar_formats::{DType, Scalar};
@@ -345,6 +359,7 @@ impl BinaryFn {
             BinaryFn::Min => Scalar::lowest(ty) == Some(fill),
             BinaryFn::Max => Scalar::highest(ty) == Some(fill),
             BinaryFn::Or => is_all_ones(fill),
+            BinaryFn::First | BinaryFn::Second | BinaryFn::Pair => true,
             _ => false,
         };
         // A subtrahend does not annihilate: in infinity less infinity, the left one decides.
@@ -356,7 +371,8 @@ impl BinaryFn {
     pub fn identities(self, ty: DType) -> [Option<Scalar>; 2] {
         let zero = Some(Scalar::zero(ty));
         match self {
-            BinaryFn::Add | BinaryFn::Or | BinaryFn::Xor => [zero, zero],
+            BinaryFn::Add | BinaryFn::Or | BinaryFn::Xor | BinaryFn::Any => [zero, zero],
+            BinaryFn::And => [all_ones(ty); 2],
             BinaryFn::Sub => [None, zero],
             BinaryFn::Mul => [Some(Scalar::one(ty)); 2],
             BinaryFn::Div => [None, Some(Scalar::one(ty))],
@@ -389,11 +405,15 @@ impl BinaryFn {
 
 /// True if all bits of an integer are 1.
 fn is_all_ones(value: Scalar) -> bool {
-    let ones = match value.ty.kind() {
+    all_ones(value.ty) == Some(value)
+}
+
+/// The integer of a type, or truth value, whose bits are all 1.
+fn all_ones(ty: DType) -> Option<Scalar> {
+    match ty.kind() {
         Kind::Bool => Some(Scalar::bool(true)),
-        Kind::Signed => Some(Scalar::int(value.ty, -1)),
-        Kind::Unsigned => Scalar::highest(value.ty),
+        Kind::Signed => Some(Scalar::int(ty, -1)),
+        Kind::Unsigned => Scalar::highest(ty),
         Kind::Real | Kind::Complex => None,
-    };
-    ones == Some(value)
+    }
 }

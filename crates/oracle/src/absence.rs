@@ -98,6 +98,9 @@ pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
 
 /// True if an absent operand of this value makes the result absent, with this value, whatever the other operand.
 fn annihilates(function: BinaryFn, value: Scalar, dtype: DType, left: bool) -> bool {
+    if matches!(function, BinaryFn::First | BinaryFn::Second | BinaryFn::Pair) {
+        return true;
+    }
     if value.is_zero() {
         return match function {
             BinaryFn::Mul | BinaryFn::And => true,
@@ -116,6 +119,28 @@ fn annihilates(function: BinaryFn, value: Scalar, dtype: DType, left: bool) -> b
             _ => Some(value) == extreme(dtype, true),
         },
         _ => false,
+    }
+}
+
+/// The value that an operation leaves others as they are with, on a type.
+pub fn identity(operation: BinaryFn, dtype: DType) -> Scalar {
+    let found = match operation {
+        BinaryFn::Mul => Some(Scalar::Bool(true).cast(dtype)),
+        BinaryFn::Min => extreme(dtype, true),
+        BinaryFn::Max => extreme(dtype, false),
+        BinaryFn::And if dtype.kind() == Kind::Signed => Some(Scalar::Int(-1)),
+        BinaryFn::And => extreme(dtype, true),
+        _ => None,
+    };
+    found.unwrap_or(Scalar::zero(dtype))
+}
+
+/// True if an operation on a value and itself gives the value.
+pub fn is_idempotent(operation: BinaryFn, dtype: DType) -> bool {
+    match operation {
+        BinaryFn::Add | BinaryFn::Mul => dtype == DType::Bool,
+        BinaryFn::Xor => false,
+        _ => true,
     }
 }
 

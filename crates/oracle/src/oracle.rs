@@ -9,7 +9,8 @@
 //! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`, where the fill value is 0;
 //! - other functions take an absent operand as its fill value; they are absent if one operand is and none is stored, and, if all
 //!   absent operands are 0, if the value is, too;
-//! - a sum passes over absent zeros, and is absent if it has no other terms.
+//! - a reduction passes over absent values that are its identity, and is absent if it has no other terms. It is also if all are absent,
+//!   and repetitions of one do not count.
 //!
 //! A result has an entry unless it is absent and 0, or, if its fill value is another, unless it is not stored and that. Unless
 //! declared, the fill value of a sparse result is its value where no operand has entries, if an operand has a fill value that is
@@ -29,12 +30,12 @@ use lacunar_front::Declarations;
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
 
-use crate::absence::{Value, binary, cast, pruned, unary};
+use crate::absence::{Value, binary, cast, identity, is_idempotent, pruned, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::read::{Known, Reading, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Node, Term, with_sums};
+use crate::sums::{Node, Term, with_reductions};
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
 pub const MAX_WORK: u64 = 50_000_000;
@@ -108,7 +109,7 @@ impl Program {
     }
 
     fn whole(&self, statement: &Statement) -> Term {
-        with_sums(&statement.rhs, &statement.vars)
+        with_reductions(&statement.rhs, &statement.vars, statement.combines.unwrap_or(BinaryFn::Add))
     }
 }
 
@@ -169,17 +170,19 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     let mut outcomes: Vec<Outcome> = Vec::new();
     for statement in &program.reading.statements {
         let tensor = program.tensor(statement.target);
+        let is_first = outcomes.iter().all(|outcome| outcome.name != tensor.name);
+        infer_fill(&program, statement, (is_first, &mut fills));
         let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
             Some(place) => Some(outcomes.remove(place)),
             None => match question.given.get(&tensor.name) {
                 Some(entries) => {
                     let format = &program.formats[statement.target.index()];
-                    Some(Outcome::known(&tensor.name, filled(entries, tensor).stored_in(format)?))
+                    let entries = entries.clone().with_fill(fills[statement.target.index()]);
+                    Some(Outcome::known(&tensor.name, entries.stored_in(format)?))
                 }
                 None => None,
             },
         };
-        infer_fill(&program, statement, &mut fills);
         let mut read = Vec::new();
         collect(&statement.rhs, &mut read);
         let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
@@ -200,14 +203,18 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     Ok(outcomes)
 }
 
-/// Sets the fill value of a sparse result that has none declared: the value that is assigned where nothing is stored.
-fn infer_fill(program: &Program, statement: &Statement, fills: &mut [Scalar]) {
+/// Sets the fill value of a result that has none declared: the identity of the operation that it begins with, or, of a sparse result,
+/// the value that is assigned where nothing is stored.
+fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool, &mut [Scalar])) {
     let target = statement.target.index();
     let mut read = Vec::new();
     collect(&statement.rhs, &mut read);
     let reads_filled = read.iter().any(|(tensor, _)| !fills[tensor.index()].is_zero());
     let declared = program.reading.tensors[target].fill.is_some();
-    if statement.adds || declared || program.formats[target].is_dense() || !reads_filled {
+    if let Some(operation) = statement.combines.filter(|_| is_first && !declared) {
+        fills[target] = identity(operation, program.reading.tensors[target].dtype);
+    }
+    if statement.combines.is_some() || declared || program.formats[target].is_dense() || !reads_filled {
         return;
     }
     let value = blank(program, &program.whole(statement), fills);
@@ -230,8 +237,12 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
         Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
         // The number of terms is not known.
-        Node::Sum { body, .. } => match blank(program, body, fills) {
-            zero @ (Value::Absent(value) | Value::Written(value)) if value.is_zero() => zero,
+        Node::Reduce { operation, body, .. } => match blank(program, body, fills) {
+            kept @ (Value::Absent(value) | Value::Written(value))
+                if value == identity(*operation, body.dtype) || is_idempotent(*operation, body.dtype) =>
+            {
+                kept
+            }
             other => Value::Stored(other.scalar()),
         },
     }
@@ -333,6 +344,8 @@ struct Run<'a> {
     exceptional: bool,
     /// True if a place was read, since it was last reset, that may be padding: an engine finds a stored fill value there, or nothing.
     filled_up: bool,
+    /// True if a reduction whose identity is not 0 was over no values at all, since it was last reset.
+    emptied: bool,
     /// True if something was at a coordinate that stands for others.
     strayed: bool,
 }
@@ -351,7 +364,7 @@ fn run(
     }
     let fill = fills[statement.target.index()];
     let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
-    let mut outcome = if statement.adds { before.unwrap_or_else(fresh) } else { fresh() };
+    let mut outcome = if statement.combines.is_some() { before.unwrap_or_else(fresh) } else { fresh() };
     let mut state = Run {
         program,
         stored,
@@ -360,6 +373,7 @@ fn run(
         peak: 0.0,
         exceptional: false,
         filled_up: false,
+        emptied: false,
         strayed: false,
     };
     let movable = has_movable_sum(&rhs);
@@ -375,16 +389,16 @@ fn run(
             stray |= is_stray;
             coordinate.push(c);
         }
-        (state.peak, state.exceptional, state.filled_up) = (0.0, false, false);
+        (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
         let value = state.value(&rhs);
-        if (movable || state.filled_up) && state.exceptional {
+        if ((movable || state.filled_up) && state.exceptional) || state.emptied {
             outcome.moot.insert(coordinate.clone());
         }
         let value = cast(value, tensor.dtype);
         let old = outcome.entries.values.get(&coordinate).copied();
-        let new = match statement.adds {
-            false => value,
-            true => binary(BinaryFn::Add, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
+        let new = match statement.combines {
+            None => value,
+            Some(operation) => binary(operation, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
         if new.rests_at(fill) {
             // The earlier value may be annihilated by the one that is added.
@@ -409,7 +423,7 @@ fn work(program: &Program, term: &Term) -> Option<u64> {
         Node::Constant(_) | Node::Element(..) => 0,
         Node::Unary(_, a) | Node::Cast(a) => work(program, a)?,
         Node::Binary(_, a, b) => work(program, a)?.checked_add(work(program, b)?)?,
-        Node::Sum { var, body, .. } => work(program, body)?.checked_mul(program.count(*var))?,
+        Node::Reduce { var, body, .. } => work(program, body)?.checked_mul(program.count(*var))?,
     };
     below.checked_add(1)
 }
@@ -417,10 +431,10 @@ fn work(program: &Program, term: &Term) -> Option<u64> {
 /// True if a sum is an operand of something else than a sum or difference, or has a factor that is the same in all of its terms.
 fn has_movable_sum(term: &Term) -> bool {
     fn has_sum(term: &Term) -> bool {
-        matches!(term.node, Node::Sum { .. }) || children(term).into_iter().any(has_sum)
+        matches!(term.node, Node::Reduce { .. }) || children(term).into_iter().any(has_sum)
     }
     match &term.node {
-        Node::Sum { var, body, .. } => {
+        Node::Reduce { operation: BinaryFn::Add, var, body, .. } => {
             let factors = factors(body);
             (factors.len() > 1 && factors.into_iter().any(|factor| !depends(factor, *var))) || has_movable_sum(body)
         }
@@ -433,7 +447,7 @@ fn has_movable_sum(term: &Term) -> bool {
 fn factors(term: &Term) -> Vec<&Term> {
     match &term.node {
         Node::Binary(BinaryFn::Mul | BinaryFn::Div, a, b) => [factors(a), factors(b)].concat(),
-        Node::Sum { body, .. } | Node::Cast(body) | Node::Unary(UnaryFn::Neg, body) => factors(body),
+        Node::Reduce { body, .. } | Node::Cast(body) | Node::Unary(UnaryFn::Neg, body) => factors(body),
         _ => vec![term],
     }
 }
@@ -459,7 +473,7 @@ fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
 fn children(term: &Term) -> Vec<&Term> {
     match &term.node {
         Node::Constant(_) | Node::Element(..) => Vec::new(),
-        Node::Unary(_, a) | Node::Cast(a) | Node::Sum { body: a, .. } => vec![a],
+        Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => vec![a],
         Node::Binary(_, a, b) => vec![a, b],
     }
 }
@@ -499,7 +513,7 @@ impl Run<'_> {
                 self.exceptional |= divides && right.scalar().is_zero();
                 binary(*function, left, right, a.dtype)
             }
-            Node::Sum { var, body, .. } => self.sum(*var, body),
+            Node::Reduce { operation, var, body, .. } => self.reduce(*operation, *var, body),
         };
         self.peak = self.peak.max(finite(Some(value.scalar())));
         self.exceptional |= !value.scalar().magnitude().is_finite();
@@ -520,23 +534,34 @@ impl Run<'_> {
         Value::Stored(value)
     }
 
-    fn sum(&mut self, var: VarId, body: &Term) -> Value {
-        let outer = self.at[var.index()];
+    fn reduce(&mut self, operation: BinaryFn, var: VarId, body: &Term) -> Value {
+        let (outer, dtype) = (self.at[var.index()], body.dtype);
+        let identity = identity(operation, dtype);
         let mut total: Option<Scalar> = None;
-        for number in 0..self.program.count(var) {
+        let (mut is_stored, mut is_written) = (!is_idempotent(operation, dtype), true);
+        let count = self.program.count(var);
+        for number in 0..count {
             let (c, stray) = self.place(var, number);
             self.at[var.index()] = c;
             let value = self.value(body);
-            if value.rests_at(Scalar::zero(body.dtype)) {
+            if value.rests_at(identity) {
                 continue;
             }
+            is_stored |= matches!(value, Value::Stored(_));
+            is_written &= matches!(value, Value::Written(_));
             self.strayed |= stray;
             let value = value.scalar();
-            let sum = total.map_or(value, |total| total.binary(BinaryFn::Add, value, body.dtype));
-            self.peak = self.peak.max(finite(Some(sum)));
-            total = Some(sum);
+            let so_far = total.map_or(value, |total| total.binary(operation, value, dtype));
+            self.peak = self.peak.max(finite(Some(so_far)));
+            total = Some(so_far);
         }
         self.at[var.index()] = outer;
-        total.map_or(Value::Absent(Scalar::zero(body.dtype)), Value::Stored)
+        self.emptied |= count == 0 && !identity.is_zero();
+        match total {
+            None => Value::Absent(identity),
+            Some(total) if is_stored => Value::Stored(total),
+            Some(total) if is_written => Value::Written(total),
+            Some(total) => Value::Absent(total),
+        }
     }
 }

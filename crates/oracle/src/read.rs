@@ -3,7 +3,7 @@
 //! The front end's check has no part in it, so that its changes and omissions are seen. The oracle is given a program that is
 //! right, and needs to know of it:
 //!
-//! - which names are tensors and which are variables: `name(...)` is a conversion, a function or a sum if it is called like one,
+//! - which names are tensors and which are variables: `name(...)` is a conversion, a function or a reduction if it is called like one,
 //!   and else an element;
 //! - the type of each part ([`crate::types`]): constants take the type of the operand beside them, or are `i64` and `f64`;
 //!   constants alone are computed at once; values of types for storage only (`f16`, `bf16`, `pattern`) are computed with in a wider
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use lacunar_formats::{DType, Kind};
 use lacunar_front::einsum::{Expr, ExprKind, Number, Statement as Written};
 use lacunar_front::{Declarations, parse};
-use lacunar_notation::{AssignOp, BinaryFn, Function, TensorId, UnaryFn, VarId};
+use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::scalar::Scalar;
-use crate::sums::{Node, Term, cast, sum};
+use crate::sums::{Node, Term, cast, reduce};
 use crate::types::{computed_in, mixed, of_binary, of_unary};
 
 /// A program as it was written.
@@ -54,9 +54,9 @@ pub struct Statement {
     pub target: TensorId,
     /// Its variables.
     pub vars: Vec<VarId>,
-    /// True if it is added to the earlier value.
-    pub adds: bool,
-    /// The value, in the type of the target; sums that are not written are not there yet.
+    /// The operation that combines the value with the earlier one, if it does not replace it.
+    pub combines: Option<BinaryFn>,
+    /// The value, in the type of the target; reductions that are not written are not there yet.
     pub rhs: Term,
     /// The text.
     pub text: String,
@@ -174,9 +174,9 @@ impl Reader<'_> {
             }
             (Some(dtype), Value::Typed(term, _)) => cast(term, dtype),
         };
-        let adds = matches!(statement.op, AssignOp::Reduce(_));
+        let combines = statement.op.monoid().map(|monoid| monoid.function());
         let text = source.get(statement.span.start as usize..statement.span.end as usize).unwrap_or(source).to_string();
-        self.reading.statements.push(Statement { target, vars, adds, rhs, text });
+        self.reading.statements.push(Statement { target, vars, combines, rhs, text });
         Ok(())
     }
 
@@ -242,12 +242,13 @@ impl Reader<'_> {
     /// `name(args)`.
     fn applied(&mut self, name: &str, args: &[Expr]) -> Result<Value, String> {
         let first = || args.first().ok_or_else(|| format!("`{name}` has no operand"));
-        if name == "sum" {
-            let Some((body, vars)) = args.split_last() else { return Err("a sum of nothing".to_string()) };
+        if let Some(operation) = reduction(name, args) {
+            let Some((body, vars)) = args.split_last() else { return Err("a reduction of nothing".to_string()) };
             let vars = self.vars(vars)?;
             let body = self.value(body)?;
             let mixes = alone(&body);
-            let total = vars.into_iter().rev().fold(settled(body, mixes), |body, var| sum(body, var, true));
+            let total =
+                vars.into_iter().rev().fold(settled(body, mixes), |body, var| reduce(operation, body, var, true));
             return Ok(Value::Typed(total, mixes));
         }
         match (Function::parse(name), DType::parse(name)) {
@@ -281,6 +282,41 @@ impl Reader<'_> {
         let own = alone(&operand);
         let stored = cast(settled(operand, own), dtype);
         Ok(Value::Typed(cast(stored, computed_in(dtype)), dtype))
+    }
+}
+
+/// The operation of `name(k, .., body)`, if that is a reduction: what stands before the last argument are indices in it.
+fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
+    let (body, vars) = args.split_last()?;
+    let is_var = |var: &Expr| matches!(&var.kind, ExprKind::Name(name) if is_index(name, body));
+    let operation = match name {
+        "sum" => return Some(BinaryFn::Add),
+        "prod" => return Some(BinaryFn::Mul),
+        "min" => BinaryFn::Min,
+        "max" => BinaryFn::Max,
+        "and" => BinaryFn::And,
+        "or" => BinaryFn::Or,
+        "xor" => BinaryFn::Xor,
+        "any" => BinaryFn::Any,
+        _ => return None,
+    };
+    (!vars.is_empty() && vars.iter().all(is_var)).then_some(operation)
+}
+
+/// True if an element in an expression has an index of this name.
+fn is_index(name: &str, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Apply { name: applied, args, brackets } => {
+            let is_name = |arg: &Expr| matches!(&arg.kind, ExprKind::Name(own) if own == name);
+            let is_call = Function::parse(applied.text.as_str()).is_some()
+                || DType::parse(&applied.text).is_some()
+                || matches!(applied.text.as_str(), "sum" | "prod");
+            let is_element = *brackets || !is_call;
+            (is_element && args.iter().any(is_name)) || args.iter().any(|arg| is_index(name, arg))
+        }
+        ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index(name, a),
+        ExprKind::Binary(_, a, b) => is_index(name, a) || is_index(name, b),
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
     }
 }
 
@@ -393,7 +429,7 @@ pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [VarId])>) {
     match &term.node {
         Node::Constant(_) => {}
         Node::Element(tensor, vars) => found.push((*tensor, vars)),
-        Node::Unary(_, a) | Node::Cast(a) | Node::Sum { body: a, .. } => collect(a, found),
+        Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => collect(a, found),
         Node::Binary(_, a, b) => {
             collect(a, found);
             collect(b, found);

@@ -1,10 +1,11 @@
-//! The places of implicit sums, by definition: the oracle's own reading of `y(i) = b(i) + A(i,j)*c(j)`.
+//! The places of implicit reductions, by definition: the oracle's own reading of `y(i) = b(i) + A(i,j)*c(j)`.
 //!
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
 //! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the way down it
 //! passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and
 //! quotients where only the dividend does. It stops at function calls and other conversions (the sum is around them) and at
-//! explicit sums. It passes the sums that this rule has placed for other variables, so the order of the variables does not matter.
+//! explicit reductions. It passes the sums that this rule has placed for other variables, so the order of the variables does not
+//! matter. A statement that combines otherwise than by sums (`min=`) reduces its whole right-hand side by its own operation.
 //!
 //! ```text
 //! y(i) = b(i) + A(i,j)*c(j)              y(i) = b(i) + sum(j, A(i,j)*c(j))
@@ -20,7 +21,7 @@ use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use crate::scalar::Scalar;
 use crate::types::computed_in;
 
-/// An expression in which every sum is explicit and over one variable.
+/// An expression in which every reduction is explicit and over one variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     /// The kind of term, with its parts.
@@ -42,25 +43,42 @@ pub enum Node {
     Binary(BinaryFn, Box<Term>, Box<Term>),
     /// A conversion to the term's type.
     Cast(Box<Term>),
-    /// The sum of the present values of a term for every value of a variable.
-    Sum {
+    /// The combination of the present values of a term for every value of a variable.
+    Reduce {
+        /// The operation that combines two values: the sum, if it is implicit in a term.
+        operation: BinaryFn,
         /// The variable.
         var: VarId,
         /// True if the user wrote it; otherwise it was implicit.
         written: bool,
-        /// The summand.
+        /// The term.
         body: Box<Term>,
     },
 }
 
-/// The value of a statement with all its sums, if these are the variables of its target.
-pub fn with_sums(rhs: &Term, vars: &[VarId]) -> Term {
+/// The value of a statement with all its reductions, if these are the variables of its target and it combines by an operation.
+pub fn with_reductions(rhs: &Term, vars: &[VarId], operation: BinaryFn) -> Term {
     let mut free = Vec::new();
     free_vars(rhs, &mut Vec::new(), &mut free);
-    free.into_iter().filter(|var| !vars.contains(var)).fold(rhs.clone(), place)
+    let free = free.into_iter().filter(|var| !vars.contains(var));
+    if operation == BinaryFn::Add {
+        return free.fold(rhs.clone(), place);
+    }
+    around_value(rhs.clone(), &|value| free.clone().fold(value, |value, var| reduce(operation, value, var, false)))
 }
 
-/// The variables that no sum of a term binds, in the order of the text.
+/// The term with its value replaced; values are rounded to a type for storage once.
+fn around_value(term: Term, made: &impl Fn(Term) -> Term) -> Term {
+    let Term { node, dtype } = term;
+    match node {
+        Node::Cast(a) if computed_in(dtype) != dtype => {
+            Term { node: Node::Cast(Box::new(around_value(*a, made))), dtype }
+        }
+        node => made(Term { node, dtype }),
+    }
+}
+
+/// The variables that no reduction of a term binds, in the order of the text.
 fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
     match &term.node {
         Node::Constant(_) => {}
@@ -76,7 +94,7 @@ fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
             free_vars(a, bound, found);
             free_vars(b, bound, found);
         }
-        Node::Sum { var, body, .. } => {
+        Node::Reduce { var, body, .. } => {
             bound.push(*var);
             free_vars(body, bound, found);
             bound.pop();
@@ -89,10 +107,10 @@ pub fn cast(term: Term, dtype: DType) -> Term {
     if term.dtype == dtype { term } else { Term { node: Node::Cast(Box::new(term)), dtype } }
 }
 
-/// The sum of a term over a variable, written or implicit.
-pub fn sum(body: Term, var: VarId, written: bool) -> Term {
+/// The reduction of a term over a variable, written or implicit.
+pub fn reduce(operation: BinaryFn, body: Term, var: VarId, written: bool) -> Term {
     let dtype = body.dtype;
-    Term { node: Node::Sum { var, written, body: Box::new(body) }, dtype }
+    Term { node: Node::Reduce { operation, var, written, body: Box::new(body) }, dtype }
 }
 
 /// The term with a sum over `var` around each part that needs one.
@@ -109,8 +127,10 @@ fn place(whole: Term, var: VarId) -> Term {
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Mul, inside(a), b),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&a, var) => Node::Binary(BinaryFn::Mul, a, inside(b)),
         Node::Binary(BinaryFn::Div, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Div, inside(a), b),
-        Node::Sum { var: other, written: false, body } => Node::Sum { var: other, written: false, body: inside(body) },
-        node => return sum(Term { node, dtype }, var, false),
+        Node::Reduce { operation, var: other, written: false, body } => {
+            Node::Reduce { operation, var: other, written: false, body: inside(body) }
+        }
+        node => return reduce(BinaryFn::Add, Term { node, dtype }, var, false),
     };
     Term { node, dtype }
 }
@@ -122,6 +142,6 @@ fn uses(term: &Term, var: VarId) -> bool {
         Node::Element(_, vars) => vars.contains(&var),
         Node::Unary(_, a) | Node::Cast(a) => uses(a, var),
         Node::Binary(_, a, b) => uses(a, var) || uses(b, var),
-        Node::Sum { var: bound, body, .. } => *bound != var && uses(body, var),
+        Node::Reduce { var: bound, body, .. } => *bound != var && uses(body, var),
     }
 }

@@ -97,8 +97,9 @@ fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagn
 fn addend(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<ExprId, Diagnostic> {
     let value = expr(cx, &assign.rhs, scope)?;
     let dtype = cx.b.type_of(value);
-    // A truth value stays the same, however often it is added.
-    let Some(times) = scope.times().filter(|_| dtype != DType::Bool) else { return Ok(value) };
+    // A minimum stays the same, however often a value is met.
+    let is_counted = assign.op.monoid().is_some_and(|monoid| !monoid.is_idempotent(dtype));
+    let Some(times) = scope.times().filter(|_| is_counted) else { return Ok(value) };
     let times = cx.b.cast(dtype, times);
     Ok(cx.b.mul(value, times))
 }

@@ -17,7 +17,7 @@ use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, verify};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
-use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, ReduceOp, Role, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Role, TensorId, VarId};
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
@@ -123,14 +123,16 @@ impl<'a> Draft<'a> {
             self.notes.push(format!("`{name}` is read and written: its old values are kept beside it"));
         }
         let dtype = self.kernel.tensors[result].dtype;
-        if self.op != AssignOp::Set && (!self.kernel.tensors[result].format.is_dense() || dtype.is_storage()) {
+        if let AssignOp::Reduce(monoid) = self.op
+            && (!self.kernel.tensors[result].format.is_dense() || dtype.is_storage())
+        {
             let old = old_values(&mut self.kernel, result, &mut self.conversions);
             let before = Access { tensor: old, ..self.lhs.clone() };
             let before = Expr { kind: ExprKind::Access(before), dtype, span: self.lhs.span };
-            self.rhs = added(before, self.rhs.clone());
+            self.rhs = combined(monoid, before, self.rhs.clone());
             self.op = AssignOp::Set;
         }
-        self.kernel.updates = self.op == AssignOp::Reduce(ReduceOp::Add);
+        self.kernel.updates = self.op != AssignOp::Set;
     }
 
     /// Warns if a sparse result is given every element.
@@ -318,16 +320,16 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The sum of a result's earlier value and the value that is assigned to it; if its type is only stored, the sum is rounded once.
-fn added(before: Expr, value: Expr) -> Expr {
-    let dtype = before.dtype;
+/// A result's earlier value combined with the value that is assigned to it; if its type is only stored, the outcome is rounded once.
+fn combined(monoid: Monoid, before: Expr, value: Expr) -> Expr {
+    let (function, dtype) = (monoid.function(), before.dtype);
     if !dtype.is_storage() {
-        return Expr::binary(BinaryFn::Add, before, value, dtype);
+        return Expr::binary(function, before, value, dtype);
     }
     let exact = match value.kind {
         ExprKind::Cast(exact) => *exact,
         kind => Expr { kind, ..value },
     };
     let computed = DType::promote(exact.dtype, dtype).arithmetic();
-    Expr::binary(BinaryFn::Add, before.cast(computed), exact.cast(computed), computed).cast(dtype)
+    Expr::binary(function, before.cast(computed), exact.cast(computed), computed).cast(dtype)
 }

@@ -11,7 +11,7 @@
 //! would be a 0 that meets what the other factor is, not a number perhaps: there, nothing is factored ([`may_factor`]).
 
 use lacunar_notation::concrete::{Assign, Kernel};
-use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, ReduceOp, VarId};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, VarId};
 
 use crate::algebra::preserves_fill;
 use crate::concretize::turn;
@@ -25,15 +25,19 @@ pub(super) fn may_factor(kernel: &Kernel, lhs: &Access, rhs: &Expr) -> bool {
 pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
     let expr = expr.map_children(&mut |child| factor(child, order));
     let (dtype, span) = (expr.dtype, expr.span);
-    let ExprKind::Reduce(ReduceOp::Add, mut vars, body) = expr.kind else { return expr };
-    let factors = body.operands(BinaryFn::Mul);
+    let ExprKind::Reduce(monoid, mut vars, body) = expr.kind else { return expr };
+    let Some(product) = monoid.product(dtype) else {
+        return Expr { kind: ExprKind::Reduce(monoid, vars, body), dtype, span };
+    };
+    let multiply = |a: Expr, b: Expr| Expr::binary(product, a, b, dtype);
+    let factors = body.operands(product);
     // A quotient may be infinite, and infinity times a sum is not the sum of infinity times its terms.
     let plain = |factor: &&Expr| match &factor.kind {
         ExprKind::Cast(a) => matches!(a.kind, ExprKind::Access(_)),
         kind => matches!(kind, ExprKind::Access(_) | ExprKind::Literal(_)),
     };
     if !factors.iter().all(plain) {
-        return Expr { kind: ExprKind::Reduce(ReduceOp::Add, vars, body), dtype, span };
+        return Expr { kind: ExprKind::Reduce(monoid, vars, body), dtype, span };
     }
     let mut factors: Vec<Expr> = factors.into_iter().cloned().collect();
     vars.sort_by_key(|var| turn(order, *var));
@@ -51,18 +55,14 @@ pub(super) fn factor(expr: Expr, order: &[VarId]) -> Expr {
         let mut summed = std::mem::take(&mut pending);
         summed.reverse();
         factors = outside;
-        if let Some(product) = inside.into_iter().reduce(|a, b| Expr::binary(BinaryFn::Mul, a, b, dtype)) {
-            let kind = ExprKind::Reduce(ReduceOp::Add, summed, Box::new(product));
+        if let Some(product) = inside.into_iter().reduce(multiply) {
+            let kind = ExprKind::Reduce(monoid, summed, Box::new(product));
             factors.push(Expr { kind, dtype, span });
         } else {
             // Nothing depends on these variables: their loops only repeat the value.
             let one = factors.pop();
-            factors.extend(one.map(|one| Expr {
-                kind: ExprKind::Reduce(ReduceOp::Add, summed, Box::new(one)),
-                dtype,
-                span,
-            }));
+            factors.extend(one.map(|one| Expr { kind: ExprKind::Reduce(monoid, summed, Box::new(one)), dtype, span }));
         }
     }
-    factors.into_iter().reduce(|a, b| Expr::binary(BinaryFn::Mul, a, b, dtype)).unwrap_or_else(|| Expr::absent(dtype))
+    factors.into_iter().reduce(multiply).unwrap_or_else(|| Expr::absent(dtype))
 }

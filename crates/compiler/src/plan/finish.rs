@@ -15,10 +15,11 @@
 //! (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Scalar;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::{Provenance, Relation};
 use lacunar_notation::schedule::{CommandKind, Race, Schedule};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Monoid, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::is_in_block;
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -62,7 +63,10 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     if unknown.is_some() || first_disordered(kernel, &assign.lhs, &reached).is_some() {
         return Err(unassembled(kernel, &assign.lhs, unknown, schedule));
     }
-    let workspace = workspace(kernel, &scattered, &assign.rhs);
+    let Some(fill) = assign.op.monoid().unwrap_or(Monoid::SUM).identity(assign.rhs.dtype.arithmetic()) else {
+        return Ok(());
+    };
+    let workspace = workspace(kernel, &scattered, fill, assign.rhs.span);
     let access = Access { tensor: workspace, vars: scattered, span: assign.rhs.span };
     let (stored, span) = (assign.rhs.dtype, assign.rhs.span);
     let dtype = stored.arithmetic();
@@ -121,21 +125,24 @@ fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     Err(Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint))
 }
 
-/// Checks the fill value: values that are added to a sparse result are added to 0, which has to be the value of elements that are
-/// not stored.
+/// Checks the fill value: values that are combined into a sparse result begin with the identity, which has to be the value of
+/// elements that are not stored.
 fn check_fill(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
     let mut added = None;
     kernel.stmt.visit_assigns(&mut |assign| {
         let tensor = &kernel.tensors[assign.lhs.tensor];
         let gaps = tensor.role == Role::Result && !tensor.format.is_dense();
-        if gaps && assign.op != AssignOp::Set && !tensor.fill().is_zero() {
-            added = Some(tensor);
+        let identity = assign.op.monoid().map(|monoid| monoid.identity(tensor.dtype));
+        if let Some(identity) = identity.filter(|identity| gaps && *identity != Some(tensor.fill())) {
+            added = Some((tensor, identity));
         }
     });
-    let Some(Tensor { name, .. }) = added else { return Ok(()) };
-    let message = format!("sums are added to `{name}`, whose elements are not 0 where nothing is stored");
+    let Some((Tensor { name, .. }, identity)) = added else { return Ok(()) };
+    let identity = identity.map_or_else(String::new, |identity| identity.to_string());
+    let message =
+        format!("values are combined into `{name}`, whose elements are not {identity} where nothing is stored");
     let hint = format!(
-        "leave the summed loops inside of those over the blocks of `{name}`, or declare the fill value 0 for it"
+        "leave the summed loops inside of those over the blocks of `{name}`, or declare the fill value {identity} for it"
     );
     Err(Diagnostic::error("E1217", message).label(span_of(schedule), "after this").hint(hint))
 }
@@ -318,9 +325,9 @@ fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
     (vars, stmt)
 }
 
-fn workspace(kernel: &mut Kernel, vars: &[VarId], value: &Expr) -> TensorId {
+fn workspace(kernel: &mut Kernel, vars: &[VarId], fill: Scalar, span: Span) -> TensorId {
     let (kind, base) = if vars.is_empty() { (WorkspaceKind::Scalar, "t") } else { (WorkspaceKind::Sorted, "w") };
     let name = super::convert::free_name(&kernel.tensors, base);
     let dims = vars.iter().map(|var| kernel.vars[*var].size).collect();
-    kernel.tensors.push(Tensor::workspace(name, kind, dims, value.dtype.arithmetic(), value.span))
+    kernel.tensors.push(Tensor::workspace(name, kind, dims, fill, span))
 }

@@ -17,7 +17,7 @@ use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
 use super::Conversion;
 use super::convert::rename;
@@ -110,17 +110,21 @@ pub(super) fn reordered(kernel: &Kernel, order: &[VarId], names: &[Name]) -> Res
     Ok(order.iter().map(|var| if wanted.contains(var) { next.next().unwrap_or(*var) } else { *var }).collect())
 }
 
-/// The summand of a statement that is one sum; the whole expression of others.
+/// The term of a statement that is one reduction; the whole expression of others.
 pub(super) fn summand(flat: &Expr) -> &Expr {
     match &flat.kind {
-        ExprKind::Reduce(ReduceOp::Add, _, body) => body,
+        ExprKind::Reduce(_, _, body) => body,
         _ => flat,
     }
 }
 
-/// The flat nest of a statement that is one sum, or has none; `None` for others.
+/// The flat nest of a statement that is one reduction, or has none; `None` for others.
 pub(super) fn flat_nest(lhs: &Access, op: AssignOp, flat: &Expr, order: &[VarId]) -> Option<Stmt> {
-    let op = if matches!(flat.kind, ExprKind::Reduce(..)) { AssignOp::Reduce(ReduceOp::Add) } else { op };
+    let op = match (op, &flat.kind) {
+        (AssignOp::Reduce(own), ExprKind::Reduce(monoid, ..)) if own != *monoid => return None,
+        (_, ExprKind::Reduce(monoid, ..)) => AssignOp::Reduce(*monoid),
+        (op, _) => op,
+    };
     let rhs = summand(flat).clone();
     has_no_sum(&rhs).then(|| Stmt::foralls(order, Stmt::Assign(Assign { lhs: lhs.clone(), op, rhs })))
 }

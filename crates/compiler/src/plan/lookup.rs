@@ -13,7 +13,7 @@
 use lacunar_base::Span;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Role, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, VarId, WorkspaceKind};
 
 use super::given::{flat_nest, order_command};
 use super::order::choose;
@@ -24,7 +24,7 @@ use crate::iterate::lattice::Lattice;
 
 /// A schedule for `lhs = flat` that looks up the innermost coordinates, if there is such an intersection.
 pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memory) -> Option<Schedule> {
-    let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
+    let ExprKind::Reduce(monoid, _, body) = &flat.kind else { return None };
     if !kernel.tensors[lhs.tensor].format.is_dense() {
         return None;
     }
@@ -39,10 +39,10 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memor
     // Nothing is converted: the tensor that is looked up is met in the order of its storage.
     let concordant =
         flat.accesses().into_iter().all(|access| storage::is_concordant(kernel, &AccessKey::from(access), &order));
-    let Stmt::Forall(..) = flat_nest(lhs, AssignOp::Reduce(ReduceOp::Add), flat, &order)? else { return None };
+    let Stmt::Forall(..) = flat_nest(lhs, AssignOp::Reduce(*monoid), flat, &order)? else { return None };
     let inner = Stmt::Assign(lacunar_notation::concrete::Assign {
         lhs: lhs.clone(),
-        op: AssignOp::Reduce(ReduceOp::Add),
+        op: AssignOp::Reduce(*monoid),
         rhs: (**body).clone(),
     });
     let lattice = Lattice::build(kernel, &inner, innermost).ok()?;

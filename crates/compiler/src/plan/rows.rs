@@ -19,7 +19,7 @@
 use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, ReduceOp, VarId, WorkspaceKind};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, VarId, WorkspaceKind};
 
 use super::given::order_command;
 use super::order::{choose, choose_factored};
@@ -51,7 +51,7 @@ pub(super) fn schedule(
     chosen: &Schedule,
     &Request { strict, memory, .. }: &Request<'_>,
 ) -> Option<Schedule> {
-    let ExprKind::Reduce(ReduceOp::Add, summed, body) = &flat.kind else { return None };
+    let ExprKind::Reduce(_, summed, body) = &flat.kind else { return None };
     let plain = choose(kernel, lhs, flat, Search::Cost, memory);
     let factored = if strict { None } else { choose_factored(kernel, lhs, flat, plain.cost, memory) };
     let order = factored.map_or(plain, |(choice, _)| choice).order;

@@ -11,7 +11,7 @@
 use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Parts, Race, Schedule, Unit};
-use lacunar_notation::{Access, Expr, ExprKind, ReduceOp, VarId};
+use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 
@@ -38,7 +38,7 @@ fn only_sparse<'e>(kernel: &Kernel, expr: &'e Expr) -> Option<&'e Access> {
 
 /// A schedule over positions for `lhs = flat`, if it has one sparse operand whose levels begin with the result's variables.
 pub(super) fn over_positions(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedule> {
-    let ExprKind::Reduce(ReduceOp::Add, summed, _) = &flat.kind else { return None };
+    let ExprKind::Reduce(_, summed, _) = &flat.kind else { return None };
     let format = &kernel.tensors[lhs.tensor].format;
     let access = only_sparse(kernel, flat)?;
     let key = AccessKey::from(access);

@@ -14,7 +14,7 @@
 use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
-use lacunar_notation::{Access, Expr, ExprKind, ReduceOp, VarId};
+use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
 use super::given::order_command;
 use super::order::choose;
@@ -30,7 +30,7 @@ const LEAST_TILES: u64 = 4;
 
 /// A schedule for `lhs = flat` in tiles, if it accumulates so.
 pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memory) -> Option<Schedule> {
-    let ExprKind::Reduce(ReduceOp::Add, _, body) = &flat.kind else { return None };
+    let ExprKind::Reduce(_, _, body) = &flat.kind else { return None };
     let order = choose(kernel, lhs, flat, Search::Cost, memory).order;
     let (&[outer, tiled], [last]) = (order.as_slice(), lhs.vars.as_slice()) else { return None };
     let size = TILE_BYTES / kernel.tensors[lhs.tensor].dtype.arithmetic().size() as u64;

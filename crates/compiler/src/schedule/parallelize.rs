@@ -9,13 +9,15 @@
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_imp::BinaryOp;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Name, Race, Unit};
-use lacunar_notation::{Role, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Monoid, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use super::nest::{each_loop, loops};
 use super::{Forward, Transformed, leaf, refuse, tagged};
+use crate::functions::reduction;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, is_single};
 use crate::iterate::position_space::{pos_levels, replaced_by};
@@ -79,6 +81,15 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
         return Err(refuse("E1210", span, message, "a race")
             .hint("lanes may meet at one place or at several, which nothing orders; another loop can run in lanes"));
     }
+    let combined = together.and_then(|tensor| Some((tensor, uncombined(kernel, tensor, |_| true)?)));
+    if let Some((tensor, monoid)) = combined {
+        let message = format!(
+            "vector lanes do not combine by `{}`, as values of `{}` are",
+            monoid.name(),
+            kernel.tensors[tensor].name
+        );
+        return Err(refuse("E1210", span, message, "a race").hint("another loop can run in lanes"));
+    }
     match (race, together) {
         (Race::Auto, None) => Ok(Race::None),
         (Race::Auto, Some(_)) => Ok(Race::ParallelReduction),
@@ -92,6 +103,21 @@ fn lanes(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> Re
         }
         _ => Ok(race),
     }
+}
+
+/// The monoid by which values are combined in a tensor, if it is no operation of the IR of which `fits` holds.
+fn uncombined(kernel: &Kernel, tensor: TensorId, fits: impl Fn(BinaryOp) -> bool) -> Option<Monoid> {
+    let mut found = None;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let monoid = assign.op.monoid().filter(|_| assign.lhs.tensor == tensor);
+        found = found.or(monoid.filter(|monoid| !reduction(*monoid).is_some_and(&fits)));
+    });
+    found
+}
+
+/// True if threads cannot combine values in a tensor indivisibly.
+fn needs_copies(kernel: &Kernel, tensor: TensorId) -> bool {
+    is_workspace(kernel, tensor) || uncombined(kernel, tensor, BinaryOp::is_atomic).is_some()
 }
 
 /// True if a loop inside of one that lanes share counts coordinates or the positions of one operand, the same for all lanes.
@@ -215,7 +241,7 @@ fn threads(kernel: &Kernel, name: &Name, var: VarId, race: Race, span: Span) -> 
                 );
             }
             Race::Auto | Race::ParallelReduction => chosen = Race::Temporary,
-            Race::Atomics if together.iter().any(|tensor| is_workspace(kernel, *tensor)) => chosen = Race::Temporary,
+            Race::Atomics if together.iter().any(|tensor| needs_copies(kernel, *tensor)) => chosen = Race::Temporary,
             Race::Temporary | Race::Atomics | Race::Ignore => {}
         }
         if race == Race::Ignore {

@@ -74,16 +74,18 @@ fn find_below<'s>(stmt: &'s Stmt, expr: &Expr, path: &mut Path) -> Option<Found<
 }
 
 /// True if a part stands in an expression as a factor, so that a sum of the whole is the whole of the part's sum.
-pub(super) fn is_factor(within: &Expr, part: &Expr) -> bool {
+pub(super) fn is_factor(within: &Expr, part: &Expr, product: BinaryFn) -> bool {
     match &within.kind {
         _ if same(within, part) => true,
-        ExprKind::Binary(BinaryFn::Mul, a, b) => {
-            let (all, wanted) = (within.operands(BinaryFn::Mul), part.operands(BinaryFn::Mul));
+        ExprKind::Binary(function, a, b) if *function == product => {
+            let (all, wanted) = (within.operands(product), part.operands(product));
             wanted.iter().all(|want| all.iter().any(|have| same(have, want)))
-                || is_factor(a, part)
-                || is_factor(b, part)
+                || is_factor(a, part, product)
+                || is_factor(b, part, product)
         }
-        ExprKind::Binary(BinaryFn::Div, a, _) | ExprKind::Unary(UnaryFn::Neg, a) => is_factor(a, part),
+        ExprKind::Binary(BinaryFn::Div, a, _) | ExprKind::Unary(UnaryFn::Neg, a) if product == BinaryFn::Mul => {
+            is_factor(a, part, product)
+        }
         _ => false,
     }
 }

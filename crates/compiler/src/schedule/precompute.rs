@@ -17,10 +17,11 @@
 //! Papers: Kjolstad et al. 2019, §4; Senanayake et al. 2020, §5.1.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Scalar;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, ReduceOp, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Monoid, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::position_space::pos_levels;
@@ -166,7 +167,7 @@ impl Wanted<'_> {
     fn check_sum(&self, place: usize) -> Result<(), Diagnostic> {
         let summed = |var: &&VarId| !self.leaves.contains(var) && self.is_summed(**var);
         match self.found.loops[place..].iter().find(summed) {
-            Some(summed) if !is_factor(&self.found.assign.rhs, self.expr) => {
+            Some(summed) if !self.is_factor() => {
                 let name = &self.kernel.vars[*summed].name;
                 let message = format!("the expression is not a factor of what is summed up over `{name}`");
                 Err(refuse("E1212", self.span, message, "this")
@@ -174,6 +175,13 @@ impl Wanted<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// True if the reduction of the part, times the rest, is the reduction of the products.
+    fn is_factor(&self) -> bool {
+        let Assign { op, rhs, .. } = self.found.assign;
+        let product = op.monoid().unwrap_or(Monoid::SUM).product(rhs.dtype);
+        product.is_some_and(|product| is_factor(rhs, self.expr, product))
     }
 
     /// The kind of storage of the workspace, as far as that is said or follows from its variables.
@@ -241,7 +249,10 @@ impl Wanted<'_> {
         let (assign, inside) = (found.assign, &found.loops[place..]);
         let reduces = producer.loops.iter().any(|var| !producer.over.contains(var));
         let Producer { kernel: mut made, forward, loops, over, part } = producer;
-        let tensor = workspace(&mut made, leaves, kind, &part);
+        // Values that are only stored are added up where coordinates are repeated.
+        let monoid = assign.op.monoid().filter(|_| reduces).unwrap_or(Monoid::SUM);
+        let fill = monoid.identity(part.dtype).unwrap_or(Scalar::zero(part.dtype));
+        let tensor = workspace(&mut made, leaves, kind, fill, part.span);
         if kind.is_some() {
             made.provenance.stored.push(tensor);
         }
@@ -258,7 +269,7 @@ impl Wanted<'_> {
         kernel.stmt.visit_assigns(&mut |other| assigned += usize::from(other.lhs.tensor == assign.lhs.tensor));
         let op = if left || kernel.updates || assigned > 1 { assign.op } else { AssignOp::Set };
         let consumer = Stmt::foralls(consumer, Stmt::Assign(Assign { lhs: assign.lhs.clone(), op, rhs }));
-        let op = if reduces { AssignOp::Reduce(ReduceOp::Add) } else { AssignOp::Set };
+        let op = if reduces { AssignOp::Reduce(monoid) } else { AssignOp::Set };
         let fill = Access { tensor, vars: over, span };
         let producer = Stmt::foralls(&loops, Stmt::Assign(Assign { lhs: fill, op, rhs: part }));
         let pair = Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
@@ -281,7 +292,7 @@ fn first_varies(kernel: &Kernel, leaf: VarId) -> Option<TensorId> {
 }
 
 /// A new workspace. Where its kind is not said, it is chosen when all commands are carried out.
-fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, part: &Expr) -> TensorId {
+fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, fill: Scalar, span: Span) -> TensorId {
     let order = vars.len();
     let kind = match (order, kind) {
         (0, _) => WorkspaceKind::Scalar,
@@ -300,5 +311,5 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, p
         number += 1;
     };
     let dims = vars.iter().map(|var| kernel.vars[*var].size).collect();
-    kernel.tensors.push(Tensor::workspace(name, kind, dims, part.dtype, part.span))
+    kernel.tensors.push(Tensor::workspace(name, kind, dims, fill, span))
 }

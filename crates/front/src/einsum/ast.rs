@@ -26,7 +26,7 @@ pub struct Statement {
     pub indices: Vec<Expr>,
     /// The span of the name with its indices.
     pub lhs_span: Span,
-    /// `=` or `+=`.
+    /// `=`, `+=` or one of its kin; of `-=`, `+=`.
     pub op: AssignOp,
     /// The value.
     pub rhs: Expr,

@@ -102,8 +102,9 @@ pub(crate) enum Error {
         span: Span,
         first: Span,
     },
-    SumVariables {
+    ReductionVariables {
         span: Span,
+        name: &'static str,
     },
     Pruned {
         span: Span,
@@ -351,15 +352,15 @@ impl Error {
                     .hint(hint)
             }
             Error::BoundTwice { name, span, first } => {
-                Diagnostic::error("E0209", format!("`{name}` is summed over, but it has a meaning here already"))
+                Diagnostic::error("E0209", format!("`{name}` is reduced over, but it has a meaning here already"))
                     .label(span, "bound again")
                     .secondary(first, "bound here")
-                    .hint("sum over a variable of another name")
+                    .hint("reduce over a variable of another name")
             }
-            Error::SumVariables { span } => {
-                Diagnostic::error("E0210", "`sum` needs one or more index variables and then an expression")
+            Error::ReductionVariables { span, name } => {
+                Diagnostic::error("E0210", format!("`{name}` needs one or more index variables and then an expression"))
                     .label(span, "variables come first, the expression last")
-                    .hint("write `sum(k, A(i,k) * x(k))`")
+                    .hint(format!("write `{name}(k, A(i,k) * x(k))`"))
             }
             Error::Pruned { span } => {
                 Diagnostic::error("E0211", "`prune` says what a result stores, so that it stands outermost")
@@ -491,9 +492,9 @@ impl Error {
                     )
             }
             Error::ReductionOperator { span, op } => {
-                Diagnostic::error("E0601", format!("assignment with `{op}` is not available yet"))
-                    .label(span, "only `=` and `+=` are")
-                    .hint("use `=` or `+=`")
+                Diagnostic::error("E0601", format!("`{op}` is no way of assigning"))
+                    .label(span, "not a monoid's operation")
+                    .hint("use `=`, or one of `+= -= *= min= max= and= or= xor= any=`")
             }
             Error::AssignedInput { name, span, read } => {
                 let error = Diagnostic::error("E0602", format!("`{name}` is an input and cannot be assigned to"))

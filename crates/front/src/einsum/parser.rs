@@ -9,7 +9,7 @@
 //! ```
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_notation::{AssignOp, ReduceOp};
+use lacunar_notation::{AssignOp, Monoid};
 
 use super::ast::{Ast, BinaryOp, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
 use super::error::Error;
@@ -179,14 +179,18 @@ impl<'a> Parser<'a> {
     fn statement(&mut self) -> Result<Statement, Error> {
         let start = self.peek();
         let target = self.expression()?;
-        let op = self.assign_op(start, &target)?;
+        let (op, negated) = self.assign_op(start, &target)?;
         let (name, indices) = match target.kind {
             ExprKind::Name(text) => (Name { text, span: target.span }, Vec::new()),
             ExprKind::Apply { name, args, .. } => (name, args),
             _ => return Err(Error::NotATarget { span: target.span }),
         };
         self.skip_newlines();
-        let rhs = self.expression()?;
+        let mut rhs = self.expression()?;
+        if let Some(sign) = negated {
+            let (span, height) = (sign.to(rhs.span), rhs.height + 1);
+            rhs = node(ExprKind::Neg(Box::new(rhs)), span, height)?;
+        }
         if !self.at_end() {
             let error = match self.unexpected("") {
                 Error::Expected { span, found, .. } => Error::Trailing { span, found },
@@ -198,26 +202,31 @@ impl<'a> Parser<'a> {
         Ok(Statement { name, indices, lhs_span: target.span, op, rhs, span })
     }
 
-    /// Reads `=` or `+=`, after the expression `target` whose first token is `start`.
-    fn assign_op(&mut self, start: Token, target: &Expr) -> Result<AssignOp, Error> {
-        if let Some((sign, _)) = self.take_sign(&["=", "+="]) {
-            return Ok(if sign == "=" { AssignOp::Set } else { AssignOp::Reduce(ReduceOp::Add) });
+    /// Reads `=`, `+=` or one of its kin, after the expression `target` whose first token is `start`; and the place of a `-=`, which
+    /// adds the negated value.
+    fn assign_op(&mut self, start: Token, target: &Expr) -> Result<(AssignOp, Option<Span>), Error> {
+        if self.take_sign(&["="]).is_some() {
+            return Ok((AssignOp::Set, None));
         }
-        if let Some((op, span)) = self.take_sign(&["-=", "*=", "/=", "%=", "&=", "|=", "^="]) {
-            return Err(Error::ReductionOperator { span, op: op.to_string() });
+        if let Some((_, span)) = self.take_sign(&["-="]) {
+            return Ok((AssignOp::Reduce(Monoid::SUM), Some(span)));
+        }
+        if let Some((op, span)) = self.take_sign(&["+=", "*=", "/=", "%=", "&=", "|=", "^="]) {
+            return reduction(op, span);
         }
         let next = self.peek();
         if next.kind == TokenKind::Word
-            && let Some(Token { kind: TokenKind::Sign("="), span }) = self.tokens.get(self.at + 1)
+            && let Some(&Token { kind: TokenKind::Sign("="), span }) = self.tokens.get(self.at + 1)
         {
             let op = format!("{}=", self.text(next.span));
-            return Err(Error::ReductionOperator { span: next.span.to(*span), op });
+            self.at += 2;
+            return reduction(&op, next.span.to(span));
         }
         if self.at_end() {
             let continued = matches!(start.kind, TokenKind::Sign("+" | "-"));
             return Err(Error::NoAssignment { span: start.span.to(target.span), continued });
         }
-        Err(self.unexpected("`=` or `+=`"))
+        Err(self.unexpected("`=`, `+=` or another assignment"))
     }
 
     // Expressions.
@@ -370,6 +379,14 @@ impl<'a> Parser<'a> {
             }
             _ => Err(self.unexpected(expected)),
         }
+    }
+}
+
+/// The assignment that combines with the earlier value, by its sign.
+fn reduction(op: &str, span: Span) -> Result<(AssignOp, Option<Span>), Error> {
+    match Monoid::of_sign(op) {
+        Some(monoid) => Ok((AssignOp::Reduce(monoid), None)),
+        None => Err(Error::ReductionOperator { span, op: op.to_string() }),
     }
 }
 

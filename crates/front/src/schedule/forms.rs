@@ -228,7 +228,7 @@ fn pos(arguments: &Arguments<'_>) -> Result<Form, Error> {
     }
     match &access.kind {
         ExprKind::Apply { name: tensor, args, brackets }
-            if matches!(meaning(&tensor.text, *brackets), Meaning::Access) =>
+            if matches!(meaning(&tensor.text, args, *brackets), Meaning::Access) =>
         {
             let vars = args.iter().map(|index| plain_name(index).ok_or_else(|| arguments.wrong(2, expected)));
             Ok(Form::Pos { var, position, tensor: name(tensor), vars: Some(vars.collect::<Result<_, _>>()?), span })

@@ -283,12 +283,12 @@ fn expression_names<'a>(expr: &'a Expr, names: &mut Vec<Used<'a>>) {
             expression_names(right, names);
         }
         ExprKind::Apply { name, args, brackets } => {
-            let indices = match meaning(&name.text, *brackets) {
+            let indices = match meaning(&name.text, args, *brackets) {
                 Meaning::Access => {
                     names.push(Used { name: &name.text, span: name.span, what: What::Operand });
                     args.len()
                 }
-                Meaning::Sum => args.len().saturating_sub(1),
+                Meaning::Reduction(_) => args.len().saturating_sub(1),
                 Meaning::Function(_) | Meaning::Cast(_) => 0,
             };
             for (place, arg) in args.iter().enumerate() {

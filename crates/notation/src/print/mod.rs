@@ -15,7 +15,8 @@ use std::fmt::{self, Display, Write};
 use lacunar_base::Arena;
 
 use crate::concrete::{Kernel, Stmt};
-use crate::index::{Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, ReduceOp, Role, Tensor};
+use crate::index::{Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor};
+use crate::monoid::Monoid;
 use crate::ops::{BinaryFn, Function, UnaryFn};
 use crate::provenance::Provenance;
 pub use provenance::{Node, ProvenanceGraph, Step};
@@ -198,10 +199,7 @@ impl Names<'_> {
 
     fn assign(self, text: &mut String, lhs: &Access, op: AssignOp, rhs: &Expr) {
         self.access(text, lhs);
-        text.push_str(match op {
-            AssignOp::Set => " = ",
-            AssignOp::Reduce(ReduceOp::Add) => " += ",
-        });
+        let _ = write!(text, " {} ", op.monoid().map_or("=", Monoid::sign));
         self.expr(text, rhs, 0);
     }
 
@@ -247,8 +245,8 @@ impl Names<'_> {
                 None => self.call(text, Function::Binary(*function).name(), &[a, b]),
             },
             ExprKind::Cast(a) => self.call(text, expr.dtype.name(), &[a]),
-            ExprKind::Reduce(ReduceOp::Add, vars, a) => {
-                text.push_str("sum(");
+            ExprKind::Reduce(monoid, vars, a) => {
+                let _ = write!(text, "{}(", monoid.name());
                 for &var in vars {
                     let _ = write!(text, "{}, ", self.vars[var].name);
                 }

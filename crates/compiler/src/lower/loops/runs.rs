@@ -17,7 +17,7 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::Kind;
 use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
-use lacunar_notation::{AssignOp, ReduceOp, VarId};
+use lacunar_notation::{AssignOp, Monoid, VarId};
 
 use super::here::Loop;
 use super::positions::at_entry;
@@ -81,10 +81,13 @@ fn shared_run(
     cx.each(kind, cx.var_name(l.var), (from, to), |cx, coordinate| at_entry(cx, l, k, (position, coordinate)))
 }
 
-/// True if the body adds something to one place, and only `access` makes that depend on the variable, so that it is the same over a
+/// True if the body adds something to one place, or combines it so that repetitions do not count, and only `access` makes that depend on the variable, so that it is the same over a
 /// run; and sums may be formed in any way.
 fn is_same_throughout(cx: &Lowerer<'_>, var: VarId, body: &Stmt, access: &AccessKey) -> bool {
-    let Stmt::Assign(Assign { lhs, op: AssignOp::Reduce(ReduceOp::Add), rhs }) = body else { return false };
+    let Stmt::Assign(Assign { lhs, op: AssignOp::Reduce(monoid), rhs }) = body else { return false };
+    if !monoid.is_idempotent(rhs.dtype) && *monoid != Monoid::SUM {
+        return false;
+    }
     let others = rhs.accesses().into_iter().map(AccessKey::from).filter(|other| other != access);
     let is_fixed = !lhs.vars.contains(&var) && others.into_iter().all(|other| !other.vars.contains(&var));
     let is_exact = matches!(rhs.dtype.kind(), Kind::Bool | Kind::Signed | Kind::Unsigned);

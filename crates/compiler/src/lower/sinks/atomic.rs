@@ -10,10 +10,11 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::BinaryOp;
-use lacunar_notation::TensorId;
+use lacunar_notation::{Monoid, TensorId};
 
 use super::values::set_given;
 use super::{Addition, Sink};
+use crate::functions;
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::values;
@@ -34,10 +35,13 @@ pub(in crate::lower) fn begin(tensor: TensorId, scope: &mut Scope) {
 
 impl Sink for Atomic {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, value, .. } = addition;
+        let &Addition { ref key, op, value } = addition;
+        let op = functions::reduction(op.monoid().unwrap_or(Monoid::SUM)).filter(|op| op.is_atomic());
+        let op: BinaryOp =
+            op.ok_or_else(|| Diagnostic::internal("a combination that memory does not do indivisibly"))?;
         let at = value_position(cx, key, scope)?;
         let array = values(cx, key.tensor, scope)?;
-        cx.b.atomic(array, at, BinaryOp::Add, value);
+        cx.b.atomic(array, at, op, value);
         set_given(cx, self.given());
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Bitmap workspaces: their coordinates are read off marks, in order, and not sorted.
 //!
 //! ```text
-//! w[0 .. n]           values, 0 where nothing was added
+//! w[0 .. n]           values, the identity of the reduction where nothing was added
 //! w_marks[0 .. n]     set where something was added
 //! w_groups[0 .. n/64] set where one of 64 neighboring marks is
 //! w_list[0 .. w_n]    the coordinates, once they were read off
@@ -27,10 +27,11 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, CompareOp, Const, ExprId, LoopKind, UnaryOp};
+use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{TensorId, VarId};
+use lacunar_notation::{Monoid, TensorId, VarId};
 
+use super::values::combine_at;
 use super::workspace::Workspace;
 use crate::iterate::additions::counted_over;
 use crate::levels::{Word, list_levels};
@@ -90,7 +91,7 @@ impl Bitmap {
     }
 
     /// Takes a value for a coordinate.
-    pub(super) fn add(&self, cx: &mut Lowerer<'_>, values: ArrayId, at: ExprId, value: ExprId) {
+    pub(super) fn add(&self, cx: &mut Lowerer<'_>, values: ArrayId, at: ExprId, (monoid, value): (Monoid, ExprId)) {
         let yes = cx.b.bool(true);
         match self.filling {
             Filling::Listed => {
@@ -109,7 +110,7 @@ impl Bitmap {
             }
         }
         cx.b.store(self.marks, at, yes);
-        cx.b.accumulate(values, at, BinaryOp::Add, value);
+        combine_at(&mut cx.b, values, at, monoid, value);
     }
 }
 
@@ -121,7 +122,7 @@ fn bitmap(tensor: TensorId, scope: &Scope) -> Option<Bitmap> {
     }
 }
 
-/// Gives a workspace its memory, with no mark set and all values 0.
+/// Gives a workspace its memory, with no mark set and all values the identity.
 pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Workspace, TensorCode) {
     let info = &cx.kernel.tensors[tensor];
     let size = cx.size(var);
@@ -129,7 +130,12 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     let marks = cx.b.local_array(&format!("{}_marks", info.name), DType::Bool);
     let groups = cx.b.local_array(&format!("{}_groups", info.name), DType::Bool);
     let list = cx.b.local_array(&format!("{}_list", info.name), INDEX);
-    cx.b.alloc(values, size, true);
+    let fill = info.fill();
+    cx.b.alloc(values, size, fill.is_zero());
+    if !fill.is_zero() {
+        let (zero, fill) = (cx.b.int(0), cx.b.constant(fill));
+        cx.fill(values, (zero, size), fill);
+    }
     // Marks are read 64 at a time. A coordinate is also put behind the others, before it is known whether it is new.
     let (bits, one) = (cx.b.int(Word::BITS), cx.b.int(1));
     let words = ceil_div(&mut cx.b, size, bits);
@@ -308,10 +314,10 @@ fn each_mark(
     });
 }
 
-/// Behind the consumer: all values are 0 again, and no mark is set.
+/// Behind the consumer: all values are the identity again, and no mark is set.
 pub(super) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, of: &Bitmap, scope: &Scope) {
     let values = code(cx, tensor, scope).values;
-    let value = cx.b.constant(Const::zero(cx.kernel.tensors[tensor].dtype));
+    let value = cx.b.constant(cx.kernel.tensors[tensor].fill());
     let (zero, end) = (cx.b.int(0), cx.b.var(of.count));
     cx.b.for_loop("q", zero, end, |b, q| {
         let coordinate = b.load("listed", of.list, q);

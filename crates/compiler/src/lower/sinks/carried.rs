@@ -20,9 +20,10 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Level};
 use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{AssignOp, Role, TensorId, VarId};
+use lacunar_notation::{AssignOp, Monoid, Role, TensorId, VarId};
 
 use super::copies::{assigned, block_below};
+use super::values::{combine_at, identity_of, monoid_of};
 use super::{Addition, Sink};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::{driver, pos_levels};
@@ -104,9 +105,14 @@ pub(in crate::lower) fn declare(
     let total = product(&mut cx.b, chunks, block);
     let array = cx.b.local_array(&format!("{}_carried", info.name), info.dtype);
     let places = cx.b.local_array(&format!("{}_cut", info.name), DType::I64);
-    cx.b.alloc(array, total, true);
+    let starts_at_zero = monoid_of(cx.kernel, tensor).begins_at_zero(info.dtype);
+    cx.b.alloc(array, total, starts_at_zero);
     cx.b.alloc(places, chunks, false);
     let (zero, none) = (cx.b.int(0), cx.b.int(-1));
+    if !starts_at_zero {
+        let identity = identity_of(cx, tensor);
+        cx.fill(array, (zero, total), identity);
+    }
     cx.fill(places, (zero, chunks), none);
     Room { tensor, depth, array, places }
 }
@@ -188,6 +194,7 @@ pub(in crate::lower) fn add_up(
 ) -> Result<(), Diagnostic> {
     let values = values(cx, room.tensor, scope)?;
     let block = block_below(cx, room.tensor, room.depth, scope);
+    let monoid = monoid_of(cx.kernel, room.tensor);
     let zero = cx.b.int(0);
     cx.b.for_loop("c", zero, chunks, |b, c| {
         let place = b.load("place", room.places, c);
@@ -198,7 +205,7 @@ pub(in crate::lower) fn add_up(
                 let source = b.add(from, p);
                 let part = b.load("part", room.array, source);
                 let at = b.add(to, p);
-                b.accumulate(values, at, BinaryOp::Add, part);
+                combine_at(b, values, at, monoid, part);
             });
         });
     });
@@ -207,7 +214,7 @@ pub(in crate::lower) fn add_up(
 
 impl Sink for Carried {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, value, .. } = addition;
+        let &Addition { ref key, op, value } = addition;
         let at = value_position(cx, key, scope)?;
         let Room { depth, array, places, .. } = self.room;
         let block = block_below(cx, key.tensor, depth, scope);
@@ -218,7 +225,7 @@ impl Sink for Carried {
         let first = cx.b.mul(segment, block);
         let (offset, begin) = (cx.b.sub(at, first), cx.b.mul(self.chunk, block));
         let at = cx.b.add(begin, offset);
-        cx.b.accumulate(array, at, BinaryOp::Add, value);
+        combine_at(&mut cx.b, array, at, op.monoid().unwrap_or(Monoid::SUM), value);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Copies: each chunk of a loop that threads share adds to a copy of its own, and the copies are added up behind the loop.
+//! Copies: each chunk of a loop that threads share adds to a copy of its own, and the copies are combined behind the loop.
 //!
 //! ```text
 //! y(j) += A(i,j) * x(i), i shared
@@ -16,10 +16,10 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, Const, ExprId};
-use lacunar_notation::{Role, TensorId, WorkspaceKind};
+use lacunar_imp::{ArrayId, ExprId};
+use lacunar_notation::{Monoid, Role, TensorId, WorkspaceKind};
 
-use super::values::set_given;
+use super::values::{combine_at, combine_variable, identity_of, monoid_of, set_given};
 use super::{Addition, Sink, Workspace};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::lower::derive::{position, value_position};
@@ -128,19 +128,19 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: E
 pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &mut Scope) {
     let info = &cx.kernel.tensors[copies.of.tensor];
     let Some(of) = scope.sink(copies.of.tensor) else { return };
-    let zero = cx.b.constant(Const::zero(info.dtype));
+    let identity = identity_of(cx, copies.of.tensor);
     let given = copies.given.map(|_| {
         let no = cx.b.bool(false);
         cx.b.declare(&format!("{}_given", info.name), no)
     });
     if of.scalar().is_some() {
-        let value = cx.b.declare(&info.name, zero);
+        let value = cx.b.declare(&info.name, identity);
         scope.know(Fact::Sink(copies.of.tensor, Rc::new(Workspace::Scalar { value, given })));
         return;
     }
     let begin = cx.b.mul(chunk, copies.of.len);
     let end = cx.b.add(begin, copies.of.len);
-    cx.fill(copies.array, (begin, end), zero);
+    cx.fill(copies.array, (begin, end), identity);
     let offset = cx.b.sub(begin, copies.of.first);
     scope.know(Fact::Sink(copies.of.tensor, Rc::new(Copy { of, array: copies.array, offset, given })));
 }
@@ -161,7 +161,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId
     }
 }
 
-/// Behind the loop: the copies are added up.
+/// Behind the loop: the copies are combined.
 pub(in crate::lower) fn add_up(
     cx: &mut Lowerer<'_>,
     copies: &Copies,
@@ -170,13 +170,12 @@ pub(in crate::lower) fn add_up(
 ) -> Result<(), Diagnostic> {
     let zero = cx.b.int(0);
     let Copies { of: Extent { first, len, .. }, array, .. } = *copies;
+    let monoid = monoid_of(cx.kernel, copies.of.tensor);
     let of = scope.sink(copies.of.tensor);
     if let Some(value) = of.as_ref().and_then(|of| of.scalar()) {
         cx.b.for_loop("c", zero, chunks, |b, c| {
             let part = b.load("part", array, c);
-            let sum = b.var(value);
-            let sum = b.add(sum, part);
-            b.assign(value, sum);
+            combine_variable(b, value, monoid, part);
         });
     } else {
         let values = values(cx, copies.of.tensor, scope)?;
@@ -186,7 +185,7 @@ pub(in crate::lower) fn add_up(
                 let at = b.add(begin, p);
                 let part = b.load("part", array, at);
                 let place = b.add(first, p);
-                b.accumulate(values, place, BinaryOp::Add, part);
+                combine_at(b, values, place, monoid, part);
             });
         });
     }
@@ -203,10 +202,10 @@ pub(in crate::lower) fn add_up(
 
 impl Sink for Copy {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, value, .. } = addition;
+        let &Addition { ref key, op, value } = addition;
         let at = value_position(cx, key, scope)?;
         let at = cx.b.add(self.offset, at);
-        cx.b.accumulate(self.array, at, BinaryOp::Add, value);
+        combine_at(&mut cx.b, self.array, at, op.monoid().unwrap_or(Monoid::SUM), value);
         if cx.kernel.tensors[key.tensor].role != Role::Result {
             set_given(cx, self.given);
         }

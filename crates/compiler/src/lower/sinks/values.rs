@@ -1,11 +1,12 @@
 //! The values of results: how they are assigned, and their values before.
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::Scalar;
-use lacunar_imp::{ArrayId, BinaryOp, ExprId};
-use lacunar_notation::{AssignOp, ReduceOp, TensorId};
+use lacunar_imp::{ArrayId, Builder, ExprId};
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::{AssignOp, Monoid, TensorId};
 
 use super::Addition;
+use crate::functions;
 use crate::lower::derive::value_position;
 use crate::lower::scope::{Interval, Scope};
 use crate::lower::storage::values;
@@ -18,9 +19,46 @@ pub(super) fn add_to(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -
     let array = values(cx, key.tensor, scope)?;
     match op {
         AssignOp::Set => cx.b.store(array, at, value),
-        AssignOp::Reduce(ReduceOp::Add) => cx.b.accumulate(array, at, BinaryOp::Add, value),
+        AssignOp::Reduce(monoid) => combine_at(&mut cx.b, array, at, monoid, value),
     }
     Ok(())
+}
+
+/// Combines an element of an array with a value.
+pub(super) fn combine_at(b: &mut Builder, array: ArrayId, at: ExprId, monoid: Monoid, value: ExprId) {
+    match functions::reduction(monoid) {
+        Some(op) => b.accumulate(array, at, op, value),
+        None => {
+            let before = b.load("before", array, at);
+            let value = functions::binary(b, monoid.function(), before, value);
+            b.store(array, at, value);
+        }
+    }
+}
+
+/// Combines a variable with a value.
+pub(super) fn combine_variable(b: &mut Builder, variable: MutableVar, monoid: Monoid, value: ExprId) {
+    let before = b.var(variable);
+    let value = functions::binary(b, monoid.function(), before, value);
+    b.assign(variable, value);
+}
+
+/// The monoid by which values are combined in a tensor.
+pub(super) fn monoid_of(kernel: &Kernel, tensor: TensorId) -> Monoid {
+    let mut found = None;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            found = found.or(assign.op.monoid());
+        }
+    });
+    found.unwrap_or(Monoid::SUM)
+}
+
+/// The value of an accumulator for a tensor before anything is combined with it.
+pub(super) fn identity_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> ExprId {
+    let info = &cx.kernel.tensors[tensor];
+    let identity = monoid_of(cx.kernel, tensor).identity(info.dtype);
+    cx.b.constant(identity.unwrap_or(info.fill()))
 }
 
 /// Says that something was given.
@@ -31,12 +69,12 @@ pub(super) fn set_given(cx: &mut Lowerer<'_>, given: Option<MutableVar>) {
     }
 }
 
-/// The values of a result's elements before any is assigned: the fill value, or the value of an empty sum.
+/// The values of a result's elements before any is assigned: the fill value, or the value of an empty reduction.
 pub(super) fn cleared_value(cx: &mut Lowerer<'_>, tensor: TensorId) -> ExprId {
     let info = &cx.kernel.tensors[tensor];
     let mut is_set = false;
     cx.kernel.stmt.visit_assigns(&mut |assign| is_set |= assign.lhs.tensor == tensor && assign.op == AssignOp::Set);
-    cx.b.constant(if is_set { info.fill() } else { Scalar::zero(info.dtype) })
+    if is_set { cx.b.constant(info.fill()) } else { identity_of(cx, tensor) }
 }
 
 /// Sets block number `number` of the values of a result to their values before any is assigned.

@@ -19,12 +19,12 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, Const, ExprId};
+use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
-use super::values::set_given;
+use super::values::{combine_at, combine_variable, monoid_of, set_given};
 use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
 use crate::levels::list_levels;
@@ -37,11 +37,27 @@ use crate::lower::{INDEX, Lowerer, MutableVar, SPECIALIZED_SIZE, TensorCode};
 /// The arrays and variables of a workspace.
 #[derive(Clone, Debug)]
 pub(in crate::lower) enum Workspace {
-    Scalar { value: MutableVar, given: Option<MutableVar> },
-    Dense { len: ExprId, given: Option<MutableVar> },
-    Marked { marks: ArrayId, list: ArrayId, count: MutableVar, size: ExprId },
+    Scalar {
+        value: MutableVar,
+        given: Option<MutableVar>,
+    },
+    Dense {
+        len: ExprId,
+        given: Option<MutableVar>,
+    },
+    Marked {
+        marks: ArrayId,
+        list: ArrayId,
+        count: MutableVar,
+        size: ExprId,
+    },
     Bitmap(Bitmap),
-    Sorted { keys: Vec<ArrayId>, count: MutableVar },
+    /// `numbers` are those of the entries, where the runtime does not combine them.
+    Sorted {
+        keys: Vec<ArrayId>,
+        numbers: Option<ArrayId>,
+        count: MutableVar,
+    },
 }
 
 /// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once
@@ -124,7 +140,9 @@ fn declare_sorted(cx: &mut Lowerer<'_>, tensor: TensorId, order: usize) -> (Work
     let zero = cx.b.int(0);
     let count = cx.b.declare(&format!("{}_n", info.name), zero);
     let levels = list_levels(&keys, count);
-    (Workspace::Sorted { keys, count }, TensorCode { levels, values: Some(values) })
+    let is_sum = monoid_of(cx.kernel, tensor) == Monoid::SUM;
+    let numbers = (!is_sum).then(|| cx.b.local_array(&format!("{}_numbers", cx.name(tensor)), INDEX));
+    (Workspace::Sorted { keys, numbers, count }, TensorCode { levels, values: Some(values) })
 }
 
 /// The workspaces that are filled and read inside a loop that threads share, with its variable.
@@ -143,7 +161,7 @@ fn filled_in_shared(cx: &Lowerer<'_>, stmt: &Stmt) -> Vec<(VarId, TensorId)> {
 /// Before the producer: nothing is in the workspace. `is_certain` says that something will be.
 pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain: bool, scope: &mut Scope) {
     let info = &cx.kernel.tensors[tensor];
-    let (value, none) = (cx.b.constant(Const::zero(info.dtype)), cx.b.int(0));
+    let (value, none) = (cx.b.constant(info.fill()), cx.b.int(0));
     if info.role == Role::Workspace(WorkspaceKind::Scalar) {
         let value = cx.b.declare(&info.name, value);
         let given = declare_given(cx, tensor, is_certain, scope);
@@ -181,7 +199,10 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
             let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
             cx.b.call(Callee::SortMarked, args);
         }
-        (Some(Workspace::Sorted { keys, count }), Some(values)) => {
+        (Some(Workspace::Sorted { keys, numbers: Some(numbers), count }), Some(values)) => {
+            combine_sorted(cx, tensor, (keys, *numbers, values), *count);
+        }
+        (Some(Workspace::Sorted { keys, numbers: None, count }), Some(values)) => {
             let n = cx.b.var(*count);
             let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
             args.extend(keys.iter().copied().map(Arg::Array));
@@ -190,6 +211,53 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
         }
         _ => {}
     }
+}
+
+/// Sorts entries and combines those of equal coordinates. The runtime adds up what it finds equal: the number of an entry is the last
+/// of its keys, so that none are.
+///
+/// ```text
+/// sort(keys, numbers; values);  left = 1
+/// for q in 1 .. n { if keys[left - 1] == keys[q] { values[left - 1] op= values[q] } else { move q to left; left += 1 } }
+/// ```
+fn combine_sorted(
+    cx: &mut Lowerer<'_>,
+    tensor: TensorId,
+    (keys, numbers, values): (&[ArrayId], ArrayId, ArrayId),
+    count: MutableVar,
+) {
+    let monoid = monoid_of(cx.kernel, tensor);
+    let (zero, one, n) = (cx.b.int(0), cx.b.int(1), cx.b.var(count));
+    let n = cx.b.define("entries", n);
+    cx.b.grow(numbers, n, zero, false);
+    cx.b.for_loop("q", zero, n, |b, q| b.store(numbers, q, q));
+    let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
+    args.extend(keys.iter().copied().chain([numbers]).map(Arg::Array));
+    let sorted = cx.b.call_value("sorted", Callee::SortCombine, args);
+    let first = cx.b.binary(BinaryOp::Min, sorted, one);
+    cx.b.assign(count, first);
+    cx.each(LoopKind::Serial, "q", (first, sorted), |cx, q| {
+        let left = cx.b.var(count);
+        let last = cx.b.sub(left, one);
+        let mut is_repeated = cx.b.bool(true);
+        for &key in keys {
+            let (before, here) = (cx.b.load("before", key, last), cx.b.load("here", key, q));
+            let equal = cx.b.compare(CompareOp::Eq, before, here);
+            is_repeated = cx.b.and(is_repeated, equal);
+        }
+        let value = cx.b.load("value", values, q);
+        let (then, ()) = cx.block(|cx| combine_at(&mut cx.b, values, last, monoid, value));
+        let (otherwise, ()) = cx.block(|cx| {
+            for &key in keys {
+                let here = cx.b.load("here", key, q);
+                cx.b.store(key, left, here);
+            }
+            cx.b.store(values, left, value);
+            let next = cx.b.add(left, one);
+            cx.b.assign(count, next);
+        });
+        cx.branch(is_repeated, then, otherwise);
+    });
 }
 
 /// Behind the consumer: no coordinate is marked.
@@ -211,25 +279,25 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
 
 impl Sink for Workspace {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, value, .. } = addition;
+        let &Addition { ref key, op, value } = addition;
+        // Repeated coordinates are added up, also by an assignment that only stores.
+        let monoid = op.monoid().unwrap_or(Monoid::SUM);
         match *self {
             Workspace::Scalar { value: variable, given } => {
-                let old = cx.b.var(variable);
-                let sum = cx.b.add(old, value);
-                cx.b.assign(variable, sum);
+                combine_variable(&mut cx.b, variable, monoid, value);
                 set_given(cx, given);
             }
             Workspace::Dense { given, .. } => {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
-                cx.b.accumulate(array, at, BinaryOp::Add, value);
+                combine_at(&mut cx.b, array, at, monoid, value);
                 set_given(cx, given);
             }
             Workspace::Marked { marks, list, count, .. } => {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
                 let is_marked = cx.b.load("marked", marks, at);
-                let (then, ()) = cx.block(|cx| cx.b.accumulate(array, at, BinaryOp::Add, value));
+                let (then, ()) = cx.block(|cx| combine_at(&mut cx.b, array, at, monoid, value));
                 let (otherwise, ()) = cx.block(|cx| {
                     let (yes, n, one) = (cx.b.bool(true), cx.b.var(count), cx.b.int(1));
                     cx.b.store(marks, at, yes);
@@ -243,9 +311,9 @@ impl Sink for Workspace {
             Workspace::Bitmap(ref bitmap) => {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
-                bitmap.add(cx, array, at, value);
+                bitmap.add(cx, array, at, (monoid, value));
             }
-            Workspace::Sorted { ref keys, count } => {
+            Workspace::Sorted { ref keys, count, .. } => {
                 let array = values(cx, key.tensor, scope)?;
                 let (n, one) = (cx.b.var(count), cx.b.int(1));
                 let next = cx.b.add(n, one);

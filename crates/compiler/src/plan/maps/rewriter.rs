@@ -11,7 +11,7 @@
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, Map, Term, diagonals};
 use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
-use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, ReduceOp, Tensor, TensorId, VarId};
+use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Monoid, Program, Tensor, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
 use super::Rewritten;
@@ -175,7 +175,7 @@ impl Rewriter<'_> {
 
     /// A sum over variables, some of which are taken apart. Sums over blocks are inside those over places in blocks: the sum at
     /// each place can stay in a register of its own.
-    fn reduction(&self, op: ReduceOp, vars: &[VarId], body: Expr, dtype: DType, span: Span) -> Expr {
+    fn reduction(&self, monoid: Monoid, vars: &[VarId], body: Expr, dtype: DType, span: Span) -> Expr {
         let mut outside = Vec::new();
         let mut inside = Vec::new();
         for var in vars {
@@ -188,7 +188,7 @@ impl Rewriter<'_> {
         }
         let sum = |vars: Vec<VarId>, body: Expr| match vars.is_empty() {
             true => body,
-            false => Expr { kind: ExprKind::Reduce(op, vars, Box::new(body)), dtype, span },
+            false => Expr { kind: ExprKind::Reduce(monoid, vars, Box::new(body)), dtype, span },
         };
         sum(outside, sum(inside, body))
     }

@@ -11,7 +11,7 @@
 
 use lacunar_formats::{DType, Level, Map, Recovery};
 use lacunar_notation::{
-    Access, Assignment, BinaryFn, Expr, ExprKind, Program, ReduceOp, Tensor, TensorId, UnaryFn, VarId,
+    Access, Assignment, BinaryFn, Expr, ExprKind, Monoid, Program, Tensor, TensorId, UnaryFn, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -73,7 +73,7 @@ fn is_linear(expr: &Expr, access: &Access) -> bool {
     match &expr.kind {
         ExprKind::Access(_) => true,
         ExprKind::Cast(a) => is_linear(a, access),
-        ExprKind::Unary(UnaryFn::Neg, a) | ExprKind::Reduce(ReduceOp::Add, _, a) => is_linear(a, access),
+        ExprKind::Unary(UnaryFn::Neg, a) | ExprKind::Reduce(Monoid::SUM, _, a) => is_linear(a, access),
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub | BinaryFn::Mul, a, b) => {
             expr.dtype != DType::Bool && is_linear(if has(a) { a } else { b }, access)
         }

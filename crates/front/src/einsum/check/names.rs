@@ -7,7 +7,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, BinaryFn, Function, Program, Role, Tensor, TensorId, UnaryFn, VarId};
+use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, Program, Role, Tensor, TensorId, UnaryFn, VarId};
 
 use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
@@ -36,21 +36,41 @@ pub(crate) enum Meaning {
     Access,
     Function(Function),
     Cast(DType),
-    Sum,
+    Reduction(Monoid),
 }
 
-/// The meaning of `name(...)` or `name[...]`, by its name.
-pub(crate) fn meaning(name: &str, brackets: bool) -> Meaning {
+/// The meaning of `name(...)` or `name[...]`. A name that is a monoid's and a function's is a reduction if what comes before the last
+/// argument are index variables of it: `min(k, A(i,k))`, and not `min(a, x(i))`.
+pub(crate) fn meaning(name: &str, args: &[Expr], brackets: bool) -> Meaning {
     if brackets {
-        Meaning::Access
-    } else if name == "sum" {
-        Meaning::Sum
-    } else if let Some(function) = Function::parse(name) {
-        Meaning::Function(function)
-    } else if let Some(dtype) = DType::parse(name) {
-        Meaning::Cast(dtype)
-    } else {
-        Meaning::Access
+        return Meaning::Access;
+    }
+    match (Monoid::parse(name), Function::parse(name), DType::parse(name)) {
+        (Some(monoid), None, _) => Meaning::Reduction(monoid),
+        (Some(monoid), Some(_), _) if binds_indices(args) => Meaning::Reduction(monoid),
+        (_, Some(function), _) => Meaning::Function(function),
+        (_, _, Some(dtype)) => Meaning::Cast(dtype),
+        _ => Meaning::Access,
+    }
+}
+
+/// True if arguments are names and then an expression that uses each of them as an index.
+fn binds_indices(args: &[Expr]) -> bool {
+    let Some((body, vars)) = args.split_last() else { return false };
+    let is_bound = |var: &Expr| variable(var).is_some_and(|name| is_index_in(name, body));
+    !vars.is_empty() && vars.iter().all(is_bound)
+}
+
+/// True if a name is an index of some access in an expression.
+fn is_index_in(name: &str, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
+        ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index_in(name, a),
+        ExprKind::Binary(_, a, b) => is_index_in(name, a) || is_index_in(name, b),
+        ExprKind::Apply { name: applied, args, brackets } => match meaning(&applied.text, args, *brackets) {
+            Meaning::Access => args.iter().any(|arg| variable(arg) == Some(name)),
+            _ => args.iter().any(|arg| is_index_in(name, arg)),
+        },
     }
 }
 
@@ -124,7 +144,7 @@ struct Resolver<'a> {
     assigned: IndexMap<String, Span>,
     /// Names that stand alone as arguments of `max` and `min`, each with the function.
     compared: IndexMap<String, String>,
-    /// Variables that are bound at the resolver's place: those on the left, and of the sums around.
+    /// Variables that are bound at the resolver's place: those on the left, and of the reductions around.
     bound: Vec<(String, Span)>,
     /// The whole right-hand side of the statement, without conversions of it, if nothing else is assigned.
     outermost: Option<Span>,
@@ -230,9 +250,9 @@ impl<'a> Resolver<'a> {
                 self.expr(left);
                 self.expr(right);
             }
-            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, *brackets) {
+            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
                 Meaning::Access => self.access(name, args, expr.span),
-                Meaning::Sum => self.sum(args, expr.span),
+                Meaning::Reduction(monoid) => self.reduction(monoid, args, expr.span),
                 Meaning::Function(function) => {
                     if function == Function::Unary(UnaryFn::Prune) && self.outermost != Some(expr.span) {
                         self.errors.push(Error::Pruned { span: expr.span });
@@ -265,13 +285,11 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn sum(&mut self, args: &[Expr], span: Span) {
-        let Some((body, vars)) = args.split_last() else {
-            return self.errors.push(Error::SumVariables { span });
+    fn reduction(&mut self, monoid: Monoid, args: &[Expr], span: Span) {
+        let is_written = |vars: &[Expr]| !vars.is_empty() && vars.iter().all(|var| variable(var).is_some());
+        let Some((body, vars)) = args.split_last().filter(|(_, vars)| is_written(vars)) else {
+            return self.errors.push(Error::ReductionVariables { span, name: monoid.name() });
         };
-        if vars.is_empty() || vars.iter().any(|var| variable(var).is_none()) {
-            return self.errors.push(Error::SumVariables { span });
-        }
         let depth = self.bound.len();
         for var in vars {
             let Some(name) = variable(var) else { continue };
@@ -373,7 +391,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
     if !has_access(index) {
         return Error::NotAnIndex { span: index.span };
     }
-    let known = Function::names().chain(["sum"]);
+    let known = Function::names().chain(Monoid::all().map(Monoid::name));
     let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos gt lt eq";
     let hint = match name.text.as_str() {
         "relu" => "write `max(0, x)`".to_string(),
@@ -389,7 +407,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
 fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "true" | "false" => Some("a truth value"),
-        "sum" => Some("the sum over index variables"),
+        _ if Monoid::parse(name).is_some() => Some("a reduction over index variables"),
         _ if Function::parse(name).is_some() => Some("a function"),
         _ if DType::parse(name).is_some() => Some("an element type"),
         _ => None,
@@ -400,7 +418,7 @@ fn reserved(name: &str) -> Option<&'static str> {
 fn converted(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast { operand, .. } => converted(operand),
-        ExprKind::Apply { name, args, brackets } => match (meaning(&name.text, *brackets), args.as_slice()) {
+        ExprKind::Apply { name, args, brackets } => match (meaning(&name.text, args, *brackets), args.as_slice()) {
             (Meaning::Cast(_), [operand]) => converted(operand),
             _ => expr,
         },

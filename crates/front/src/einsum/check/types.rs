@@ -9,7 +9,9 @@
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Kind, Scalar};
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Function, Literal, Program, ReduceOp, TensorId, UnaryFn};
+use lacunar_notation::{
+    Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Program, TensorId, UnaryFn,
+};
 
 use super::super::ast::{self, BinaryOp, Number, Statement};
 use super::super::declarations::Declarations;
@@ -77,6 +79,22 @@ impl<'a> Typer<'a> {
     /// The right-hand side of a statement that assigns to `target`, in the type of the target, which it decides if it
     /// is open. `None` after a mistake.
     pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
+        let value = self.assigned(statement, target)?;
+        if let (AssignOp::Reduce(monoid), Some(dtype)) = (statement.op, self.dtypes[target.index()]) {
+            // A pattern has no values to be combined; what is added to it is stored.
+            let is_defined = match dtype {
+                DType::Pattern => monoid == Monoid::SUM,
+                dtype => monoid.is_defined(dtype.arithmetic()),
+            };
+            if !is_defined {
+                self.not_defined(monoid.sign(), dtype, statement.span);
+                return None;
+            }
+        }
+        Some(value)
+    }
+
+    fn assigned(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
         let value = self.expr(&statement.rhs)?;
         if self.dtypes[target.index()] == Some(DType::Pattern) {
             return Some(convert(self.settle_alone(value)?, DType::Pattern));
@@ -122,10 +140,10 @@ impl<'a> Typer<'a> {
                 Some(Value::Typed(Expr { kind, dtype: DType::Bool, span }, DType::Bool))
             }
             ast::ExprKind::Name(name) => self.access(name, &[], span),
-            ast::ExprKind::Apply { name, args, brackets } => match meaning(&name.text, *brackets) {
+            ast::ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
                 Meaning::Access => self.access(&name.text, args, span),
                 Meaning::Cast(dtype) => self.cast(dtype, args.first()?, span),
-                Meaning::Sum => self.sum(args, span),
+                Meaning::Reduction(monoid) => self.reduction(monoid, args, span),
                 Meaning::Function(Function::Unary(function)) => {
                     let operand = self.expr(args.first()?)?;
                     self.unary(function, operand, span)
@@ -171,13 +189,16 @@ impl<'a> Typer<'a> {
         Some(Value::Typed(convert(stored, dtype.arithmetic()), of_value(dtype)))
     }
 
-    fn sum(&mut self, args: &[ast::Expr], span: Span) -> Option<Value> {
+    fn reduction(&mut self, monoid: Monoid, args: &[ast::Expr], span: Span) -> Option<Value> {
         let (body, vars) = args.split_last()?;
         let body = self.expr(body)?;
         let stored = self.alone(&body);
         let body = self.settle(body, stored)?;
         let dtype = body.dtype;
-        let kind = ExprKind::Reduce(ReduceOp::Add, self.names.indices(vars), Box::new(body));
+        if !monoid.is_defined(dtype) {
+            return self.not_defined(monoid.name(), dtype, span);
+        }
+        let kind = ExprKind::Reduce(monoid, self.names.indices(vars), Box::new(body));
         Some(Value::Typed(Expr { kind, dtype, span }, stored))
     }
 
@@ -202,7 +223,8 @@ impl<'a> Typer<'a> {
         }
         let alone = self.alone(&operand);
         let Some((operand_type, dtype)) = function.types(alone) else {
-            return self.not_defined(Function::Unary(function), alone, span);
+            let name = if function == UnaryFn::Neg { "-" } else { Function::Unary(function).name() };
+            return self.not_defined(name, alone, span);
         };
         let operand = self.settle(operand, operand_type)?;
         let kind = ExprKind::Unary(function, Box::new(operand));
@@ -226,7 +248,8 @@ impl<'a> Typer<'a> {
             (left, right) => DType::promote(self.alone(left), self.alone(right)),
         };
         let (Some(operand), Some(dtype)) = (function.operand_type(promoted), function.result_type(promoted)) else {
-            return self.not_defined(Function::Binary(function), promoted, span);
+            let name = function.symbol().unwrap_or(Function::Binary(function).name());
+            return self.not_defined(name, promoted, span);
         };
         let left = self.settle(left, operand)?;
         let right = self.settle(right, operand)?;
@@ -234,14 +257,8 @@ impl<'a> Typer<'a> {
         Some(Value::Typed(expr, dtype))
     }
 
-    fn not_defined(&mut self, function: Function, dtype: DType, span: Span) -> Option<Value> {
-        let symbol = match function {
-            Function::Unary(UnaryFn::Neg) => Some("-"),
-            Function::Unary(_) => None,
-            Function::Binary(function) => function.symbol(),
-        };
-        let function = format!("`{}`", symbol.unwrap_or(function.name()));
-        self.errors.push(Error::NotDefined { span, function, dtype });
+    fn not_defined(&mut self, name: &str, dtype: DType, span: Span) -> Option<Value> {
+        self.errors.push(Error::NotDefined { span, function: format!("`{name}`"), dtype });
         None
     }
 
