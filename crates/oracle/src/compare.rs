@@ -89,7 +89,7 @@ pub fn storage(
 ) -> Result<(), String> {
     let mapped = format.map().is_some();
     let fills = scheduled && !expected.entries.fill.is_zero();
-    let free = mapped || pads(format) || has_blocks(format) || fills;
+    let free = mapped || pads(format) || has_blocks(format) || fills || expected.is_loose;
     let allowed = if free { None } else { Some(expected.entries.stored_in(format)?) };
     let mut before: Option<Vec<u64>> = None;
     let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();

@@ -51,12 +51,15 @@ pub struct Outcome {
     pub scale: BTreeMap<Vec<u64>, f64>,
     /// Coordinates whose value is moot.
     pub moot: BTreeSet<Vec<u64>>,
+    /// True if fill values may be stored anywhere: a reduction met absent values other than its identity, so that an engine visits
+    /// every coordinate.
+    pub is_loose: bool,
 }
 
 impl Outcome {
     /// Entries that are known, without what they were computed from.
     pub fn known(name: &str, entries: Entries) -> Outcome {
-        Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new() }
+        Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new(), is_loose: false }
     }
 }
 
@@ -346,6 +349,8 @@ struct Run<'a> {
     filled_up: bool,
     /// True if a reduction whose identity is not 0 was over no values at all, since it was last reset.
     emptied: bool,
+    /// True if a reduction met absent values other than its identity.
+    loosened: bool,
     /// True if something was at a coordinate that stands for others.
     strayed: bool,
 }
@@ -374,6 +379,7 @@ fn run(
         exceptional: false,
         filled_up: false,
         emptied: false,
+        loosened: false,
         strayed: false,
     };
     let movable = has_movable_sum(&rhs);
@@ -411,6 +417,7 @@ fn run(
         *scale = scale.max(finite(old)).max(finite(Some(new.scalar())));
         outcome.entries.values.insert(coordinate, new.scalar());
     }
+    outcome.is_loose |= state.loosened;
     if state.strayed {
         return Err(format!("too many elements of `{}` have values", statement.text));
     }
@@ -547,6 +554,7 @@ impl Run<'_> {
             if value.rests_at(identity) {
                 continue;
             }
+            self.loosened |= matches!(value, Value::Absent(_));
             is_stored |= matches!(value, Value::Stored(_));
             is_written &= matches!(value, Value::Written(_));
             self.strayed |= stray;

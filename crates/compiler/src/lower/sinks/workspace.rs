@@ -229,7 +229,7 @@ fn combine_sorted(
     let monoid = monoid_of(cx.kernel, tensor);
     let (zero, one, n) = (cx.b.int(0), cx.b.int(1), cx.b.var(count));
     let n = cx.b.define("entries", n);
-    cx.b.grow(numbers, n, zero, false);
+    cx.b.grow(numbers, n, one, false);
     cx.b.for_loop("q", zero, n, |b, q| b.store(numbers, q, q));
     let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
     args.extend(keys.iter().copied().chain([numbers]).map(Arg::Array));
