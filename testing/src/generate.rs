@@ -13,7 +13,7 @@
 use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar, Term};
-use lacunar_notation::{BinaryFn, UnaryFn};
+use lacunar_notation::{BinaryFn, Monoid, UnaryFn};
 
 use crate::instance::Instance;
 use crate::layouts;
@@ -91,7 +91,7 @@ fn ends(sketch: &Sketch) -> bool {
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let (strict, plain) = (rng.one_in(8), rng.one_in(3));
     // A result that is added to is an operand, so that its pattern cannot be given beside it.
-    let phases = rng.one_in(8) && !sketch.statements.iter().any(|statement| statement.adds);
+    let phases = rng.one_in(8) && !sketch.statements.iter().any(|statement| statement.combines.is_some());
     // A loop over all of a space without end does not end.
     let schedule = if is_far(&sketch.sizes) || rng.one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
     Setup { schedule, strict, plain, phases, ..Setup::default() }
@@ -277,9 +277,10 @@ impl Generator<'_> {
         }
         let summed: Vec<usize> = rhs.vars().into_iter().filter(|var| !vars.contains(var)).collect();
         if !summed.is_empty() && self.rng.percent(25) {
-            rhs = Tree::Sum(self.pick(&summed), Box::new(rhs));
+            rhs = Tree::Reduce(self.monoid(), self.pick(&summed), Box::new(rhs));
         }
-        let adds = self.rng.percent(15);
+        let combines = if self.rng.percent(20) { Some(self.monoid()) } else { None };
+        let adds = combines.is_some();
         // A pruned result may have a value everywhere, and room is made for all of it.
         let is_far = self.sketch.sizes.iter().any(|size| *size >= FAR);
         if !adds && self.rng.percent(6) && !is_far {
@@ -289,7 +290,24 @@ impl Generator<'_> {
         let dtype = if given || self.rng.percent(15) { Some(self.dtype()) } else { None };
         let name = format!("R{}", self.sketch.statements.len());
         let result = self.tensor(name, &vars, dtype, given, false);
-        self.sketch.statements.push(Statement { result, vars, adds, rhs });
+        if given {
+            // What combining begins with is known only of results that begin there.
+            let fill = &mut self.sketch.tensors[result].fill;
+            *fill = fill.or(dtype.map(Scalar::zero));
+        }
+        self.sketch.statements.push(Statement { result, vars, combines, rhs });
+    }
+
+    /// Sums, mostly. Which value `any` gives is open, but on truth values.
+    fn monoid(&mut self) -> Monoid {
+        let numbers = [BinaryFn::Min, BinaryFn::Max, BinaryFn::Mul, BinaryFn::And, BinaryFn::Or, BinaryFn::Xor];
+        let function = match self.dtype {
+            _ if self.rng.percent(40) => BinaryFn::Add,
+            Some(DType::Bool) => self.pick(&[BinaryFn::And, BinaryFn::Or, BinaryFn::Xor, BinaryFn::Any]),
+            Some(dtype) if !dtype.is_integer() => self.pick(&numbers[..3]),
+            _ => self.pick(&numbers),
+        };
+        Monoid::of(function).unwrap_or(Monoid::SUM)
     }
 
     fn dtype(&mut self) -> DType {
@@ -405,7 +423,7 @@ impl Generator<'_> {
             30..=32 => {
                 let access = self.access();
                 match access.vars().first() {
-                    Some(&var) => Tree::Sum(var, Box::new(access)),
+                    Some(&var) => Tree::Reduce(self.monoid(), var, Box::new(access)),
                     None => access,
                 }
             }

@@ -61,9 +61,9 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
             cut.statements[place].rhs = rhs;
             found.push(cut);
         }
-        if statement.adds {
+        if statement.combines.is_some() {
             let mut cut = sketch.clone();
-            cut.statements[place].adds = false;
+            cut.statements[place].combines = None;
             cut.tensors[statement.result].given = false;
             found.push(cut);
         }
@@ -144,7 +144,9 @@ fn trees(tree: &Tree) -> Vec<Tree> {
         Tree::Cast(dtype, long, a) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Cast(*dtype, *long, Box::new(a))));
         }
-        Tree::Sum(var, a) => found.extend(trees(a).into_iter().map(|a| Tree::Sum(*var, Box::new(a)))),
+        Tree::Reduce(monoid, var, a) => {
+            found.extend(trees(a).into_iter().map(|a| Tree::Reduce(*monoid, *var, Box::new(a))));
+        }
         Tree::Binary(function, a, b) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Binary(*function, Box::new(a), b.clone())));
             found.extend(trees(b).into_iter().map(|b| Tree::Binary(*function, a.clone(), Box::new(b))));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, Scalar};
 use lacunar_front::Declarations;
-use lacunar_notation::{BinaryFn, Function, UnaryFn};
+use lacunar_notation::{BinaryFn, Function, Monoid, UnaryFn};
 
 use crate::data;
 use crate::entries::fitting;
@@ -58,8 +58,8 @@ pub struct Statement {
     pub result: usize,
     /// Its variables.
     pub vars: Vec<usize>,
-    /// True if the value is added to the previous one.
-    pub adds: bool,
+    /// The monoid by which the value is combined with the previous one.
+    pub combines: Option<Monoid>,
     /// The value.
     pub rhs: Tree,
 }
@@ -75,8 +75,8 @@ pub enum Tree {
     Unary(UnaryFn, Box<Tree>),
     /// A function of two operands.
     Binary(BinaryFn, Box<Tree>, Box<Tree>),
-    /// An explicit sum.
-    Sum(usize, Box<Tree>),
+    /// An explicit reduction.
+    Reduce(Monoid, usize, Box<Tree>),
     /// A conversion, as `cast<type>(...)` where that is asked for, else as `type(...)`.
     Cast(DType, bool, Box<Tree>),
 }
@@ -86,7 +86,7 @@ impl Tree {
     pub fn children(&self) -> Vec<&Tree> {
         match self {
             Tree::Access(..) | Tree::Number(_) => Vec::new(),
-            Tree::Unary(_, a) | Tree::Sum(_, a) | Tree::Cast(_, _, a) => vec![a],
+            Tree::Unary(_, a) | Tree::Reduce(_, _, a) | Tree::Cast(_, _, a) => vec![a],
             Tree::Binary(_, a, b) => vec![a, b],
         }
     }
@@ -116,7 +116,7 @@ impl Tree {
                 Some(symbol) => format!("({} {symbol} {})", a.text(tensors), b.text(tensors)),
                 None => call(Function::Binary(*function).name(), &[a, b]),
             },
-            Tree::Sum(var, a) => format!("sum({}, {})", VARS[*var], a.text(tensors)),
+            Tree::Reduce(monoid, var, a) => format!("{}({}, {})", monoid.name(), VARS[*var], a.text(tensors)),
             Tree::Cast(dtype, true, a) => format!("cast<{dtype}>({})", a.text(tensors)),
             Tree::Cast(dtype, false, a) => format!("{dtype}({})", a.text(tensors)),
         }
@@ -136,7 +136,7 @@ impl Sketch {
     pub fn text(&self) -> String {
         let lines = self.statements.iter().map(|statement| {
             let lhs = access_text(&self.tensors[statement.result].name, &statement.vars);
-            let op = if statement.adds { "+=" } else { "=" };
+            let op = statement.combines.map_or("=", Monoid::sign);
             format!("{lhs} {op} {}", statement.rhs.text(&self.tensors))
         });
         lines.collect::<Vec<_>>().join("\n")

@@ -10,7 +10,7 @@
 use lacunar_base::Span;
 use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Program, TensorId, UnaryFn,
+    Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Program, Role, TensorId, UnaryFn,
 };
 
 use super::super::ast::{self, BinaryOp, Number, Statement};
@@ -23,12 +23,15 @@ pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
     declarations.dtypes.get(name).copied().unwrap_or(DType::F64)
 }
 
-/// Sets the fill values that are declared. They are converted to the types of their tensors, which are known.
+/// Sets the fill values that are declared, and those of results that have values before. They are converted to the types of their
+/// tensors, which are known.
 pub(super) fn fill(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
     for id in program.tensors.handles() {
         let tensor = &mut program.tensors[id];
         let (name, span, dtype) = (&tensor.name, tensor.span, tensor.dtype);
-        let Some(declared) = declarations.fills.get(name) else { continue };
+        let known = declarations.fills.get(name).copied();
+        let is_given = tensor.role == Role::Result && declarations.given.contains(name);
+        let Some(declared) = known.or(is_given.then(|| Scalar::zero(dtype))) else { continue };
         match declared.to(dtype) {
             // Zeros of either sign are 0.
             Some(fill) => tensor.fill = Some(if fill.is_zero() { Scalar::zero(dtype) } else { fill }),
@@ -63,9 +66,8 @@ enum Weak {
 
 impl<'a> Typer<'a> {
     pub fn new(names: &'a Names, declarations: &Declarations, errors: &'a mut Vec<Error>) -> Typer<'a> {
-        use lacunar_notation::Role::Result;
         let dtypes = names.tensors.iter().map(|(name, entry)| {
-            let open = entry.role == Result && !declarations.dtypes.contains_key(name);
+            let open = entry.role == Role::Result && !declarations.dtypes.contains_key(name);
             (!open).then(|| declared(declarations, name))
         });
         Typer { names, dtypes: dtypes.collect(), errors }
