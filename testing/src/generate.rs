@@ -300,6 +300,10 @@ impl Generator<'_> {
 
     /// Sums, mostly. Which value `any` gives is open, but on truth values.
     fn monoid(&mut self) -> Monoid {
+        // Zeros that are not stored are combined, too: all of them are visited.
+        if self.sketch.sizes.iter().any(|size| *size >= FAR) {
+            return Monoid::SUM;
+        }
         let numbers = [BinaryFn::Min, BinaryFn::Max, BinaryFn::Mul, BinaryFn::And, BinaryFn::Or, BinaryFn::Xor];
         let function = match self.dtype {
             _ if self.rng.percent(40) => BinaryFn::Add,

@@ -402,6 +402,10 @@ fn run(
         }
         let value = cast(value, tensor.dtype);
         let old = outcome.entries.values.get(&coordinate).copied();
+        // A fill value that only fills up storage may annihilate, or not.
+        if statement.combines.is_some() && old == Some(fill) && state.exceptional {
+            outcome.moot.insert(coordinate.clone());
+        }
         let new = match statement.combines {
             None => value,
             Some(operation) => binary(operation, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),

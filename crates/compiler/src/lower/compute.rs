@@ -211,6 +211,12 @@ fn presence(cx: &mut Lowerer<'_>, expr: &Expr, scope: &Scope) -> Presence {
     }
 }
 
+/// True if an expression reads a workspace that may have been given nothing.
+pub(super) fn may_be_over_nothing(expr: &Expr, scope: &Scope) -> bool {
+    let given = |access: &&Access| scope.sink(access.tensor).and_then(|workspace| workspace.given());
+    expr.accesses().iter().any(|access| given(access).is_some())
+}
+
 /// Tells if a workspace has a value where it is read. Any other tensor has one.
 fn workspace_presence(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Presence {
     match scope.sink(tensor).and_then(|workspace| workspace.given()) {

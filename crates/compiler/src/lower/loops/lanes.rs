@@ -36,7 +36,7 @@ use crate::algebra::{preserves_fill, selected};
 use crate::iterate::iterators::{AccessKey, Mode, level_var};
 use crate::iterate::lattice::Point;
 use crate::levels::{Position, Slot, Word};
-use crate::lower::compute::read;
+use crate::lower::compute::{may_be_over_nothing, read};
 use crate::lower::derive::position;
 use crate::lower::iter::word;
 use crate::lower::scope::{Fact, Interval, Reading, Scope};
@@ -87,6 +87,7 @@ pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined
         && is_advanced
         && !l.scope.has_whole_blocks()
         && preserves_fill(&cx.kernel.tensors, assign)
+        && !may_be_over_nothing(&assign.rhs, l.scope)
         && selected(&cx.kernel.tensors, assign).is_none();
     debug_assert!(combined.here.members().all(|k| l.traits[k].words));
     (can && can_test(l.traits, &circumstances(cx, l))).then_some(number)
