@@ -303,7 +303,7 @@ impl Error {
                     .secondary(variable, "an index variable here")
                     .hint(match compared {
                         Some(function) => format!(
-                            "only `sum` reduces over an index variable, as `sum({name}, ...)`; the arguments of `{function}` are values"
+                            "`{function}({name}, ...)` reduces over index variables of what follows; otherwise the arguments of `{function}` are values"
                         ),
                         None => "rename one of them; the value of an index variable cannot be used in an expression".to_string(),
                     })
