@@ -12,8 +12,8 @@
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
 //!
-//! Arrays are given their memory once for the kernel, or once for each chunk of the loop that threads share around the producer
-//! ([`declare`]). Before each producer, nothing is in the workspace ([`begin`]).
+//! Arrays are given their memory once for the kernel, or once for each thread that takes chunks of the loop around the producer
+//! that threads share ([`declare`]). Before each producer, nothing is in the workspace ([`begin`]).
 
 use std::rc::Rc;
 
@@ -44,8 +44,15 @@ pub(in crate::lower) enum Workspace {
     Sorted { keys: Vec<ArrayId>, count: MutableVar },
 }
 
+/// True if workspaces with arrays are filled inside the loop over `shared`, which threads share.
+pub(in crate::lower) fn has_arrays(cx: &Lowerer<'_>, shared: VarId) -> bool {
+    filled_in_shared(cx, &cx.kernel.stmt).into_iter().any(|(var, tensor)| {
+        var == shared && !matches!(cx.kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Scalar))
+    })
+}
+
 /// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once
-/// for each chunk; with `None` the others, once for the kernel.
+/// for each thread; with `None` the others, once for the kernel.
 pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, scope: &Scope) -> Scope {
     let mut used: Vec<(TensorId, Vec<VarId>)> = Vec::new();
     let here = filled_in_shared(cx, &cx.kernel.stmt);
