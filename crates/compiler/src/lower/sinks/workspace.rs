@@ -8,6 +8,8 @@
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
 //! bitmap   w[0 .. n], w_marks[0 .. n], w_groups[0 .. n/64], w_list[0 .. w_n]
 //!                       the marks are read off in order (`bitmap.rs`)
+//! indexed  w[0 .. w_n], w_list[0 .. w_n], w_places[0 .. n]
+//!                       values in the order in which they came, and where each coordinate's is (`indexed.rs`)
 //! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
@@ -24,6 +26,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
+use super::indexed::{self, Indexed};
 use super::values::set_given;
 use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
@@ -41,6 +44,7 @@ pub(in crate::lower) enum Workspace {
     Dense { len: ExprId, given: Option<MutableVar> },
     Marked { marks: ArrayId, list: ArrayId, count: MutableVar, size: ExprId },
     Bitmap(Bitmap),
+    Indexed(Indexed),
     Sorted { keys: Vec<ArrayId>, count: MutableVar },
 }
 
@@ -68,6 +72,7 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
             Role::Workspace(WorkspaceKind::Dense) => declare_dense(cx, tensor, &vars),
             Role::Workspace(WorkspaceKind::Marked) => declare_marked(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Bitmap) => bitmap::declare(cx, tensor, vars[0]),
+            Role::Workspace(WorkspaceKind::Indexed) => indexed::declare(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
             // Variables are declared where they are used.
             Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Result => continue,
@@ -166,6 +171,7 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
         }
         (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
         (Some(Workspace::Bitmap(bitmap)), _) => cx.b.assign(bitmap.count(), none),
+        (Some(Workspace::Indexed(indexed)), _) => cx.b.assign(indexed.count, none),
         _ => {}
     }
 }
@@ -188,6 +194,7 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
             let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
             cx.b.call(Callee::SortMarked, args);
         }
+        (Some(Workspace::Indexed(indexed)), Some(values)) => indexed.order(cx, values),
         (Some(Workspace::Sorted { keys, count }), Some(values)) => {
             let n = cx.b.var(*count);
             let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
@@ -212,6 +219,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
             });
         }
         Some(Workspace::Bitmap(bitmap)) => bitmap::end(cx, tensor, bitmap, scope),
+        Some(Workspace::Indexed(indexed)) => indexed.end(cx),
         _ => {}
     }
 }
@@ -251,6 +259,11 @@ impl Sink for Workspace {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
                 bitmap.add(cx, array, at, value);
+            }
+            Workspace::Indexed(ref indexed) => {
+                let at = coordinate(cx, key.vars[0], scope)?;
+                let array = values(cx, key.tensor, scope)?;
+                indexed.add(cx, array, at, value);
             }
             Workspace::Sorted { ref keys, count } => {
                 let array = values(cx, key.tensor, scope)?;
