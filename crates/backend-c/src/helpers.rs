@@ -25,8 +25,8 @@ use text::{
     ABS, ALLOCATE, ATOMIC, BIT, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW,
     JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE, MARKS, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP,
     PART, PLACE_PARTS, POW, POW_NEGATIVE, RANK, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER,
-    SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, UNPACK, VERSIONS,
-    WRAPPING,
+    SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TAKE, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, UNPACK,
+    VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -88,6 +88,8 @@ pub enum Helper {
     Unpack,
     /// 64 marks as bits.
     Marks,
+    /// A number that threads share out among themselves.
+    Take,
     /// The description of an array's memory.
     Memory,
     /// Memory given back.
@@ -148,6 +150,7 @@ impl Helper {
             Helper::Length => "lac_length".to_string(),
             Helper::Unpack => "lac_unpack".to_string(),
             Helper::Marks => "lac_marks".to_string(),
+            Helper::Take => "lac_take".to_string(),
             Helper::Memory => "lac_memory".to_string(),
             Helper::Release => "lac_release".to_string(),
             Helper::Allocate => "lac_allocate".to_string(),
@@ -170,7 +173,7 @@ impl Helper {
             Helper::Atomic(BinaryOp::Min, ty) => vec![Helper::Omp, Helper::Min(ty)],
             Helper::Atomic(BinaryOp::Max, ty) => vec![Helper::Omp, Helper::Max(ty)],
             Helper::Atomic(BinaryOp::Add, ty) => vec![Helper::Omp, Helper::Add(ty)],
-            Helper::Atomic(..) => vec![Helper::Omp],
+            Helper::Atomic(..) | Helper::Take => vec![Helper::Omp],
             Helper::Allocate => vec![Helper::Memory, Helper::Release],
             Helper::Grow => vec![Helper::Memory],
             Helper::ReleaseParts => vec![Helper::Part, Helper::Release],
@@ -228,6 +231,7 @@ impl Helper {
             Helper::Length => LENGTH.replace("{bits}", &LENGTH_BITS.to_string()),
             Helper::Unpack => UNPACK.to_string(),
             Helper::Marks => MARKS.to_string(),
+            Helper::Take => TAKE.to_string(),
             Helper::Memory => MEMORY.to_string(),
             Helper::Release => RELEASE.to_string(),
             Helper::Allocate => ALLOCATE.to_string(),

@@ -431,6 +431,14 @@ impl KernelPrinter<'_> {
                     self.define(var, &format!("{marks}(&{array}[{at}])"));
                 }
             }
+            (Callee::Take, [_]) => {
+                self.directives = true;
+                let call = format!("{}({})", self.helpers.name(Helper::Take), names[0]);
+                match result {
+                    Some(var) => self.define(var, &call),
+                    None => self.line(format_args!("{call};")),
+                }
+            }
             (Callee::Length, &[array]) => self.length(array, result),
             (Callee::SortMarked, [_, _]) => {
                 self.uses_runtime = true;

@@ -476,6 +476,12 @@ impl Builder {
         self.cast(DType::U64, bits)
     }
 
+    /// A number that the iterations of a parallel loop share out among themselves: the first element of an array, which is one
+    /// more afterwards.
+    pub fn take(&mut self, next: ArrayId) -> ExprId {
+        self.call_value("taken", Callee::Take, vec![Arg::Array(next)])
+    }
+
     /// Ends the kernel with a status.
     pub fn fail(&mut self, status: Status) {
         self.push(Stmt::Fail(status));

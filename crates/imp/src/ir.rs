@@ -53,7 +53,8 @@
 //!   collected inside. No iteration may store an element of an array from outside that another one loads or stores,
 //!   except that several may combine with the same element by [`Stmt::Atomic`] of one operation, which none of them
 //!   loads or stores otherwise. If one fails, the kernel ends with its status; others may have run or not. A parallel
-//!   loop inside another runs serially.
+//!   loop inside another runs serially. Iterations can share numbers out among themselves ([`Callee::Take`]): so what
+//!   is worth making once for each thread, and not for each piece of work, is made by an iteration that takes many pieces.
 //! - *Vector*: as serial, but a back end may run up to `width` neighboring iterations (0: as many as suit the machine)
 //!   at once, statement by statement. No iteration may store or assign what another one loads, stores, reads or
 //!   assigns, except for reductions: a variable declared outside that the body uses in statements `v = v op e` of one
@@ -423,6 +424,11 @@ pub enum Callee {
     /// `marks(a, at) -> I64`: 64 elements of `a` (`Bool`) from `at` on as a set of bits: bit `k` is `a[at + k]`. `a` is only
     /// read.
     Marks,
+    /// `take(a) -> I64`: the first element of `a` (`I64`), which is one more afterwards, indivisibly where the iterations of a
+    /// parallel loop meet: they share what is numbered so, and each number is taken once. No iteration uses that element
+    /// otherwise. What an iteration does after it takes a number may be done at the same time as what it did before, but for
+    /// its own variables and arrays: it must not depend on which iteration takes which numbers.
+    Take,
     /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
     /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
     /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers say what is.)

@@ -411,8 +411,15 @@ impl WordOp {
 
 impl Callee {
     /// Every function of the runtime.
-    pub const ALL: [Callee; 6] =
-        [Callee::LowerBound, Callee::SortMarked, Callee::SortCombine, Callee::Unpack, Callee::Marks, Callee::Length];
+    pub const ALL: [Callee; 7] = [
+        Callee::LowerBound,
+        Callee::SortMarked,
+        Callee::SortCombine,
+        Callee::Unpack,
+        Callee::Marks,
+        Callee::Take,
+        Callee::Length,
+    ];
 
     /// Its name in the text form.
     pub const fn name(self) -> &'static str {
@@ -422,6 +429,7 @@ impl Callee {
             Callee::SortCombine => "sort_combine",
             Callee::Unpack => "unpack",
             Callee::Marks => "marks",
+            Callee::Take => "take",
             Callee::Length => "length",
         }
     }
@@ -433,7 +441,7 @@ impl Callee {
 
     /// True if it gives an `I64`.
     pub const fn has_result(self) -> bool {
-        matches!(self, Callee::LowerBound | Callee::SortCombine | Callee::Unpack | Callee::Marks | Callee::Length)
+        !matches!(self, Callee::SortMarked)
     }
 }
 

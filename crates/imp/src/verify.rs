@@ -400,6 +400,7 @@ impl Verifier<'_> {
                 elem(list) == Some(DType::U16) && written(list) && index(at) && bits && index(base)
             }
             (Callee::Marks, &[a, at]) => elem(a) == Some(DType::Bool) && index(at),
+            (Callee::Take, &[a]) => elem(a) == Some(DType::I64) && written(a),
             (Callee::Length, &[a]) => {
                 self.parallel.is_empty() && array(a).is_some_and(|array| array.role.is_parameter())
             }

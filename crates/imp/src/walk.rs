@@ -77,7 +77,9 @@ pub(crate) fn written(function: &Function, stmt: &Stmt) -> Vec<ArrayId> {
         | Stmt::Fill { array, .. }
         | Stmt::Atomic { array, .. } => vec![*array],
         Stmt::Deposit { array, parts, .. } | Stmt::Collect { array, parts, .. } => vec![*array, *parts],
-        Stmt::Call { callee: Callee::SortMarked | Callee::SortCombine | Callee::Unpack, args, .. } => args
+        Stmt::Call {
+            callee: Callee::SortMarked | Callee::SortCombine | Callee::Unpack | Callee::Take, args, ..
+        } => args
             .iter()
             .filter_map(|&arg| match arg {
                 Arg::Array(array) if function.arrays[array].role != ArrayRole::Input => Some(array),

@@ -186,7 +186,12 @@ impl Machine {
     }
 
     /// The machine that has what every processor of its architecture has.
-    pub(crate) fn generic() -> Machine {
+    ///
+    /// ```
+    /// use lacunar_machine::Machine;
+    /// assert_eq!(Machine::named("generic"), Some(Machine::generic()));
+    /// ```
+    pub fn generic() -> Machine {
         Machine {
             name: "generic".to_string(),
             instructions: InstructionSet::Baseline,

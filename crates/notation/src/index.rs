@@ -80,6 +80,8 @@ pub enum WorkspaceKind {
     /// Order 1: a dense array, a mark for each coordinate, and one for each 64 coordinates; the marks that are set are read off
     /// in order.
     Bitmap,
+    /// Order 1: a list of coordinates and values as they come, and for each coordinate its place on the list.
+    Indexed,
     /// Any order: a list of coordinates and values, sorted and combined before it is read.
     Sorted,
 }
@@ -92,7 +94,7 @@ impl Role {
 
     /// True for a workspace that is read by a list of its coordinates.
     pub fn is_listed(self) -> bool {
-        self.is_marked() || self == Role::Workspace(WorkspaceKind::Sorted)
+        self.is_marked() || matches!(self, Role::Workspace(WorkspaceKind::Indexed | WorkspaceKind::Sorted))
     }
 }
 
@@ -205,7 +207,7 @@ impl Tensor {
     pub fn workspace(name: String, kind: WorkspaceKind, dims: Vec<Option<u64>>, fill: Scalar, span: Span) -> Tensor {
         let format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(dims.len()),
-            WorkspaceKind::Marked | WorkspaceKind::Bitmap => Format::sv(),
+            WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Indexed => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(dims.len()),
         };
         let role = Role::Workspace(kind);

@@ -272,6 +272,20 @@ static inline int64_t lac_marks(const bool *marks)
 }
 ";
 
+pub(super) const TAKE: &str = "\
+/* The next number, which no other thread gets. */
+static inline int64_t lac_take(int64_t *next)
+{
+    int64_t taken;
+    LACUNAR_OMP(omp atomic capture)
+    {
+        taken = *next;
+        *next += 1;
+    }
+    return taken;
+}
+";
+
 pub(super) const MEMORY: &str = "\
 /* The memory of an array: where it starts, how many elements there is room for, and whether it could be had. */
 struct lac_memory {

@@ -34,9 +34,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         match value {
             Value::Int(bit) if elem == DType::Bool => {
                 let byte = self.builder.build_int_z_extend(bit, self.context.i8_type(), "")?;
-                self.atomic_int(array, first, byte, instruction(op, Kind::Bool)?)
+                self.atomic_int(array, first, byte, instruction(op, Kind::Bool)?).map(drop)
             }
-            Value::Int(value) => self.atomic_int(array, first, value, instruction(op, elem.kind())?),
+            Value::Int(value) => self.atomic_int(array, first, value, instruction(op, elem.kind())?).map(drop),
             Value::Real(value) => self.atomic_real(array, first, value, op),
             Value::Complex(re, im) => {
                 let second = second.filter(|_| op == BinaryOp::Add).ok_or(NOT_ON_TYPE)?;
@@ -46,18 +46,25 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
+    /// Takes a number: the first element of an array, which is one more afterwards.
+    pub(super) fn take(&mut self, next: ArrayId) -> Result<IntValue<'ctx>, LlvmError> {
+        let (place, _) = self.element(next, self.index(0))?;
+        self.atomic_int(next, place, self.index(1), AtomicRMWBinOp::Add)
+    }
+
+    /// Gives what was there before.
     fn atomic_int(
         &self,
         array: ArrayId,
         place: PointerValue<'ctx>,
         value: IntValue<'ctx>,
         op: AtomicRMWBinOp,
-    ) -> Result<(), LlvmError> {
+    ) -> Result<IntValue<'ctx>, LlvmError> {
         let old = self.builder.build_atomicrmw(op, place, value, Monotonic)?;
-        match old.as_instruction_value() {
-            Some(instruction) => self.aliasing.mark(instruction, Scope::Elements(array)),
-            None => Ok(()),
+        if let Some(instruction) = old.as_instruction_value() {
+            self.aliasing.mark(instruction, Scope::Elements(array))?;
         }
+        Ok(old)
     }
 
     fn atomic_real(

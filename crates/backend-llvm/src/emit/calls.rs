@@ -32,6 +32,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 Some(self.unpack(list, at, word, base)?)
             }
             (Callee::Marks, &[Arg::Array(array), Arg::Scalar(at)]) => Some(self.marks(array, at)?),
+            (Callee::Take, &[Arg::Array(next)]) => Some(self.take(next)?),
             (Callee::Length, &[Arg::Array(array)]) => Some(self.length(array)?),
             _ => return Err(WRONG_ARGUMENTS),
         };

@@ -8,4 +8,5 @@ pub mod iterators;
 pub mod lattice;
 pub mod position_space;
 pub mod races;
+pub(crate) mod reading;
 pub mod residual;

@@ -9,10 +9,10 @@
 //! through all positions under its parent; the planner has tensors converted before it comes to that, but for schedules that cut a
 //! loop.
 
-use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt};
+use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 
 use super::compressed::Compressed;
-use super::{Arrays, At, Demand, LevelCode, Part, Position, Slot};
+use super::{Arrays, At, Demand, LevelCode, Part, Position, Slot, step_until};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, whole, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
@@ -48,15 +48,11 @@ impl LevelCode for Unordered {
         coordinate: ExprId,
     ) -> (ExprId, ExprId) {
         let (position, one) = (b.declare("position", begin), b.int(1));
-        let at = b.var(position);
-        let more = b.compare(CompareOp::Lt, at, end);
-        b.while_loop(more, |b| {
+        step_until(b, position, end, |b, at| {
             let own = self.0.coordinate(b, "own", At { parent, position: at, state: None });
-            let reached = b.compare(CompareOp::Eq, own, coordinate);
-            b.if_then(reached, |b| b.push(Stmt::Break));
-            let next = b.add(at, one);
-            b.assign(position, next);
+            b.compare(CompareOp::Eq, own, coordinate)
         });
+        let at = b.var(position);
         let found = b.define("found_at", at);
         let behind = b.add(found, one);
         let is_there = b.compare(CompareOp::Lt, found, end);

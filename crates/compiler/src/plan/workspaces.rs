@@ -5,6 +5,8 @@
 //! its consumer (for a dense result) or its producer
 //! visits every coordinate of its variables anyway,
 //! or it is as large as a dense result                dense
+//! order 1, the dimension is not enormous, and its
+//! consumer takes coordinates as they come            indexed
 //! order 1, the dimension is not enormous, and it is
 //! cheap to say beforehand how much is added          bitmap
 //! order 1, and the dimension is not enormous         marked
@@ -23,8 +25,9 @@ use crate::iterate::additions::counted_over;
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
+use crate::iterate::reading::is_read_as_it_comes;
 
-/// The largest dimension for which a marked workspace is made: 17 bytes a coordinate.
+/// The largest dimension for which a workspace with something for each coordinate is made: up to 24 bytes.
 pub(super) const MARKED_LIMIT: u64 = 1 << 27;
 /// The most elements a dense workspace of known size may have.
 const DENSE_LIMIT: u64 = 1 << 28;
@@ -49,7 +52,13 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let kind = if fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
-            if is_counted(kernel, tensor) { WorkspaceKind::Bitmap } else { WorkspaceKind::Marked }
+            match ends(&kernel.stmt, tensor) {
+                Some((consumer, _)) if is_read_as_it_comes(kernel, &original_loops(kernel, consumer), tensor) => {
+                    WorkspaceKind::Indexed
+                }
+                _ if is_counted(kernel, tensor) => WorkspaceKind::Bitmap,
+                _ => WorkspaceKind::Marked,
+            }
         } else {
             WorkspaceKind::Sorted
         };
@@ -57,7 +66,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         info.role = Role::Workspace(kind);
         info.format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
-            WorkspaceKind::Marked | WorkspaceKind::Bitmap => Format::sv(),
+            WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Indexed => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(order),
         };
         let how = match kind {
@@ -67,6 +76,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
             WorkspaceKind::Bitmap => {
                 "a dense array with marks that are read in order, or a list of its coordinates where few are added"
             }
+            WorkspaceKind::Indexed => "a list as values come, with the place of each coordinate on it",
             WorkspaceKind::Sorted => "a list that is sorted before it is read",
         };
         notes.push(format!("workspace `{}` is {how}", info.name));

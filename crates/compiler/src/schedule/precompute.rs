@@ -21,7 +21,7 @@ use lacunar_formats::Scalar;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Monoid, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Monoid, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::position_space::pos_levels;
@@ -201,10 +201,10 @@ impl Wanted<'_> {
         if let (Some(WorkspaceKind::Scalar), Some(name)) = (kind, self.vars.first()) {
             let message = format!("a `scalar` workspace has one value, and none for each `{name}`");
             return Err(refuse("E1212", name.span, message, "several values")
-                .hint("such a workspace is `dense`, `marked`, `bitmap` or `sorted`; a `scalar` one has `{}` for its variables"));
+                .hint("such a workspace is `dense`, `marked`, `bitmap`, `indexed` or `sorted`; a `scalar` one has `{}` for its variables"));
         }
         match (kind, self.leaves.iter().find(derived)) {
-            (Some(WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Sorted), Some(leaf)) => {
+            (Some(kind), Some(leaf)) if Role::Workspace(kind).is_listed() => {
                 let message = format!("`{}` counts iterations, all of which have a place", kernel.vars[*leaf].name);
                 Err(refuse("E1212", self.span, message, "not a list").hint("such a workspace is `dense`"))
             }
@@ -296,8 +296,8 @@ fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, f
     let order = vars.len();
     let kind = match (order, kind) {
         (0, _) => WorkspaceKind::Scalar,
-        // Marks are for one variable.
-        (1, Some(marked @ (WorkspaceKind::Marked | WorkspaceKind::Bitmap))) => marked,
+        // Marks and places are for one variable.
+        (1, Some(listed)) if Role::Workspace(listed).is_listed() => listed,
         (_, Some(WorkspaceKind::Dense)) => WorkspaceKind::Dense,
         _ => WorkspaceKind::Sorted,
     };

@@ -76,10 +76,11 @@ const BOUNDS: [(&str, BoundKind); 4] = [
     ("minconstraint", BoundKind::MinConstraint),
 ];
 
-const WORKSPACES: [(&str, WorkspaceKind); 5] = [
+const WORKSPACES: [(&str, WorkspaceKind); 6] = [
     ("dense", WorkspaceKind::Dense),
     ("marked", WorkspaceKind::Marked),
     ("bitmap", WorkspaceKind::Bitmap),
+    ("indexed", WorkspaceKind::Indexed),
     ("sorted", WorkspaceKind::Sorted),
     ("scalar", WorkspaceKind::Scalar),
 ];

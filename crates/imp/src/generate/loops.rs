@@ -124,6 +124,31 @@ impl Generator {
         (self.known, self.writable, self.in_parallel) = (known, writable, around);
         self.places.truncate(places);
         self.collect(&lists);
+        if let Some([stored, _]) = outer.filter(|_| self.rng.one_in(4)) {
+            self.shared_out(stored);
+        }
+    }
+
+    /// A parallel loop whose iterations take the elements of an array that they store, as many as each comes to.
+    fn shared_out(&mut self, (stored, ty): (ArrayId, DType)) {
+        let next = self.b.local_array("next", DType::I64);
+        let (zero, one, workers, end) = (self.b.int(0), self.b.int(1), self.bound(), self.bound());
+        self.b.alloc(next, one, true);
+        let value = self.value(ty).0;
+        let known = self.known.clone();
+        self.known.iter_mut().for_each(|known| known.mutable = None);
+        self.loop_of(LoopKind::Parallel, zero, workers, |generator, _| {
+            let first = generator.b.take(next);
+            let number = generator.b.declare("number", first);
+            let at = generator.b.var(number);
+            let more = generator.b.compare(CompareOp::Lt, at, end);
+            generator.b.while_loop(more, |b| {
+                b.store(stored, at, value);
+                let taken = b.take(next);
+                b.assign(number, taken);
+            });
+        });
+        self.known = known;
     }
 
     /// Lists of parts, the second one of integers.

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::buffer::Buffer;
 use super::{Fault, Flow, Machine, Stop};
+use crate::arith;
 use crate::ir::{ArrayId, BinaryOp, Block, Const, ExprId, Function, LoopKind, Stmt, VarId};
 use crate::loops;
 use crate::memory::ArrayData;
@@ -24,8 +25,8 @@ use crate::walk::Changes;
 /// A running loop whose iterations must not meet.
 pub(super) struct Sharing {
     kind: LoopKind,
-    /// The counter of the iteration that runs.
-    iteration: i64,
+    /// The number of the iteration that runs, or of what it does with a number that it took, among all of them so far.
+    iteration: u64,
     uses: FxHashMap<(ArrayId, usize), Uses>,
     /// The variables and arrays that change in the loop, if it is a vector loop.
     changes: Option<Changes>,
@@ -46,12 +47,12 @@ pub(super) enum Use {
 enum By {
     #[default]
     Nobody,
-    One(i64),
+    One(u64),
     Several,
 }
 
 impl By {
-    fn others(self, iteration: i64) -> bool {
+    fn others(self, iteration: u64) -> bool {
         match self {
             By::Nobody => false,
             By::One(one) => one != iteration,
@@ -59,7 +60,7 @@ impl By {
         }
     }
 
-    fn add(&mut self, iteration: i64) {
+    fn add(&mut self, iteration: u64) {
         *self = match *self {
             By::Nobody => By::One(iteration),
             By::One(one) if one == iteration => By::One(one),
@@ -80,7 +81,7 @@ struct Uses {
 
 impl Uses {
     /// Notes a use by an iteration; false if that is a conflict.
-    fn add(&mut self, what: Use, iteration: i64) -> bool {
+    fn add(&mut self, what: Use, iteration: u64) -> bool {
         let [loaded, stored, combined] = [self.loaded, self.stored, self.combined].map(|by| by.others(iteration));
         match what {
             Use::Load => {
@@ -128,7 +129,7 @@ impl Machine<'_> {
 
     fn shared_iteration(&mut self, var: VarId, counter: i64, body: &Block) -> Result<(), Stop> {
         if let Some(sharing) = self.sharing.last_mut() {
-            sharing.iteration = counter;
+            sharing.iteration += 1;
         }
         self.iteration(var, counter, body).map(|_| ())
     }
@@ -159,6 +160,17 @@ impl Machine<'_> {
         }
         self.clear(&own);
         Ok(())
+    }
+
+    /// Takes a number that the iterations of a parallel loop share. What follows counts as another iteration's, which it could be.
+    pub(super) fn take(&mut self, array: ArrayId) -> Result<i64, Stop> {
+        let taken = self.get(array, 0)?;
+        let next = arith::binary(BinaryOp::Add, taken, Const::one(DType::I64));
+        self.put(array, 0, next, Use::Combine(BinaryOp::Add))?;
+        if let Some(sharing) = self.sharing.last_mut() {
+            sharing.iteration += 1;
+        }
+        Ok(taken.bits as i64)
     }
 
     fn clear(&mut self, arrays: &[ArrayId]) {

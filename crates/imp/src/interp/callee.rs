@@ -37,6 +37,7 @@ impl Machine<'_> {
                 self.unpack(list, self.index(at), word, self.index(base))
             }
             (Callee::Marks, &[Arg::Array(array), Arg::Scalar(at)]) => self.marks(array, self.index(at)),
+            (Callee::Take, &[Arg::Array(array)]) => self.take(array),
             (Callee::Length, &[Arg::Array(array)]) => Ok(self.buffers[array.index()].data.len() as i64),
             _ => Err(Fault::Precondition(format!("{} takes other arguments", callee.name())).into()),
         }

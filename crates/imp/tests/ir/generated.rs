@@ -62,9 +62,17 @@ fn everything_occurs() {
         ["define", "assign", "load", "store", "accumulate", "for", "while", "break", "if", "alloc", "grow", "fill"];
     let kinds = kinds.into_iter().chain(["parallel", "vector", "vector of a width", "unroll", "unroll so often"]);
     let kinds = kinds.chain(["atomic", "deposit", "collect", "collect with lengths"]);
-    for kind in
-        kinds.chain(["lower_bound", "sort_marked", "sort_combine", "unpack", "marks", "length", "fail", "comment"])
-    {
+    for kind in kinds.chain([
+        "lower_bound",
+        "sort_marked",
+        "sort_combine",
+        "unpack",
+        "marks",
+        "take",
+        "length",
+        "fail",
+        "comment",
+    ]) {
         assert!(seen.contains(kind), "{kind}");
     }
 }

@@ -191,6 +191,21 @@ fn parallel_loops() {
     assert_eq!(output("for i in 3 .. -3 parallel { y[0] = 1; }"), Ok(vec![0; 4]));
 }
 
+/// An iteration takes as many numbers as it comes to, and what it does with one may happen beside what it does with another.
+#[test]
+fn numbers_are_shared_out() {
+    let shared = |work: &str| {
+        let take = "let t: i64 = take(w); var c: i64 = t; while c < n {";
+        let text =
+            format!("alloc w[1] = 0; for i in 0 .. 3 parallel {{ {take} {work} let m: i64 = take(w); c = m; }} }}");
+        output(&text)
+    };
+    assert_eq!(shared("y[c] = c + 1;"), Ok(vec![1, 2, 3, 4]));
+    let conflict = Err(Fault::Conflict { array: "y".to_string(), index: 1, kind: "parallel" });
+    assert_eq!(shared("y[1] = 5;"), conflict);
+    assert_eq!(output("alloc w[1] = 0; for i in 0 .. 3 parallel { let t: i64 = take(w); }"), Ok(vec![0; 4]));
+}
+
 /// The seed decides which iteration runs first.
 #[test]
 fn parallel_loops_have_no_order() {

@@ -111,6 +111,9 @@ fn broken_parallel_loops() {
         ("atomic y[0] |= 1.0;", Rule::AtomicOp),
         ("atomic y[0] += 1;", Rule::TypesDiffer),
         ("atomic y[0u32] += 1.0;", Rule::IndexType),
+        ("let taken: i64 = take(a);", Rule::CallSignature),
+        ("let taken: i64 = take(y);", Rule::CallSignature),
+        ("let taken: i64 = take(p);", Rule::PartsUse),
         ("while n == 0 { for i in 0 .. n parallel { break; } }", Rule::StrayBreak),
     ];
     for (body, rule) in cases {

@@ -15,6 +15,7 @@
 
 use lacunar_base::amounts::bytes_text;
 use lacunar_formats::{Format, FormatError, FormatSpec, IndexWidth};
+use lacunar_machine::{Filling, Machine};
 use lacunar_runtime::lists::Lists;
 
 use super::Candidate;
@@ -23,9 +24,11 @@ use super::structure::{BLOCKS, SLICE, Structure, WINDOWS, count_diagonals};
 /// The costs of the steps of kernels and conversions, in nanoseconds, by one thread.
 ///
 /// ```
-/// use lacunar::Costs;
-/// let slow_memory = Costs { far_byte: 0.1, ..Costs::default() };
-/// assert!(slow_memory.far_byte > Costs::default().far_byte);
+/// use lacunar::{Costs, Options, machine};
+/// let costs = Costs::of(&*machine(&Options::new().machine("zen4"))?);
+/// let slow_memory = Costs { far_byte: 0.1, ..costs };
+/// assert!(slow_memory.far_byte > costs.far_byte);
+/// # Ok::<(), lacunar::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
@@ -64,32 +67,45 @@ pub struct Costs {
     pub placed: f64,
 }
 
-impl Default for Costs {
-    /// Measured with AVX-512 at about 2.7 GHz, one thread, medians of products in turns: a byte on `bcsstk33` (68 entries a row, 7 MB:
-    /// 0.43 ns an entry of 12 bytes) and its columns in 16 bits; rows on `USA-road-d.NY` (2.8 a row: 1.2 ns an entry) and
+impl Costs {
+    /// The costs on a machine, by its caches, its vectors and its branches.
+    ///
+    /// The factors are measured with AVX-512 at about 3.6 GHz, one thread, medians of products in turns: a byte on `bcsstk33` (68 entries
+    /// a row, 7 MB: 0.43 ns an entry of 12 bytes) and its columns in 16 bits; rows on `USA-road-d.NY` (2.8 a row: 1.2 ns an entry) and
     /// `delaunay_n16` (6 a row: 0.64); rows that differ on `cond-mat-2005` (8.7 a row: 1.2) and `cit-HepPh`; blocks on `bundle-440x71`
     /// (2 x 2: 2 to 2.5 ns a block; from 3 x 3 on its bytes); bits on `amazon-computers-features` (35% dense); conversions on all of these.
-    fn default() -> Costs {
+    pub fn of(machine: &Machine) -> Costs {
+        let Machine { cycle, missed_branch, vectors, caches, .. } = machine;
+        let is_wide = machine.vector_bytes() == 64;
+        let gather = if is_wide { vectors.gather_8 } else { vectors.gather_4 };
+        let filled = if machine.filling() == Filling::Gathers { gather } else { vectors.insert };
+        let multiplied = if is_wide { vectors.multiply_add_64 } else { vectors.multiply_add_32 };
+        let multiplied = multiplied / f64::from(machine.vector_bytes() / VALUE);
+        let bandwidth = |gigabytes: f64| gigabytes.max(1e-3);
         Costs {
-            cache: f64::from(2 << 20),
-            near_byte: 0.018,
-            far_byte: 0.036,
-            entry: 0.3,
-            place: 0.12,
-            apart: 0.03,
-            row: 1.8,
-            slice: 1.0,
-            changed: 3.5,
-            block: 2.0,
-            bit: 0.14,
-            narrowed: 3.5,
-            slotted: 6.0,
-            blocked: 10.0,
-            listed: 8.0,
-            placed: 4.0,
+            cache: caches.level_2 as f64,
+            near_byte: 1.3 / bandwidth(caches.from_level_2),
+            far_byte: 1.1 / bandwidth(caches.from_beyond),
+            entry: cycle * 1.6 * (filled + multiplied),
+            place: cycle * (0.35 + multiplied),
+            apart: cycle * 0.1,
+            row: cycle * 6.5,
+            slice: cycle * 3.6,
+            // Every other of such branches goes as foreseen.
+            changed: cycle * missed_branch / 2.0,
+            block: cycle * 7.0,
+            bit: cycle * (0.45 + multiplied),
+            narrowed: cycle * 13.0,
+            slotted: cycle * 22.0,
+            blocked: cycle * 36.0,
+            listed: cycle * 29.0,
+            placed: cycle * 14.0,
         }
     }
 }
+
+/// The bytes of a value that costs are stated for.
+const VALUE: u32 = 8;
 
 impl Costs {
     /// The time of that many bytes of a matrix of so many.

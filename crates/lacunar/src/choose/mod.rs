@@ -18,11 +18,15 @@ mod higher;
 mod structure;
 mod walked;
 
+use std::sync::Arc;
+
 use lacunar_formats::{DType, Format, FormatSpec};
+use lacunar_machine::Machine;
 use lacunar_runtime::lists::Lists;
 use lacunar_runtime::{Coo, Route, Tensor as DynTensor};
 
 use crate::error::Error;
+use crate::machine::machine;
 use crate::options::Options;
 pub use estimate::Costs;
 use estimate::Matrix;
@@ -87,9 +91,9 @@ pub struct Needs<'a> {
 }
 
 impl Demand<'_> {
-    /// So many uses by products with vectors, of a tensor that keeps its entries.
+    /// So many uses by products with vectors, of a tensor that keeps its entries, on the machine at hand.
     pub fn of(uses: u64) -> Demand<'static> {
-        Demand { uses, needs: None, exact: true, costs: Costs::default() }
+        Demand { uses, needs: None, exact: true, costs: costs(None) }
     }
 }
 
@@ -231,6 +235,13 @@ fn of_matrix(tensor: &DynTensor, walk: &Walk, costs: &Costs) -> Result<Vec<Candi
     Ok(found)
 }
 
+/// The costs on the machine that a program is compiled for, or on the one at hand; where what is named is none, which compiling tells,
+/// those on any.
+fn costs(options: Option<&Options>) -> Costs {
+    let machine = options.map_or_else(|| machine(&Options::new()), machine);
+    Costs::of(&machine.unwrap_or_else(|_| Arc::new(Machine::generic())))
+}
+
 /// The least time of all uses with the conversion first; compressed rows, which need none, unless something is clearly less.
 fn rank(candidates: &mut [Candidate], uses: u64) {
     let judged = |one: &Candidate| {
@@ -281,7 +292,8 @@ pub fn restore(
         return Ok((if *tensor.format() == format { tensor } else { tensor.convert(&format)? }, None));
     };
     let exact = needs.is_none();
-    let choice = choose(&tensor, &Demand { uses, needs, exact, costs: Costs::default() })?;
+    let costs = costs(needs.map(|needs| needs.options));
+    let choice = choose(&tensor, &Demand { uses, needs, exact, costs })?;
     let stored = if tensor.format() == choice.format() { tensor } else { tensor.convert(choice.format())? };
     Ok((stored, Some(choice)))
 }

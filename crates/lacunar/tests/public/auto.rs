@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use lacunar::{
-    Builder, Candidate, DType, Demand, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, choose,
+    Builder, Candidate, Costs, DType, Demand, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, choose,
 };
 
 /// A matrix of these sizes with an entry wherever this says so.
@@ -42,6 +42,19 @@ fn the_format_suits_the_entries() {
         let columns = a.convert(Format::csc()).unwrap().convert(Format::auto()).unwrap();
         assert_eq!(columns.format(), &named(format));
     }
+}
+
+/// What a conversion saves in each use, and so after how many uses it pays, depends on the processor.
+#[test]
+fn the_choice_follows_the_machine() {
+    let a = matrix([400, 300], |i, j| (i * 7 + j * j * 13) % 97 < 1 + i % 5);
+    let of = |name: &str| lacunar::machine(&Options::new().machine(name)).unwrap();
+    let first_paying = |costs: Costs| {
+        let chosen = |uses: u64| choose(a.as_dyn(), &Demand { costs, ..Demand::of(uses) }).unwrap().format().clone();
+        (1..400).find(|uses| chosen(*uses) != Format::csr())
+    };
+    let paying = ["zen4", "icelake", "generic-v2"].map(|name| first_paying(Costs::of(&of(name))));
+    assert!(paying.iter().all(Option::is_some) && paying[0] != paying[1] && paying[1] != paying[2], "{paying:?}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ impl WorkspaceKind {
             WorkspaceKind::Dense => "dense",
             WorkspaceKind::Marked => "marked",
             WorkspaceKind::Bitmap => "bitmap",
+            WorkspaceKind::Indexed => "indexed",
             WorkspaceKind::Sorted => "sorted",
         }
     }

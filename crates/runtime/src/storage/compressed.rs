@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::{
     Assembly, Bounds, LevelArrays, LevelStorage, Offsets, Place, Segments, Spread, check_edges, check_range,
-    checked_indices, last, length, stored_at,
+    checked_indices, length, stored_at,
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Indices, Number, with_indices};
@@ -28,14 +28,6 @@ use crate::parallel::{self, GRAIN};
 pub(super) struct Compressed;
 
 impl LevelArrays for Compressed {
-    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
-        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
-    }
-
-    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
-        Some(level.numbers(1).len() as u64)
-    }
-
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
         let crd = checked_indices(level, 1, place)?;
         check_edges(level, 0, parents, crd.len() as u64, place)?;

@@ -11,7 +11,7 @@
 //!
 //! Paper: Willcock and Lumsdaine, *Accelerating Sparse Matrix Computations via Data Compression* (ICS 2006).
 
-use super::{LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, checked_indices, last, length};
+use super::{LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, checked_indices, length};
 use crate::error::StorageError;
 use crate::parallel;
 
@@ -19,14 +19,6 @@ use crate::parallel;
 pub(super) struct Delta;
 
 impl LevelArrays for Delta {
-    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
-        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
-    }
-
-    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
-        Some(level.numbers(1).len() as u64)
-    }
-
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
         let delta = checked_indices(level, 1, place)?;
         check_edges(level, 0, parents, delta.len() as u64, place)?;

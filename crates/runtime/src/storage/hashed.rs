@@ -21,7 +21,7 @@ use lacunar_formats::{DType, IndexWidth};
 
 use super::{
     Inserted, Inserter, LevelArrays, LevelStorage, NOWHERE, Place, Places, Segments, Spread, Unsorted, check_edges,
-    check_size, checked_indices, last, length, numbers,
+    check_size, checked_indices, length, numbers,
 };
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices, Number, with_indices};
@@ -50,14 +50,6 @@ fn capacity(count: u64) -> Option<u64> {
 pub(super) struct Hashed;
 
 impl LevelArrays for Hashed {
-    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
-        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
-    }
-
-    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
-        Some(level.numbers(1).len() as u64)
-    }
-
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
         let crd = checked_indices(level, 1, place)?;
         check_edges(level, 0, parents, crd.len() as u64, place)?;

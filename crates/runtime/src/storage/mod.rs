@@ -109,11 +109,17 @@ impl Place<'_> {
 /// The operations of the level kinds of a family at run time. `operations` gives them for a kind.
 pub trait LevelArrays: Sync {
     /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
-    /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level.
-    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64>;
+    /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level. Unless a kind says
+    /// otherwise, the first array has the edges of segments, and the others a number for each place in these.
+    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
+        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
+    }
 
-    /// How many positions a level has under `parents` positions; `None` if that overflows.
-    fn positions(&self, level: &LevelStorage, parents: u64) -> Option<u64>;
+    /// How many positions a level has under `parents` positions; `None` if that overflows. Unless a kind says otherwise, each place in
+    /// a segment is one.
+    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
+        Some(level.numbers(1).len() as u64)
+    }
 
     /// Checks arrays from outside, whose numbers may be any: types, lengths, ranges. Returns the number of positions.
     /// After this, enumerating reads and writes nothing out of bounds. Kinds other than compressed also check here that

@@ -25,10 +25,6 @@ use crate::parallel;
 pub(super) struct Repeated;
 
 impl LevelArrays for Repeated {
-    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
-        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
-    }
-
     fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
         Some(last(level.numbers(0)))
     }

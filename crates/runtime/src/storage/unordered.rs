@@ -12,9 +12,7 @@
 
 use std::ops::Range;
 
-use super::{
-    LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, check_range, checked_indices, last, length,
-};
+use super::{LevelArrays, LevelStorage, Place, Segments, Spread, check_edges, check_range, checked_indices, length};
 use crate::buffer::Indices;
 use crate::error::StorageError;
 use crate::parallel;
@@ -26,14 +24,6 @@ const FEW: usize = 64;
 pub(super) struct Unordered;
 
 impl LevelArrays for Unordered {
-    fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
-        if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
-    }
-
-    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
-        Some(level.numbers(1).len() as u64)
-    }
-
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
         let crd = checked_indices(level, 1, place)?;
         check_edges(level, 0, parents, crd.len() as u64, place)?;

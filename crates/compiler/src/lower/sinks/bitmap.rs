@@ -17,8 +17,6 @@
 //! otherwise                          marks and groups are set; groups are read, and marks of those set   grouped
 //! ```
 //!
-//! A reader that takes coordinates in any order gets the list as it is, unless as many are added as there are between.
-//!
 //! A row of a product thus costs nothing that is proportional to the dimension, and nothing is compared with anything.
 //!
 //! Paper: Gustavson 1978 (the dense array); a bit for each word of bits is the van Emde Boas layout of two levels.
@@ -47,8 +45,6 @@ const FEW: i64 = 24;
 const SPARSE: i64 = 1;
 /// The coordinates for each addition between the least and the greatest of which all marks are read.
 const DENSE: i64 = 8;
-/// The same where the list need not be in order: then reading has to be cheaper than putting coordinates on the list.
-const DENSE_UNORDERED: i64 = 1;
 
 /// The arrays and variables of a bitmap workspace.
 #[derive(Clone, Copy, Debug)]
@@ -59,16 +55,8 @@ pub(in crate::lower) struct Bitmap {
     count: MutableVar,
     size: ExprId,
     filling: Filling,
-    reader: Reader,
-}
-
-/// What the consumer does with a workspace.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::lower) struct Reader {
-    /// It looks marks up, so that they stay until it ends.
-    pub is_searched: bool,
-    /// It takes coordinates in order.
-    pub in_order: bool,
+    /// The consumer looks marks up, so that they stay until it ends.
+    is_searched: bool,
 }
 
 /// How additions are noted: see the head of the file.
@@ -149,20 +137,12 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     let zero = cx.b.int(0);
     let count = cx.b.declare(&format!("{}_n", info.name), zero);
     let levels = list_levels(&[list], count);
-    let made = Bitmap {
-        marks,
-        groups,
-        list,
-        count,
-        size,
-        filling: Filling::Grouped,
-        reader: Reader { is_searched: false, in_order: true },
-    };
+    let made = Bitmap { marks, groups, list, count, size, filling: Filling::Grouped, is_searched: false };
     (Workspace::Bitmap(made), TensorCode { levels, values: Some(values) })
 }
 
 /// Emits the producer of a workspace, with all that follows from how much it adds; the coordinates are on the list afterwards, in
-/// order if the reader takes them so. False if the workspace is no bitmap.
+/// order. `is_searched` says that the consumer looks them up as well. False if the workspace is no bitmap.
 ///
 /// # Errors
 /// A place is not known.
@@ -170,31 +150,25 @@ pub(in crate::lower) fn fill(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
     producer: &Stmt,
-    reader: Reader,
+    is_searched: bool,
     scope: &mut Scope,
 ) -> Result<bool, Diagnostic> {
     let Some(found) = bitmap(tensor, scope) else { return Ok(false) };
-    let made = Bitmap { reader, ..found };
+    let made = Bitmap { is_searched, ..found };
     scope.know(Fact::Sink(tensor, Rc::new(Workspace::Bitmap(made))));
-    let otherwise = if reader.in_order { Filling::Grouped } else { Filling::Listed };
     let Some(var) = counted_over(cx.kernel, producer, tensor) else {
-        return fill_so(cx, tensor, producer, &made, (otherwise, None), scope).map(|()| true);
+        return fill_so(cx, tensor, producer, &made, (Filling::Grouped, None), scope).map(|()| true);
     };
     let additions = count::additions(cx, producer, var, scope)?;
-    let (is_listed, is_scanned) = conditions(cx, additions, reader);
-    let (name, how) =
-        (cx.name(tensor), if reader.in_order { "listed, scanned or grouped" } else { "listed or scanned" });
-    cx.say(scope, &format!("{name}: {how}, by how much is added at most and where"));
+    let (is_listed, is_scanned) = conditions(cx, additions);
+    let name = cx.name(tensor);
+    cx.say(scope, &format!("{name}: listed, scanned or grouped, by how much is added at most and where"));
     let fill = |cx: &mut Lowerer<'_>, filling| {
         cx.block(|cx| fill_so(cx, tensor, producer, &made, (filling, Some(additions)), scope))
     };
     let (scan, scanned) = fill(cx, Filling::Scanned);
-    let (rest, others) = fill(cx, otherwise);
+    let (rest, others) = fill(cx, Filling::Grouped);
     scanned.and(others)?;
-    if !reader.in_order {
-        cx.branch(is_scanned, scan, rest);
-        return Ok(true);
-    }
     let (list, listed) = fill(cx, Filling::Listed);
     let (marks, ()) = cx.block(|cx| cx.branch(is_scanned, scan, rest));
     cx.branch(is_listed, list, marks);
@@ -202,7 +176,7 @@ pub(in crate::lower) fn fill(
 }
 
 /// The conditions that additions are put on a list that is sorted, and that all marks between are read.
-fn conditions(cx: &mut Lowerer<'_>, additions: Additions, reader: Reader) -> (ExprId, ExprId) {
+fn conditions(cx: &mut Lowerer<'_>, additions: Additions) -> (ExprId, ExprId) {
     let between = additions.between(cx);
     let (few, most) = (cx.b.int(FEW), cx.b.var(additions.most));
     let is_few = cx.b.compare(CompareOp::Le, most, few);
@@ -210,7 +184,7 @@ fn conditions(cx: &mut Lowerer<'_>, additions: Additions, reader: Reader) -> (Ex
     let groups = cx.b.binary(BinaryOp::Div, between, per_group);
     let is_sparse = cx.b.compare(CompareOp::Gt, groups, most);
     let is_listed = cx.b.or(is_few, is_sparse);
-    let per_scan = cx.b.int(if reader.in_order { DENSE } else { DENSE_UNORDERED });
+    let per_scan = cx.b.int(DENSE);
     let scanned = cx.b.binary(BinaryOp::Div, between, per_scan);
     (is_listed, cx.b.compare(CompareOp::Le, scanned, most))
 }
@@ -243,7 +217,6 @@ fn fill_so(
 /// Makes the list of the coordinates that were added to, which lie in an interval.
 fn read(cx: &mut Lowerer<'_>, of: &Bitmap, (first, end): Interval) {
     match of.filling {
-        Filling::Listed if !of.reader.in_order => {}
         Filling::Listed => {
             let n = cx.b.var(of.count);
             let args = vec![Arg::Array(of.list), Arg::Scalar(n), Arg::Array(of.marks), Arg::Scalar(of.size)];
@@ -275,7 +248,7 @@ fn words_of(cx: &mut Lowerer<'_>, (first, end): Interval) -> Interval {
 fn read_word(cx: &mut Lowerer<'_>, of: &Bitmap, word: ExprId) {
     let bits = cx.b.int(Word::BITS);
     let at = cx.b.mul(word, bits);
-    each_mark(cx, of.marks, at, !of.reader.is_searched, |cx, coordinate| {
+    each_mark(cx, of.marks, at, !of.is_searched, |cx, coordinate| {
         let (n, one) = (cx.b.var(of.count), cx.b.int(1));
         cx.b.store(of.list, n, coordinate);
         let next = cx.b.add(n, one);

@@ -21,6 +21,7 @@ mod checks;
 pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod given;
+pub(super) mod indexed;
 pub(super) mod piece;
 pub(super) mod placed;
 mod values;

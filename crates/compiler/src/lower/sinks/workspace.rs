@@ -8,12 +8,14 @@
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
 //! bitmap   w[0 .. n], w_marks[0 .. n], w_groups[0 .. n/64], w_list[0 .. w_n]
 //!                       the marks are read off in order (`bitmap.rs`)
+//! indexed  w[0 .. w_n], w_list[0 .. w_n], w_places[0 .. n]
+//!                       values in the order in which they came, and where each coordinate's is (`indexed.rs`)
 //! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
 //!
-//! Arrays are given their memory once for the kernel, or once for each chunk of the loop that threads share around the producer
-//! ([`declare`]). Before each producer, nothing is in the workspace ([`begin`]).
+//! Arrays are given their memory once for the kernel, or once for each thread that takes chunks of the loop around the producer
+//! that threads share ([`declare`]). Before each producer, nothing is in the workspace ([`begin`]).
 
 use std::rc::Rc;
 
@@ -24,6 +26,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
+use super::indexed::{self, Indexed};
 use super::values::{combine_at, combine_variable, monoid_of, set_given};
 use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
@@ -52,6 +55,7 @@ pub(in crate::lower) enum Workspace {
         size: ExprId,
     },
     Bitmap(Bitmap),
+    Indexed(Indexed),
     /// `numbers` are those of the entries, where the runtime does not combine them.
     Sorted {
         keys: Vec<ArrayId>,
@@ -60,8 +64,15 @@ pub(in crate::lower) enum Workspace {
     },
 }
 
+/// True if workspaces with arrays are filled inside the loop over `shared`, which threads share.
+pub(in crate::lower) fn has_arrays(cx: &Lowerer<'_>, shared: VarId) -> bool {
+    filled_in_shared(cx, &cx.kernel.stmt).into_iter().any(|(var, tensor)| {
+        var == shared && !matches!(cx.kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Scalar))
+    })
+}
+
 /// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once
-/// for each chunk; with `None` the others, once for the kernel.
+/// for each thread; with `None` the others, once for the kernel.
 pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, scope: &Scope) -> Scope {
     let mut used: Vec<(TensorId, Vec<VarId>)> = Vec::new();
     let here = filled_in_shared(cx, &cx.kernel.stmt);
@@ -77,6 +88,7 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
             Role::Workspace(WorkspaceKind::Dense) => declare_dense(cx, tensor, &vars),
             Role::Workspace(WorkspaceKind::Marked) => declare_marked(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Bitmap) => bitmap::declare(cx, tensor, vars[0]),
+            Role::Workspace(WorkspaceKind::Indexed) => indexed::declare(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
             // Variables are declared where they are used.
             Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Result => continue,
@@ -177,6 +189,7 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
         }
         (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
         (Some(Workspace::Bitmap(bitmap)), _) => cx.b.assign(bitmap.count(), none),
+        (Some(Workspace::Indexed(indexed)), _) => cx.b.assign(indexed.count, none),
         _ => {}
     }
 }
@@ -199,6 +212,7 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
             let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
             cx.b.call(Callee::SortMarked, args);
         }
+        (Some(Workspace::Indexed(indexed)), Some(values)) => indexed.order(cx, values),
         (Some(Workspace::Sorted { keys, numbers: Some(numbers), count }), Some(values)) => {
             combine_sorted(cx, tensor, (keys, *numbers, values), *count);
         }
@@ -273,6 +287,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
             });
         }
         Some(Workspace::Bitmap(bitmap)) => bitmap::end(cx, tensor, bitmap, scope),
+        Some(Workspace::Indexed(indexed)) => indexed.end(cx),
         _ => {}
     }
 }
@@ -312,6 +327,11 @@ impl Sink for Workspace {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
                 bitmap.add(cx, array, at, (monoid, value));
+            }
+            Workspace::Indexed(ref indexed) => {
+                let at = coordinate(cx, key.vars[0], scope)?;
+                let array = values(cx, key.tensor, scope)?;
+                indexed.add(cx, array, at, (monoid, value));
             }
             Workspace::Sorted { ref keys, count, .. } => {
                 let array = values(cx, key.tensor, scope)?;

@@ -3,8 +3,20 @@
 //! ```text
 //! chunks = the work of the kernel / what is worth a thread's while, at most a few for each thread
 //! for c in 0 .. chunks parallel {
-//!   workspaces that live inside the loop
 //!   the loop, over its values number n * c / chunks up to n * (c + 1) / chunks
+//! }
+//! ```
+//!
+//! Workspaces with arrays that live inside the loop belong to threads, not to chunks: what they have in them is taken back behind
+//! each of their uses, so that the next chunk finds them as the first one did.
+//!
+//! ```text
+//! for worker in 0 .. min(threads, chunks) parallel {
+//!   c = take(next)
+//!   if c < chunks {
+//!     workspaces that live inside the loop
+//!     while c < chunks { the loop over the values of chunk c;  c = take(next) }
+//!   }
 //! }
 //! ```
 //!
@@ -38,7 +50,7 @@ use crate::lower::sinks::copies::{Copies, Extent};
 use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, piece, placed, workspace};
 use crate::lower::sizes::{ceil_div, product};
 use crate::lower::storage::{ancestor, code, count_positions, level};
-use crate::lower::{GRAIN, Lowerer, Phase};
+use crate::lower::{GRAIN, INDEX, Lowerer, Phase};
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
@@ -182,7 +194,7 @@ fn chunk(
     sums: &ChunkSums,
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
-    let mut scope = workspace::declare(cx, Some(var), scope);
+    let mut scope = scope.clone();
     for of in &sums.copies {
         copies::begin(cx, of, number, &mut scope);
     }
@@ -220,7 +232,7 @@ pub(in crate::lower) fn assemble_in_pieces(
     let chunks = chunks(cx, var, interval, body, is_even, &scope);
     let lists = piece::declare(cx, tensor, chunks, &scope)?;
     let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
-        let mut scope = workspace::declare(cx, Some(var), scope);
+        let mut scope = scope.clone();
         let first = first_below(cx, var, interval.0, &mut scope)?;
         let end = first_below(cx, var, interval.1, &mut scope)?;
         let own = piece::begin(cx, tensor, (first, end), &lists, &scope)?;
@@ -247,7 +259,7 @@ pub(in crate::lower) fn compute_in_pieces(
     let interval = range(cx, var, &mut scope)?;
     let chunks = chunks(cx, var, interval, body, false, &scope);
     in_chunks(cx, var, interval, chunks, body, &scope, |cx, _, interval, scope| {
-        let mut scope = workspace::declare(cx, Some(var), scope);
+        let mut scope = scope.clone();
         let first = first_below(cx, var, interval.0, &mut scope)?;
         let end = first_below(cx, var, interval.1, &mut scope)?;
         let scope = placed::begin(cx, (first, end), &scope)?;
@@ -258,7 +270,8 @@ pub(in crate::lower) fn compute_in_pieces(
 }
 
 /// `for c in 0 .. chunks parallel`, with the share of the interval that chunk `c` has: equally many stored values where
-/// the loop is over the first level of a tensor, else equally many values of the variable.
+/// the loop is over the first level of a tensor, else equally many values of the variable. If the loop fills workspaces with
+/// arrays, threads take chunks one after the other and keep these.
 fn in_chunks<T>(
     cx: &mut Lowerer<'_>,
     var: VarId,
@@ -281,9 +294,7 @@ fn in_chunks<T>(
         let over = cx.b.binary(BinaryOp::Rem, length, chunks);
         (cx.b.define("each", each), cx.b.define("over", over))
     });
-    let name = if is_ready { cx.var_name(var) } else { "chunk" };
-    let inside = scope.with(Fact::Shared);
-    cx.each(LoopKind::Parallel, name, (zero, chunks), |cx, chunk| {
+    let one_chunk = |cx: &mut Lowerer<'_>, chunk: ExprId, inside: &Scope| {
         let next = cx.b.add(chunk, one);
         let mut edge = |number: ExprId, edge: ExprId| match &balanced {
             Some((key, deepest, stored)) => first_of(cx, key, *deepest, (number, chunks, *stored), edge, scope),
@@ -298,7 +309,51 @@ fn in_chunks<T>(
         };
         let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
         let share = (cx.b.define("chunk_begin", begin), cx.b.define("chunk_end", end));
-        with_list(cx, &inside, |cx, scope| build(cx, chunk, share, scope))
+        build(cx, chunk, share, inside)
+    };
+    let inside = scope.with(Fact::Shared);
+    if !is_ready && workspace::has_arrays(cx, var) {
+        return by_workers(cx, var, chunks, &inside, one_chunk);
+    }
+    let name = if is_ready { cx.var_name(var) } else { "chunk" };
+    cx.each(LoopKind::Parallel, name, (zero, chunks), |cx, chunk| {
+        with_list(cx, &inside, |cx, scope| {
+            let scope = workspace::declare(cx, Some(var), scope);
+            one_chunk(cx, chunk, &scope)
+        })
+    })
+}
+
+/// Chunks that threads take, each with workspaces that it has made for its first one.
+fn by_workers<T>(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    chunks: ExprId,
+    scope: &Scope,
+    build: impl FnOnce(&mut Lowerer<'_>, ExprId, &Scope) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
+    let (zero, one, threads) = (cx.b.int(0), cx.b.int(1), cx.threads());
+    let next = cx.b.local_array("next_chunk", INDEX);
+    cx.b.alloc(next, one, true);
+    let workers = cx.b.binary(BinaryOp::Min, threads, chunks);
+    cx.each(LoopKind::Parallel, "worker", (zero, workers), |cx, _| {
+        let first = cx.b.take(next);
+        let is_any = cx.b.compare(CompareOp::Lt, first, chunks);
+        cx.when(is_any, |cx| {
+            with_list(cx, scope, |cx, scope| {
+                let scope = workspace::declare(cx, Some(var), scope);
+                let current = cx.b.declare("current", first);
+                let chunk = cx.b.var(current);
+                let is_left = cx.b.compare(CompareOp::Lt, chunk, chunks);
+                cx.repeat(is_left, |cx| {
+                    let chunk = cx.b.define("chunk", chunk);
+                    let built = build(cx, chunk, &scope);
+                    let taken = cx.b.take(next);
+                    cx.b.assign(current, taken);
+                    built
+                })
+            })
+        })
     })
 }
 
