@@ -94,7 +94,7 @@ impl<'a> Case<'a> {
         each * self.filled.unwrap_or(values)
     }
 
-    /// How many values the result has at most; where that would be very many, an engine is asked.
+    /// The most values that the result can have; where that would be very many, an engine is asked.
     pub fn values_of_result(&self, engine: &mut dyn Engine) -> Result<u64> {
         let most = self.items();
         if most < MANY || self.result_format.is_dense() { Ok(most) } else { Ok(engine.check()?.values) }

@@ -212,7 +212,7 @@ impl Entries {
         self.dims().len()
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         match self {
             Entries::List(coo) => coo.len(),

@@ -51,7 +51,7 @@ pub struct Definition {
     pub name: String,
     /// The computation, in index notation.
     pub expression: String,
-    /// How many operations it takes.
+    /// The number of operations it takes.
     pub work: Work,
     /// Leave out inputs of more entries than this, instead of the number for all kernels.
     pub largest_input: Option<u64>,
@@ -98,7 +98,7 @@ impl Ours {
     }
 }
 
-/// How many operations a kernel takes by its definition, whatever an engine saves or wastes.
+/// The number of operations of a kernel by its definition, whatever an engine saves or wastes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {

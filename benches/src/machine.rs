@@ -30,7 +30,7 @@ pub struct Machine {
 /// The limits for some number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
     /// Bytes touched, and gigabytes read a second, ascending.
     pub read_gbytes_per_s: Vec<(f64, f64)>,
@@ -78,7 +78,7 @@ impl Machine {
     }
 }
 
-/// How many threads of all programs ran or waited to run in the last minute; 0 where the system does not tell.
+/// The number of threads of all programs that ran or waited to run in the last minute; 0 where the system does not tell.
 pub fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)

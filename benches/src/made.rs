@@ -22,7 +22,7 @@ pub struct Shape {
     pub columns: u64,
     /// Its entries, about.
     pub entries: u64,
-    /// How many times as long as the mean the longest row is.
+    /// The length of the longest row, in means.
     pub skew: f64,
 }
 
@@ -47,7 +47,7 @@ pub fn make(shape: &Shape) -> Result<DynTensor> {
     Ok(Tensor::from_csr([shape.rows, shape.columns], pos, crd, values)?.into_dyn())
 }
 
-/// How many entries each row has.
+/// The number of entries of each row.
 fn lengths(shape: &Shape, random: &mut Rng) -> Vec<u64> {
     let rows = shape.rows.max(1);
     let exponent = exponent(rows, shape.skew);

@@ -21,7 +21,7 @@ pub struct Processor {
     pub signature: String,
     /// The caches for data: how near they are, from 1 on, and their sizes in bytes.
     pub caches: Vec<(u32, u64)>,
-    /// How many processors the system has.
+    /// The number of processors of the system.
     pub count: usize,
 }
 

@@ -48,7 +48,7 @@ pub struct Line {
     /// The freedom that it takes.
     #[serde(default)]
     pub class: Class,
-    /// How many threads it was given.
+    /// The number of threads it was given.
     pub threads: usize,
     /// Each turn's time: the median of its runs.
     pub times_ms: Vec<f64>,
@@ -58,7 +58,7 @@ pub struct Line {
     pub min_ms: f64,
     /// The longest turn.
     pub max_ms: f64,
-    /// How many threads of all programs ran or waited to run in the last minute, by the system's count; 0 where it does not tell.
+    /// The number of threads of all programs that ran or waited to run in the last minute, by the system's count; 0 where it does not tell.
     #[serde(default)]
     pub load: f64,
     /// The time for which the inputs were analyzed beforehand.
@@ -122,7 +122,7 @@ pub struct Duel<'a> {
     pub class: Class,
     /// The input.
     pub input: &'a str,
-    /// How many threads each was given.
+    /// The number of threads each was given.
     pub threads: usize,
     /// Our measurement: that of our variant of the class; the plain one where there is no such variant.
     pub ours: &'a Line,

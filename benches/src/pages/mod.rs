@@ -48,7 +48,7 @@ pub struct Means {
 pub struct Mean {
     /// The kernel and the class.
     pub contest: String,
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
     /// The best peer's time over ours.
     pub peers: Option<Ratios>,
@@ -65,7 +65,7 @@ pub struct Ratios {
     pub least: f64,
     /// The input of the least.
     pub least_on: String,
-    /// How many inputs.
+    /// The number of inputs.
     pub inputs: usize,
     /// The other engines, by how often they were the fastest one.
     pub engines: Vec<(String, usize)>,

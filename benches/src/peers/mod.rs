@@ -85,7 +85,7 @@ impl Peers {
         Ok(())
     }
 
-    /// How many programs of peers there are for a case.
+    /// The number of programs of peers for a case.
     fn variants(&self, case: &Case) -> usize {
         let definition = case.definition;
         let of_peers = self.programs.keys().filter_map(|name| definition.peers.get(*name)).map(Vec::len).sum::<usize>();
@@ -94,7 +94,7 @@ impl Peers {
         of_peers + of_taco.sum::<usize>()
     }
 
-    /// How many variants written by hand there are for a case.
+    /// The number of variants written by hand for a case.
     fn floor_variants(&self, case: &Case) -> usize {
         self.floor.iter().map(|_| case.definition.floor.len()).sum()
     }

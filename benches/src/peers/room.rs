@@ -16,7 +16,7 @@ pub struct Room {
     pub for_peers: bool,
     /// Kernels written by hand besides.
     pub for_floor: bool,
-    /// How many programs are left out.
+    /// The number of programs that are left out.
     left_out: usize,
 }
 

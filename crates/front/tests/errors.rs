@@ -150,8 +150,13 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
 /// way around.
 fn codes(root: &Path, names: &[String]) -> Result<(), Failed> {
     let mut used = BTreeSet::new();
-    for file in ["einsum/error.rs", "options/error.rs", "schedule/error.rs", "words.rs"] {
-        let text = fs::read_to_string(root.join("crates/front/src").join(file))?;
+    let sources = root.join("crates/front/src");
+    let mut files = ["options/error.rs", "schedule/error.rs", "words.rs"].map(|file| sources.join(file)).to_vec();
+    for entry in fs::read_dir(sources.join("einsum/error"))? {
+        files.push(entry?.path());
+    }
+    for file in files {
+        let text = fs::read_to_string(file)?;
         used.extend(text.split('"').filter(|word| is_code(word)).map(str::to_string));
     }
     let docs = fs::read_to_string(root.join("docs/errors.md"))?;

@@ -132,6 +132,7 @@ impl Error {
             | Error::Kernel(KernelStatus::SizeOverflow) => Some("E1303"),
             Error::Machine { .. } => Some("E1304"),
             Error::Foreign { .. } => Some("E1305"),
+            Error::Backend(_) => Some("E1306"),
             Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
             Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
             Error::Format(FormatError::Letter(..)) => Some("E0403"),
@@ -142,7 +143,7 @@ impl Error {
             Error::Format(FormatError::Auto(_)) => Some("E0409"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
             Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
-            Error::Backend(_) | Error::Internal(_) => None,
+            Error::Internal(_) => None,
         }
     }
 

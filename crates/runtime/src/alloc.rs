@@ -1,6 +1,6 @@
 //! The one allocator of tensors and of compiled kernels.
 //!
-//! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 4 MiB or more is mapped fresh from the
+//! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 2 MiB or more is mapped fresh from the
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
 //! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is released
 //! by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
@@ -23,8 +23,8 @@ use std::ptr::NonNull;
 
 /// The alignment of every block.
 pub const ALIGNMENT: usize = 64;
-/// Blocks from this size on are mapped, where the system is Linux.
-pub const LARGE: usize = 4 << 20;
+/// Blocks from this size on, that of a huge page, are mapped, where the system is Linux.
+pub const LARGE: usize = 2 << 20;
 
 /// The header in the 64 bytes before the data.
 #[repr(C, align(64))]

@@ -214,7 +214,7 @@ const BLOCK: usize = 512;
 fn first_chunk<E: Send>(len: usize, scan: &(dyn Fn(Range<usize>) -> Option<E> + Sync)) -> Option<E> {
     let found = Mutex::new((usize::MAX, None));
     // Chunks are begun in order: those that a failing one leaves undone come after it.
-    pool::run(0, len.div_ceil(GRAIN) as i64, &|chunk| {
+    pool::run_ascending(0, len.div_ceil(GRAIN) as i64, &|chunk| {
         let chunk = chunk as usize;
         let Some(answer) = scan(chunk * GRAIN..len.min((chunk + 1) * GRAIN)) else { return 0 };
         let mut found = locked(&found);

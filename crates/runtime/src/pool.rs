@@ -3,8 +3,15 @@
 //! Workers are made when a loop first wants them and live as long as the process. Each has a *mailbox*: idle, busy, or
 //! the job it is to take part in. A caller puts its job into the mailboxes of idle workers, takes part itself, takes
 //! the job back from those that have not looked, and waits for the others. So several callers share the workers, a
-//! worker that is slow to wake (or is gone, in the child of a `fork`) delays nobody, and there is no lock. Iterations
-//! are handed out one at a time by a counter.
+//! worker that is slow to wake (or is gone, in the child of a `fork`) delays nobody, and there is no lock.
+//!
+//! Iterations are cut into as many *parts* of neighbors as there are threads. A thread takes the iterations of its own part
+//! one at a time, and then those that are left of the others' parts. So nobody waits while there is work; neighbors are read
+//! and written by one processor; and a worker has the same part each time a loop is run, whose data its cache may still hold.
+//!
+//! ```text
+//! 16 iterations, 2 threads     caller 0 1 2 3 4 5 6 7  15      worker 8 9 10 11 12 13 14
+//! ```
 //!
 //! A worker without work spins for `SPIN` and then sleeps: loops that follow each other find it awake. A loop of two
 //! iterations that wait for each other takes 0.7 microseconds while the worker spins, and 50 where it has to be woken
@@ -35,7 +42,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use crate::apart;
+use crate::apart::{self, Seat};
 
 /// The body of a loop: does one iteration and gives 0 or why it failed. It does not unwind.
 pub type Body = unsafe extern "C" fn(context: *const c_void, iteration: i64) -> i32;
@@ -97,6 +104,22 @@ impl<T: Copy + 'static> Drop for Restore<T> {
 /// # Safety
 /// `body` can be called with `context` from several threads at once, and does not unwind.
 pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64, end: i64) -> i32 {
+    // SAFETY: by the caller's promise.
+    unsafe { shared(body, context, (begin, end), Order::InParts) }
+}
+
+/// How the iterations of a loop are handed out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Each thread begins with a part of its own.
+    InParts,
+    /// Each iteration begins after those before it have begun.
+    Ascending,
+}
+
+/// # Safety
+/// As for [`parallel`].
+unsafe fn shared(body: Body, context: *const c_void, (begin, end): (i64, i64), order: Order) -> i32 {
     if begin >= end {
         return 0;
     }
@@ -106,12 +129,12 @@ pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64
         // SAFETY: by the caller's promise.
         return (begin..end).map(|k| unsafe { body(context, k) }).find(|&status| status != 0).unwrap_or(0);
     }
+    let parts = if order == Order::Ascending { 1 } else { helpers + 1 };
     let job = Job {
         body,
         context,
         begin,
-        count,
-        next: AtomicU64::new(0),
+        parts: (0..parts).map(|number| Part::new(count, number, parts)).collect(),
         status: AtomicI32::new(0),
         finished: AtomicUsize::new(0),
         caller: std::thread::current(),
@@ -123,13 +146,22 @@ pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64
 
 /// [`parallel`] for a closure. If it panics, the process ends.
 pub fn run(begin: i64, end: i64, body: &(dyn Fn(i64) -> i32 + Sync)) -> i32 {
+    run_closure(begin, end, body, Order::InParts)
+}
+
+/// [`run`], with iterations that begin in their order: those that one with a status other than 0 leaves undone come after it.
+pub fn run_ascending(begin: i64, end: i64, body: &(dyn Fn(i64) -> i32 + Sync)) -> i32 {
+    run_closure(begin, end, body, Order::Ascending)
+}
+
+fn run_closure(begin: i64, end: i64, body: &(dyn Fn(i64) -> i32 + Sync), order: Order) -> i32 {
     type Closure<'a> = &'a (dyn Fn(i64) -> i32 + Sync);
     extern "C" fn call(context: *const c_void, iteration: i64) -> i32 {
         // SAFETY: the context is a reference to the closure, and lives until the loop has ended.
         unsafe { (*context.cast::<Closure>())(iteration) }
     }
     // SAFETY: the closure can be shared between threads, and a function of this kind does not let a panic through.
-    unsafe { parallel(call, std::ptr::from_ref::<Closure>(&body).cast(), begin, end) }
+    unsafe { shared(call, std::ptr::from_ref::<Closure>(&body).cast(), (begin, end), order) }
 }
 
 /// A loop being run. It lives on the stack of its caller, who leaves when nobody else knows it any more.
@@ -137,15 +169,38 @@ struct Job {
     body: Body,
     context: *const c_void,
     begin: i64,
-    count: u64,
-    /// How many iterations have been handed out.
-    next: AtomicU64,
+    parts: Vec<Part>,
     status: AtomicI32,
     /// How many workers took part and are done.
     finished: AtomicUsize,
     caller: Thread,
     /// The processor that the caller was on.
     processor: Option<usize>,
+}
+
+/// Iterations that one thread begins with, counted from the first of the loop. Threads count in cache lines of their own: two, since
+/// processors fetch them in pairs.
+#[repr(align(128))]
+struct Part {
+    /// The iteration to be handed out next.
+    next: AtomicU64,
+    end: u64,
+}
+
+impl Part {
+    /// The part of a number, of so many that `count` iterations are cut into.
+    fn new(count: u64, number: u64, parts: u64) -> Part {
+        let (each, over) = (count / parts, count % parts);
+        let before = |number: u64| number * each + number.min(over);
+        Part { next: AtomicU64::new(before(number)), end: before(number + 1) }
+    }
+
+    /// An iteration that nobody else has.
+    fn take(&self) -> Option<u64> {
+        // Parts that are done are left alone by those who look for more, so that they do not take cache lines from each other.
+        let is_left = self.next.load(Ordering::Relaxed) < self.end;
+        is_left.then(|| self.next.fetch_add(1, Ordering::Relaxed)).filter(|taken| *taken < self.end)
+    }
 }
 
 impl Job {
@@ -155,25 +210,25 @@ impl Job {
             (0..MOST).map_while(Worker::get).filter(|worker| worker.offer(self)).take(helpers).collect();
         {
             let _restored = Restore { cell: &INSIDE, old: INSIDE.replace(true) };
-            self.work();
+            self.work(0);
         }
         let taking_part = asked.iter().filter(|worker| !worker.withdraw(self)).count();
-        wait_until(|| self.finished.load(Ordering::Acquire) == taking_part);
+        wait_until(|| self.finished.load(Ordering::Acquire) == taking_part, std::thread::park);
     }
 
-    /// Does iterations until none are left.
-    fn work(&self) {
-        loop {
-            let offset = self.next.fetch_add(1, Ordering::Relaxed);
-            if offset >= self.count {
-                return;
-            }
-            // SAFETY: by the promise of `parallel`'s caller.
-            let status = unsafe { (self.body)(self.context, self.begin.wrapping_add_unsigned(offset)) };
-            if status != 0 {
-                // Who comes second keeps the first one's status.
-                let _ = self.status.compare_exchange(0, status, Ordering::Relaxed, Ordering::Relaxed);
-                self.next.store(self.count, Ordering::Relaxed);
+    /// Does iterations until none are left, those of the part of a number first.
+    fn work(&self, own: usize) {
+        let own = own % self.parts.len();
+        let (before, behind) = self.parts.split_at(own);
+        for part in behind.iter().chain(before) {
+            while let Some(offset) = part.take() {
+                // SAFETY: by the promise of `parallel`'s caller.
+                let status = unsafe { (self.body)(self.context, self.begin.wrapping_add_unsigned(offset)) };
+                if status != 0 {
+                    // Who comes second keeps the first one's status.
+                    let _ = self.status.compare_exchange(0, status, Ordering::Relaxed, Ordering::Relaxed);
+                    self.parts.iter().for_each(|part| part.next.store(part.end, Ordering::Relaxed));
+                }
             }
         }
     }
@@ -183,6 +238,7 @@ impl Job {
 struct Worker {
     /// Null: idle; [`BUSY`]; otherwise a job to take part in.
     mailbox: &'static AtomicPtr<Job>,
+    seat: &'static Seat,
     thread: Thread,
 }
 
@@ -194,21 +250,24 @@ impl Worker {
     fn get(number: usize) -> Option<&'static Worker> {
         static WORKERS: [OnceLock<Option<Worker>>; MOST] = [const { OnceLock::new() }; MOST];
         static MAILBOXES: [Padded; MOST] = [const { Padded(AtomicPtr::new(std::ptr::null_mut())) }; MOST];
+        static SEATS: [Seat; MOST] = [const { Seat::new() }; MOST];
         let slot = WORKERS.get(number)?.get_or_init(|| {
-            let mailbox = &MAILBOXES[number].0;
+            let (mailbox, seat) = (&MAILBOXES[number].0, &SEATS[number]);
             let name = format!("lacunar-{number}");
-            let thread = std::thread::Builder::new().name(name).spawn(move || serve(mailbox)).ok()?;
-            Some(Worker { mailbox, thread: thread.thread().clone() })
+            let thread = std::thread::Builder::new().name(name).spawn(move || serve(mailbox, seat, number + 1)).ok()?;
+            Some(Worker { mailbox, seat, thread: thread.thread().clone() })
         });
         slot.as_ref()
     }
 
     /// Offers a job; `false` if the worker is not idle.
     fn offer(&self, job: &Job) -> bool {
+        let caller = job.processor;
         let job = std::ptr::from_ref(job).cast_mut();
         let idle = std::ptr::null_mut();
         let offered = self.mailbox.compare_exchange(idle, job, Ordering::Release, Ordering::Relaxed).is_ok();
         if offered {
+            self.seat.keep_off(caller);
             self.thread.unpark();
         }
         offered
@@ -225,12 +284,13 @@ impl Worker {
 #[repr(align(128))]
 struct Padded(AtomicPtr<Job>);
 
-/// The loop of a worker, which takes part in the jobs it is offered.
-fn serve(mailbox: &AtomicPtr<Job>) {
+/// The loop of a worker, which takes part in the jobs it is offered, with the part of a number first.
+fn serve(mailbox: &AtomicPtr<Job>, seat: &Seat, part: usize) {
     INSIDE.set(true);
+    seat.take();
     loop {
         let mut job = std::ptr::null_mut();
-        wait_until(|| {
+        let is_offered = || {
             let offer = mailbox.load(Ordering::Relaxed);
             let accepted =
                 !offer.is_null() && mailbox.compare_exchange(offer, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -238,12 +298,13 @@ fn serve(mailbox: &AtomicPtr<Job>) {
                 job = offer;
             }
             accepted
-        });
+        };
+        wait_until(is_offered, || seat.asleep(std::thread::park));
         // SAFETY: the offer was accepted, so its caller waits for this worker to be counted as finished, and the job lives
         // until then.
         let caller = unsafe {
-            apart::keep_off((*job).processor);
-            (*job).work();
+            seat.arrive((*job).processor);
+            (*job).work(part);
             (*job).caller.clone()
         };
         // Idle before it is counted: the caller's next loop shall find this worker.
@@ -255,7 +316,7 @@ fn serve(mailbox: &AtomicPtr<Job>) {
 }
 
 /// Waits until a condition holds, after a change of which the thread is unparked: awake for a while, then asleep.
-fn wait_until(mut holds: impl FnMut() -> bool) {
+fn wait_until(mut holds: impl FnMut() -> bool, sleep: impl Fn()) {
     if holds() {
         return;
     }
@@ -272,7 +333,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
         }
     }
     while !holds() {
-        std::thread::park();
+        sleep();
     }
 }
 
@@ -302,6 +363,27 @@ mod tests {
                 }
             });
         }
+    }
+
+    #[test]
+    fn parts_hold_each_iteration_once_in_its_order() {
+        for (count, parts) in [(1, 1), (16, 2), (17, 3), (5, 5), (u64::MAX, 2)] {
+            let parts: Vec<Part> = (0..parts).map(|number| Part::new(count, number, parts)).collect();
+            let begins = parts.iter().map(|part| part.next.load(Ordering::Relaxed));
+            let ends = parts.iter().map(|part| part.end);
+            assert!(begins.eq([0].into_iter().chain(ends).take(parts.len())));
+            assert_eq!(parts.last().unwrap().end, count);
+        }
+        let part = Part::new(16, 1, 2);
+        assert!(std::iter::from_fn(|| part.take()).eq(8..16));
+        assert_eq!((part.take(), part.next.into_inner()), (None, 16));
+    }
+
+    #[test]
+    fn iterations_begin_in_their_order_if_asked_to() {
+        let begun = AtomicU64::new(0);
+        let late = |k: i64| i32::from(k.cast_unsigned() > begun.fetch_add(1, Ordering::SeqCst) + 8);
+        assert_eq!(with_threads(4, || run_ascending(0, 10_000, &late)), 0);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
+mod ahead;
 mod inserts;
 mod known;
 mod lanes;
@@ -181,6 +182,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             false if known.gathers && self.vectors.filling == Filling::Inserts => COPIES_OF_INSERTS,
             false => COPIES_OF_SUMS,
         };
+        if known.gathers && !known.reductions.is_empty() {
+            self.fetch_ahead(known.counter, begin, body)?;
+        }
         let sums = self.start_copies(known, width, copies.into())?;
         let step = self.index(i64::from(copies * width));
         let last = self.builder.build_int_sub(end, step, "")?;

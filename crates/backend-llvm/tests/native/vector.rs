@@ -122,6 +122,32 @@ fn several_sums_begin_with_what_was_there() {
 }
 
 #[test]
+fn segments_that_are_gathered_by_ask_for_what_stands_ahead() {
+    let asked = |access: &str| {
+        let text = format!(
+            "kernel rows(in pos: i64[], in crd: u32[], in a: f64[], in x: f64[], out y: f64[], n: i64) {{
+              for i in 0 .. n {{
+                var t: f64 = 0.0;
+                let begin: i64 = pos[i];
+                let end: i64 = pos[i + 1];
+                for p in begin .. end vector {{
+                  let j: u32 = crd[p];
+                  let v: f64 = a[p];
+                  let w: f64 = {access};
+                  t = t + v * w;
+                }}
+                y[i] = t;
+              }}
+            }}"
+        );
+        let ir = llvm_ir(&function(&text), &CompileOptions::default()).unwrap();
+        ir.matches("call void @llvm.prefetch").count()
+    };
+    // The coordinates and the values, once for each row; nothing where the processor sees what comes by itself.
+    assert_eq!((asked("x[i64(j)]"), asked("x[p]")), (2, 0));
+}
+
+#[test]
 fn lanes_take_loops_and_branches_together() {
     let text = "kernel walk(in a: f64[], in x: f64[], out y: f64[], b: i64, e: i64) {
       for k in 0 .. 90 vector {

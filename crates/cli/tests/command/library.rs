@@ -13,7 +13,7 @@ fn without_library(folder: &Folder, line: &str) -> Output {
 fn code_that_was_kept_runs_without_the_library() {
     let folder = Folder::new();
     let missing = without_library(&folder, RUN);
-    assert!(missing.code == 2 && missing.err.contains("LLVM 19 was not found"), "{missing:?}");
+    assert!(missing.code == 2 && missing.err.contains("error[E1306]: LLVM 19 was not found"), "{missing:?}");
     assert!(missing.err.contains("libllvm19") && missing.err.contains("--backend c"), "{missing:?}");
     let other = folder.run_with(RUN, &[("LACUNAR_LLVM", "libc.so.6")]);
     assert!(other.code == 2 && other.err.contains("libc.so.6 is another library"), "{other:?}");

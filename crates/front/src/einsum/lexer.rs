@@ -6,7 +6,7 @@
 use lacunar_base::Span;
 
 use super::ast::Number;
-use super::error::Error;
+use super::error::{Error, SyntaxMistake};
 
 /// Longer sources are refused: bounds the time and memory of everything after.
 pub(super) const MAX_SOURCE: usize = 64 * 1024;
@@ -45,7 +45,7 @@ const SIGNS: &[&str] = &[
 pub(super) fn lex(source: &str) -> (Vec<Token>, Vec<(Span, Error)>) {
     let mut lexer = Lexer { source, at: 0, tokens: Vec::new(), errors: Vec::new() };
     if source.len() > MAX_SOURCE {
-        lexer.errors.push((Span::NONE, Error::TooLong { length: source.len() }));
+        lexer.errors.push((Span::NONE, SyntaxMistake::TooLong { length: source.len() }.into()));
     } else {
         while let Some(next) = lexer.rest().chars().next() {
             lexer.token(next);
@@ -99,7 +99,7 @@ impl<'a> Lexer<'a> {
         } else {
             self.at += next.len_utf8();
             let span = Span::new(start, self.at);
-            self.errors.push((span, Error::Character { span, found: next }));
+            self.errors.push((span, SyntaxMistake::Character { span, found: next }.into()));
         }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Lexer<'a> {
         if self.at > end {
             let suffix = self.source[end..self.at].to_string();
             let number = self.source[start..end].to_string();
-            self.errors.push((span, Error::Number { span, number, suffix }));
+            self.errors.push((span, SyntaxMistake::Number { span, number, suffix }.into()));
             return self.push(TokenKind::BadNumber, start);
         }
         let text = &self.source[start..end];
@@ -140,7 +140,7 @@ impl<'a> Lexer<'a> {
         match number {
             Some(number) => self.push(TokenKind::Number(number), start),
             None => {
-                self.errors.push((span, Error::NumberTooLarge { span }));
+                self.errors.push((span, SyntaxMistake::NumberTooLarge { span }.into()));
                 self.push(TokenKind::BadNumber, start);
             }
         }

@@ -27,7 +27,7 @@ pub use ast::{Ast, BinaryOp, Expr, ExprKind, Name, Number, Statement};
 pub(crate) use check::{Meaning, expression, meaning};
 pub use check::{check, tensors};
 pub use declarations::Declarations;
-pub(crate) use error::Error;
+pub(crate) use error::{Error, SyntaxMistake};
 pub(crate) use lexer::TokenKind;
 pub use parser::parse;
 pub(crate) use parser::{MAX_ERRORS, Parser};

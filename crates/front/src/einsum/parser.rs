@@ -12,7 +12,7 @@ use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::{AssignOp, Monoid};
 
 use super::ast::{Ast, BinaryOp, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
-use super::error::Error;
+use super::error::{Error, StatementMistake, SyntaxMistake};
 use super::lexer::{Token, TokenKind, lex};
 
 /// No more mistakes than this are reported.
@@ -25,7 +25,11 @@ const OTHER_OPERATORS: &[&str] =
 /// Reads a program. The tree holds the statements that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
     let mut parser = Parser::new(source);
-    let ast = if matches!(parser.errors[..], [Error::TooLong { .. }]) { Ast::default() } else { parser.program() };
+    let ast = if matches!(parser.errors[..], [Error::Syntax(SyntaxMistake::TooLong { .. })]) {
+        Ast::default()
+    } else {
+        parser.program()
+    };
     parser.errors.truncate(MAX_ERRORS);
     (ast, parser.errors.into_iter().map(Error::into_diagnostic).collect())
 }
@@ -73,7 +77,7 @@ impl<'a> Parser<'a> {
             }
         }
         if statements.is_empty() && self.errors.is_empty() {
-            self.errors.push(Error::NoStatement);
+            self.errors.push(SyntaxMistake::NoStatement.into());
         }
         Ast { statements }
     }
@@ -169,8 +173,10 @@ impl<'a> Parser<'a> {
     pub fn unexpected(&mut self, expected: &'static str) -> Error {
         let token = self.peek();
         match token.kind {
-            TokenKind::Sign(sign) if OTHER_OPERATORS.contains(&sign) => Error::Operator { span: token.span, sign },
-            _ => Error::Expected { span: token.span, expected, found: self.found() },
+            TokenKind::Sign(sign) if OTHER_OPERATORS.contains(&sign) => {
+                SyntaxMistake::Operator { span: token.span, sign }.into()
+            }
+            _ => SyntaxMistake::Expected { span: token.span, expected, found: self.found() }.into(),
         }
     }
 
@@ -183,7 +189,7 @@ impl<'a> Parser<'a> {
         let (name, indices) = match target.kind {
             ExprKind::Name(text) => (Name { text, span: target.span }, Vec::new()),
             ExprKind::Apply { name, args, .. } => (name, args),
-            _ => return Err(Error::NotATarget { span: target.span }),
+            _ => return Err(StatementMistake::NotATarget { span: target.span }.into()),
         };
         self.skip_newlines();
         let mut rhs = self.expression()?;
@@ -193,7 +199,9 @@ impl<'a> Parser<'a> {
         }
         if !self.at_end() {
             let error = match self.unexpected("") {
-                Error::Expected { span, found, .. } => Error::Trailing { span, found },
+                Error::Syntax(SyntaxMistake::Expected { span, found, .. }) => {
+                    SyntaxMistake::Trailing { span, found }.into()
+                }
                 other => other,
             };
             return Err(error);
@@ -224,7 +232,7 @@ impl<'a> Parser<'a> {
         }
         if self.at_end() {
             let continued = matches!(start.kind, TokenKind::Sign("+" | "-"));
-            return Err(Error::NoAssignment { span: start.span.to(target.span), continued });
+            return Err(StatementMistake::NoAssignment { span: start.span.to(target.span), continued }.into());
         }
         Err(self.unexpected("`=`, `+=` or another assignment"))
     }
@@ -255,7 +263,7 @@ impl<'a> Parser<'a> {
     fn factor(&mut self) -> Result<Expr, Error> {
         self.depth += 1;
         if self.depth > MAX_HEIGHT {
-            return Err(Error::TooDeep { span: self.peek().span });
+            return Err(SyntaxMistake::TooDeep { span: self.peek().span }.into());
         }
         let factor = match self.take_sign(&["-", "+"]) {
             Some(("-", sign)) => {
@@ -337,7 +345,12 @@ impl<'a> Parser<'a> {
             let token = self.peek();
             let of_a_type = matches!(token.kind, TokenKind::Word | TokenKind::Sign("-"));
             if !of_a_type {
-                return Err(Error::Expected { span: token.span, expected: "a type and `>`", found: self.found() });
+                return Err(SyntaxMistake::Expected {
+                    span: token.span,
+                    expected: "a type and `>`",
+                    found: self.found(),
+                }
+                .into());
             }
             inside.end = self.advance().span.end;
         }
@@ -375,7 +388,7 @@ impl<'a> Parser<'a> {
         match self.open.last() {
             Some(open) if ends || on_a_new_line => {
                 let open = open.span;
-                Err(Error::Unclosed { open, span: next.span, closing: sign, found: self.found() })
+                Err(SyntaxMistake::Unclosed { open, span: next.span, closing: sign, found: self.found() }.into())
             }
             _ => Err(self.unexpected(expected)),
         }
@@ -386,7 +399,7 @@ impl<'a> Parser<'a> {
 fn reduction(op: &str, span: Span) -> Result<(AssignOp, Option<Span>), Error> {
     match Monoid::of_sign(op) {
         Some(monoid) => Ok((AssignOp::Reduce(monoid), None)),
-        None => Err(Error::ReductionOperator { span, op: op.to_string() }),
+        None => Err(StatementMistake::ReductionOperator { span, op: op.to_string() }.into()),
     }
 }
 
@@ -396,5 +409,5 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Error> {
 }
 
 fn node(kind: ExprKind, span: Span, height: usize) -> Result<Expr, Error> {
-    if height > MAX_HEIGHT { Err(Error::TooDeep { span }) } else { Ok(Expr { kind, span, height }) }
+    if height > MAX_HEIGHT { Err(SyntaxMistake::TooDeep { span }.into()) } else { Ok(Expr { kind, span, height }) }
 }

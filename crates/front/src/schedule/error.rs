@@ -115,7 +115,9 @@ impl Error {
     /// A mistake found by the parser of expressions.
     pub fn of_expression(error: einsum::Error) -> Error {
         match error {
-            einsum::Error::Expected { span, expected, found } => Error::Expected { span, expected, found },
+            einsum::Error::Syntax(einsum::SyntaxMistake::Expected { span, expected, found }) => {
+                Error::Expected { span, expected, found }
+            }
             other => Error::Text(other),
         }
     }
@@ -133,13 +135,7 @@ impl Error {
                 .label(span, "not a command")
                 .note(format!("commands: {}", forms::names().collect::<Vec<_>>().join(" ")))
                 .hint(words::did_you_mean(&name, forms::names(), "use one of these")),
-            Error::Count { span, form, found } => {
-                let name = form.split('(').next().unwrap_or_default();
-                let found = words::count(found, "argument", "arguments");
-                Diagnostic::error("E0903", format!("`{name}` does not take {found}"))
-                    .label(span, format!("{found} given"))
-                    .hint(format!("write `{form}`"))
-            }
+            Error::Count { span, form, found } => count(span, form, found),
             Error::Argument { span, expected, form } => Diagnostic::error("E0904", format!("expected {expected}"))
                 .label(span, format!("not {expected}"))
                 .hint(format!("write, for example, `{form}`")),
@@ -164,15 +160,7 @@ impl Error {
                     .hint("write accesses as they are in the statement; they keep their variables")
             }
             Error::Replaced { span, name, by, into } => replaced(span, &name, by, &into),
-            Error::Taken { span, name, what, before } => {
-                let error = Diagnostic::error("E0908", format!("the name `{name}` is taken"))
-                    .label(span, format!("`{name}` is {what}"))
-                    .hint("choose a name that is new");
-                match before {
-                    Some(before) => error.secondary(before, "made here"),
-                    None => error,
-                }
-            }
+            Error::Taken { span, name, what, before } => taken(span, &name, what, before),
             Error::Tensor { span, name, what, hint } => Diagnostic::error("E0909", format!("`{name}` is not {what}"))
                 .label(span, format!("not {what}"))
                 .hint(hint),
@@ -192,12 +180,7 @@ impl Error {
             .label(span, "as many names as variables are needed")
             .hint("write, for example, `precompute(A(i,j) * x(j), {i, j}, {iw, jw})`"),
             Error::WhichStatement { span, command, results } => which_statement(span, &command, &results),
-            Error::NoStatement { span, names } => {
-                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-                Diagnostic::error("E0911", format!("no statement has all of {}", names.join(", ")))
-                    .label(span, "names of several statements")
-                    .hint("a command is for one statement; write one for each")
-            }
+            Error::NoStatement { span, names } => no_statement(span, &names),
             Error::UnknownStatement { span, text, results } => unknown_statement(span, &text, &results),
             Error::WhichAccess { span, tensor, accesses } => {
                 Diagnostic::error("E0911", format!("`{tensor}` is read in several ways"))
@@ -219,6 +202,31 @@ fn quoted_list(names: &[String]) -> String {
         Some((last, _)) => last.clone(),
         None => "no tensor".to_string(),
     }
+}
+
+fn count(span: Span, form: &str, found: usize) -> Diagnostic {
+    let name = form.split('(').next().unwrap_or_default();
+    let found = words::count(found, "argument", "arguments");
+    Diagnostic::error("E0903", format!("`{name}` does not take {found}"))
+        .label(span, format!("{found} given"))
+        .hint(format!("write `{form}`"))
+}
+
+fn taken(span: Span, name: &str, what: &str, before: Option<Span>) -> Diagnostic {
+    let error = Diagnostic::error("E0908", format!("the name `{name}` is taken"))
+        .label(span, format!("`{name}` is {what}"))
+        .hint("choose a name that is new");
+    match before {
+        Some(before) => error.secondary(before, "made here"),
+        None => error,
+    }
+}
+
+fn no_statement(span: Span, names: &[String]) -> Diagnostic {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    Diagnostic::error("E0911", format!("no statement has all of {}", names.join(", ")))
+        .label(span, "names of several statements")
+        .hint("a command is for one statement; write one for each")
 }
 
 fn which_statement(span: Span, command: &str, results: &[String]) -> Diagnostic {

@@ -25,7 +25,7 @@ pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
 pub(super) fn read(source: &str) -> (Ast, Vec<Error>) {
     let mut parser = Parser::new(source);
     let errors: Vec<Error> = parser.take_errors().into_iter().map(Error::Text).collect();
-    if matches!(errors[..], [Error::Text(einsum::Error::TooLong { .. })]) {
+    if matches!(errors[..], [Error::Text(einsum::Error::Syntax(einsum::SyntaxMistake::TooLong { .. }))]) {
         return (Ast::default(), errors);
     }
     let mut reader = Reader { parser, errors };

@@ -12,7 +12,7 @@ use lacunar_formats::{DType, Format, FormatError};
 use lacunar_notation::{Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
 use super::super::declarations::Declarations;
-use super::super::error::Error;
+use super::super::error::{Error, FormatMistake};
 
 /// Sets the format of every tensor.
 pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
@@ -24,7 +24,9 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
             Some(Ok(format)) => tensor.format = format,
             Some(Err(FormatError::Auto(format))) => {
                 let result = tensor.role == Role::Result;
-                errors.push(Error::AutoFormat { name: tensor.name.clone(), span: tensor.span, format, result });
+                errors.push(
+                    FormatMistake::AutoFormat { name: tensor.name.clone(), span: tensor.span, format, result }.into(),
+                );
             }
             Some(Err(error)) => errors.push(wrong_order(&tensor.name, tensor.span, order, &error)),
             None if tensor.role == Role::Result && order >= 2 => {
@@ -40,8 +42,8 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
         if tensor.dtype == DType::Pattern && !tensor.format.tells_entries() {
             let (name, span, format) = (tensor.name.clone(), tensor.span, tensor.format.to_string());
             errors.push(match tensor.order() {
-                0 => Error::ScalarPattern { name, span },
-                _ => Error::PaddedPattern { name, span, format },
+                0 => FormatMistake::ScalarPattern { name, span }.into(),
+                _ => FormatMistake::PaddedPattern { name, span, format }.into(),
             });
         }
     }
@@ -68,7 +70,7 @@ fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Err
         }
         other => other.to_string(),
     };
-    Error::FormatOrder { name: name.to_string(), span, message, order }
+    FormatMistake::FormatOrder { name: name.to_string(), span, message, order }.into()
 }
 
 /// True if the value of an expression is zero because it is absent where the entries of all sparse operands along `var` are.

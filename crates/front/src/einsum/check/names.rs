@@ -11,7 +11,7 @@ use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, Program, Role, Tens
 
 use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::Error;
+use super::super::error::{AccessMistake, Error, NameMistake, StatementMistake};
 use crate::words;
 
 /// The tensors and variables of a program. A tensor's or variable's place in its map is its handle's index.
@@ -67,10 +67,11 @@ fn is_index_in(name: &str, expr: &Expr) -> bool {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index_in(name, a),
         ExprKind::Binary(_, a, b) => is_index_in(name, a) || is_index_in(name, b),
-        ExprKind::Apply { name: applied, args, brackets } => match meaning(&applied.text, args, *brackets) {
-            Meaning::Access => args.iter().any(|arg| variable(arg) == Some(name)),
-            _ => args.iter().any(|arg| is_index_in(name, arg)),
-        },
+        // Only the name is asked what it means: whether it reduces would depend on what is asked here.
+        ExprKind::Apply { name: applied, args, brackets } => {
+            let is_access = *brackets || reserved(&applied.text).is_none();
+            args.iter().any(|arg| (is_access && variable(arg) == Some(name)) || is_index_in(name, arg))
+        }
     }
 }
 
@@ -173,7 +174,9 @@ impl<'a> Resolver<'a> {
             let Some(variable) = variable(index) else { continue };
             match self.bound.iter().find(|(bound, _)| bound == variable) {
                 Some(&(_, first)) => {
-                    self.errors.push(Error::Repeated { variable: variable.to_string(), span: index.span, first });
+                    self.errors.push(
+                        StatementMistake::Repeated { variable: variable.to_string(), span: index.span, first }.into(),
+                    );
                 }
                 None => self.bound.push((variable.to_string(), index.span)),
             }
@@ -199,7 +202,9 @@ impl<'a> Resolver<'a> {
             let Some((name, _)) = self.names.tensors.get_index(tensor) else { continue };
             if *name == statement.name.text {
                 reads_itself = true;
-                self.errors.push(Error::ReadsItself { name: name.clone(), span, target: statement.lhs_span });
+                self.errors.push(
+                    StatementMistake::ReadsItself { name: name.clone(), span, target: statement.lhs_span }.into(),
+                );
             } else if let Some(inputs) = &self.declarations.inputs
                 && !self.assigned.contains_key(name)
                 && !inputs.contains(name)
@@ -213,7 +218,7 @@ impl<'a> Resolver<'a> {
                     let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
                     words::nearest(name, with_values).map(|found| format!("did you mean `{found}`?"))
                 };
-                self.errors.push(Error::Undeclared { name: name.clone(), span, hint });
+                self.errors.push(NameMistake::Undeclared { name: name.clone(), span, hint }.into());
             }
         }
         reads_itself
@@ -229,13 +234,13 @@ impl<'a> Resolver<'a> {
         let Some(entry) = self.names.tensors.get_mut(name) else { return };
         if let Some(&first) = self.assigned.get(name) {
             if replaces {
-                self.errors.push(Error::AssignedTwice { name: name.clone(), span, first });
+                self.errors.push(StatementMistake::AssignedTwice { name: name.clone(), span, first }.into());
             }
         } else if self.undeclared.contains(name) {
             // Told already, where it is read.
         } else if known || (given && replaces) {
             let read = known.then_some(entry.span);
-            self.errors.push(Error::AssignedInput { name: name.clone(), span, read });
+            self.errors.push(StatementMistake::AssignedInput { name: name.clone(), span, read }.into());
         } else {
             entry.role = Role::Result;
         }
@@ -255,7 +260,7 @@ impl<'a> Resolver<'a> {
                 Meaning::Reduction(monoid) => self.reduction(monoid, args, expr.span),
                 Meaning::Function(function) => {
                     if function == Function::Unary(UnaryFn::Prune) && self.outermost != Some(expr.span) {
-                        self.errors.push(Error::Pruned { span: expr.span });
+                        self.errors.push(AccessMistake::Pruned { span: expr.span }.into());
                     }
                     self.arguments(name, args.len(), function);
                     if let Function::Binary(BinaryFn::Max | BinaryFn::Min) = function {
@@ -267,7 +272,7 @@ impl<'a> Resolver<'a> {
                 Meaning::Cast(_) => {
                     if args.len() != 1 {
                         let (name, span, found) = (name.text.clone(), name.span, args.len());
-                        self.errors.push(Error::Arguments { name, span, expected: 1, found });
+                        self.errors.push(AccessMistake::Arguments { name, span, expected: 1, found }.into());
                     }
                     args.iter().for_each(|arg| self.expr(arg));
                 }
@@ -281,14 +286,15 @@ impl<'a> Resolver<'a> {
             Function::Binary(function) => (2, matches!(function, BinaryFn::Min | BinaryFn::Max)),
         };
         if found != expected && !(more && found > expected) {
-            self.errors.push(Error::Arguments { name: name.text.clone(), span: name.span, expected, found });
+            self.errors
+                .push(AccessMistake::Arguments { name: name.text.clone(), span: name.span, expected, found }.into());
         }
     }
 
     fn reduction(&mut self, monoid: Monoid, args: &[Expr], span: Span) {
         let is_written = |vars: &[Expr]| !vars.is_empty() && vars.iter().all(|var| variable(var).is_some());
         let Some((body, vars)) = args.split_last().filter(|(_, vars)| is_written(vars)) else {
-            return self.errors.push(Error::ReductionVariables { span, name: monoid.name() });
+            return self.errors.push(AccessMistake::ReductionVariables { span, name: monoid.name() }.into());
         };
         let depth = self.bound.len();
         for var in vars {
@@ -296,7 +302,7 @@ impl<'a> Resolver<'a> {
             self.names.vars.entry(name.to_string()).or_insert(var.span);
             match self.bound.iter().find(|(bound, _)| bound == name) {
                 Some(&(_, first)) => {
-                    self.errors.push(Error::BoundTwice { name: name.to_string(), span: var.span, first });
+                    self.errors.push(NameMistake::BoundTwice { name: name.to_string(), span: var.span, first }.into());
                 }
                 None => self.bound.push((name.to_string(), var.span)),
             }
@@ -311,7 +317,7 @@ impl<'a> Resolver<'a> {
             return self.errors.push(not_an_access(name, index));
         }
         if let Some(what) = reserved(&name.text) {
-            return self.errors.push(Error::Reserved { name: name.text.clone(), span: name.span, what });
+            return self.errors.push(NameMistake::Reserved { name: name.text.clone(), span: name.span, what }.into());
         }
         let order = indices.len();
         let known = self.names.tensors.entry(name.text.clone());
@@ -320,7 +326,7 @@ impl<'a> Resolver<'a> {
         if entry.order != order {
             let (first, first_count) = (entry.span, entry.order);
             let name = name.text.clone();
-            return self.errors.push(Error::IndexCount { name, span, count: order, first, first_count });
+            return self.errors.push(AccessMistake::IndexCount { name, span, count: order, first, first_count }.into());
         }
         let vars = indices
             .iter()
@@ -339,14 +345,14 @@ impl<'a> Resolver<'a> {
     fn clashes(&mut self) {
         for (name, &variable) in &self.names.vars {
             if let Some(entry) = self.names.tensors.get(name) {
-                self.errors.retain(|error| !matches!(error, Error::Undeclared { name: other, .. } if other == name));
+                self.errors.retain(
+                    |error| !matches!(error, Error::Name(NameMistake::Undeclared { name: other, .. }) if other == name),
+                );
                 let compared = self.compared.get(name).cloned();
-                self.errors.push(Error::TensorAndVariable {
-                    name: name.clone(),
-                    tensor: entry.span,
-                    variable,
-                    compared,
-                });
+                self.errors.push(
+                    NameMistake::TensorAndVariable { name: name.clone(), tensor: entry.span, variable, compared }
+                        .into(),
+                );
             }
         }
     }
@@ -369,11 +375,11 @@ impl<'a> Resolver<'a> {
                 "a value"
             };
             let hint = words::did_you_mean(name, tensor_names.clone(), otherwise);
-            self.errors.push(Error::NotInProgram { name: name.to_string(), what, hint });
+            self.errors.push(NameMistake::NotInProgram { name: name.to_string(), what, hint }.into());
         }
         for name in declarations.sized_names().into_iter().filter(nothing) {
             let hint = words::did_you_mean(name, all_names.iter().copied(), otherwise);
-            self.errors.push(Error::NotInProgram { name: name.to_string(), what: "a size", hint });
+            self.errors.push(NameMistake::NotInProgram { name: name.to_string(), what: "a size", hint }.into());
         }
     }
 }
@@ -389,7 +395,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
         }
     }
     if !has_access(index) {
-        return Error::NotAnIndex { span: index.span };
+        return AccessMistake::NotAnIndex { span: index.span }.into();
     }
     let known = Function::names().chain(Monoid::all().map(Monoid::name));
     let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos gt lt eq";
@@ -400,7 +406,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
         }
         other => words::did_you_mean(other, known, otherwise),
     };
-    Error::UnknownFunction { name: name.text.clone(), span: name.span, hint }
+    NameMistake::UnknownFunction { name: name.text.clone(), span: name.span, hint }.into()
 }
 
 /// The meaning of a word that cannot name a tensor.

@@ -8,7 +8,7 @@ use lacunar_base::Span;
 use lacunar_notation::{ExprKind, Program, VarId};
 
 use super::super::declarations::Declarations;
-use super::super::error::{Error, SizeUse};
+use super::super::error::{Error, SizeMistake, SizeUse};
 use super::names::Names;
 
 /// The classes of dimensions and variables, and their sizes.
@@ -37,7 +37,7 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
                 sizes.size[class] = Some(SizeUse { span, size, whose: format!("`{name}`") });
             }
             Some(declared) => {
-                errors.push(Error::OneSize { name: name.clone(), span, declared: declared.len() });
+                errors.push(SizeMistake::OneSize { name: name.clone(), span, declared: declared.len() }.into());
             }
             None => {}
         }
@@ -56,7 +56,7 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
                 && !std::mem::replace(&mut told[var], true)
                 && let Some((name, _)) = names.vars.get_index(var)
             {
-                errors.push(Error::Sizes { variable: name.clone(), first, second });
+                errors.push(SizeMistake::Sizes { variable: name.clone(), first, second }.into());
             }
         }
     }
@@ -71,7 +71,7 @@ fn declared_dims<'a>(names: &Names, declarations: &'a Declarations, errors: &mut
         let fits = declared.filter(|declared| declared.len() == entry.order);
         if let (Some(declared), None) = (declared, fits) {
             let (declared, order) = (declared.len(), entry.order);
-            errors.push(Error::DimensionCount { name: name.clone(), span: entry.span, declared, order });
+            errors.push(SizeMistake::DimensionCount { name: name.clone(), span: entry.span, declared, order }.into());
         }
         dims.push(fits);
     }
@@ -155,7 +155,7 @@ pub(super) fn require(program: &Program, errors: &mut Vec<Error>) {
     let mut check = |var: VarId, used: &[VarId], span: Span, summed: bool| {
         let entry = &program.vars[var];
         if !used.contains(&var) && entry.size.is_none() {
-            errors.push(Error::UnknownSize { variable: entry.name.clone(), span, summed });
+            errors.push(SizeMistake::UnknownSize { variable: entry.name.clone(), span, summed }.into());
         }
     };
     for statement in &program.statements {

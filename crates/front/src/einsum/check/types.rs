@@ -15,7 +15,7 @@ use lacunar_notation::{
 
 use super::super::ast::{self, BinaryOp, Number, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::Error;
+use super::super::error::{Error, TypeMistake};
 use super::names::{Meaning, Names, meaning};
 
 /// The declared type of a tensor, or the one that inputs have by default.
@@ -35,7 +35,9 @@ pub(super) fn fill(program: &mut Program, declarations: &Declarations, errors: &
         match declared.to(dtype) {
             // Zeros of either sign are 0.
             Some(fill) => tensor.fill = Some(if fill.is_zero() { Scalar::zero(dtype) } else { fill }),
-            None => errors.push(Error::Fill { name: name.clone(), span, value: declared.to_string(), dtype }),
+            None => {
+                errors.push(TypeMistake::Fill { name: name.clone(), span, value: declared.to_string(), dtype }.into())
+            }
         }
     }
 }
@@ -122,7 +124,7 @@ impl<'a> Typer<'a> {
         let (name, span) = (statement.name.text.clone(), statement.rhs.span);
         let is_whole = to.is_integer();
         let divides = is_whole && matches!(&value, Value::Typed(expr, _) if divides_integers(expr));
-        self.errors.push(Error::Assignable { name, span, from, to, divides });
+        self.errors.push(TypeMistake::Assignable { name, span, from, to, divides }.into());
         None
     }
 
@@ -155,7 +157,7 @@ impl<'a> Typer<'a> {
             ast::ExprKind::Cast { dtype, operand } => match DType::parse(&dtype.text) {
                 Some(dtype) => self.cast(dtype, operand, span),
                 None => {
-                    self.errors.push(Error::UnknownType { span: dtype.span, word: dtype.text.clone() });
+                    self.errors.push(TypeMistake::UnknownType { span: dtype.span, word: dtype.text.clone() }.into());
                     None
                 }
             },
@@ -184,7 +186,7 @@ impl<'a> Typer<'a> {
         let operand = self.settle_alone(operand)?;
         // A conversion to `bool` asks if the value is not zero, as for every type; one to `pattern` asks if there is a value.
         if operand.dtype.is_complex() && !dtype.is_complex() && dtype.kind() != Kind::Bool {
-            self.errors.push(Error::ComplexCast { span: operand.span, from: operand.dtype, to: dtype });
+            self.errors.push(TypeMistake::ComplexCast { span: operand.span, from: operand.dtype, to: dtype }.into());
             return None;
         }
         let stored = Expr { span, ..convert(operand, dtype) };
@@ -239,7 +241,7 @@ impl<'a> Typer<'a> {
         {
             let number = fold(function, a, b);
             if number.is_none() {
-                self.errors.push(Error::Constant { span });
+                self.errors.push(TypeMistake::Constant { span }.into());
             }
             return Some(Value::Weak(number?, span));
         }
@@ -260,7 +262,7 @@ impl<'a> Typer<'a> {
     }
 
     fn not_defined(&mut self, name: &str, dtype: DType, span: Span) -> Option<Value> {
-        self.errors.push(Error::NotDefined { span, function: format!("`{name}`"), dtype });
+        self.errors.push(TypeMistake::NotDefined { span, function: format!("`{name}`"), dtype }.into());
         None
     }
 
@@ -285,7 +287,7 @@ impl<'a> Typer<'a> {
             Value::Weak(number, span) => {
                 let literal = number.literal(dtype);
                 if literal.is_none() {
-                    self.errors.push(Error::OutOfRange { span, value: number.to_string(), dtype });
+                    self.errors.push(TypeMistake::OutOfRange { span, value: number.to_string(), dtype }.into());
                 }
                 Some(Expr { kind: ExprKind::Literal(literal?), dtype, span })
             }

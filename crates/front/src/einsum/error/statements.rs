@@ -1,0 +1,67 @@
+//! Mistakes in what a statement assigns.
+
+use lacunar_base::{Diagnostic, Span};
+
+/// A mistake in what a statement assigns.
+#[derive(Clone, Debug)]
+pub(crate) enum StatementMistake {
+    ReductionOperator { span: Span, op: String },
+    AssignedInput { name: String, span: Span, read: Option<Span> },
+    AssignedTwice { name: String, span: Span, first: Span },
+    Repeated { variable: String, span: Span, first: Span },
+    ReadsItself { name: String, span: Span, target: Span },
+    NotATarget { span: Span },
+    NoAssignment { span: Span, continued: bool },
+}
+
+impl StatementMistake {
+    pub(super) fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            StatementMistake::ReductionOperator { span, op } => {
+                Diagnostic::error("E0601", format!("`{op}` is no way of assigning"))
+                    .label(span, "not a monoid's operation")
+                    .hint("use `=`, or one of `+= -= *= min= max= and= or= xor= any=`")
+            }
+            StatementMistake::AssignedInput { name, span, read } => {
+                let error = Diagnostic::error("E0602", format!("`{name}` is an input and cannot be assigned to"))
+                    .label(span, "assigned here");
+                match read {
+                    Some(read) => error
+                        .secondary(read, "read here, before it has been assigned")
+                        .hint("assign to a tensor of another name, or move this statement before that one"),
+                    None => error.hint("assign to a tensor of another name, or use `+=` to add to it"),
+                }
+            }
+            StatementMistake::AssignedTwice { name, span, first } => {
+                Diagnostic::error("E0603", format!("`{name}` is assigned twice"))
+                    .label(span, "assigned again")
+                    .secondary(first, "first here")
+                    .hint("use `+=` to add to it, or a tensor of another name")
+            }
+            StatementMistake::Repeated { variable, span, first } => {
+                Diagnostic::error("E0604", format!("`{variable}` occurs twice on the left"))
+                    .label(span, "again here")
+                    .secondary(first, "first here")
+                    .hint("use distinct index variables on the left; on the right they may repeat")
+            }
+            StatementMistake::ReadsItself { name, span, target } => {
+                Diagnostic::error("E0605", format!("`{name}` is read by the statement that assigns to it"))
+                    .label(span, "read here")
+                    .secondary(target, "assigned here")
+                    .hint("assign to a tensor of another name, or use `+=` to add to it")
+            }
+            StatementMistake::NotATarget { span } => Diagnostic::error("E0606", "this cannot be assigned to")
+                .label(span, "not a tensor")
+                .hint("the left-hand side is a tensor with its indices, for example `y(i)`"),
+            StatementMistake::NoAssignment { span, continued } => {
+                Diagnostic::error("E0606", "a statement assigns to a tensor, this one does not")
+                    .label(span, "`=` or `+=` is missing")
+                    .hint(if continued {
+                        "a new line begins a statement: to continue one, end the line before with the operator"
+                    } else {
+                        "write `y(i) = ...`"
+                    })
+            }
+        }
+    }
+}
