@@ -283,7 +283,7 @@ impl KernelPrinter<'_> {
                 let (array, index) = (self.array_name(array), self.index(index));
                 self.define(var, &format!("{array}[{index}]"));
             }
-            Stmt::Store { array, index, value, reduce } => self.store(array, index, value, reduce),
+            Stmt::Store { array, index, value, reduce, .. } => self.store(array, index, value, reduce),
             Stmt::For { var, begin, end, kind, ref body } => self.for_loop(stmt, kind, (var, begin, end), body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => self.line("break;"),
@@ -302,6 +302,7 @@ impl KernelPrinter<'_> {
             Stmt::Fill { array, begin, end, value } => self.fill(array, begin, end, value),
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.fail(status),
+            Stmt::Prefetch { .. } => {}
             Stmt::Comment(ref text) => self.comment(text),
         }
     }
