@@ -448,7 +448,7 @@ fn stores_past_the_caches_store_the_same() {
             check(&text, &[numbers(dtype, 128), numbers(dtype, 200)], &places);
         }
     }
-    let text = "kernel long(in a: f64[], in c: f32[], out y: f64[], out z: f32[], b: i64, e: i64) {
+    let text = "kernel rows(in a: f64[], in c: f32[], out y: f64[], out z: f32[], b: i64, e: i64) {
       for n in 0 .. 3 parallel {
         for k in b .. e vector {
           let v: f64 = a[k];
