@@ -47,7 +47,13 @@ pub(super) fn past(cx: &mut Lowerer<'_>, access: &AccessKey) -> Option<ExprId> {
         matches!(provenance.parallel(leaf), Some((Unit::CpuVector, _))) && provenance.originals(leaf) == [last]
     };
     let inner = innermost(&cx.kernel.stmt, access.tensor, None)?;
-    if cx.kernel.updates || !in_lanes(inner) {
+    let tensor = &cx.kernel.tensors[access.tensor];
+    if cx.kernel.updates || tensor.view.is_some() || !in_lanes(inner) {
+        return None;
+    }
+    // The bytes that the loop stores, where that is known: lines are stored whole or not at all.
+    let bytes = cx.b.as_const(cx.size(inner)).map(|count| count.bits.wrapping_mul(tensor.dtype.size() as u64));
+    if bytes.is_some_and(|bytes| !bytes.is_multiple_of(LINE)) {
         return None;
     }
     let limit = cx.options.reach.kept;

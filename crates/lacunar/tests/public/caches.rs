@@ -78,6 +78,7 @@ fn a_plan_says_what_it_does_beyond_the_caches() {
     // Rows of a line are found no sooner than they are read; a sparse result is appended to, and what is added to is read.
     assert!(!notes("8", &options()).contains("prefetched"));
     assert!(!notes("32", &options().format("C", Format::csr())).contains("past the caches"));
+    assert!(!notes("33", &options()).contains("past the caches"));
     let added = Kernel::compile("C(i,k) += A(i,j) * B(j,k)", &options().size("k", 32)).unwrap().explain().join("\n");
     assert!(!added.contains("past the caches"), "{added}");
 }
