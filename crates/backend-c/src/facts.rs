@@ -194,7 +194,10 @@ impl Facts {
     fn note_arrays(&mut self, function: &Function, stmt: &Stmt) {
         match stmt {
             Stmt::Load { var, array, .. } if self.is_live(*var) => self.used[array.index()] = true,
-            Stmt::Store { array, .. } | Stmt::Fill { array, .. } | Stmt::Atomic { array, .. } => {
+            Stmt::Prefetch { array, .. }
+            | Stmt::Store { array, .. }
+            | Stmt::Fill { array, .. }
+            | Stmt::Atomic { array, .. } => {
                 self.used[array.index()] = true;
             }
             Stmt::Alloc { array, .. } => {
@@ -334,6 +337,7 @@ fn scalar(arg: &Arg) -> Option<ExprId> {
 fn effect_operands(stmt: &Stmt) -> Vec<ExprId> {
     match *stmt {
         Stmt::Store { index, value, .. } => vec![index, value],
+        Stmt::Prefetch { begin, end, .. } => vec![begin, end],
         Stmt::For { begin, end, .. } => vec![begin, end],
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
         Stmt::Alloc { len, .. } => vec![len],

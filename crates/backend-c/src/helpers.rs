@@ -24,9 +24,9 @@ use length::LENGTH;
 use text::{
     ABS, ALLOCATE, ATOMIC, BIT, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW,
     JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE, MARKS, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP,
-    PART, PLACE_PARTS, POW, POW_NEGATIVE, RANK, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT, SIGN_INTEGER,
-    SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TAKE, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS, UNPACK,
-    VERSIONS, WRAPPING,
+    PART, PLACE_PARTS, POW, POW_NEGATIVE, PREFETCH, RANK, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT,
+    SIGN_INTEGER, SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TAKE, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS,
+    UNPACK, VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -90,6 +90,8 @@ pub enum Helper {
     Marks,
     /// A number that threads share out among themselves.
     Take,
+    /// Elements brought near.
+    Prefetch,
     /// The description of an array's memory.
     Memory,
     /// Memory given back.
@@ -151,6 +153,7 @@ impl Helper {
             Helper::Unpack => "lac_unpack".to_string(),
             Helper::Marks => "lac_marks".to_string(),
             Helper::Take => "lac_take".to_string(),
+            Helper::Prefetch => "lac_prefetch".to_string(),
             Helper::Memory => "lac_memory".to_string(),
             Helper::Release => "lac_release".to_string(),
             Helper::Allocate => "lac_allocate".to_string(),
@@ -232,6 +235,7 @@ impl Helper {
             Helper::Unpack => UNPACK.to_string(),
             Helper::Marks => MARKS.to_string(),
             Helper::Take => TAKE.to_string(),
+            Helper::Prefetch => PREFETCH.to_string(),
             Helper::Memory => MEMORY.to_string(),
             Helper::Release => RELEASE.to_string(),
             Helper::Allocate => ALLOCATE.to_string(),

@@ -283,7 +283,7 @@ impl KernelPrinter<'_> {
                 let (array, index) = (self.array_name(array), self.index(index));
                 self.define(var, &format!("{array}[{index}]"));
             }
-            Stmt::Store { array, index, value, reduce } => self.store(array, index, value, reduce),
+            Stmt::Store { array, index, value, reduce, .. } => self.store(array, index, value, reduce),
             Stmt::For { var, begin, end, kind, ref body } => self.for_loop(stmt, kind, (var, begin, end), body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => self.line("break;"),
@@ -302,6 +302,7 @@ impl KernelPrinter<'_> {
             Stmt::Fill { array, begin, end, value } => self.fill(array, begin, end, value),
             Stmt::Call { callee, ref args, result } => self.call(callee, args, result),
             Stmt::Fail(status) => self.fail(status),
+            Stmt::Prefetch { array, begin, end } => self.prefetch(array, begin, end),
             Stmt::Comment(ref text) => self.comment(text),
         }
     }
@@ -393,6 +394,14 @@ impl KernelPrinter<'_> {
         let (name, at) = (self.array_name(array), self.namer.unique("at"));
         let head = format!("for (int64_t {at} = {}; {at} < {}; {at}++)", begin.text, end.at_least(Binding::Sum));
         self.braces(head, |printer| printer.line(format_args!("{name}[{at}] = {};", value.text)));
+    }
+
+    fn prefetch(&mut self, array: ArrayId, begin: ExprId, end: ExprId) {
+        self.name_shared(&[begin, end]);
+        let (name, size) = (self.array_name(array), self.function.arrays[array].elem.size());
+        let [begin, end] = [begin, end].map(|expr| self.expr(expr).text);
+        let prefetch = self.helpers.name(Helper::Prefetch);
+        self.line(format_args!("{prefetch}({name}, {begin}, {end}, {size});"));
     }
 
     // Calls.

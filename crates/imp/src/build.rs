@@ -373,12 +373,17 @@ impl Builder {
 
     /// Replaces an element.
     pub fn store(&mut self, array: ArrayId, index: ExprId, value: ExprId) {
-        self.push(Stmt::Store { array, index, value, reduce: None });
+        self.push(Stmt::Store { array, index, value, reduce: None, past: None });
+    }
+
+    /// Replaces an element, which nobody reads soon where a condition holds.
+    pub fn store_past(&mut self, array: ArrayId, index: ExprId, value: ExprId, past: Option<ExprId>) {
+        self.push(Stmt::Store { array, index, value, reduce: None, past });
     }
 
     /// Combines an element with a value.
     pub fn accumulate(&mut self, array: ArrayId, index: ExprId, op: BinaryOp, value: ExprId) {
-        self.push(Stmt::Store { array, index, value, reduce: Some(op) });
+        self.push(Stmt::Store { array, index, value, reduce: Some(op), past: None });
     }
 
     /// Replaces an element of a coordinate or position array by an index.

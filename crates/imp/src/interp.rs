@@ -276,7 +276,7 @@ impl<'a> Machine<'a> {
         match *stmt {
             Stmt::Define { var, value } | Stmt::Assign { var, value } => self.vars[var.index()] = self.eval(value),
             Stmt::Load { var, array, index } => self.vars[var.index()] = self.read(array, self.index(index))?,
-            Stmt::Store { array, index, value, reduce } => {
+            Stmt::Store { array, index, value, reduce, .. } => {
                 let (place, mut value, mut what) = (self.index(index), self.eval(value), Use::Store);
                 if let Some(op) = reduce {
                     value = arith::binary(op, self.get(array, place)?, value);
@@ -332,6 +332,8 @@ impl<'a> Machine<'a> {
                     self.vars[var.index()] = Const::int(DType::I64, value);
                 }
             }
+            // It has no meaning.
+            Stmt::Prefetch { .. } => {}
             Stmt::Fail(status) => return Err(status.into()),
             Stmt::Comment(_) => {}
         }

@@ -270,6 +270,19 @@ pub enum Stmt {
         value: ExprId,
         /// Combine with the old value instead of replacing it.
         reduce: Option<BinaryOp>,
+        /// Of a value that replaces another: where this condition holds, nobody reads the element soon, and a back end may write it
+        /// past the caches. That changes no value. `a[e] = v past c;`
+        past: Option<ExprId>,
+    },
+    /// Says that elements `begin .. end` of an input may be loaded soon: a back end may bring them near. That changes no value,
+    /// and the elements need not be there. `prefetch a[b .. e];`
+    Prefetch {
+        /// The array, an input.
+        array: ArrayId,
+        /// First element.
+        begin: ExprId,
+        /// One past the last element.
+        end: ExprId,
     },
     /// A counted loop. `for i in b .. e { .. }`
     For {

@@ -92,6 +92,7 @@ pub(crate) fn may_be_in_vector(stmt: &Stmt) -> bool {
         | Stmt::Store { .. }
         | Stmt::If { .. }
         | Stmt::Fill { .. }
+        | Stmt::Prefetch { .. }
         | Stmt::Comment(_) => true,
         Stmt::For { kind, .. } => matches!(kind, LoopKind::Serial | LoopKind::Unrolled(_)),
         Stmt::While { .. }

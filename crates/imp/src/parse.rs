@@ -292,6 +292,7 @@ impl<'a> Parser<'a> {
             "alloc" => self.alloc(),
             "grow" => self.grow(),
             "fill" => self.fill(),
+            "prefetch" => self.prefetch(),
             "atomic" => self.atomic(),
             "deposit" => self.deposit(),
             _ => {
@@ -312,8 +313,15 @@ impl<'a> Parser<'a> {
         }
         self.expect("=")?;
         let value = self.expr()?;
+        let past = match self.word(0) {
+            "past" => {
+                self.advance();
+                Some(self.expr()?)
+            }
+            _ => None,
+        };
         self.expect(";")?;
-        Ok(Stmt::Store { array, index, value, reduce })
+        Ok(Stmt::Store { array, index, value, reduce, past })
     }
 
     /// After `let` or `var`: a definition, a load or a call with a result.
@@ -446,6 +454,15 @@ impl<'a> Parser<'a> {
         let value = self.expr()?;
         self.expect(";")?;
         Ok(Stmt::Fill { array, begin, end, value })
+    }
+
+    fn prefetch(&mut self) -> Result<Stmt, Diagnostic> {
+        let array = self.array_name()?;
+        self.expect("[")?;
+        let (begin, end) = self.range()?;
+        self.expect("]")?;
+        self.expect(";")?;
+        Ok(Stmt::Prefetch { array, begin, end })
     }
 }
 

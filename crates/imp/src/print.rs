@@ -225,10 +225,19 @@ impl Printer<'_> {
                 self.definition("let", *var)?;
                 self.element(*array, *index)
             }
-            Stmt::Store { array, index, value, reduce } => {
+            Stmt::Store { array, index, value, reduce, past } => {
                 self.element(*array, *index)?;
                 write!(self.text, " {}= ", reduce.map_or("", BinaryOp::name))?;
-                self.expr(*value, 0)
+                self.expr(*value, 0)?;
+                past.map_or(Ok(()), |past| {
+                    self.text.write_str(" past ")?;
+                    self.expr(past, 0)
+                })
+            }
+            Stmt::Prefetch { array, begin, end } => {
+                write!(self.text, "prefetch {}[", f.array_name(*array))?;
+                self.range(*begin, *end)?;
+                self.text.write_str("]")
             }
             Stmt::Break => self.text.write_str("break"),
             Stmt::Alloc { array, len, zeroed } => {

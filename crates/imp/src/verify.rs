@@ -154,6 +154,8 @@ pub enum Rule {
     CollectBias,
     #[error("the elements of such an array are not combined with this operation indivisibly")]
     AtomicOp,
+    #[error("only a value that replaces another is written past the caches, and only inputs are prefetched")]
+    Hint,
     #[error("the statement cannot stand in a vector loop")]
     VectorBody,
     #[error("a vector loop assigns to a variable from outside other than by one associative operation, or reads it")]
@@ -295,9 +297,13 @@ impl Verifier<'_> {
                 let elem = self.array(stmt, *array)?.elem;
                 self.define_immutable(stmt, *var, elem)
             }
-            Stmt::Store { array, index, value, reduce } => {
+            Stmt::Store { array, index, value, reduce, past } => {
                 self.index(stmt, *index)?;
                 let elem = self.written_value(stmt, *array, *value)?;
+                if let Some(past) = past {
+                    self.require(stmt, Rule::Hint, reduce.is_none())?;
+                    self.condition(stmt, *past)?;
+                }
                 self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))
             }
             Stmt::For { var, begin, end, kind, body } => {
@@ -336,6 +342,12 @@ impl Verifier<'_> {
             Stmt::Collect { array, at, parts, bias, result } => {
                 self.collect(stmt, *array, *at, *parts, *bias)?;
                 self.define_immutable(stmt, *result, DType::I64)
+            }
+            Stmt::Prefetch { array, begin, end } => {
+                self.index(stmt, *begin)?;
+                self.index(stmt, *end)?;
+                let role = self.array(stmt, *array)?.role;
+                self.require(stmt, Rule::Hint, role == ArrayRole::Input)
             }
             Stmt::Fill { array, begin, end, value } => {
                 self.index(stmt, *begin)?;

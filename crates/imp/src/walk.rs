@@ -35,7 +35,8 @@ pub(crate) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
     match stmt {
         Stmt::Define { value, .. } | Stmt::Assign { value, .. } => vec![value],
         Stmt::Load { index, .. } => vec![index],
-        Stmt::Store { index, value, .. } => vec![index, value],
+        Stmt::Store { index, value, past, .. } => [index, value].into_iter().chain(past).collect(),
+        Stmt::Prefetch { begin, end, .. } => vec![begin, end],
         Stmt::For { begin, end, .. } => vec![begin, end],
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
         Stmt::Alloc { len, .. } => vec![len],

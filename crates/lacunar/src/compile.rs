@@ -254,10 +254,11 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
                 strict: options.strict,
                 specialize: options.specialize,
                 grain: options.grain.unwrap_or_else(|| machine.grain()),
+                reach: options.reach.unwrap_or_else(|| machine.reach()),
                 // Tensors were checked when they were made.
                 checked: false,
             };
-            let Lowered { function, interface, phase, loops } =
+            let Lowered { function, interface, phase, loops, notes } =
                 trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
             if phases.len() > 1 && phase != wanted {
                 return Err(scheduling(vec![unknown_pattern(&plan)]));
@@ -280,7 +281,9 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
                     codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
                 }
             };
-            steps.push(Step { statement: number, plan: plan.clone(), interface, function, phase, lowering, code });
+            let mut plan = plan.clone();
+            plan.notes.extend(notes);
+            steps.push(Step { statement: number, plan, interface, function, phase, lowering, code });
         }
     }
     Ok(Compiled { program, steps, trace, machine })

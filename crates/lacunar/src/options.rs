@@ -12,6 +12,7 @@ use lacunar_compiler::lower::Phase;
 use lacunar_compiler::plan::Search;
 use lacunar_formats::{DType, FormatSpec, Scalar};
 use lacunar_front::Declarations;
+use lacunar_machine::Reach;
 use lacunar_runtime::{Element, Tensor, scalar_of};
 
 use crate::choose::{Needs, restore};
@@ -42,6 +43,8 @@ pub struct Options {
     pub specialize: bool,
     /// How many scalar iterations are worth handing to a thread; unless given, as many as the machine says.
     pub grain: Option<u64>,
+    /// From which sizes on results are stored past the caches, and operands prefetched; unless given, as the machine says.
+    pub reach: Option<Reach>,
     /// The machine that kernels are made for: a name of [`Machine::named`](lacunar_machine::Machine::named), or a file that describes
     /// one; unless given, the environment variable `LACUNAR_MACHINE` says it, or else it is the one at hand, which is measured once and
     /// kept in the folder for later processes. Code for another one can be printed and shipped, and run if the processor has the
@@ -85,6 +88,7 @@ impl Default for Options {
             strict: false,
             specialize: true,
             grain: None,
+            reach: None,
             machine: None,
             optimization: Optimization::default(),
             tuned: true,

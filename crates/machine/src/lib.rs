@@ -21,6 +21,6 @@ pub mod model;
 mod probe;
 mod text;
 
-pub use model::{Caches, Filling, InstructionSet, Machine, Tuning, Vectors};
+pub use model::{Caches, Filling, InstructionSet, Machine, Reach, Tuning, Vectors};
 pub use probe::measure;
 pub use text::MachineError;

@@ -515,6 +515,20 @@ pub(super) const OMP: &str = "\
 #endif
 ";
 
+pub(super) const PREFETCH: &str = "\
+/* Brings elements of so many bytes near, where the compiler can say so. They need not be there. */
+static inline void lac_prefetch(const void *array, int64_t begin, int64_t end, int64_t size)
+{
+#ifdef __GNUC__
+    for (int64_t line = 0; line < (end - begin) * size; line += 64) {
+        __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)(begin * size + line)));
+    }
+#else
+    (void)array, (void)begin, (void)end, (void)size;
+#endif
+}
+";
+
 pub(super) const GNU: &str = "\
 #ifdef __GNUC__
 #define {name}(...) _Pragma(#__VA_ARGS__)

@@ -60,9 +60,18 @@ impl Walk<'_> {
                 self.arrays(&[array]);
                 self.exprs(&[index]);
             }
-            Stmt::Store { array, index, value, .. } | Stmt::Atomic { array, index, value, .. } => {
+            Stmt::Store { array, index, value, past, .. } => {
                 self.arrays(&[array]);
                 self.exprs(&[index, value]);
+                self.exprs(past.as_slice());
+            }
+            Stmt::Atomic { array, index, value, .. } => {
+                self.arrays(&[array]);
+                self.exprs(&[index, value]);
+            }
+            Stmt::Prefetch { array, begin, end } => {
+                self.arrays(&[array]);
+                self.exprs(&[begin, end]);
             }
             Stmt::For { var, begin, end, ref body, .. } => {
                 self.uses.declared.push(var);

@@ -44,6 +44,8 @@ pub(super) struct Frame<'ctx> {
     pub(super) breaks: Vec<BasicBlock<'ctx>>,
     /// True if it is the body of a parallel loop.
     pub(super) parallel: bool,
+    /// True if it may store past the caches.
+    pub(super) streams: bool,
 }
 
 impl<'ctx> Frame<'ctx> {
@@ -77,6 +79,7 @@ impl<'ctx> Frame<'ctx> {
             locals: Vec::new(),
             breaks: Vec::new(),
             parallel: false,
+            streams: false,
         })
     }
 }
@@ -127,6 +130,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             status.add_incoming(&[(value, *block)]);
         }
         self.release_locals()?;
+        self.end_streams()?;
         self.builder.build_return(Some(&status.as_basic_value()))?;
         Ok(())
     }

@@ -10,7 +10,7 @@ use inkwell::types::{ArrayType, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use lacunar_formats::DType;
-use lacunar_imp::{Array, ArrayId, ArrayRole, Status};
+use lacunar_imp::{Array, ArrayId, ArrayRole, ExprId, Status};
 
 use super::Emitter;
 use super::alias::Scope;
@@ -221,6 +221,33 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(())
     }
 
+    /// Brings the lines of elements `begin .. end` near. They need not be there.
+    pub(super) fn prefetch(&mut self, array: ArrayId, begin: ExprId, end: ExprId) -> Result<(), LlvmError> {
+        let size = self.element_size(array);
+        let length = self.constant_length(begin, end);
+        let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
+        if let Some(length) = length.filter(|length| (0..=LINES * LINE / size).contains(length)) {
+            let lines = (0..length).step_by((LINE / size).max(1) as usize);
+            return lines.map(|done| self.index(done)).try_for_each(|done| {
+                let at = self.builder.build_int_add(begin, done, "")?;
+                self.prefetch_line(array, at)
+            });
+        }
+        self.count(begin, end, "k", None, |emitter, at| emitter.prefetch_line(array, at))
+    }
+
+    /// Brings the line of an element near, for reading, into all caches.
+    fn prefetch_line(&self, array: ArrayId, index: IntValue<'ctx>) -> Result<(), LlvmError> {
+        let offset = self.builder.build_int_mul(index, self.index(self.element_size(array)), "")?;
+        let data = self.array_data(array)?;
+        // SAFETY: the address is not that of an element for certain, and not said to be: it is computed in whole numbers.
+        let place = unsafe { self.builder.build_gep(self.context.i8_type(), data, &[offset], "")? };
+        let word = |number: u64| self.context.i32_type().const_int(number, false).into();
+        let (read, near, data_cache) = (word(0), word(3), word(1));
+        let args = [place.into(), read, near, data_cache];
+        self.intrinsic_effect("llvm.prefetch", &[place.get_type().into()], &args).map(drop)
+    }
+
     /// A value as it is in memory.
     pub(super) fn memory_value(&self, array: ArrayId, value: Value<'ctx>) -> Result<Value<'ctx>, LlvmError> {
         Ok(match value {
@@ -313,6 +340,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 }
+
+/// The bytes of a cache line, and the most lines that are prefetched without a loop.
+const LINE: i64 = 64;
+const LINES: i64 = 64;
 
 /// The alignment of arrays on the stack: that of all others.
 const STACK_ALIGNMENT: u32 = 64;

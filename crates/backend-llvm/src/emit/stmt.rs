@@ -39,7 +39,8 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.frame.places[var.index()] = Some(Place::Value(value));
                 Ok(())
             }
-            Stmt::Store { array, index, value, reduce } => self.store_stmt(array, index, value, reduce),
+            Stmt::Store { array, index, value, reduce, .. } => self.store_stmt(array, index, value, reduce),
+            Stmt::Prefetch { array, begin, end } => self.prefetch(array, begin, end),
             Stmt::For { var, begin, end, kind, ref body } => self.for_loop(var, begin, end, kind, body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => {

@@ -94,7 +94,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn only_sums(&self, body: &Block, tiles: &mut Vec<ArrayId>) -> bool {
         let constant = |expr| matches!(self.source.exprs[expr], Expr::Const(_));
         body.iter().all(|stmt| match *stmt {
-            Stmt::Define { .. } | Stmt::Comment(_) => true,
+            Stmt::Define { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => true,
             Stmt::Load { array, .. } => self.stack[array.index()].is_none(),
             Stmt::Store { array, reduce: Some(BinaryOp::Add), .. } => {
                 let elem = self.source.arrays[array].elem;

@@ -20,6 +20,7 @@ mod inserts;
 mod known;
 mod lanes;
 mod memory;
+mod past;
 mod stmt;
 mod together;
 mod words;
@@ -60,6 +61,8 @@ struct VectorLoop<'ctx, 'p> {
     mask: Option<VectorValue<'ctx>>,
     /// True if the mask depends on a branch, rather than on the end of the loop only.
     branched: bool,
+    /// True if the store being emitted goes past the caches.
+    streams: bool,
     /// The end of the loop, if it may come before some lanes.
     end: Option<IntValue<'ctx>>,
     /// The word whose bits the mask is, as far as the loop goes.
@@ -90,19 +93,38 @@ impl<'ctx> Emitter<'ctx, '_> {
         let width = width.clamp(2, 64).next_power_of_two();
         let first = begin.get_sign_extended_constant();
         known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
-        let bounds = first.zip(end.get_sign_extended_constant());
+        let last = end.get_sign_extended_constant();
+        let count = first.zip(last).map(|(begin, end)| end.saturating_sub(begin));
+        let Some(streams) = self.may_stream(&known, begin, count, body)? else {
+            return self.whole_loop(&known, (begin, end), width, body).map(|()| true);
+        };
+        self.twice(streams, |emitter, is_streaming| {
+            known.streams = is_streaming;
+            emitter.whole_loop(&known, (begin, end), width, body)
+        })?;
+        Ok(true)
+    }
+
+    /// The loop, by its length.
+    fn whole_loop(
+        &mut self,
+        known: &Known,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let bounds = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
         match bounds.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
-            Some((_, count)) if count <= 0 => {}
+            Some((_, count)) if count <= 0 => Ok(()),
             Some((begin, count)) if count <= STRAIGHT * i64::from(width) => {
                 if known.reductions.is_empty() {
-                    self.straight(&known, begin, count, width, body)?;
+                    self.straight(known, begin, count, width, body)
                 } else {
-                    self.straight_sums(&known, begin, count, width, body)?;
+                    self.straight_sums(known, begin, count, width, body)
                 }
             }
-            _ => self.long_loop(&known, (begin, end), width, body)?,
+            _ => self.long_loop(known, (begin, end), width, body),
         }
-        Ok(true)
     }
 
     /// A loop of constant length without reductions: vectors, then shorter and shorter ones.
@@ -289,8 +311,19 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.frame.places[known.counter.index()] = Some(Place::Value(Value::Int(counter)));
         let mask = end.map(|end| self.lanes_below(width, counter, end)).transpose()?;
         let (loads, lanes) = (Vec::new(), Vec::new());
-        let mut state =
-            VectorLoop { known, width, counter, mask, branched: false, end, bits: None, loads, lanes, sums };
+        let mut state = VectorLoop {
+            known,
+            width,
+            counter,
+            mask,
+            branched: false,
+            streams: false,
+            end,
+            bits: None,
+            loads,
+            lanes,
+            sums,
+        };
         self.vector_block(&mut state, body)
     }
 

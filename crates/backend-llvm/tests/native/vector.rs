@@ -457,3 +457,67 @@ fn bodies_are_repeated_as_often_as_asked() {
     assert_eq!(divisions(&text("")), 1);
     assert!(divisions(&text("unroll(4)")) >= 4);
 }
+
+#[test]
+fn stores_past_the_caches_store_the_same() {
+    // From every place in a line on: an alignment that is not there would be a fault. `e` is the first element.
+    let places: Vec<Vec<i64>> = (0..20).flat_map(|first| [vec![1, first], vec![0, first]]).collect();
+    let places: Vec<&[i64]> = places.iter().map(Vec::as_slice).collect();
+    for ty in ["f64", "f32", "i16", "u8"] {
+        let dtype = DType::ALL.into_iter().find(|dtype| dtype.to_string() == ty).unwrap();
+        for len in (1..=40).chain([64, 100, 128]) {
+            let text = format!(
+                "kernel straight(in a: {ty}[], out y: {ty}[], b: i64, e: i64) {{
+                  for k in 0 .. {len} vector {{ let v: {ty} = a[k]; y[e + k] = v + v past b > 0; }}
+                }}"
+            );
+            check(&text, &[numbers(dtype, 128), numbers(dtype, 200)], &places);
+        }
+    }
+    let text = "kernel rows(in a: f64[], in c: f32[], out y: f64[], out z: f32[], b: i64, e: i64) {
+      for n in 0 .. 3 parallel {
+        for k in b .. e vector {
+          let v: f64 = a[k];
+          let w: f32 = c[k];
+          y[n * 104 + k] = v past n < 2;
+          if v > 1.0 { z[n * 104 + k] = w past e > b; } else { z[n * 104 + k] = w + w past v > 0.5; }
+        }
+      }
+    }";
+    let arrays = [(DType::F64, 100), (DType::F32, 100), (DType::F64, 320), (DType::F32, 320)];
+    check(text, &arrays.map(|(ty, len)| numbers(ty, len)), &LENGTHS);
+}
+
+#[test]
+fn whole_lines_are_stored_past_the_caches() {
+    let count = |text: &str| {
+        let ir = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+        (ir.matches("!nontemporal").count(), ir.matches("llvm.x86.sse.sfence()").count().min(1))
+    };
+    let store = |len: i64, index: &str, past: &str| {
+        count(&format!(
+            "kernel f(in a: f64[], out y: f64[], e: i64) {{
+              for k in 0 .. {len} vector {{ let v: f64 = a[k]; y[{index}] = v{past}; }}
+            }}"
+        ))
+    };
+    let (some, fence) = store(32, "e + k", " past e > 5");
+    assert!(some > 0 && (fence > 0 || !cfg!(target_arch = "x86_64")));
+    assert_eq!(store(32, "e + k", ""), (0, 0));
+    assert_eq!(store(33, "e + k", " past e > 5"), (0, 0));
+    assert_eq!(store(32, "e + 2 * k", " past e > 5"), (0, 0));
+    assert_eq!(store(32, "e + k", " past k > 5"), (0, 0));
+}
+
+#[test]
+fn prefetched_elements_need_not_be_there() {
+    let text = "kernel f(in a: f64[], out y: f64[], b: i64, e: i64) {
+      for k in 0 .. 100 {
+        prefetch a[k * e .. k * e + 32];
+        prefetch a[b - 7 .. e];
+        let v: f64 = a[k];
+        y[k] = v;
+      }
+    }";
+    check(text, &[numbers(DType::F64, 100), numbers(DType::F64, 100)], &LENGTHS);
+}

@@ -30,6 +30,7 @@
 //! | `sinks/` | the destinations of values: dense results, appended ones, given patterns, workspaces, copies of threads |
 //! | `count` | how much a producer adds at most, and where, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
+//! | `caches` | what caches do not keep: results that are stored past them, operands that are prefetched |
 //! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
 //!
@@ -39,6 +40,7 @@
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
 mod arguments;
+mod caches;
 mod compute;
 mod count;
 mod coverage;
@@ -62,6 +64,7 @@ use std::rc::Rc;
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, VarId as ImpVar};
+use lacunar_machine::Reach;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Race;
 use lacunar_notation::{Role, TensorId, VarId};
@@ -111,6 +114,8 @@ pub struct Options {
     pub specialize: bool,
     /// How many scalar iterations are worth handing to a thread ([`GRAIN`]).
     pub grain: u64,
+    /// What the caches keep.
+    pub reach: Reach,
 }
 
 /// The scalar iterations that take a few times as long as handing them to a thread, which costs some microseconds.
@@ -131,6 +136,8 @@ pub struct Lowered {
     pub phase: Phase,
     /// How each loop is run, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
+    /// What is done beyond the caches, in words (`--explain`).
+    pub notes: Vec<String>,
 }
 
 /// Lowers a kernel.
@@ -149,6 +156,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
         arguments::check(&mut cx);
     }
     let scope = units::work::estimate(&mut cx, &Scope::default());
+    let scope = caches::judge(&mut cx, &scope);
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
     with_list(&mut cx, &scope, |cx, scope| match &kernel.stmt {
         Stmt::Forall(var, body) if threads::assembles_in_pieces(cx, *var) => {
@@ -168,7 +176,8 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
         return lower(kernel, &Options { phase: Phase::Fused, ..options.clone() });
     }
     let Lowerer { b, interface, found, .. } = cx;
-    Ok(Lowered { function: b.finish(), interface, phase: options.phase, loops: found.loops })
+    let Found { loops, notes, .. } = found;
+    Ok(Lowered { function: b.finish(), interface, phase: options.phase, loops, notes })
 }
 
 /// The arrays of one tensor, and the code that walks through them.
@@ -209,6 +218,8 @@ struct Found {
     conditional: bool,
     /// How each loop is run, in words.
     loops: String,
+    /// What is done beyond the caches, in words.
+    notes: Vec<String>,
 }
 
 /// Tells if a statement gave the result a value.
@@ -334,6 +345,13 @@ impl<'k> Lowerer<'k> {
     fn say(&mut self, scope: &Scope, how: &str) {
         let depth = scope.bound().len() + usize::from(scope.is_shared());
         self.found.loops += &format!("{}{how}\n", "  ".repeat(depth));
+    }
+
+    /// Says something that is done beyond the caches, once.
+    fn note(&mut self, note: String) {
+        if !self.found.notes.contains(&note) {
+            self.found.notes.push(note);
+        }
     }
 
     /// The statements that `build` emits, and its value.

@@ -70,6 +70,8 @@ pub(super) enum Fact {
     Times(ExprId),
     /// This place is inside a loop that threads share.
     Shared,
+    /// The condition that a dense operand is more than caches keep.
+    Far(AccessKey, ExprId),
     /// How many chunks the work of the kernel is worth.
     MostChunks(ExprId),
     /// The additions of the loops here are counted, and not made.
@@ -193,6 +195,14 @@ impl Scope {
             _ => None,
         });
         bound.collect()
+    }
+
+    /// The condition that a dense operand is more than caches keep, if its rows are chosen by a sparse one.
+    pub fn far(&self, access: &AccessKey) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Far(own, far) if own == access => Some(*far),
+            _ => None,
+        })
     }
 
     /// The position that a level of an access stands at.

@@ -12,7 +12,7 @@ impl Generator {
     /// Adds a statement, or a few; blocks in it have blocks in them up to `depth`.
     pub(super) fn stmt(&mut self, depth: u32) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.below(29) {
+        match self.rng.below(30) {
             0..=3 => self.define(),
             4 | 5 => self.load(),
             6 | 7 => self.store(),
@@ -30,6 +30,7 @@ impl Generator {
             24 | 25 if self.loops < 2 => self.vector_loop(),
             26 if self.loops < 2 => self.unpack(),
             27 | 28 if depth > 0 && self.loops < 2 => self.parallel_loop(depth),
+            29 => self.prefetch(),
             _ => self.b.comment("a remark"),
         }
     }
@@ -104,7 +105,16 @@ impl Generator {
             Some(sum) if self.rng.one_in(2) => sum,
             _ => self.value(ty).0,
         };
-        self.b.store(array, index, value);
+        let past = self.rng.one_in(3).then(|| self.exact(DType::Bool, 1));
+        self.b.store_past(array, index, value, past);
+    }
+
+    fn prefetch(&mut self) {
+        let Some((array, _)) = self.rng.pick(&self.inputs) else { return };
+        let (begin, far) = (self.index(), self.bound());
+        let len = self.b.int(LEN);
+        let end = if self.rng.one_in(2) { self.b.add(begin, len) } else { far };
+        self.b.push(Stmt::Prefetch { array, begin, end });
     }
 
     fn accumulate(&mut self) {

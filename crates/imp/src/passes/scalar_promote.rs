@@ -124,7 +124,7 @@ impl Promoter<'_> {
                 redirect(self.function, body, element.array, kept);
             }
             let value = self.function.exprs.insert(Expr::Var(kept));
-            after.push(Stmt::Store { array: element.array, index: element.index, value, reduce: None });
+            after.push(Stmt::Store { array: element.array, index: element.index, value, reduce: None, past: None });
         }
         then.push(stmt);
         then.append(&mut after);

@@ -148,7 +148,8 @@ fn mentioned(stmt: &Stmt) -> Vec<ArrayId> {
         | Stmt::Atomic { array, .. }
         | Stmt::Alloc { array, .. }
         | Stmt::Grow { array, .. }
-        | Stmt::Fill { array, .. } => vec![array],
+        | Stmt::Fill { array, .. }
+        | Stmt::Prefetch { array, .. } => vec![array],
         Stmt::Deposit { parts, array, .. } => vec![parts, array],
         Stmt::Collect { array, parts, bias, .. } => [array, parts].into_iter().chain(bias).collect(),
         Stmt::Call { ref args, .. } => args

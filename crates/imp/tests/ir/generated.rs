@@ -60,7 +60,8 @@ fn everything_occurs() {
     }
     let kinds =
         ["define", "assign", "load", "store", "accumulate", "for", "while", "break", "if", "alloc", "grow", "fill"];
-    let kinds = kinds.into_iter().chain(["parallel", "vector", "vector of a width", "unroll", "unroll so often"]);
+    let kinds = kinds.into_iter().chain(["store past the caches", "prefetch"]);
+    let kinds = kinds.chain(["parallel", "vector", "vector of a width", "unroll", "unroll so often"]);
     let kinds = kinds.chain(["atomic", "deposit", "collect", "collect with lengths"]);
     for kind in kinds.chain([
         "lower_bound",
@@ -83,6 +84,8 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
             Stmt::Define { .. } => "define",
             Stmt::Assign { .. } => "assign",
             Stmt::Load { .. } => "load",
+            Stmt::Store { past: Some(_), .. } => "store past the caches",
+            Stmt::Prefetch { .. } => "prefetch",
             Stmt::Store { reduce: None, .. } => "store",
             Stmt::Store { .. } => "accumulate",
             Stmt::For { kind, .. } => match kind {

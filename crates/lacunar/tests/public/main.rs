@@ -3,6 +3,7 @@
 //! One program: each that links LLVM or all of the runtime takes seconds to link.
 
 mod auto;
+mod caches;
 mod errors;
 mod fill;
 #[cfg(all(feature = "llvm", target_os = "linux", target_pointer_width = "64"))]

@@ -33,6 +33,8 @@ pub(super) struct Known {
     values: Vec<Option<ExprId>>,
     /// The width of the vectors, if they begin at multiples of it.
     pub(super) aligned: Option<u32>,
+    /// True in the version of the loop whose stores go past the caches.
+    pub(super) streams: bool,
 }
 
 impl Known {
@@ -51,6 +53,7 @@ impl Known {
             inner,
             values: vec![None; function.vars.len()],
             aligned: None,
+            streams: false,
         };
         known.inner[counter.index()] = true;
         known.admits(function, body).then_some(known)
@@ -73,7 +76,7 @@ impl Known {
                 self.gathers |= self.stride(function, index).is_none_or(|stride| !matches!(stride, 0 | 1));
                 !function.arrays[array].elem.is_complex() && self.simple(function, index)
             }
-            Stmt::Store { array, index, value, reduce } => {
+            Stmt::Store { array, index, value, reduce, .. } => {
                 let elem = function.arrays[array].elem;
                 self.widest = self.widest.max(elem.arithmetic().size());
                 let combines = reduce.is_none_or(|op| binary(op, elem));
@@ -91,7 +94,7 @@ impl Known {
                 let together = [begin, end].into_iter().all(|bound| self.stride(function, bound) == Some(0));
                 together && self.admits(function, body)
             }
-            Stmt::Comment(_) => true,
+            Stmt::Comment(_) | Stmt::Prefetch { .. } => true,
             _ => false,
         })
     }
@@ -99,6 +102,12 @@ impl Known {
     /// True if an expression can differ between iterations.
     pub(super) fn varies(&self, function: &Function, expr: ExprId) -> bool {
         any(function, expr, &mut |expr| matches!(*expr, Expr::Var(var) if self.inner[var.index()]))
+    }
+
+    /// True if an expression can be evaluated before the first iteration, given the counter.
+    pub(super) fn needs_counter_only(&self, function: &Function, expr: ExprId) -> bool {
+        let ours = |var: VarId| self.inner[var.index()] && var != self.counter;
+        !any(function, expr, &mut |expr| matches!(*expr, Expr::Var(var) if ours(var)))
     }
 
     /// The number by which an expression grows from one iteration to the next, if that is known: 0 if it stays.

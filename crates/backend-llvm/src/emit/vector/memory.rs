@@ -98,7 +98,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             let (first, _) = self.element(array, index)?;
             let Some(mask) = state.mask else {
                 let store = self.builder.build_store(first, value)?;
-                self.align(store, elem)?;
+                match state.streams {
+                    true => self.stream(store, elem.size() * state.width as usize)?,
+                    false => self.align(store, elem)?,
+                }
                 return self.aliasing.mark(store, Scope::Elements(array));
             };
             let types = [vector.as_basic_type_enum(), first.get_type().as_basic_type_enum()];

@@ -60,7 +60,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 state.set(var, value);
                 Ok(())
             }
-            Stmt::Store { array, index, value, reduce } => self.vector_store(state, (array, index), value, reduce),
+            Stmt::Store { array, index, value, reduce, past } => {
+                state.streams = past.is_some() && state.known.streams;
+                self.vector_store(state, (array, index), value, reduce)
+            }
             Stmt::If { cond, ref then, ref otherwise } if !state.known.varies(self.source, cond) => {
                 self.branch_together(state, cond, [then, otherwise])
             }
@@ -75,7 +78,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 }
                 Ok(())
             }
-            Stmt::Comment(_) => Ok(()),
+            Stmt::Comment(_) | Stmt::Prefetch { .. } => Ok(()),
             _ => Err(LlvmError::Malformed("a statement that is not admitted")),
         }
     }

@@ -14,17 +14,47 @@ use crate::iterate::lattice::Point;
 use crate::levels::{At, Position};
 use crate::lower::scope::{Fact, Interval};
 use crate::lower::storage::level;
-use crate::lower::{Lowerer, iter};
+use crate::lower::{Lowerer, caches, iter};
 
 /// The loop over the positions of iterator `k`.
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
     let (begin, end) = iter::bounds(cx, &l.lattice.iterators[k], l.scope)?;
     let scope = l.entered(cx, &mut |cx| cx.b.sub(end, begin));
+    let rows = match l.kind(cx) {
+        LoopKind::Serial => caches::rows(cx, l.var, l.body, &l.lattice.iterators[k], &scope),
+        _ => Vec::new(),
+    };
+    if let Some(far) = rows.iter().map(|rows| rows.far).reduce(|all, far| cx.b.and(all, far)) {
+        return far_and_near(cx, &l.within(&scope), k, (begin, end), (far, &rows));
+    }
     let kind = match l.kind(cx) {
         LoopKind::Vector(0) => LoopKind::Vector(lanes(cx, &l.lattice.iterators[k])),
         kind => kind,
     };
     over(cx, &l.within(&scope), k, (begin, end), kind)
+}
+
+/// The loop over some positions, in two versions: one prefetches rows that the next coordinates choose, where these are far.
+fn far_and_near(
+    cx: &mut Lowerer<'_>,
+    l: &Loop<'_>,
+    k: usize,
+    positions: Interval,
+    (far, rows): (ExprId, &[caches::Rows]),
+) -> Result<(), Diagnostic> {
+    let iterator = &l.lattice.iterators[k];
+    let parent = iter::parent(cx, iterator, l.scope)?;
+    let name = iter::name(cx, iterator);
+    let (then, outcome) = cx.block(|cx| {
+        cx.each(LoopKind::Serial, &name, positions, |cx, p| {
+            caches::prefetch(cx, (l.var, iterator), rows, (parent, p), l.scope)?;
+            at_position(cx, l, k, p)
+        })
+    });
+    outcome?;
+    let (otherwise, outcome) = cx.block(|cx| over(cx, l, k, positions, LoopKind::Serial));
+    cx.branch(far, then, otherwise);
+    outcome
 }
 
 /// The lanes of vectors along the segments of a level: few where few coordinates are to be expected, else as many as there are (0).

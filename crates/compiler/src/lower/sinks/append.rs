@@ -211,7 +211,7 @@ impl Sink for Append {
             let one = cx.b.int(1);
             self.reserve(cx, self.groups.len().wrapping_sub(1), one, scope);
         }
-        add_to(cx, addition, scope)
+        add_to(cx, addition, None, scope)
     }
 
     fn is_array(&self) -> bool {

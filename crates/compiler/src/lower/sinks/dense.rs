@@ -21,6 +21,7 @@ use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::position_space::{original_loops, replaced_by};
 use crate::levels::Position;
 use crate::lower::Lowerer;
+use crate::lower::caches::past;
 use crate::lower::coverage::{has_shared_loop, writes_all};
 use crate::lower::derive::position;
 use crate::lower::region::leaves_out;
@@ -34,6 +35,8 @@ use crate::lower::storage::{code, extent, is_inside_dimension};
 struct Dense {
     access: AccessKey,
     clearing: Clearing,
+    /// The condition that values are stored past the caches, if they may be.
+    past: Option<ExprId>,
 }
 
 /// The loops in which a dense result is set to its fill value.
@@ -50,7 +53,12 @@ enum Clearing {
 /// Makes a dense result ready.
 pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Result<Scope, Diagnostic> {
     let clearing = clearing(cx, &access);
-    let dense = Dense { access, clearing };
+    let past = match clearing {
+        Clearing::Never => past(cx, &access).map(|past| cx.b.define("past", past)),
+        // What was cleared is in the cache.
+        Clearing::Inside(_) | Clearing::Strips { .. } => None,
+    };
+    let dense = Dense { access, clearing, past };
     dense.clear(cx, scope)?;
     Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
 }
@@ -126,7 +134,9 @@ impl Dense {
 
 impl Sink for Dense {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        add_to(cx, addition, scope)
+        // A copy or a piece is read soon.
+        let past = self.past.filter(|_| scope.code(self.access.tensor).is_none());
+        add_to(cx, addition, past, scope)
     }
 
     fn is_array(&self) -> bool {

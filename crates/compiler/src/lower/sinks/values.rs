@@ -12,13 +12,18 @@ use crate::lower::scope::{Interval, Scope};
 use crate::lower::storage::values;
 use crate::lower::{Lowerer, MutableVar};
 
-/// Takes a value for an element of a result's own values.
-pub(super) fn add_to(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
+/// Takes a value for an element of a result's own values; one that is set may be stored past the caches under a condition.
+pub(super) fn add_to(
+    cx: &mut Lowerer<'_>,
+    addition: &Addition,
+    past: Option<ExprId>,
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
     let &Addition { ref key, op, value } = addition;
     let at = value_position(cx, key, scope)?;
     let array = values(cx, key.tensor, scope)?;
     match op {
-        AssignOp::Set => cx.b.store(array, at, value),
+        AssignOp::Set => cx.b.store_past(array, at, value, past),
         AssignOp::Reduce(monoid) => combine_at(&mut cx.b, array, at, monoid, value),
     }
     Ok(())

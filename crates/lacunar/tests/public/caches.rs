@@ -1,0 +1,84 @@
+//! What is done beyond the caches changes no value: products of a sparse matrix and a dense one, of every number of columns.
+
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
+
+use lacunar::{Backend, Format, Kernel, Options, Tensor};
+use lacunar_machine::{Machine, Reach};
+
+const PRODUCT: &str = "C(i,k) = A(i,j) * B(j,k)";
+/// The rows of the matrix, of which each fifth is empty, and its columns.
+const ROWS: u64 = 23;
+const COLUMNS: u64 = 31;
+
+/// The entries of row `i`.
+fn row(i: u64) -> impl Iterator<Item = u64> {
+    (0..if i.is_multiple_of(5) { 0 } else { i % 7 + 1 }).map(move |n| (i * 3 + n * 4) % COLUMNS)
+}
+
+fn value(j: u64, k: u64) -> i32 {
+    (j * 5 + k * 3) as i32 % 13 - 6
+}
+
+/// Products of all those numbers of columns, in a kernel for each or in one.
+macro_rules! check {
+    ($ty:ty, $options:expr, $columns:expr) => {
+        for columns in $columns {
+            let entries: Vec<([u64; 2], $ty)> =
+                (0..ROWS).flat_map(|i| row(i).map(move |j| ([i, j], (i % 3 + 1) as $ty))).collect();
+            let entries: Vec<(&[u64], $ty)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
+            let a = Tensor::from_entries(&[ROWS, COLUMNS], &entries, Format::csr()).unwrap();
+            let places = (0..COLUMNS).flat_map(|j| (0..columns).map(move |k| value(j, k) as $ty));
+            let b = Tensor::from_slice(&[COLUMNS, columns], &places.collect::<Vec<_>>()).unwrap();
+            let options: Options = $options;
+            let options = options.tensor("A", a.as_dyn()).tensor("B", b.as_dyn());
+            let kernel = Kernel::compile(PRODUCT, &options).unwrap();
+            let mut c = Tensor::<$ty>::zeros(&[ROWS, columns], Format::dense(2)).unwrap();
+            kernel.run(&mut c, &[a.as_dyn(), b.as_dyn()]).unwrap();
+            let sum = |i: u64, k: u64| row(i).map(|j| (i % 3 + 1) as i32 * value(j, k)).sum::<i32>() as $ty;
+            let expected: Vec<$ty> = (0..ROWS).flat_map(|i| (0..columns).map(move |k| sum(i, k))).collect();
+            assert_eq!(c.to_dense().unwrap(), expected, "{columns} columns");
+        }
+    };
+}
+
+fn nothing_is_kept(threads: usize) -> Options {
+    let mut options = Options::new().threads(threads);
+    (options.grain, options.reach) = (Some(1), Some(Reach { kept: 0, lines_ahead: 128 }));
+    options
+}
+
+#[test]
+fn every_number_of_columns() {
+    for threads in [1, 3] {
+        check!(f64, nothing_is_kept(threads), (1..=40).chain([64, 100, 128]));
+        check!(f32, nothing_is_kept(threads), (1..=40).chain([64, 100, 128]));
+        let unknown = || {
+            let mut options = nothing_is_kept(threads);
+            options.specialize = false;
+            options
+        };
+        check!(f64, unknown(), [1, 8, 31, 32, 33, 96, 100, 128, 160]);
+    }
+    if Backend::default() == Backend::Llvm {
+        check!(f64, nothing_is_kept(2).backend(Backend::C), [8, 33]);
+    }
+}
+
+#[test]
+fn a_plan_says_what_it_does_beyond_the_caches() {
+    let options = || Options::new().machine("zen4").format("A", Format::csr());
+    let notes = |sizes: &str, options: &Options| {
+        let sized = options.clone().size("k", sizes.parse().unwrap());
+        Kernel::compile(PRODUCT, &sized).unwrap().explain().join("\n")
+    };
+    let kept = Machine::named("zen4").unwrap().reach().kept >> 20;
+    let said = notes("32", &options());
+    assert!(said.contains(&format!("`C` is stored past the caches where it has more than {kept} MiB")), "{said}");
+    assert!(said.contains("rows of `B` are prefetched 16 entries ahead where"), "{said}");
+    // Rows of a line are found no sooner than they are read; a sparse result is appended to, and what is added to is read.
+    assert!(!notes("8", &options()).contains("prefetched"));
+    assert!(!notes("32", &options().format("C", Format::csr())).contains("past the caches"));
+    assert!(!notes("33", &options()).contains("past the caches"));
+    let added = Kernel::compile("C(i,k) += A(i,j) * B(j,k)", &options().size("k", 32)).unwrap().explain().join("\n");
+    assert!(!added.contains("past the caches"), "{added}");
+}
