@@ -122,3 +122,15 @@ fn formats_of_results() {
     let declared = none().format("A", Format::csc()).format("C", FormatSpec::Dense);
     assert_eq!(line("C(i,j) = A(i,j)", declared, "C"), "f64 dense result");
 }
+
+#[test]
+fn names_that_are_functions_and_reductions() {
+    assert_eq!(statement("y(i) = min(j, A(i,j))", none()), "y(i) = min(j, A(i,j))");
+    assert_eq!(statement("y(i) = min(a, x(i))", none()), "y(i) = min(a, x(i))");
+    assert_eq!(statement("y(i) = max(j, k, A(i,j) * x(k))", none()), "y(i) = max(j, k, A(i,j) * x(k))");
+    assert_eq!(statement("y(i) -= A(i,j) * x(j)", none()), "y(i) += -(A(i,j) * x(j))");
+    assert_eq!(statement("y(i) |= bool(x(i))", none().dtype("y", DType::Bool)), "y(i) or= bool(x(i))");
+    // What a call means is found without asking what all calls inside of it mean, again and again.
+    let nested = format!("y(i) = {}A(i,j){}", "min(a, ".repeat(90), ")".repeat(90));
+    assert!(statement(&nested, none()).starts_with("y(i) = min(a, min(a, "));
+}
