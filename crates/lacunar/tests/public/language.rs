@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar::inside::notation::{BinaryFn, Function};
+use lacunar::inside::notation::{BinaryFn, Function, Monoid};
 use lacunar::{Backend, DType, DynTensor, Format, Kernel, Options, Tensor};
 
 const LANGUAGE: &str = include_str!("../../../../docs/language.md");
@@ -74,13 +74,25 @@ fn absence(function: BinaryFn) -> &'static str {
     }
 }
 
+/// The cells of each row of a table that begins with a name.
+fn rows() -> Vec<Vec<String>> {
+    let rows = LANGUAGE.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|line| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect()).collect()
+}
+
+#[test]
+fn the_table_of_reductions_lists_every_monoid() {
+    let listed: Vec<Vec<String>> = rows().into_iter().filter(|cells| cells[0].contains('(')).collect();
+    let expected: Vec<String> = Monoid::all().map(|monoid| format!("`{}(k, ..)`", monoid.name())).collect();
+    assert_eq!(listed.iter().map(|cells| cells[0].clone()).collect::<Vec<_>>(), expected);
+    for (cells, monoid) in listed.iter().zip(Monoid::all()) {
+        assert!(cells[1].starts_with(&format!("`{}`", monoid.sign())), "{cells:?}");
+    }
+}
+
 #[test]
 fn the_tables_list_every_function_as_it_is() {
-    let rows: Vec<Vec<String>> = LANGUAGE
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(|line| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect())
-        .collect();
+    let rows = rows().into_iter().filter(|cells| !cells[0].contains('(')).collect::<Vec<_>>();
     let mut functions: Vec<Function> = Vec::new();
     for function in Function::names().filter_map(Function::parse) {
         if !functions.contains(&function) {
