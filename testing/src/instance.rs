@@ -49,7 +49,15 @@ impl Instance {
             declarations.dims.entry(name.clone()).or_insert_with(|| entries.dims.clone());
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
-        let program = check(&source, &declarations)?;
+        let mut program = check(&source, &declarations)?;
+        // A result that has values before begins with them, not with what its first reduction begins with.
+        for (_, tensor) in program.tensors.iter() {
+            let is_open = tensor.role == Role::Result && given.contains_key(&tensor.name);
+            if is_open && !declarations.fills.contains_key(&tensor.name) {
+                declarations = declarations.fill(&tensor.name, lacunar_formats::Scalar::zero(tensor.dtype));
+            }
+        }
+        program = check(&source, &declarations)?;
         let fill = |name: &str| {
             program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(_, tensor)| tensor.fill())
         };

@@ -143,9 +143,6 @@ pub fn binary<A: Arithmetic>(at: &mut A, function: BinaryFn, a: A::Value, b: A::
         BinaryFn::Gt => return at.compare(CompareOp::Gt, a, b),
         BinaryFn::Ge => return at.compare(CompareOp::Ge, a, b),
         BinaryFn::Heaviside => return heaviside(at, a, b),
-        BinaryFn::First => return a,
-        BinaryFn::Second => return b,
-        BinaryFn::Pair => return at.constant(Const::one(at.type_of(a))),
         BinaryFn::Any => {
             let zero = at.constant(Const::zero(at.type_of(a)));
             let is_some = at.compare(CompareOp::Ne, a, zero);

@@ -210,7 +210,12 @@ fn renamed(step: &Step, name: String) -> Result<Verified<Function>, Error> {
         let (Param::Array(array), Binding::Level(tensor, ..) | Binding::Values(tensor)) = (param, binding) else {
             continue;
         };
-        let (made, own) = (&tensors[tensor].name, &tensors[source(step, tensor)].name);
+        // The values of the result before have arrays beside those that it gets.
+        let of = source(step, tensor);
+        if of == step.result() && of != tensor {
+            continue;
+        }
+        let (made, own) = (&tensors[tensor].name, &tensors[of].name);
         let name = &mut renamed.arrays[*array].name;
         if let Some(part) = name.strip_prefix(made.as_str()) {
             *name = format!("{own}{part}");

@@ -158,7 +158,11 @@ fn statuses() -> Vec<ShippedStatus> {
 fn parameter(step: &Step, param: &Param, binding: Binding) -> Parameter {
     let kernel = step.kernel();
     // The caller knows nothing of the views that a plan makes.
-    let tensor = |id| kernel.tensors[source(step, id)].name.as_str();
+    let tensor = |id| {
+        let of = source(step, id);
+        let before = if of == step.result() && of != id { ", as it was before" } else { "" };
+        format!("{}{before}", kernel.tensors[of].name)
+    };
     let meaning = match binding {
         Binding::Size(var) => format!("the size of index variable {}", kernel.vars[var].name),
         Binding::Level(id, level, part) => format!("`{}` of level {} of {}", part.name, level + 1, tensor(id)),

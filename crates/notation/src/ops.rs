@@ -117,12 +117,6 @@ pub enum BinaryFn {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// The left operand, where both are there.
-    First,
-    /// The right operand, where both are there.
-    Second,
-    /// 1, where both are there.
-    Pair,
     /// The left operand, or the right one where the left is 0: one of the two, if not both are 0.
     Any,
     /// Equal, as `bool`.
@@ -204,9 +198,6 @@ const NAMES: &[(&str, Function)] = {
         ("bitwise_or", Binary(B::Or)),
         ("xor", Binary(B::Xor)),
         ("bitwise_xor", Binary(B::Xor)),
-        ("first", Binary(B::First)),
-        ("second", Binary(B::Second)),
-        ("pair", Binary(B::Pair)),
         ("any", Binary(B::Any)),
         ("eq", Binary(B::Eq)),
         ("equal", Binary(B::Eq)),
@@ -298,7 +289,7 @@ impl BinaryFn {
         let real = if promoted.is_float() { promoted } else { DType::F64 };
         match self {
             BinaryFn::Add | BinaryFn::Mul | BinaryFn::Eq | BinaryFn::Ne => Some(promoted),
-            BinaryFn::First | BinaryFn::Second | BinaryFn::Pair | BinaryFn::Any => Some(promoted),
+            BinaryFn::Any => Some(promoted),
             BinaryFn::Sub | BinaryFn::Pow => (promoted != DType::Bool).then_some(promoted),
             BinaryFn::Div => Some(real),
             BinaryFn::IntDiv => promoted.is_integer().then_some(promoted),
@@ -328,7 +319,7 @@ impl BinaryFn {
     /// where the other operand is NaN or infinite. IEEE arithmetic holds between stored values.
     pub fn annihilates(self) -> (bool, bool) {
         match self {
-            BinaryFn::Mul | BinaryFn::And | BinaryFn::First | BinaryFn::Second | BinaryFn::Pair => (true, true),
+            BinaryFn::Mul | BinaryFn::And => (true, true),
             BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem => (true, false),
             _ => (false, false),
         }
@@ -338,8 +329,7 @@ impl BinaryFn {
     /// value.
     ///
     /// Besides 0 ([`BinaryFn::annihilates`]) these are infinities in sums, the least value of a minimum and the greatest of a
-    /// maximum, and the bits of all ones in `or`; as with 0, also if the other operand is NaN, or the opposite infinity. `first`,
-    /// `second` and `pair` are absent where an operand is, whatever its fill value.
+    /// maximum, and the bits of all ones in `or`; as with 0, also if the other operand is NaN, or the opposite infinity.
     ///
     /// ```
     /// use lacunar_formats::{DType, Scalar};
@@ -359,7 +349,6 @@ impl BinaryFn {
             BinaryFn::Min => Scalar::lowest(ty) == Some(fill),
             BinaryFn::Max => Scalar::highest(ty) == Some(fill),
             BinaryFn::Or => is_all_ones(fill),
-            BinaryFn::First | BinaryFn::Second | BinaryFn::Pair => true,
             _ => false,
         };
         // A subtrahend does not annihilate: in infinity less infinity, the left one decides.

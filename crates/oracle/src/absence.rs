@@ -98,9 +98,6 @@ pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
 
 /// True if an absent operand of this value makes the result absent, with this value, whatever the other operand.
 fn annihilates(function: BinaryFn, value: Scalar, dtype: DType, left: bool) -> bool {
-    if matches!(function, BinaryFn::First | BinaryFn::Second | BinaryFn::Pair) {
-        return true;
-    }
     if value.is_zero() {
         return match function {
             BinaryFn::Mul | BinaryFn::And => true,

@@ -242,12 +242,8 @@ impl Scalar {
 
     /// A function of two operands of type `dtype`; the result has that type, or is a `bool` for comparisons.
     pub fn binary(self, function: BinaryFn, other: Scalar, dtype: DType) -> Scalar {
-        match function {
-            BinaryFn::First => return self,
-            BinaryFn::Second => return other,
-            BinaryFn::Pair => return Scalar::Bool(true).cast(dtype),
-            BinaryFn::Any => return if self.is_zero() { other } else { self },
-            _ => {}
+        if function == BinaryFn::Any {
+            return if self.is_zero() { other } else { self };
         }
         match (self, other) {
             (Scalar::Bool(a), Scalar::Bool(b)) => Scalar::Bool(bool_function(function, a, b)),
