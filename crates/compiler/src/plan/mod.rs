@@ -40,7 +40,7 @@ pub use traffic::Memory;
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::Schedule;
+use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, TensorId};
 
 use self::draft::draft;
@@ -178,12 +178,23 @@ fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'sta
     let skewed =
         skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
     let looked_up = || {
-        let found = lookup::schedule(&kernel, &lhs, &rhs, request.memory)?;
+        let found = lookup::schedule(&kernel, &lhs, &rhs, request.memory).filter(|found| !names_made(found, source))?;
         Some((found, "an operand that stays the same is looked up, not merged again and again"))
     };
     let tiled =
         || Some((tile::schedule(&kernel, &lhs, &rhs, request.memory)?, "tiles of the result stay in the cache"));
     skewed.or_else(looked_up).or_else(tiled)
+}
+
+/// True if a schedule precomputes of a tensor that is made for the loops, which its text could not name.
+fn names_made(schedule: &Schedule, source: Source<'_>) -> bool {
+    let is_made = |access: &&Access| {
+        source.rewritten.is_some_and(|rewritten| rewritten.aliases.iter().any(|made| made.tensor == access.tensor))
+    };
+    schedule.commands.iter().any(|command| match &command.kind {
+        CommandKind::Precompute { expr, .. } => expr.accesses().iter().any(is_made),
+        _ => false,
+    })
 }
 
 /// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result, or is another
