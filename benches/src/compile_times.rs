@@ -28,7 +28,7 @@ use lacunar_testing::instance::Instance;
 use lacunar_testing::suite::corpus;
 use rustix::time::{ClockId, clock_gettime};
 
-/// So many of the slowest programs are named.
+/// The number of the slowest programs that are named.
 const SLOWEST: usize = 10;
 
 /// The time of one program, in milliseconds: in all, and by stage.

@@ -1,4 +1,4 @@
-//! What caches do not keep: dense results are stored past them, and dense operands that are met in sparse order are prefetched.
+//! Streaming stores and prefetches: tensors that exceed the caches are stored past them, or are fetched before they are read.
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k)     A: csr, 128 columns
@@ -168,8 +168,8 @@ pub(super) fn rows(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, iterator: &Ite
     found
 }
 
-/// How many rows of so many lines prefetches are ahead, if any: so many that all lines under way are near until they are read, and no more
-/// than a processor's latency asks for.
+/// The prefetch distance in rows of `lines` cache lines; `None` if rows are short or do not fit. Lines under way stay in the near cache
+/// until they are read, and no more are under way than the latency of memory asks for.
 fn ahead(lines: u64, most: u64) -> Option<u64> {
     const MOST: u64 = 16;
     let rows = most / lines.max(1);

@@ -114,7 +114,7 @@ pub struct Options {
     pub specialize: bool,
     /// How many scalar iterations are worth handing to a thread ([`GRAIN`]).
     pub grain: u64,
-    /// What the caches keep.
+    /// The sizes from which on tensors exceed the caches.
     pub reach: Reach,
 }
 
@@ -136,7 +136,7 @@ pub struct Lowered {
     pub phase: Phase,
     /// How each loop is run, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
-    /// What is done beyond the caches, in words (`--explain`).
+    /// Notes on streaming stores and prefetches, for `--explain`.
     pub notes: Vec<String>,
 }
 
@@ -218,7 +218,7 @@ struct Found {
     conditional: bool,
     /// How each loop is run, in words.
     loops: String,
-    /// What is done beyond the caches, in words.
+    /// Notes on streaming stores and prefetches.
     notes: Vec<String>,
 }
 

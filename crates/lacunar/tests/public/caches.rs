@@ -1,4 +1,4 @@
-//! What is done beyond the caches changes no value: products of a sparse matrix and a dense one, of every number of columns.
+//! Streaming stores and prefetches change no value: products of a sparse matrix and a dense one, of every number of columns.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

@@ -21,7 +21,7 @@ use super::super::Emitter;
 use super::super::value;
 use crate::LlvmError;
 
-/// So many elements behind the first of a segment are asked for.
+/// The prefetch distance, in elements from the first of a segment.
 const AHEAD: i64 = 256;
 
 impl<'ctx> Emitter<'ctx, '_> {
