@@ -73,6 +73,9 @@ pub struct Case {
     /// Sizes of index variables.
     #[serde(default)]
     pub sizes: BTreeMap<String, u64>,
+    /// Sizes of tensors' dimensions, where those of variables do not tell them.
+    #[serde(default)]
+    pub dims: BTreeMap<String, Vec<u64>>,
     /// Entries of inputs.
     #[serde(default)]
     pub inputs: BTreeMap<String, Data>,
@@ -241,6 +244,7 @@ impl Case {
             }
         }
         declarations = self.sizes.iter().fold(declarations, |all, (name, &size)| all.size(name, size));
+        declarations = self.dims.iter().fold(declarations, |all, (name, dims)| all.dims(name, dims.iter().copied()));
         for (name, value) in &self.fill {
             let fill = fill(value).ok_or_else(|| format!("{value:?} is no fill value"))?;
             declarations = declarations.fill(name, fill);

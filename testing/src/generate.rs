@@ -4,7 +4,7 @@
 //! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
 //! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results. Each
 //! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
-//! with index arrays of 64 bits; fill values other than 0. Most programs get a schedule ([`crate::schedules`]); some are
+//! with index arrays of 64 bits; some are repeated ([`crate::rounds`]); fill values other than 0. Most programs get a schedule ([`crate::schedules`]); some are
 //! compiled strictly, without a search, or in two phases.
 //!
 //! Functions that jump (comparisons, `floor`, `mod`, conversions to integers, ...) or amplify errors are only applied to inputs
@@ -17,9 +17,10 @@ use lacunar_notation::{BinaryFn, Monoid, UnaryFn};
 
 use crate::instance::Instance;
 use crate::layouts;
+use crate::rounds::repeated;
 use crate::schedules::schedule;
 use crate::setup::Setup;
-use crate::sketch::{Operand, Sketch, Statement, Tree};
+use crate::sketch::{Form, Operand, Sketch, Statement, Tree};
 
 /// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
 pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
@@ -30,6 +31,13 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
             && let Ok(instance) = sketch.instance()
             && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch)))
         {
+            let (sketch, instance) = match repeated(sketch.clone()) {
+                other if !is_far(&other.sizes) && other.repeats() => match other.instance() {
+                    Ok(instance) => (other, instance),
+                    Err(_) => (sketch, instance),
+                },
+                _ => (sketch, instance),
+            };
             let sketch = Sketch { setup: setup(&mut rng, &instance, &sketch), ..sketch };
             let setup = sketch.setup.clone();
             return Some((sketch, Instance { setup, ..instance }));
@@ -91,7 +99,8 @@ fn ends(sketch: &Sketch) -> bool {
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let (strict, plain) = (rng.one_in(8), rng.one_in(3));
     // A result that is added to is an operand, so that its pattern cannot be given beside it.
-    let phases = rng.one_in(8) && !sketch.statements.iter().any(|statement| statement.combines.is_some());
+    let combines = sketch.statements.iter().any(|statement| statement.combines.is_some());
+    let phases = rng.one_in(8) && !combines && !sketch.repeats();
     // A loop over all of a space without end does not end.
     let schedule = if is_far(&sketch.sizes) || rng.one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
     Setup { schedule, strict, plain, phases, ..Setup::default() }
@@ -247,7 +256,8 @@ impl Generator<'_> {
         };
         let vars = rng.usize(1..=5);
         let filled = rng.one_in(4);
-        let sketch = Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), setup: Setup::default() };
+        let sketch =
+            Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), rounds: None, setup: Setup::default() };
         Generator { rng, sketch, habit, vars, dtype, filled }
     }
 
@@ -260,7 +270,36 @@ impl Generator<'_> {
         while self.sketch.statements.len() < 4 && self.rng.percent(20) {
             self.statement();
         }
+        if let [only] = self.sketch.statements.as_slice()
+            && self.rng.percent(6)
+        {
+            let result = only.result;
+            self.index(result);
+        }
         self.sketch
+    }
+
+    /// Gives a tensor indices that are no variables, and other sizes where it has them.
+    fn index(&mut self, tensor: usize) {
+        let order = self.sketch.tensors[tensor].dims.len();
+        if self.sketch.sizes.iter().any(|&size| size >= FAR) {
+            return;
+        }
+        for dimension in 0..order {
+            let form = if self.rng.percent(60) { Some(self.form(dimension, order)) } else { None };
+            let operand = &mut self.sketch.tensors[tensor];
+            operand.indices.push(form);
+            if form.is_some() && self.rng.percent(70) {
+                operand.dims[dimension] = self.rng.u64(0..=9);
+            }
+        }
+    }
+
+    fn form(&mut self, dimension: usize, order: usize) -> Form {
+        let factor = self.pick(&[1, 1, 1, 1, 2, 2, 3, -1, -1]);
+        let plus = (order > 1 && self.rng.percent(20)).then(|| (dimension + 1) % order);
+        let constant = self.pick(&[0, 0, 1, 1, 2, 3, 5, -1, -2]);
+        Form { factor, plus, constant: if factor < 0 { constant + 4 } else { constant } }
     }
 
     fn statement(&mut self) {
@@ -348,7 +387,8 @@ impl Generator<'_> {
         // Behind a map, stored zeros cannot be told from padding.
         let zeros = self.rng.percent(30) && format.map().is_none();
         let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
-        self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given });
+        let indices = Vec::new();
+        self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given, indices });
         self.sketch.tensors.len() - 1
     }
 
@@ -422,7 +462,8 @@ impl Generator<'_> {
                 let function = self.pick(&JUMPING_PAIRS);
                 Tree::Binary(function, Box::new(self.exact()), Box::new(self.exact()))
             }
-            25..=26 => self.kept_zero(),
+            25 => self.kept_zero(),
+            26 => self.place(),
             27..=29 => Tree::Unary(self.pick(&PLAIN), Box::new(self.access())),
             30..=32 => {
                 let access = self.access();
@@ -431,9 +472,42 @@ impl Generator<'_> {
                     None => access,
                 }
             }
-            33..=45 => self.result().unwrap_or_else(|| self.access()),
+            33..=36 => self.selection(),
+            37..=45 => self.result().unwrap_or_else(|| self.access()),
             _ => self.access(),
         }
+    }
+
+    /// The value of a variable, or a comparison of two.
+    fn place(&mut self) -> Tree {
+        let mut value = || Box::new(Tree::Index(self.rng.usize(..self.vars)));
+        let (a, b) = (value(), value());
+        match self.rng.u8(..4) {
+            0 => Tree::Binary(self.pick(&JUMPING_PAIRS[..6]), a, b),
+            1 => Tree::Binary(BinaryFn::Mul, a, Box::new(self.access())),
+            2 => {
+                let condition = Tree::Binary(self.pick(&JUMPING_PAIRS[..6]), a, b);
+                Tree::Select(Box::new([condition, self.access(), self.number()]))
+            }
+            _ => *a,
+        }
+    }
+
+    /// One of two values, by a condition that is exact.
+    fn selection(&mut self) -> Tree {
+        let condition = match self.rng.u8(..4) {
+            0 => self.access(),
+            1 => Tree::Unary(UnaryFn::Not, Box::new(self.access())),
+            _ => {
+                let comparison = self.pick(&JUMPING_PAIRS[..6]);
+                Tree::Binary(comparison, Box::new(self.exact()), Box::new(self.exact()))
+            }
+        };
+        let other = if self.rng.percent(40) { self.number() } else { self.access() };
+        let mut values = [self.access(), other];
+        self.rng.shuffle(&mut values);
+        let [a, b] = values;
+        Tree::Select(Box::new([condition, a, b]))
     }
 
     fn number(&mut self) -> Tree {
@@ -505,6 +579,9 @@ impl Generator<'_> {
         let name = format!("T{}", self.sketch.tensors.len());
         let dtype = self.dtype();
         let tensor = self.tensor(name, &vars, Some(dtype), true, true);
+        if self.rng.percent(8) {
+            self.index(tensor);
+        }
         Tree::Access(tensor, vars)
     }
 
@@ -512,8 +589,10 @@ impl Generator<'_> {
     fn access_of(&mut self, tensor: usize) -> Tree {
         let dims = self.sketch.tensors[tensor].dims.clone();
         let mut vars = Vec::new();
-        for size in dims {
-            let fitting: Vec<usize> = (0..self.vars).filter(|&var| self.sketch.sizes[var] == size).collect();
+        let indices = self.sketch.tensors[tensor].indices.clone();
+        for (dimension, size) in dims.into_iter().enumerate() {
+            let is_free = indices.get(dimension).copied().flatten().is_some();
+            let fitting: Vec<usize> = (0..self.vars).filter(|&var| is_free || self.sketch.sizes[var] == size).collect();
             let fresh: Vec<usize> = fitting.iter().copied().filter(|var| !vars.contains(var)).collect();
             vars.push(if fresh.is_empty() { self.pick(&fitting) } else { self.pick(&fresh) });
         }
@@ -537,7 +616,7 @@ mod tests {
         }
         assert!(texts.len() > 150, "{}", texts.len());
         let all: String = texts.into_iter().collect();
-        for word in ["sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<"] {
+        for word in ["select(", " <= ", "sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<"] {
             assert!(all.contains(word), "no program has `{word}`");
         }
     }

@@ -84,7 +84,7 @@ impl Instance {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "[[case]]\nname = {:?}\nexpr = {:?}", self.id, self.source);
         let table = |entries: Vec<String>| entries.join(", ");
-        let tensors = || self.program.tensors.iter().map(|(_, tensor)| tensor);
+        let tensors = || self.program.tensors.iter().map(|(_, tensor)| tensor).filter(|t| t.role != Role::Index);
         let formats = tensors().map(|t| format!("{} = {:?}", t.name, format_text(&t.format))).collect();
         let dtypes = tensors().map(|t| format!("{} = {:?}", t.name, t.dtype.name())).collect();
         let filled = self.declarations.fills.iter();

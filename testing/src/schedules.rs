@@ -14,8 +14,8 @@
 use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{Format, Term as Stored};
-use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
-use lacunar_oracle::sums::{self, Node, Term};
+use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, Role, Tensor, UnaryFn, VarId};
+use lacunar_oracle::sums::{self, Index, Node, Term};
 
 /// The most commands for one statement.
 const LONGEST: usize = 5;
@@ -305,6 +305,9 @@ impl<'a> Maker<'a> {
             return;
         }
         let (at, access) = (self.any(), self.factors[self.rng.usize(..self.factors.len())]);
+        if self.program.tensors[access.tensor].role == Role::Index {
+            return;
+        }
         let own = self.loops[at].clone();
         let Some(levels) = self.levels(access) else { return };
         let stored = levels.windows(own.vars.len()).any(|levels| levels == own.vars);
@@ -442,7 +445,10 @@ impl<'a> Maker<'a> {
 
     fn access_text(&self, access: &Access) -> String {
         let vars: Vec<&str> = access.vars.iter().map(|&var| self.program.vars[var].name.as_str()).collect();
-        let name = &self.program.tensors[access.tensor].name;
+        let Tensor { name, role, .. } = &self.program.tensors[access.tensor];
+        if *role == Role::Index {
+            return vars.join(",");
+        }
         if vars.is_empty() { name.clone() } else { format!("{name}({})", vars.join(",")) }
     }
 }
@@ -457,9 +463,12 @@ fn with_sums(statement: &Assignment) -> Term {
 fn term(expr: &Expr) -> Term {
     let node = match &expr.kind {
         ExprKind::Literal(_) => Node::Constant(None),
-        ExprKind::Access(access) => Node::Element(access.tensor, access.vars.clone()),
+        ExprKind::Access(access) => {
+            Node::Element(access.tensor, access.vars.iter().copied().map(Index::from).collect())
+        }
         ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
         ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
+        ExprKind::Select(operands) => Node::Select(Box::new(operands.each_ref().map(term))),
         ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
         ExprKind::Reduce(monoid, vars, body) => {
             let reduce = |body, &var: &VarId| sums::reduce(monoid.function(), body, var, true);
@@ -472,12 +481,13 @@ fn term(expr: &Expr) -> Term {
 /// The variables of all sums.
 fn summed(term: &Term, found: &mut Vec<VarId>) {
     match &term.node {
-        Node::Constant(_) | Node::Element(..) => {}
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) => {}
         Node::Unary(_, a) | Node::Cast(a) => summed(a, found),
         Node::Binary(_, a, b) => {
             summed(a, found);
             summed(b, found);
         }
+        Node::Select(operands) => operands.iter().for_each(|operand| summed(operand, found)),
         Node::Reduce { var, body, .. } => {
             found.push(*var);
             summed(body, found);

@@ -7,7 +7,7 @@ use lacunar_formats::{DType, Format, IndexWidth};
 
 use crate::instance::Instance;
 use crate::setup::Setup;
-use crate::sketch::{Sketch, Tree};
+use crate::sketch::{Form, Sketch, Tree};
 
 /// Cuts a failing sketch as far as it goes, in at most `budget` runs of `fails`.
 pub fn shrink(sketch: Sketch, budget: usize, fails: impl Fn(&Instance) -> bool) -> Sketch {
@@ -48,6 +48,9 @@ pub fn shrink_schedule(instance: Instance, fails: impl Fn(&Instance) -> bool) ->
 /// All sketches that are one step simpler.
 fn cuts(sketch: &Sketch) -> Vec<Sketch> {
     let mut found = setups(sketch);
+    if sketch.rounds.is_some() {
+        found.push(Sketch { rounds: None, ..sketch.clone() });
+    }
     if sketch.statements.len() > 1 {
         for place in 0..sketch.statements.len() {
             let mut cut = sketch.clone();
@@ -97,6 +100,14 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
         if tensor.format != usual {
             with(&|t| t.format = usual.clone());
         }
+        for (dimension, form) in tensor.indices.iter().enumerate() {
+            let Some(form) = *form else { continue };
+            let simple =
+                [Form { factor: 1, ..form }, Form { plus: None, ..form }, Form { constant: form.constant / 2, ..form }];
+            for simpler in simple.into_iter().filter(|simpler| *simpler != form) {
+                with(&|t| t.indices[dimension] = Some(simpler));
+            }
+        }
         if tensor.zeros {
             with(&|t| t.zeros = false);
         }
@@ -137,7 +148,7 @@ fn resized(sketch: &Sketch, from: u64, to: u64) -> Sketch {
 fn trees(tree: &Tree) -> Vec<Tree> {
     let mut found: Vec<Tree> = tree.children().into_iter().cloned().collect();
     match tree {
-        Tree::Access(..) | Tree::Number(_) => {}
+        Tree::Access(..) | Tree::Index(_) | Tree::Number(_) => {}
         Tree::Unary(function, a) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Unary(*function, Box::new(a))));
         }
@@ -146,6 +157,15 @@ fn trees(tree: &Tree) -> Vec<Tree> {
         }
         Tree::Reduce(monoid, var, a) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Reduce(*monoid, *var, Box::new(a))));
+        }
+        Tree::Select(operands) => {
+            for (place, operand) in operands.iter().enumerate() {
+                found.extend(trees(operand).into_iter().map(|smaller| {
+                    let mut operands = operands.clone();
+                    operands[place] = smaller;
+                    Tree::Select(operands)
+                }));
+            }
         }
         Tree::Binary(function, a, b) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Binary(*function, Box::new(a), b.clone())));

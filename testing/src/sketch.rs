@@ -26,6 +26,8 @@ pub struct Sketch {
     pub tensors: Vec<Operand>,
     /// The statements.
     pub statements: Vec<Statement>,
+    /// How many rounds of a loop they are carried out in, if they are in one.
+    pub rounds: Option<u8>,
     /// How it is compiled and run.
     pub setup: Setup,
 }
@@ -49,6 +51,19 @@ pub struct Operand {
     pub zeros: bool,
     /// True if it is given (an input, or a result with values to add to).
     pub given: bool,
+    /// The index of each dimension, if it is no variable.
+    pub indices: Vec<Option<Form>>,
+}
+
+/// An index: a variable times a factor, perhaps another variable, and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The factor of the dimension's variable.
+    pub factor: i64,
+    /// The dimension whose variable is added.
+    pub plus: Option<usize>,
+    /// The number that is added.
+    pub constant: i64,
 }
 
 /// A statement.
@@ -69,12 +84,16 @@ pub struct Statement {
 pub enum Tree {
     /// A tensor with its variables.
     Access(usize, Vec<usize>),
+    /// The value of a variable.
+    Index(usize),
     /// A number, as written.
     Number(&'static str),
     /// A function of one operand.
     Unary(UnaryFn, Box<Tree>),
     /// A function of two operands.
     Binary(BinaryFn, Box<Tree>, Box<Tree>),
+    /// `select` of a condition and two values.
+    Select(Box<[Tree; 3]>),
     /// An explicit reduction.
     Reduce(Monoid, usize, Box<Tree>),
     /// A conversion, as `cast<type>(...)` where that is asked for, else as `type(...)`.
@@ -85,21 +104,31 @@ impl Tree {
     /// The operands.
     pub fn children(&self) -> Vec<&Tree> {
         match self {
-            Tree::Access(..) | Tree::Number(_) => Vec::new(),
+            Tree::Access(..) | Tree::Index(_) | Tree::Number(_) => Vec::new(),
             Tree::Unary(_, a) | Tree::Reduce(_, _, a) | Tree::Cast(_, _, a) => vec![a],
             Tree::Binary(_, a, b) => vec![a, b],
+            Tree::Select(operands) => operands.iter().collect(),
         }
     }
 
-    /// Variables that occur in accesses, each once.
+    /// Variables that occur in it, each once.
     pub fn vars(&self) -> Vec<usize> {
         let mut found = match self {
             Tree::Access(_, vars) => vars.clone(),
+            Tree::Index(var) => vec![*var],
             _ => self.children().into_iter().flat_map(Tree::vars).collect(),
         };
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// Tensors of accesses, in order.
+    pub fn tensors(&self) -> Vec<usize> {
+        match self {
+            Tree::Access(tensor, _) => vec![*tensor],
+            _ => self.children().into_iter().flat_map(Tree::tensors).collect(),
+        }
     }
 
     fn text(&self, tensors: &[Operand]) -> String {
@@ -108,7 +137,8 @@ impl Tree {
             format!("{name}({})", args.join(", "))
         };
         match self {
-            Tree::Access(tensor, vars) => access_text(&tensors[*tensor].name, vars),
+            Tree::Access(tensor, vars) => access_text(&tensors[*tensor], vars),
+            Tree::Index(var) => VARS[*var].to_string(),
             Tree::Number(text) => (*text).to_string(),
             Tree::Unary(UnaryFn::Neg, a) => format!("(-{})", a.text(tensors)),
             Tree::Unary(function, a) => call(Function::Unary(*function).name(), &[a]),
@@ -116,6 +146,7 @@ impl Tree {
                 Some(symbol) => format!("({} {symbol} {})", a.text(tensors), b.text(tensors)),
                 None => call(Function::Binary(*function).name(), &[a, b]),
             },
+            Tree::Select(operands) => call(Function::Select.name(), &operands.iter().collect::<Vec<_>>()),
             Tree::Reduce(monoid, var, a) => format!("{}({}, {})", monoid.name(), VARS[*var], a.text(tensors)),
             Tree::Cast(dtype, true, a) => format!("cast<{dtype}>({})", a.text(tensors)),
             Tree::Cast(dtype, false, a) => format!("{dtype}({})", a.text(tensors)),
@@ -123,23 +154,54 @@ impl Tree {
     }
 }
 
-fn access_text(name: &str, vars: &[usize]) -> String {
-    if vars.is_empty() {
-        return name.to_string();
+/// The variables that stand as values in an expression.
+fn values(tree: &Tree) -> Vec<usize> {
+    match tree {
+        Tree::Index(var) => vec![*var],
+        _ => tree.children().into_iter().flat_map(values).collect(),
     }
-    let vars: Vec<&str> = vars.iter().map(|&var| VARS[var]).collect();
-    format!("{name}({})", vars.join(","))
+}
+
+fn access_text(tensor: &Operand, vars: &[usize]) -> String {
+    let name = &tensor.name;
+    if vars.is_empty() {
+        return name.clone();
+    }
+    let index = |(dimension, &var): (usize, &usize)| match tensor.indices.get(dimension).copied().flatten() {
+        None => VARS[var].to_string(),
+        Some(Form { factor, plus, constant }) => {
+            let plus =
+                plus.and_then(|other| vars.get(other)).map_or(String::new(), |other| format!(" + {}", VARS[*other]));
+            let term = match factor {
+                1 => VARS[var].to_string(),
+                _ => format!("{factor} * {}", VARS[var]),
+            };
+            format!("{term}{plus} + {constant}")
+        }
+    };
+    let indices: Vec<String> = vars.iter().enumerate().map(index).collect();
+    format!("{name}({})", indices.join(","))
 }
 
 impl Sketch {
     /// The program's text.
     pub fn text(&self) -> String {
         let lines = self.statements.iter().map(|statement| {
-            let lhs = access_text(&self.tensors[statement.result].name, &statement.vars);
+            let lhs = access_text(&self.tensors[statement.result], &statement.vars);
             let op = statement.combines.map_or("=", Monoid::sign);
             format!("{lhs} {op} {}", statement.rhs.text(&self.tensors))
         });
-        lines.collect::<Vec<_>>().join("\n")
+        let text = lines.collect::<Vec<_>>().join("\n");
+        match self.rounds {
+            Some(rounds) => format!("for round in 0 .. {rounds} {{\n{text}\n}}"),
+            None => text,
+        }
+    }
+
+    /// True if a statement may find a value that it has assigned before.
+    pub fn repeats(&self) -> bool {
+        let reads_itself = |statement: &Statement| statement.rhs.tensors().contains(&statement.result);
+        self.rounds.is_some() || self.statements.iter().any(reads_itself)
     }
 
     /// The instance that it stands for.
@@ -167,20 +229,16 @@ impl Sketch {
                 given.insert(tensor.name.clone(), entries);
             }
         }
+        for var in self.statements.iter().flat_map(|statement| values(&statement.rhs)) {
+            declarations = declarations.size(VARS[var], self.sizes[var]);
+        }
         let instance = Instance::new(format!("random/{}", self.seed), self.text(), declarations, given)?;
         Ok(Instance { setup: self.setup.clone(), ..instance })
     }
 
     /// The places of tensors that occur in a statement.
     fn used(&self) -> Vec<usize> {
-        fn collect(tree: &Tree, found: &mut Vec<usize>) {
-            if let Tree::Access(tensor, _) = tree {
-                found.push(*tensor);
-            }
-            tree.children().into_iter().for_each(|child| collect(child, found));
-        }
-        let mut found: Vec<usize> = self.statements.iter().map(|statement| statement.result).collect();
-        self.statements.iter().for_each(|statement| collect(&statement.rhs, &mut found));
-        found
+        let results = self.statements.iter().map(|statement| statement.result);
+        results.chain(self.statements.iter().flat_map(|statement| statement.rhs.tensors())).collect()
     }
 }

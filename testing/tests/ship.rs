@@ -353,11 +353,17 @@ impl Program {
     }
 }
 
-/// The size of an index variable: declared, or that of a dimension which is given.
+/// The size of an index variable: declared, or that of a dimension which is given; or what an index of the result comes to.
 fn size_of(instance: &Instance, kernel: &Kernel, var: usize) -> u64 {
+    let program = &instance.program;
+    let tied = program.statements.iter().flat_map(|statement| statement.rhs.accesses()).find_map(|access| {
+        let sizes: Vec<Option<u64>> = access.vars.iter().map(|own| program.vars[*own].size).collect();
+        let (place, size) = program.tensors[access.tensor].indicator.as_ref()?.inferred(&sizes)?;
+        (access.vars[place].index() == var).then_some(size)
+    });
     let (_, var) = kernel.program().vars.iter().nth(var).unwrap_or_else(|| panic!("a variable of the program"));
     let declared = instance.program.vars.iter().find(|(_, other)| other.name == var.name);
-    var.size.or(declared.and_then(|(_, var)| var.size)).unwrap_or_else(|| panic!("{}: no size", instance.id))
+    var.size.or(declared.and_then(|(_, var)| var.size)).or(tied).unwrap_or_else(|| panic!("{}: no size", instance.id))
 }
 
 /// Elements from their bytes in hexadecimal.

@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! notation    the program's text, checked again, gives the same kernels
+//! concrete    the loops of every statement, read again, give the same kernel
+//! mutated     such a text with mistakes in it is refused with a place, or means what the oracle reads in it
 //! imp         every kernel's text, read again, is the same kernel, and gives the same results on the interpreter
 //! schedule    the planner's schedule, given, makes the same kernels
 //! refused     a refusal marks one command, at which the schedule is refused without those behind it, too
@@ -12,11 +14,17 @@
 
 mod engines;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use fastrand::Rng;
-use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search};
+use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search, Step};
+use lacunar_base::Span;
+use lacunar_front::Declarations;
+use lacunar_notation::concrete::Kernel as Loops;
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::{Role, Tensor};
 use lacunar_testing::data;
 use lacunar_testing::day::{all_wanted, chosen, today};
 use lacunar_testing::instance::Instance;
@@ -25,6 +33,8 @@ use lacunar_testing::schedules::schedule;
 use lacunar_testing::suite::{Suite, arguments, corpus_instances, random_instances, summary};
 use libtest_mimic::{Failed, Trial};
 
+/// How many mistakes are made in one text.
+const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
 const ONE_IN: u64 = 12;
 /// How many random programs there are to choose from.
@@ -41,8 +51,14 @@ const JUDGED_AS_A_WHOLE: [&str; 3] = ["E1213", "E1214", "E1215"];
 /// A check of an instance; the error is the fault.
 type Treatment = fn(&Instance, &Suite) -> Result<(), String>;
 
-const TREATMENTS: [(&str, Treatment); 4] =
-    [("notation", notation), ("imp", imp), ("schedule", given_again), ("refused", refused)];
+const TREATMENTS: [(&str, Treatment); 6] = [
+    ("notation", notation),
+    ("concrete", concrete),
+    ("mutated", mutated),
+    ("imp", imp),
+    ("schedule", given_again),
+    ("refused", refused),
+];
 
 fn main() -> ExitCode {
     let (arguments, suite) = (arguments(), engines::suite("treatments"));
@@ -111,18 +127,19 @@ fn accepted(instance: &Instance) -> Vec<String> {
     commands
 }
 
+/// Loops that are written are not the planner's for the same statement.
 fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
+    if !instance.program.loops.is_empty() {
+        return Ok(());
+    }
     let commands = accepted(instance);
     let first = kernels(instance, &instance.source, &commands)?;
     // Declares the inferred types, because conversions that the text leaves to the compiler are printed.
     let mut declared = instance.clone();
-    for (_, tensor) in instance.program.tensors.iter() {
+    for (_, tensor) in instance.program.tensors.iter().filter(|(_, tensor)| !tensor.role.is_computed()) {
         declared.declarations = declared.declarations.dtype(&tensor.name, tensor.dtype);
     }
-    let text = |instance: &Instance| -> String {
-        let statements = instance.program.statements.iter();
-        statements.map(|statement| instance.program.statement_text(statement) + "\n").collect()
-    };
+    let text = |instance: &Instance| instance.program.actions_text();
     let printed = text(instance);
     let Instance { id, declarations, given, .. } = declared.clone();
     let again = Instance::new(id.clone(), printed.clone(), declarations, given);
@@ -131,6 +148,151 @@ fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
         return Err(format!("{id}: `{printed}` is read as `{}`", text(&again)));
     }
     same(instance, &format!("`{printed}` gives"), &first, &kernels(&declared, &printed, &commands)?)
+}
+
+/// True for loops that walk through stored dimensions, which have no text that is read: what they recover is not said in it. Nor is
+/// an equation read as an indicator.
+fn is_stored(kernel: &Loops) -> bool {
+    kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator)
+        || !kernel.stored.recovered.is_empty()
+        || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
+}
+
+fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
+    let first = kernels(instance, &instance.source, &accepted(instance))?;
+    for step in first.statements() {
+        let kernel = step.kernel();
+        if is_stored(kernel) {
+            continue;
+        }
+        let printed = kernel.to_string();
+        let options = Options { backend: Backend::Interpreter, strict: instance.setup.strict, ..Options::new() };
+        let options = Options { grain: Some(1), tuned: false, ..options };
+        let again = Kernel::compile(&printed, &options.emit("imp"));
+        // A loop that belongs to a variable and to another name of it is not read; nor are positions under a workspace.
+        let names = kernel.provenance.relations.iter().any(|relation| matches!(relation, Relation::Rename { .. }));
+        let is_refused = |error: &Error| {
+            matches!(error, Error::Program { diagnostics, .. }
+                if diagnostics.iter().all(|found| (names && found.code == "E1402") || found.code == "E1207"))
+        };
+        if again.as_ref().is_err_and(is_refused) {
+            continue;
+        }
+        let again = again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?;
+        let read = again.statements().next().map(|step| step.kernel().to_string()).unwrap_or_default();
+        // Tensors that others are made of have a line, and take no part.
+        let met = [kernel.stmt.reads(), kernel.stmt.writes()].concat();
+        let apart =
+            kernel.tensors.iter().filter(|(id, _)| !met.contains(id)).map(|(_, other)| format!("{}: ", other.name));
+        let apart: Vec<String> = apart.collect();
+        // The widths of a result follow from all tensors of the program, of which a statement has only some.
+        let is_part = !apart.is_empty() || instance.program.statements.len() > 1;
+        if is_part && printed.contains("@64") {
+            continue;
+        }
+        let taking_part = |line: &&str| !apart.iter().any(|name| line.starts_with(name));
+        // Workspaces may stand before tensors that were converted after them.
+        let sorted = |mut lines: Vec<&str>| {
+            let begin = lines.iter().position(|line| line.contains(": ")).unwrap_or(lines.len());
+            lines[begin..].sort_unstable();
+            lines.join("\n")
+        };
+        let (read, expected) = (sorted(read.lines().collect()), sorted(printed.lines().filter(taking_part).collect()));
+        if read != expected {
+            return Err(format!("{}: read as\n{read}\ninstead of\n{expected}", instance.id));
+        }
+        // Functions are numbered in a program of several statements.
+        let body = |step: &Step| {
+            step.function().to_string().split_once('(').map_or_else(String::new, |(_, body)| body.to_string())
+        };
+        let [a, b] = [step, again.statements().next().unwrap_or(step)].map(body);
+        if a != b {
+            return Err(format!("{}: {printed} gives\n{b}\ninstead of\n{a}", instance.id));
+        }
+    }
+    Ok(())
+}
+
+/// Loops with other names, signs and lines are refused with a place, or they mean what the oracle reads in them.
+fn mutated(instance: &Instance, suite: &Suite) -> Result<(), String> {
+    let first = kernels(instance, &instance.source, &accepted(instance))?;
+    let mut rng = Rng::with_seed(data::seed(&["mutated", &instance.id, &today().to_string()]));
+    let Some(kernel) = first.statements().next().map(Step::kernel) else { return Ok(()) };
+    let is_given = |name: &str| instance.given.contains_key(name);
+    let lacks = |tensor: &Tensor| tensor.role == Role::Input && !is_given(&tensor.name);
+    if is_stored(kernel) || kernel.tensors.iter().any(|(_, tensor)| lacks(tensor)) {
+        return Ok(());
+    }
+    for _ in 0..MUTATIONS {
+        let text = mutation(&mut rng, &kernel.to_string());
+        let options = Options { backend: Backend::Interpreter, grain: Some(1), tuned: false, ..Options::new() };
+        let fault = |what: String| Err(format!("{}: {text}\n{what}", instance.id));
+        match catch_unwind(AssertUnwindSafe(|| Kernel::compile(&text, &options).map(|_| ()))) {
+            Err(_) => return fault("panics".to_string()),
+            Ok(Err(Error::Program { diagnostics, .. })) => {
+                let is_placed = |found: &Diagnostic| found.labels.iter().any(|label| label.span != Span::NONE);
+                if let Some(found) = diagnostics.iter().find(|found| !is_placed(found) && !is_of_declarations(found)) {
+                    return fault(format!("{}: {} has no place", found.code, found.message));
+                }
+            }
+            Ok(Err(error)) => return fault(error.render(false)),
+            Ok(Ok(())) => {
+                let given = instance.given.iter().filter(|(name, _)| text.contains(&format!("{name}: ")));
+                let given = given.map(|(name, entries)| (name.clone(), entries.clone())).collect();
+                let read = Instance::new(instance.id.clone(), text.clone(), Declarations::new(), given);
+                // Values of another size or type than the text now says are none.
+                let Ok(read) = read else { continue };
+                let lacks = |tensor: &Tensor| tensor.role == Role::Input && !read.given.contains_key(&tensor.name);
+                if read.program.tensors.iter().any(|(_, tensor)| lacks(tensor)) {
+                    continue;
+                }
+                if let Err(fault_found) =
+                    verify(&read, &engines::engines(&["interp"]), Reference::Oracle, &suite.passed)
+                {
+                    return fault(fault_found);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True for mistakes in what is declared, which may have no place in the text, and for a text without a statement.
+fn is_of_declarations(found: &Diagnostic) -> bool {
+    found.code == "E0106"
+        || found.code.starts_with("E03")
+        || found.code.starts_with("E02")
+        || found.code.starts_with("E04")
+}
+
+/// A text with one mistake: a word, a sign or a line that is gone, is there twice, or is another one of the text.
+fn mutation(rng: &mut Rng, text: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let (one, other) = (rng.usize(..lines.len()), rng.usize(..lines.len()));
+    match rng.u8(..6) {
+        0 => drop(lines.remove(one)),
+        1 => lines.swap(one, other),
+        2 => lines.insert(one, lines[other].clone()),
+        _ => {
+            let tokens = |line: &str| {
+                let boundaries = line.char_indices().filter(|(_, c)| !c.is_alphanumeric() && *c != '_');
+                let mut cuts: Vec<usize> = boundaries.flat_map(|(at, c)| [at, at + c.len_utf8()]).collect();
+                cuts.extend([0, line.len()]);
+                cuts.sort_unstable();
+                cuts.dedup();
+                cuts.windows(2).map(|ends| line[ends[0]..ends[1]].to_string()).collect::<Vec<String>>()
+            };
+            let (mut words, others) = (tokens(&lines[one]), tokens(&lines[other]));
+            let (at, from) = (rng.usize(..words.len()), rng.usize(..others.len()));
+            match rng.u8(..4) {
+                0 => words[at].clear(),
+                1 => words[at] = ["+", "*", "min", "=", "(", "i", "j", "0"][rng.usize(..8)].to_string(),
+                _ => words[at].clone_from(&others[from]),
+            }
+            lines[one] = words.concat();
+        }
+    }
+    lines.join("\n")
 }
 
 fn imp(instance: &Instance, suite: &Suite) -> Result<(), String> {
@@ -163,6 +325,9 @@ fn reads_back(instance: &Instance, first: &Kernel) -> Result<(), String> {
 /// refused as the last one, too. The commands that are accepted before the refused one make a kernel whose schedule
 /// reads back.
 fn refused(instance: &Instance, _: &Suite) -> Result<(), String> {
+    if !instance.program.loops.is_empty() {
+        return Ok(());
+    }
     let seed = data::seed(&["refused", &instance.id, &today().to_string()]);
     let commands = schedule(&mut Rng::with_seed(seed), &instance.program);
     let Err(Error::Schedule { diagnostics, .. }) = compiled(instance, &instance.source, &commands) else {

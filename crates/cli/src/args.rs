@@ -22,8 +22,8 @@ Exit codes: 0 done; 1 a difference found by --check; 2 a mistake in what was wri
 malformed; 4 out of memory or a size that does not fit; 70 an internal error.";
 
 const RUN_EXAMPLES: &str = "\
-A program is one or more statements, separated by `;` or new lines. A file PROGRAM.lac holds statements, comments
-(`#`), and lines that begin with `-`, which are flags as on the command line (quoted as in a shell); flags on the command
+A program is one or more statements, separated by `;` or new lines, with loops, conditions, `swap`, `print`, `read` and
+`write` around them (docs/programs.md). A file PROGRAM.lac holds a program, comments (`#`), and lines that begin with `-`, which are flags as on the command line (quoted as in a shell); flags on the command
 line come after those in the file. Names of files are relative to the current folder, wherever they stand.
 
 An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file

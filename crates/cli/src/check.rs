@@ -4,7 +4,7 @@
 //! compiler, nor with the check of types. If it is not, each statement is run again on the reference interpreter, on
 //! the inputs as they are or, if that would take too long, restricted to a random sample of coordinates of the result
 //! ([`crate::sample`]). Then results of earlier statements are taken as they were found, after they have been compared
-//! themselves.
+//! themselves. A program of other actions is left to the oracle.
 //!
 //! Values may differ by rounding, because sums may be taken in any order: relative to the largest number that occurred
 //! on the way (which the oracle knows), or to the value that the statement has for the absolute values of its inputs
@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lacunar::{DynTensor, Kernel};
+use lacunar::{Diagnostic, DynTensor, Kernel};
 use lacunar_front::Declarations;
 use lacunar_oracle::compare::close;
 use lacunar_oracle::entries::Entries;
@@ -102,6 +102,12 @@ pub fn check(
             }
         }
         return Ok(verdict);
+    }
+    if !kernel.program().is_sequence() {
+        let diagnostic =
+            Diagnostic::error("E1021", "a program that repeats or exchanges is checked by the dense oracle alone")
+                .hint("leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it");
+        return Err(Failure::plain(diagnostic));
     }
     let targets: Vec<_> = kernel.program().statements.iter().map(|statement| statement.lhs.tensor).collect();
     if targets.iter().collect::<BTreeSet<_>>().len() < targets.len() {

@@ -11,7 +11,6 @@ use lacunar_runtime::{Buffer, Route};
 use crate::args::{ConvertArgs, FileArgs};
 use crate::failure::Failure;
 use crate::inputs::dims_of;
-use crate::output::data_of;
 
 /// Converts a file. Entries keep the order of the file unless a format is named.
 ///
@@ -30,7 +29,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
                 }
                 println!("{route}");
             }
-            (data_of(&tensor)?, Some(tensor.format().clone()))
+            (Data::of(&tensor)?, Some(tensor.format().clone()))
         }
     };
     if args.prune {

@@ -22,14 +22,15 @@ use crate::failure::Failure;
 /// A tensor of the program by its name.
 pub type Lookup<'a, 't> = dyn Fn(&str) -> Option<&'t DynTensor> + 'a;
 
-/// The operations of a whole program.
+/// The operations of a whole program, each of whose statements was carried out so often: as many every time as with the last
+/// tensors.
 ///
 /// # Errors
 /// Memory is refused.
-pub fn of_program(program: &Program, tensor: &Lookup<'_, '_>) -> Result<f64, Failure> {
+pub fn of_program(program: &Program, counts: &[u64], tensor: &Lookup<'_, '_>) -> Result<f64, Failure> {
     let mut total = 0.0;
-    for place in 0..program.statements.len() {
-        total += of_statement(program, place, tensor)?;
+    for (place, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        total += of_statement(program, place, tensor)? * count as f64;
     }
     Ok(total)
 }
@@ -125,7 +126,7 @@ impl Counter<'_, '_> {
         let mut bound: Vec<VarId> = sparse.iter().flat_map(|(access, _)| access.vars.iter().copied()).collect();
         let free = self.volume(&mut vars) / self.volume(&mut bound).max(1.0);
         let stored = match sparse.as_slice() {
-            [] => return Ok(self.volume(&mut vars)),
+            [] => return Ok(self.volume(&mut vars) * self.told(accesses)),
             [(_, tensor)] => tensor.entries() as f64,
             [first, second] => match shared(first.0, second.0).as_slice() {
                 &[var] => joined(*first, *second, var)?,
@@ -133,7 +134,17 @@ impl Counter<'_, '_> {
             },
             _ => self.estimate(&sparse),
         };
-        Ok(stored * free)
+        Ok(stored * free * self.told(accesses))
+    }
+
+    /// The part of the points at which indicators hold: each tells one of its variables.
+    fn told(&self, accesses: &[&Access]) -> f64 {
+        let indicators = accesses.iter().enumerate().filter(|(place, access)| {
+            let known = accesses[..*place].iter().any(|other| other.tensor == access.tensor);
+            self.program.tensors[access.tensor].indicator.is_some() && !known
+        });
+        let most = |access: &Access| access.vars.iter().map(|var| self.sizes[var.index()]).fold(1.0, f64::max);
+        indicators.map(|(_, access)| 1.0 / most(access)).product()
     }
 
     /// The points at which several factors are stored, if each has its entries anywhere: but where a factor adds no
@@ -217,7 +228,7 @@ mod tests {
             "x" | "y" | "z" => Some(&vector),
             _ => None,
         };
-        of_program(&program, &lookup).unwrap()
+        of_program(&program, &vec![1; program.statements.len()], &lookup).unwrap()
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use lacunar::{Category, Diagnostic, DynTensor, Format};
+use lacunar::{Category, Diagnostic, DynTensor};
 use lacunar_base::Span;
-use lacunar_runtime::io::{self, Data, Dense, WriteOptions};
+use lacunar_runtime::io::{self, Data, WriteOptions};
 use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::failure::{self, Failure};
@@ -31,7 +31,7 @@ pub fn print(text: &[u8]) -> Result<(), Failure> {
 /// # Errors
 /// The file can't be written, or its format can't hold the tensor; memory is refused.
 pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
-    let data = data_of(tensor)?;
+    let data = Data::of(tensor)?;
     if file != "-" {
         let format = Some(tensor.format().clone());
         return Ok(io::write(Path::new(file), &data, &WriteOptions { format, ..WriteOptions::default() })?);
@@ -117,20 +117,4 @@ pub fn distinct<'a>(outputs: impl Iterator<Item = (&'a str, &'a str)>) -> Result
         known.push((value, place));
     }
     Ok(())
-}
-
-/// A tensor as the content of a file.
-///
-/// # Errors
-/// Memory is refused.
-pub fn data_of(tensor: &DynTensor) -> Result<Data, Failure> {
-    if !tensor.format().is_dense() {
-        return Ok(Data::Coordinate(tensor.to_coo()?));
-    }
-    let converted = match tensor.format().is_natural_order() {
-        true => None,
-        false => Some(tensor.convert(&Format::dense(tensor.order()))?),
-    };
-    let natural = converted.as_ref().unwrap_or(tensor);
-    Ok(Data::Dense(Dense { dims: natural.dims().to_vec(), values: natural.to_coo()?.values }))
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use lacunar::{Category, DType, Options};
-use lacunar_front::einsum::Ast;
+use lacunar_front::einsum::{Action, ActionKind, Ast};
 use lacunar_front::{Declarations, check};
 
 use crate::args::ProgramArgs;
@@ -47,6 +47,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         crate::output::check_folder(folder)?;
     }
     let ast = program.parse()?;
+    request.give_read(&ast);
     inputs::choose_pattern_formats(&ast, &mut request);
     let mut declarations = request.declarations.clone();
     if values == Values::All {
@@ -128,7 +129,12 @@ fn declare(declarations: &mut Declarations, input: &Input) {
 
 /// Asks that every output is a result, and that its file can be written.
 fn check_outputs(request: &Request, args: &ProgramArgs, ast: &Ast) -> Result<(), Failure> {
-    let results: Vec<&str> = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
+    let mut results: Vec<&str> = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
+    Action::visit(&ast.body, &mut |action| {
+        if let ActionKind::Swap(a, b) = &action.kind {
+            results.extend([a.text.as_str(), b.text.as_str()]);
+        }
+    });
     match request.outputs.iter().find(|(name, _)| !results.contains(&name.as_str())) {
         None => {
             let mut files = args.outputs.iter().zip(&request.outputs);

@@ -1,4 +1,4 @@
-//! The program to run: the text of an expression, or a file `PROGRAM.lac` of statements and flags.
+//! The program to run: the text of an expression, or a file `PROGRAM.lac` of actions and flags.
 //!
 //! ```text
 //! # PageRank, one step                          comments as in the language
@@ -11,7 +11,7 @@
 use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Error};
-use lacunar_front::einsum::{Ast, Expr, ExprKind, parse};
+use lacunar_front::einsum::{Action, ActionKind, Ast, Expr, ExprKind, parse};
 
 use crate::failure::Failure;
 use crate::request::Request;
@@ -111,14 +111,24 @@ pub fn read_text(file: &str, what: &str) -> Result<String, Failure> {
 /// The variables with which a name is accessed first; `None` if it is not in the program. An index that is no variable
 /// (a mistake that is told elsewhere) has no name.
 pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
-    ast.statements.iter().find_map(|statement| {
+    let in_statements = ast.statements.iter().find_map(|statement| {
         if statement.name.text == tensor { Some(names(&statement.indices)) } else { find(&statement.rhs, tensor) }
-    })
+    });
+    let mut in_conditions = None;
+    Action::visit(&ast.body, &mut |action| {
+        let asked: &[&Expr] = match &action.kind {
+            ActionKind::For { from, to, .. } => &[from, to],
+            ActionKind::While { condition, .. } | ActionKind::If { condition, .. } => &[condition],
+            _ => &[],
+        };
+        in_conditions = in_conditions.take().or_else(|| asked.iter().find_map(|expr| find(expr, tensor)));
+    });
+    in_statements.or(in_conditions)
 }
 
 fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
     match &expr.kind {
-        ExprKind::Number(_) | ExprKind::Bool(_) => None,
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => None,
         ExprKind::Name(name) => (name == tensor).then(Vec::new),
         ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
         ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),

@@ -12,6 +12,7 @@ use crate::inputs::{Input, LoadTimes, sizes_text};
 use crate::measure::{Sum, first_entries, min, ms, number, sum_and_norm};
 use crate::request::Request;
 use lacunar_base::amounts::bytes_text;
+use lacunar_notation::Role;
 
 /// How many entries of a result are shown.
 const SHOWN: usize = 8;
@@ -33,6 +34,8 @@ pub struct Outcome<'a> {
     pub times: &'a [f64],
     /// Milliseconds of each measured run's conversions.
     pub converts: &'a [f64],
+    /// Milliseconds of each measured run as a whole.
+    pub totals: &'a [f64],
     /// Scalar operations.
     pub flops: f64,
     /// The outcome of `--check`.
@@ -55,6 +58,8 @@ struct Json<'a> {
     assemble_ms: f64,
     convert_ms: f64,
     times_ms: &'a [f64],
+    kernel_ms: f64,
+    total_ms: f64,
     median_ms: f64,
     min_ms: f64,
     flops: f64,
@@ -126,6 +131,8 @@ impl Outcome<'_> {
             assemble_ms: ms(self.load.pack),
             convert_ms: median(self.converts),
             times_ms: self.times,
+            kernel_ms: median(self.times),
+            total_ms: median(self.totals),
             median_ms: median(self.times),
             min_ms: min(self.times),
             flops: self.flops,
@@ -195,7 +202,7 @@ impl Outcome<'_> {
 
 /// The text for people before a run: the statements, the inputs, and the order of the loops of each statement.
 pub fn before(kernel: &Kernel, inputs: &[Input]) -> String {
-    let mut text = format!("{}\n", expression(kernel).replace("; ", "\n"));
+    let mut text = kernel.program().actions_text();
     let mut rows = Vec::new();
     for Input { name, tensor, origin, .. } in inputs {
         let mut row = described(name, tensor);
@@ -278,14 +285,17 @@ pub fn to_line(object: &impl Serialize) -> Result<String, Failure> {
     Ok(line)
 }
 
-/// The statements, on one line.
+/// The statements, on one line; a program of other actions on its lines.
 fn expression(kernel: &Kernel) -> String {
     let program = kernel.program();
+    if !program.is_sequence() {
+        return program.actions_text();
+    }
     program.statements.iter().map(|s| program.statement_text(s)).collect::<Vec<_>>().join("; ")
 }
 
 fn formats(kernel: &Kernel) -> serde_json::Map<String, serde_json::Value> {
-    let tensors = kernel.program().tensors.iter();
+    let tensors = kernel.program().tensors.iter().filter(|(_, tensor)| tensor.role != Role::Index);
     tensors.map(|(_, tensor)| (tensor.name.clone(), tensor.format.to_string().into())).collect()
 }
 

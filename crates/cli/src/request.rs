@@ -3,8 +3,9 @@
 use indexmap::IndexMap;
 use lacunar::{Backend, Diagnostic, Proposal, Search, Stage};
 use lacunar_base::Span;
+use lacunar_front::Declarations;
+use lacunar_front::einsum::{ActionKind, Ast};
 use lacunar_front::options::{self, Scalar, Source};
-use lacunar_front::{Declarations, einsum::Ast};
 use lacunar_runtime::io::IndexBase;
 use lacunar_runtime::random::Generator;
 
@@ -28,7 +29,7 @@ pub enum Origin {
 pub struct Given {
     /// The origin of its values.
     pub origin: Origin,
-    /// `-i` or `-g`.
+    /// `-i` or `-g`, or the program's own `read`.
     pub flag: &'static str,
     /// The flag's value.
     pub value: String,
@@ -158,6 +159,21 @@ impl Request {
         }
         self.givens.insert(name, given);
         Ok(())
+    }
+
+    /// Gives the tensors that the program reads from files before it does anything else with them, unless a flag does: so their sizes,
+    /// types and formats are known when the program is compiled.
+    pub fn give_read(&mut self, ast: &Ast) {
+        for action in &ast.body {
+            match &action.kind {
+                ActionKind::Read(name, file) if !self.givens.contains_key(&name.text) => {
+                    let origin = Origin::File(file.clone());
+                    self.givens.insert(name.text.clone(), Given { origin, flag: "read", value: file.clone() });
+                }
+                ActionKind::Read(..) | ActionKind::Clock(_) => {}
+                _ => return,
+            }
+        }
     }
 
     /// The values of `-s`, each a schedule of its own. `auto` and `none` apply to the schedules that follow.

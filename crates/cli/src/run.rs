@@ -1,5 +1,7 @@
 //! `lacunar run`: a program is compiled, run, measured, checked, and its results are written.
 
+use std::io::Write;
+
 use lacunar::{DynTensor, Kernel, Run};
 
 use crate::args::ProgramArgs;
@@ -46,16 +48,16 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     }
     // Whoever waits for a long run sees what it does.
     shown.print(&aside, &report::before(&kernel, &inputs))?;
-    let Measured { last, times, converts } = measure(&kernel, &given, args.time)?;
+    let Measured { last, times, converts, totals } = measure(&kernel, &given, args.time, &shown)?;
 
     let tensor = |name: &str| {
         let results = last.results.iter().map(|(name, tensor)| (name.as_str(), tensor));
         results.chain(given.iter().copied()).find(|(other, _)| *other == name).map(|(_, tensor)| tensor)
     };
-    let flops = flops::of_program(kernel.program(), &tensor)?;
+    let flops = flops::of_program(kernel.program(), &last.counts, &tensor)?;
     let (kernel, request, inputs, results) = (&kernel, &request, inputs.as_slice(), last.results.as_slice());
-    let mut outcome =
-        Outcome { kernel, request, inputs, results, load, times: &times, converts: &converts, flops, verdict: None };
+    let (times, converts, totals) = (&times, &converts, &totals);
+    let mut outcome = Outcome { kernel, request, inputs, results, load, times, converts, totals, flops, verdict: None };
     if !args.json {
         shown.print("", &outcome.text()?)?;
     }
@@ -115,25 +117,34 @@ struct Measured {
     last: Run,
     times: Vec<f64>,
     converts: Vec<f64>,
+    totals: Vec<f64>,
 }
 
-/// Runs once; or, where times are asked for, so many times after one to warm up.
-fn measure(kernel: &Kernel, given: &[(&str, &DynTensor)], repeat: Option<u32>) -> Result<Measured, Failure> {
+/// Runs once; or, where times are asked for, so many times after one to warm up. The last run alone prints what the program prints.
+fn measure(
+    kernel: &Kernel,
+    given: &[(&str, &DynTensor)],
+    repeat: Option<u32>,
+    shown: &Shown,
+) -> Result<Measured, Failure> {
     if repeat.is_some() {
-        kernel.run_named(given)?;
+        kernel.run_printing(given, &mut std::io::sink())?;
     }
-    let (mut times, mut converts) = (Vec::new(), Vec::new());
-    let mut measured = || -> Result<Run, Failure> {
-        let run = kernel.run_named(given)?;
+    let (mut times, mut converts, mut totals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut measured = |out: &mut dyn Write| -> Result<Run, Failure> {
+        let run = kernel.run_printing(given, out)?;
         times.push(ms(run.kernel));
         converts.push(ms(run.convert));
+        totals.push(ms(run.total));
         Ok(run)
     };
-    let mut last = measured()?;
     for _ in 1..repeat.unwrap_or(1) {
-        // The memory of the run before is free again when the next one asks for its own.
-        last.results.clear();
-        last = measured()?;
+        // The memory of this run is free again when the next one asks for its own.
+        measured(&mut std::io::sink())?;
     }
-    Ok(Measured { last, times, converts })
+    let last = match shown {
+        Shown::Out => measured(&mut std::io::stdout()),
+        Shown::Err | Shown::Json => measured(&mut std::io::stderr()),
+    }?;
+    Ok(Measured { last, times, converts, totals })
 }

@@ -132,7 +132,11 @@ impl Statement<'_> {
         let mut random = fastrand::Rng::with_seed(seed);
         let sizes = self.whole_sizes();
         let mut sample = Sample::new();
-        for var in &self.statement().lhs.vars {
+        // The coordinates of a sample are counted anew, so that a variable that stands as a value keeps all of them.
+        let is_value = |access: &&&Access| self.kernel.program().tensors[access.tensor].role == Role::Index;
+        let accesses = self.statement().rhs.accesses();
+        let values: Vec<VarId> = accesses.iter().filter(is_value).flat_map(|access| access.vars.clone()).collect();
+        for var in self.statement().lhs.vars.iter().filter(|var| !values.contains(var)) {
             let size = sizes.get(var).copied().unwrap_or(0);
             if fraction >= 1.0 || size < 2 {
                 continue;
@@ -282,7 +286,7 @@ fn bounding_expr(expr: &Expr) -> Option<Expr> {
         ExprKind::Literal(_) => return None,
         ExprKind::Unary(UnaryFn::Neg | UnaryFn::Abs, operand) => return bounding_expr(operand),
         ExprKind::Cast(operand) if expr.dtype.is_float() => return bounding_expr(operand),
-        ExprKind::Unary(..) | ExprKind::Cast(_) => return None,
+        ExprKind::Unary(..) | ExprKind::Cast(_) | ExprKind::Select(_) => return None,
         ExprKind::Binary(function, left, right) => {
             let function = match function {
                 BinaryFn::Add | BinaryFn::Sub | BinaryFn::Max | BinaryFn::Min => BinaryFn::Add,

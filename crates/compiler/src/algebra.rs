@@ -30,12 +30,12 @@
 //! Paper: Kjolstad et al. 2017, §5.1 (rules for `+` and `*`); Henry et al. 2021, §4 (any operator, by annihilators and
 //! identities, and any fill values).
 
-use lacunar_base::Arena;
+use lacunar_base::{Arena, Span};
 use lacunar_formats::{DType, Scalar};
 use lacunar_imp::arith;
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{
-    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Tensor, UnaryFn,
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Tensor, UnaryFn, VarId,
 };
 
 use crate::functions::{self, Constants};
@@ -97,7 +97,49 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             let absent = from_fill(a) || from_fill(b) || ((a.absent || b.absent) && value.is_zero());
             Some(Background { value, absent })
         }
+        ExprKind::Select(operands) => choice(tensors, operands).background,
     }
+}
+
+/// The operands of `select(c, a, b)` in the roles that the condition's background gives them: `usual` is the value where the
+/// condition is not stored, and `other` may be it elsewhere. The selection differs from its background where `usual` does, and where
+/// the condition does, but only together with `other` if both values are the `same` where they are absent.
+///
+/// ```text
+/// select(M, A, B)          M sparse, A, B dense      at M: everywhere, as B is
+/// select(M, A, 0)          M, A sparse               where both are stored: A is 0 elsewhere, too
+/// select(not(M), A, B)     A, B sparse               where A is stored, or M and B
+/// select(x > 0, A, 0)      x dense                   where A is stored
+/// ```
+pub struct Choice<'e> {
+    /// The value where the condition is not stored; where it always is, the last operand.
+    pub usual: &'e Expr,
+    /// The other value.
+    pub other: &'e Expr,
+    /// True if both values are the same where they are absent.
+    pub is_same: bool,
+    /// The background of the whole.
+    background: Option<Background>,
+}
+
+/// The roles of a selection's operands.
+pub fn choice<'e>(tensors: &Arena<Tensor>, [condition, a, b]: &'e [Expr; 3]) -> Choice<'e> {
+    let condition = background(tensors, condition);
+    let holds = condition.is_some_and(|condition| !condition.value.is_zero());
+    let (usual, other) = if holds { (a, b) } else { (b, a) };
+    let (of_usual, of_other) = (background(tensors, usual), background(tensors, other));
+    let same = of_usual.zip(of_other).filter(|(a, b)| {
+        let equal = a.value == b.value || (a.value.is_zero() && b.value.is_zero());
+        equal && (a.absent || b.absent)
+    });
+    let background = match (same, condition) {
+        (Some((usual, other)), _) => Some(if usual.absent { usual } else { other }),
+        // A zero that follows from an absent condition is absent.
+        (None, Some(condition)) => of_usual
+            .map(|usual| Background { absent: usual.absent || (condition.absent && usual.value.is_zero()), ..usual }),
+        (None, None) => None,
+    };
+    Choice { usual, other, is_same: same.is_some(), background }
 }
 
 /// True if a value combined with itself, however often, is itself.
@@ -196,6 +238,7 @@ fn compares(expr: &Expr) -> bool {
             ..,
         ) => true,
         ExprKind::Binary(_, a, b) => compares(a) || compares(b),
+        ExprKind::Select(operands) => operands.iter().any(compares),
     }
 }
 
@@ -206,6 +249,7 @@ fn is_written(expr: &Expr) -> bool {
         ExprKind::Access(_) => false,
         ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => is_written(a),
         ExprKind::Binary(_, a, b) => is_written(a) && is_written(b),
+        ExprKind::Select(operands) => operands.iter().all(is_written),
     }
 }
 
@@ -254,6 +298,10 @@ pub fn without(tensors: &Arena<Tensor>, expr: &Expr, absent: &impl Fn(&Access) -
             let rest = rebuild(ExprKind::Binary(*function, Box::new(a), Box::new(b)));
             if annihilated { absent_literal(tensors, &rest).unwrap_or(rest) } else { rest }
         }
+        ExprKind::Select(operands) => {
+            let operands = operands.each_ref().map(|operand| without(tensors, operand, absent));
+            return chosen(tensors, operands, rebuild);
+        }
     };
     if rest.accesses().is_empty()
         && let Some(absent) = absent_literal(tensors, &rest)
@@ -263,6 +311,32 @@ pub fn without(tensors: &Arena<Tensor>, expr: &Expr, absent: &impl Fn(&Access) -
     match rest.kind {
         ExprKind::Binary(function, a, b) => simplified(function, *a, *b, rebuild),
         _ => rest,
+    }
+}
+
+/// A selection, or the one of its values that is left: the usual one if nothing of the condition is stored, and the value of both if
+/// they are absent and the same.
+fn chosen(tensors: &Arena<Tensor>, operands: [Expr; 3], rebuild: impl FnOnce(ExprKind) -> Expr) -> Expr {
+    let [condition, a, b] = operands.each_ref().map(|operand| operand.accesses().is_empty());
+    let is_same = choice(tensors, &operands).is_same;
+    let holds = background(tensors, &operands[0]).filter(|_| condition).map(|condition| !condition.value.is_zero());
+    let rest = rebuild(ExprKind::Select(Box::new(operands)));
+    if a && b
+        && (condition || is_same)
+        && let Some(absent) = absent_literal(tensors, &rest)
+    {
+        return absent;
+    }
+    match (holds, rest.kind) {
+        (Some(true), ExprKind::Select(operands)) => {
+            let [_, a, _] = *operands;
+            a
+        }
+        (Some(false), ExprKind::Select(operands)) => {
+            let [_, _, b] = *operands;
+            b
+        }
+        (_, kind) => Expr { kind, ..rest },
     }
 }
 
@@ -299,11 +373,16 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
 /// result that values are first combined with begins with the identity.
 ///
 /// ```text
+/// y(i) = x(i + 1)             fill value inf         y(i) is inf where i + 1 lies outside of x
 /// C(i,j) = A(i,j) + B(i,j)    fill values 1 and 2    C is stored where A or B is, with fill value 3
 /// d(j) min= A(i,j) + s(i)                            d begins with infinity
 /// ```
 pub fn infer_fills(program: &mut Program) {
     for place in 0..program.statements.len() {
+        let rhs = std::mem::replace(&mut program.statements[place].rhs, Expr::zero(DType::Bool));
+        let rhs = filled_outside(&program.tensors, rhs);
+        let statement = program.statements[place].clone();
+        program.statements[place].rhs = filled_between(program, &statement, rhs);
         let statement = &program.statements[place];
         let result = &program.tensors[statement.lhs.tensor];
         let target = statement.lhs.tensor;
@@ -323,5 +402,73 @@ pub fn infer_fills(program: &mut Program) {
         let explicit = make_explicit(statement, &mut program.vars.clone());
         let found = background(&program.tensors, &explicit.rhs).filter(|background| !background.value.is_zero());
         program.tensors[target].fill = found.map(|background| background.value);
+    }
+}
+
+/// An expression in which elements at indices that are no variables have the fill value of their tensor where these lie outside, if that
+/// is not 0, as a sum over no coordinate is.
+fn filled_outside(tensors: &Arena<Tensor>, expr: Expr) -> Expr {
+    let expr = expr.map_children(&mut |child| filled_outside(tensors, child));
+    let ExprKind::Reduce(Monoid::SUM, vars, body) = &expr.kind else { return expr };
+    let mut factors = body.operands(BinaryFn::Mul).into_iter().map(unconverted);
+    let accesses: Option<Vec<&Access>> = factors.try_fold(Vec::new(), |mut found, factor| {
+        let ExprKind::Access(access) = &factor.kind else { return None };
+        found.push(access);
+        Some(found)
+    });
+    let Some((element, indicators)) = accesses.as_ref().and_then(|accesses| accesses.split_last()) else { return expr };
+    let fill = tensors[element.tensor].fill();
+    let is_indicator = |access: &&Access| tensors[access.tensor].role == Role::Indicator;
+    if fill.is_zero() || indicators.is_empty() || !indicators.iter().all(is_indicator) {
+        return expr;
+    }
+    let indicators: Vec<Access> = indicators.iter().map(|access| (*access).clone()).collect();
+    let (Some(inside), Some(any)) = (all_hold(&indicators, expr.span), Monoid::parse("or")) else { return expr };
+    let inside = Expr::reduce(any, vars.clone(), inside);
+    let outside = Expr::fill(arith::cast(expr.dtype, fill));
+    Expr::select(inside, expr, outside)
+}
+
+/// The value of a statement, with the fill value of its target at elements that indices on the left do not come to, if that is not 0.
+fn filled_between(program: &mut Program, statement: &Assignment, rhs: Expr) -> Expr {
+    let (vars, fill) = (&statement.lhs.vars, program.tensors[statement.lhs.tensor].fill());
+    let mut indicators: Vec<Access> = Vec::new();
+    for access in rhs.accesses() {
+        let solved = access.vars.last().is_some_and(|last| vars.contains(last));
+        if program.tensors[access.tensor].role == Role::Indicator && solved && !indicators.contains(access) {
+            indicators.push(access.clone());
+        }
+    }
+    if statement.op != AssignOp::Set || fill.is_zero() || indicators.is_empty() {
+        return rhs;
+    }
+    let outside = Expr::fill(arith::cast(rhs.dtype, fill));
+    let summed: Vec<VarId> = indicators.iter().flat_map(|access| &access.vars).copied().collect();
+    let mut summed: Vec<VarId> = summed.into_iter().filter(|var| !vars.contains(var)).collect();
+    summed.sort_by_key(|var| var.index());
+    summed.dedup();
+    let Some(inside) = all_hold(&indicators, rhs.span) else { return rhs };
+    let inside = match (Monoid::parse("or"), summed.is_empty()) {
+        (Some(any), false) => Expr::reduce(any, summed, inside),
+        _ => inside,
+    };
+    let explicit = make_explicit(&Assignment { rhs, ..statement.clone() }, &mut program.vars).rhs;
+    Expr::select(inside, explicit, outside)
+}
+
+/// The condition that some indicators hold.
+fn all_hold(indicators: &[Access], span: Span) -> Option<Expr> {
+    let holds = |access: &Access| {
+        Expr { kind: ExprKind::Access(access.clone()), dtype: DType::Pattern, span }.cast(DType::Bool)
+    };
+    let both = |a, b| Expr::binary(BinaryFn::And, a, b, DType::Bool);
+    indicators.iter().map(holds).reduce(both)
+}
+
+/// The operand of conversions.
+fn unconverted(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast(a) => unconverted(a),
+        _ => expr,
     }
 }

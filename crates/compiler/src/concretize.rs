@@ -21,7 +21,7 @@
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
 
-use lacunar_base::Span;
+use lacunar_base::{Arena, Span};
 use lacunar_formats::{DType, Scalar};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{
@@ -280,8 +280,26 @@ fn negate(term: Expr) -> Expr {
 /// ```text
 /// sum(j, sum(i, A(i,j)) * B(j))  ->  sum(j, i, A(i,j) * B(j))
 /// ```
-pub(crate) fn flatten(expr: Expr) -> Expr {
-    flatten_with(expr, &has_no_sum)
+///
+/// Products of reductions stay, as one over all pairs would be more work; but for those over the one value that an index has.
+pub(crate) fn flatten(tensors: &Arena<Tensor>, expr: Expr) -> Expr {
+    flatten_with(expr, &|factor| has_one_value(tensors, factor))
+}
+
+/// True if every variable that an expression reduces over follows from others by an indicator there.
+fn has_one_value(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
+    let mut holds = true;
+    expr.visit(&mut |part| {
+        let ExprKind::Reduce(_, vars, body) = &part.kind else { return };
+        let is_told = |var: &VarId| {
+            body.accesses().iter().any(|access| {
+                let others = access.vars.iter().filter(|own| vars.contains(own)).count();
+                tensors[access.tensor].indicator.is_some() && access.vars.contains(var) && others == 1
+            })
+        };
+        holds &= vars.iter().all(is_told);
+    });
+    holds
 }
 
 /// As [`flatten`], and products of reductions are made one reduction over all pairs too: the same value with more work, for nests that

@@ -29,7 +29,7 @@ use lacunar_notation::{
     AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Tensor, UnaryFn, VarId,
 };
 
-use crate::algebra::background;
+use crate::algebra::{background, choice};
 
 /// Inserts the reductions that a statement implies. If one reuses a bound name, it gets a fresh variable, which is added to `vars`.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
@@ -117,6 +117,16 @@ fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
         ExprKind::Binary(_, a, b) if a.accesses().is_empty() => presence(*b, tensors),
         ExprKind::Binary(_, a, b) if b.accesses().is_empty() => presence(*a, tensors),
         ExprKind::Binary(_, a, b) => join(BinaryFn::Add, *a, *b),
+        ExprKind::Select(operands) => {
+            let chosen = choice(tensors, &operands);
+            let (usual, other) = (chosen.usual.clone(), chosen.other.clone());
+            let condition = presence(operands[0].clone(), tensors);
+            let other = match chosen.is_same {
+                true => Expr::binary(BinaryFn::Mul, condition, presence(other, tensors), DType::Bool),
+                false => condition,
+            };
+            Expr::binary(BinaryFn::Add, presence(usual, tensors), other, DType::Bool)
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! assert_eq!(program.to_string(), "y(i) = A(i,j) * x(j)\ny: f64 dense result 3\nA: f64 csr input 3x4\nx: f64 dense input 4\n");
 //! ```
 
+pub mod concrete;
 pub mod einsum;
 pub mod options;
 pub mod schedule;

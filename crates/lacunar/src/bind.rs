@@ -3,13 +3,14 @@
 //! On entry: the tensors of the program, by handle. On exit: a size for every variable of the statement, such that every
 //! tensor has the dimensions that the kernel will walk through; formats and types are those it was compiled for.
 
+use lacunar_base::Span;
 use lacunar_compiler::lower::Binding;
 use lacunar_formats::{DType, Format, diagonals};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::stored::StoredSize;
-use lacunar_notation::{Access, AssignOp, Program, Role, Tensor as Declared, TensorId, VarId};
-use lacunar_runtime::Tensor;
+use lacunar_notation::{Access, AssignOp, IndexVar, Indicator, Program, Role, Tensor as Declared, TensorId, VarId};
+use lacunar_runtime::{StorageError, Tensor};
 
 use crate::compile::Step;
 use crate::error::Error;
@@ -82,10 +83,15 @@ struct Dimension {
 pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<u64>, Error> {
     let kernel = step.kernel();
     let seen = dimensions(program, step, slots)?;
-    let known = |var: VarId| {
-        let var = renamed_from(kernel, var);
-        seen[var.index()].map(|at| at.size).or(kernel.vars[var].size)
-    };
+    let mut own: Vec<Option<u64>> =
+        kernel.vars.iter().zip(&seen).map(|((_, var), seen)| seen.map(|at| at.size).or(var.size)).collect();
+    if kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator) {
+        known_elsewhere(program, slots, &mut own);
+        share_with_renamed(kernel, &mut own);
+        infer(step, &mut own)?;
+    }
+    share_with_renamed(kernel, &mut own);
+    let known = |var: VarId| own[renamed_from(kernel, var).index()];
     let mut sizes: Vec<u64> = kernel.vars.handles().map(|var| known(var).unwrap_or(0)).collect();
     for &(var, size) in &kernel.stored.sizes {
         let of = |var: VarId| sizes[var.index()];
@@ -111,6 +117,63 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
             Err(Error::Argument(format!("nothing tells the size of index variable `{}`", kernel.vars[var].name)))
         }
         None => Ok(sizes),
+    }
+}
+
+/// Gives a variable that was renamed the size of the other: it first appears where that does, and has a number behind its name.
+fn share_with_renamed(kernel: &Kernel, sizes: &mut [Option<u64>]) {
+    for var in kernel.vars.handles().filter(|var| kernel.vars[*var].span != Span::NONE) {
+        let own = &kernel.vars[var];
+        let is_same = |info: &IndexVar| {
+            let number = own.name.strip_prefix(info.name.as_str());
+            let is_numbered =
+                number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()));
+            info.span == own.span && is_numbered
+        };
+        let like = |(other, info): (VarId, &IndexVar)| sizes[other.index()].filter(|_| is_same(info));
+        sizes[var.index()] = sizes[var.index()].or_else(|| kernel.vars.iter().find_map(like));
+    }
+}
+
+/// Finds the sizes of variables that other statements tell.
+fn known_elsewhere(program: &Program, slots: &[Slot], sizes: &mut [Option<u64>]) {
+    for statement in &program.statements {
+        for access in statement.rhs.accesses().into_iter().chain([&statement.lhs]) {
+            let Some(found) = slots.get(access.tensor.index()).and_then(Slot::get) else { continue };
+            for (var, &size) in access.vars.iter().zip(found.dims()) {
+                sizes[var.index()].get_or_insert(size);
+            }
+        }
+    }
+}
+
+/// Finds the sizes that only indicators tell.
+///
+/// # Errors
+/// A size for which the sums of an indicator would not fit an index.
+fn infer(step: &Step, sizes: &mut [Option<u64>]) -> Result<(), Error> {
+    let statement = &step.plan().statement;
+    let accesses = statement.rhs.accesses().into_iter().chain([&statement.lhs]);
+    let tied = |access: &'_ Access| step.kernel().tensors[access.tensor].indicator.as_deref();
+    let tied: Vec<(&Indicator, &Access)> = accesses.filter_map(|access| Some((tied(access)?, access))).collect();
+    let of = |sizes: &[Option<u64>], access: &Access| -> Vec<Option<u64>> {
+        access.vars.iter().map(|var| sizes[var.index()]).collect()
+    };
+    let inferred = |sizes: &[Option<u64>]| {
+        tied.iter().find_map(|(indicator, access)| {
+            let (place, size) = indicator.inferred(&of(sizes, access))?;
+            let var = access.vars[place];
+            // The sizes of operands are given.
+            (place + 1 < access.vars.len() || statement.lhs.vars.contains(&var)).then_some((var, size))
+        })
+    };
+    while let Some((var, size)) = inferred(sizes) {
+        sizes[var.index()] = Some(size);
+        share_with_renamed(step.kernel(), sizes);
+    }
+    match tied.iter().all(|(indicator, access)| indicator.fits(&of(sizes, access))) {
+        true => Ok(()),
+        false => Err(Error::Storage(StorageError::overflow("an index of a tensor"))),
     }
 }
 
@@ -144,9 +207,17 @@ fn dimensions(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<Opti
     if !kernel.stored.sizes.is_empty() {
         step.plan().statement.rhs.accesses().into_iter().for_each(|access| meet(access, access.tensor));
     }
-    // Values that are added to have to be those of the coordinates that are assigned.
-    if step.plan().statement.op != AssignOp::Set {
-        meet(&step.plan().statement.lhs, step.plan().statement.lhs.tensor);
+    // Values that are added to have to be those of the coordinates that are assigned; and old values tell the sizes of a result whose
+    // indices leave them open.
+    let statement = &step.plan().statement;
+    let accesses = statement.rhs.accesses();
+    let reads_itself = accesses.iter().any(|access| source(step, access.tensor) == statement.lhs.tensor);
+    let is_tied = |access: &&Access| {
+        let last = access.vars.last();
+        kernel.tensors[access.tensor].indicator.is_some() && last.is_some_and(|var| statement.lhs.vars.contains(var))
+    };
+    if statement.op != AssignOp::Set || (reads_itself && accesses.iter().copied().any(|access| is_tied(&access))) {
+        meet(&statement.lhs, statement.lhs.tensor);
     }
     if let Some((var, here, there)) = fault {
         let place = |at: Dimension| format!("dimension {} of `{}`", at.number, program.tensors[at.tensor].name);

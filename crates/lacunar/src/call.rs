@@ -1,5 +1,6 @@
 //! Running a compiled program: on tensors by name or in their order, into new memory or such as is there.
 
+use std::io::Write;
 use std::time::Duration;
 
 use lacunar_formats::DType;
@@ -22,6 +23,10 @@ pub struct Run {
     pub convert: Duration,
     /// Time of the kernels, with their results allocated and assembled.
     pub kernel: Duration,
+    /// Time of the whole run: with loops, conditions, files and prints around the kernels.
+    pub total: Duration,
+    /// How often each statement was carried out.
+    pub counts: Vec<u64>,
 }
 
 /// A result that goes into a tensor.
@@ -31,12 +36,32 @@ struct Taken<'d> {
 }
 
 impl Kernel {
-    /// Runs the program on tensors given by name, results with values to add to included.
+    /// Runs the program on tensors given by name, results with values to add to included. What it prints goes to standard output.
     ///
     /// # Errors
-    /// A tensor is missing, unknown or does not fit; memory is refused; a size overflows.
+    /// A tensor is missing, unknown or does not fit; memory is refused; a size overflows; a file that the program names can't be
+    /// read or written.
     pub fn run_named(&self, given: &[(&str, &DynTensor)]) -> Result<Run, Error> {
-        self.run_into(given, Vec::new())
+        self.run_printing(given, &mut std::io::stdout())
+    }
+
+    /// Runs the program as [`Kernel::run_named`] does; what it prints goes to `out`.
+    ///
+    /// ```
+    /// use lacunar::{Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let kernel = Kernel::compile("for k in 0 .. 3 { x(i) = 2 * x(i) }; print x", &Options::new())?;
+    /// let (x, mut printed) = (Tensor::from(vec![1.0, 5.0]).into_dyn(), Vec::new());
+    /// kernel.run_printing(&[("x", &x)], &mut printed)?;
+    /// assert_eq!(printed, b"x = [8, 40]\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Kernel::run_named`]; `out` can't be written to.
+    pub fn run_printing(&self, given: &[(&str, &DynTensor)], out: &mut dyn Write) -> Result<Run, Error> {
+        self.run_into_printing(given, Vec::new(), out)
     }
 
     /// Runs the program on operands given by name, and gives the result of its last statement.
@@ -88,7 +113,8 @@ impl Kernel {
             slots[id.index()] = Slot::Borrowed(view);
         }
         self.check_type(id, T::DTYPE, |name| declare_type(name, T::DTYPE))?;
-        self.run_slots(&mut slots, &mut [Taken { id, destination: result }]).map(|_| ())
+        let mut taken = [Taken { id, destination: result }];
+        self.run_slots(&mut slots, &mut taken, &mut std::io::stdout()).map(|_| ())
     }
 
     /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again if it is
@@ -97,6 +123,15 @@ impl Kernel {
         &self,
         given: &[(&str, &DynTensor)],
         into: Vec<(&str, &mut dyn Destination)>,
+    ) -> Result<Run, Error> {
+        self.run_into_printing(given, into, &mut std::io::stdout())
+    }
+
+    fn run_into_printing(
+        &self,
+        given: &[(&str, &DynTensor)],
+        into: Vec<(&str, &mut dyn Destination)>,
+        out: &mut dyn Write,
     ) -> Result<Run, Error> {
         let find = |name: &str| {
             let found = self.program().tensors.iter().find(|(_, declared)| declared.name == name);
@@ -113,14 +148,14 @@ impl Kernel {
             self.check_type(id, found, |_| format!("convert what is assigned, as in `{found}(A(i,j))`"))?;
             taken.push(Taken { id, destination });
         }
-        let times = self.run_slots(&mut slots, &mut taken)?;
+        let Times { convert, kernel, total, counts } = self.run_slots(&mut slots, &mut taken, out)?;
         let mut results = Vec::new();
         for (id, declared) in self.declared(Role::Result) {
             if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
                 results.push((declared.name.clone(), tensor));
             }
         }
-        Ok(Run { results, convert: times.convert, kernel: times.kernel })
+        Ok(Run { results, convert, kernel, total, counts })
     }
 
     /// Checks that a tensor with elements of a type can take a result; `hint` says what to do of one with this name.
@@ -133,11 +168,11 @@ impl Kernel {
 
     /// Runs the program with the tensors of some results in their places, and puts the tensors back afterwards, also
     /// after an error.
-    fn run_slots(&self, slots: &mut [Slot<'_>], taken: &mut [Taken<'_>]) -> Result<Times, Error> {
+    fn run_slots(&self, slots: &mut [Slot<'_>], taken: &mut [Taken<'_>], out: &mut dyn Write) -> Result<Times, Error> {
         for Taken { id, destination } in &mut *taken {
             slots[id.index()] = Slot::Owned(destination.take());
         }
-        let outcome = self.evaluate(slots);
+        let outcome = self.evaluate(slots, out);
         for Taken { id, destination } in taken {
             if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
                 destination.put(tensor)?;

@@ -60,7 +60,8 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 12] = [
+    pub const ALL: [Stage; 13] = [
+        Stage("program"),
         Stage("notation"),
         Stage("schedule"),
         Stage("concrete"),
@@ -219,6 +220,13 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
     infer_fills(&mut program);
+    program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
+    if options.phase != Phase::Fused && !program.is_sequence() {
+        return Err(Error::Argument(
+            "only a program of statements alone is assembled and computed in two runs".to_string(),
+        ));
+    }
+    trace.print("program", || program.actions_text());
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
     let machine = machine(options)?;
@@ -230,19 +238,13 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         let request =
             Request { search: options.search, strict: options.strict, schedule: given, memory: Memory::of(&machine) };
         let plan = trace.time("plan", || planned(&program, number, &request, &tuned));
-        // No statement is refused; a mistake of the user can only be in the schedule.
+        // Only loops that are written are refused; another mistake of the user can only be in the schedule.
+        let is_written = given.is_none() && program.loops.iter().any(|(written, _)| *written == number);
         let plan = plan.map_err(|diagnostic| match diagnostic.category {
-            Category::User => scheduling(vec![diagnostic]),
+            Category::User if !is_written => scheduling(vec![diagnostic]),
             _ => fault(diagnostic),
         })?;
-        trace.print("schedule", || match commands(&program, number, &plan) {
-            commands if commands.is_empty() => "# the loops as they are\n".to_string(),
-            commands => commands.join("\n") + "\n",
-        });
-        trace.print("concrete", || plan.kernel.to_string());
-        trace.print("provenance", || plan.kernel.provenance_graph().dot());
-        trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
-        trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
+        print_plan(&mut trace, &program, number, &plan);
         let needs_values = tells[number] || is_told_by_values(&program, &plan, number);
         let phases = phases_of(&plan, options.phase, needs_values);
         for &wanted in phases {
@@ -289,6 +291,18 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     Ok(Compiled { program, steps, trace, machine })
 }
 
+/// Prints the stages that a plan shows.
+fn print_plan(trace: &mut Trace, program: &Program, number: usize, plan: &Plan) {
+    trace.print("schedule", || match commands(program, number, plan) {
+        commands if commands.is_empty() => "# the loops as they are\n".to_string(),
+        commands => commands.join("\n") + "\n",
+    });
+    trace.print("concrete", || plan.kernel.to_string());
+    trace.print("provenance", || plan.kernel.provenance_graph().dot());
+    trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
+    trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
+}
+
 /// Reads a schedule, whose names may be those of the stored dimensions of tensors, or those of the program.
 pub(crate) fn check_schedule(text: &str, program: &Program) -> Result<Vec<Schedule>, Vec<Diagnostic>> {
     let stored = over_stored_dimensions(program).map(|stored| lacunar_front::schedule::check(text, &stored));
@@ -326,7 +340,9 @@ fn is_told_by_values(program: &Program, plan: &Plan, number: usize) -> bool {
 /// The later statements that read a statement's result, with their numbers.
 fn readers(program: &Program, number: usize) -> impl Iterator<Item = (usize, &Assignment)> {
     let result = program.statements[number].lhs.tensor;
-    let later = program.statements.iter().enumerate().skip(number + 1);
+    // In a loop, an earlier one comes later as well.
+    let first = if program.is_sequence() { number + 1 } else { 0 };
+    let later = program.statements.iter().enumerate().skip(first);
     later.filter(move |(_, statement)| statement.rhs.accesses().iter().any(|access| access.tensor == result))
 }
 

@@ -1,8 +1,10 @@
-//! Running a compiled program: its statements in order, each with the conversions it was planned with.
+//! Running a compiled statement, with the conversions it was planned with.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
+use lacunar_compiler::plan::Copied;
 use lacunar_formats::Format;
 use lacunar_notation::{AssignOp, Program, Role, TensorId};
 use lacunar_runtime::Tensor;
@@ -13,44 +15,184 @@ use crate::error::Error;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
 use crate::memory;
 use crate::promises;
+use crate::ready::Ready;
 
-/// How long the parts of a run took.
-#[derive(Clone, Copy, Debug, Default)]
+/// How long the parts of a run took, and how often.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Times {
     /// Conversions of operands and of the result.
     pub convert: Duration,
     /// Kernels.
     pub kernel: Duration,
+    /// The whole run.
+    pub total: Duration,
+    /// How often each statement was carried out.
+    pub counts: Vec<u64>,
 }
 
-/// Runs all statements. `slots` holds the program's tensors by handle: inputs on entry, results too on exit.
-pub(crate) fn evaluate(
-    program: &Program,
-    steps: &[Step],
-    phase: Phase,
-    slots: &mut [Slot<'_>],
-) -> Result<Times, Error> {
-    let mut times = Times::default();
+/// Checks the tensors that are given, and that no input lacks.
+pub(crate) fn check_given(program: &Program, slots: &[Slot<'_>]) -> Result<(), Error> {
+    let needed = program.given();
     for (id, declared) in program.tensors.iter() {
         match slots.get(id.index()).and_then(Slot::get) {
             Some(tensor) => check_tensor(declared, tensor, is_read(program, id))?,
-            None if declared.role == Role::Input => {
-                return Err(not_given(program, id));
-            }
+            None if needed.contains(&id) => return Err(not_given(program, id)),
             None => {}
         }
     }
-    let mut made = None;
-    for step in steps {
-        let second_phase = made.is_some();
-        let outcome = run_step(program, step, phase, slots, &mut made, &mut times);
-        if second_phase && outcome.is_err() {
-            // The first phase left a result without values.
-            slots[step.result().index()] = Slot::Empty;
-        }
-        outcome?;
+    Ok(())
+}
+
+/// The statements of a program, to be carried out as often and in the order that somebody wants.
+pub(crate) struct Evaluation<'r> {
+    program: &'r Program,
+    steps: &'r [Step],
+    phase: Phase,
+    /// For each tensor, memory of an earlier value: the next is made there if the statement reads the last one.
+    spare: Vec<Option<Tensor>>,
+    /// The steps that are ready to be carried out again.
+    ready: Vec<Option<Ready>>,
+    /// How long all of it took.
+    pub times: Times,
+}
+
+impl<'r> Evaluation<'r> {
+    /// Nothing is carried out yet.
+    pub fn new(program: &'r Program, steps: &'r [Step], phase: Phase) -> Evaluation<'r> {
+        let spare = program.tensors.iter().map(|_| None).collect();
+        let times = Times { counts: vec![0; program.statements.len()], ..Times::default() };
+        let ready = steps.iter().map(|_| None).collect();
+        Evaluation { program, steps, phase, spare, ready, times }
     }
-    Ok(times)
+
+    /// Carries out the statement of this number, of these steps. `slots` holds the program's tensors by handle.
+    pub fn statement(&mut self, number: usize, steps: Range<usize>, slots: &mut [Slot<'_>]) -> Result<(), Error> {
+        self.times.counts[number] += 1;
+        let mut made = None;
+        for place in steps {
+            let step = &self.steps[place];
+            if let Some(ready) = &self.ready[place]
+                && let Some(time) = ready.run(self.program, step, slots, &mut self.spare[step.result().index()])?
+            {
+                self.times.kernel += time;
+                continue;
+            }
+            let second_phase = made.is_some();
+            let outcome = self.step((place, step), slots, &mut made);
+            if second_phase && outcome.is_err() {
+                // The first phase left a result without values.
+                slots[step.result().index()] = Slot::Empty;
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+}
+
+impl Evaluation<'_> {
+    /// Runs a statement, or one phase of it. The tensors that the first of two phases converts are left in `made` for the
+    /// second.
+    fn step(
+        &mut self,
+        (number, step): (usize, &Step),
+        slots: &mut [Slot<'_>],
+        made: &mut Option<Vec<(TensorId, Tensor)>>,
+    ) -> Result<(), Error> {
+        let (program, plan) = (self.program, step.plan());
+        let first_phase = self.phase == Phase::Fused && step.phase() == Phase::Assemble;
+        let phase = if self.phase == Phase::Fused { step.phase() } else { self.phase };
+        let is_dense = program.tensors[plan.result].format.is_dense();
+        if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
+            return Err(Error::Argument(format!(
+                "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",
+                program.tensors[plan.result].name
+            )));
+        }
+        let sizes = sizes(program, step, slots)?;
+        promises::check(&plan.kernel, &sizes)?;
+        check_memory(program, step, &sizes)?;
+        let start = Instant::now();
+        if let (Code::Conversion(copied, _), Phase::Fused) = (step.code(), phase) {
+            slots[plan.result.index()] = Slot::Owned(copy(program, copied, slots)?);
+            // Here the conversion is the statement, not a step before it.
+            self.times.kernel += start.elapsed();
+            return Ok(());
+        }
+        let kept = kept(step, slots);
+        let converted = match made.take() {
+            Some(made) => made,
+            None => conversions(program, step, &sizes, slots, kept)?,
+        };
+        self.times.convert += start.elapsed();
+        let place = std::mem::replace(&mut slots[plan.result.index()], Slot::Empty);
+        let (old, place) = match kept {
+            Some(tensor) => {
+                (Some((tensor, place)), self.spare[plan.result.index()].take().map_or(Slot::Empty, Slot::Owned))
+            }
+            None => (None, place),
+        };
+        let before = result_before(step, phase, is_dense, place, &sizes)?;
+        // A pattern that the kernel does not walk through is compared with that of the result.
+        let (pattern, before) = match before {
+            before if phase != Phase::Compute || step.phase() == Phase::Compute => (None, before),
+            Some(tensor) => (Some(tensor), None),
+            None => return Err(missing_pattern()),
+        };
+        let mut inputs = inputs(program, step, slots, &converted)?;
+        if let Some((tensor, old)) = &old {
+            inputs[tensor.index()] = old.get();
+        }
+        let call = Call { step, inputs, sizes: &sizes, before, first_phase };
+        check_widths(program, &call)?;
+        let start = Instant::now();
+        let result = match step.code() {
+            Code::Interpreter => call.interpreted(),
+            _ => call.native(),
+        };
+        self.times.kernel += start.elapsed();
+        let start = Instant::now();
+        let result = result?.with_fill(program.tensors[plan.result].fill())?;
+        let result = if first_phase { result } else { finished(program, step, &sizes, result)? };
+        self.times.convert += start.elapsed();
+        if let Some(pattern) = pattern
+            && !is_pattern_of(&pattern, &result)?
+        {
+            return Err(wrong_pattern());
+        }
+        slots[plan.result.index()] = Slot::Owned(result);
+        if let Some((_, Slot::Owned(old))) = old {
+            self.spare[plan.result.index()] = Some(old);
+        }
+        *made = first_phase.then_some(converted);
+        if !self.program.is_sequence() {
+            self.ready[number] = Ready::of(program, step, (self.phase, kept), sizes, slots);
+        }
+        Ok(())
+    }
+}
+
+/// The result of a statement that only stores a tensor otherwise.
+fn copy(program: &Program, copied: &Copied, slots: &[Slot<'_>]) -> Result<Tensor, Error> {
+    let source = slots.get(copied.source.index()).and_then(Slot::get);
+    let source = source.ok_or_else(|| not_given(program, copied.source))?;
+    Ok(source.convert(&copied.format)?.with_modes(&copied.modes)?)
+}
+
+/// The tensor of a kernel that is the old value of its result as it is: the kernel reads it in its place, and writes into other
+/// memory.
+fn kept(step: &Step, slots: &[Slot<'_>]) -> Option<TensorId> {
+    let result = step.result();
+    // What is added to is written in its own place, and the first of two phases leaves nothing to read for the second.
+    if step.kernel().updates || step.phase() != Phase::Fused {
+        return None;
+    }
+    let old = slots.get(result.index()).and_then(Slot::get)?;
+    let mut made = step.plan().conversions.iter().filter(|made| made.source == result);
+    let is_same = |tensor: TensorId| {
+        let declared = &step.kernel().tensors[tensor];
+        *old.format() == own_format(declared) && old.dtype() == declared.dtype && old.fill() == declared.fill()
+    };
+    made.find(|made| is_same(made.tensor)).map(|made| made.tensor)
 }
 
 /// Checks that memory can hold a sparse result that gets every element, before its kernel fills all there is.
@@ -72,84 +214,15 @@ fn check_earlier(program: &Program, tensor: TensorId, slots: &[Slot<'_>]) -> Res
     slots.get(tensor.index()).and_then(Slot::get).map_or(Ok(()), |found| check_tensor(declared, found, true))
 }
 
-/// True if a tensor's values are read before any is assigned.
+/// True if a tensor's values are read before any is assigned, or added to.
 fn is_read(program: &Program, tensor: TensorId) -> bool {
     let adds = |op: AssignOp| op != AssignOp::Set;
     let first = program.statements.iter().find(|statement| statement.lhs.tensor == tensor);
-    first.is_none_or(|statement| adds(statement.op))
+    program.given().contains(&tensor) || first.is_none_or(|statement| adds(statement.op))
 }
 
 fn not_given(program: &Program, tensor: TensorId) -> Error {
     Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
-}
-
-/// Runs a statement, or one phase of it. The tensors that the first of two phases converts are left in `made` for the
-/// second.
-fn run_step(
-    program: &Program,
-    step: &Step,
-    phase: Phase,
-    slots: &mut [Slot<'_>],
-    made: &mut Option<Vec<(TensorId, Tensor)>>,
-    times: &mut Times,
-) -> Result<(), Error> {
-    let plan = step.plan();
-    let first_phase = phase == Phase::Fused && step.phase() == Phase::Assemble;
-    let phase = if phase == Phase::Fused { step.phase() } else { phase };
-    let is_dense = program.tensors[plan.result].format.is_dense();
-    if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
-        return Err(Error::Argument(format!(
-            "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",
-            program.tensors[plan.result].name
-        )));
-    }
-    let sizes = sizes(program, step, slots)?;
-    promises::check(&plan.kernel, &sizes)?;
-    check_memory(program, step, &sizes)?;
-    let start = Instant::now();
-    if let (Code::Conversion(copied, _), Phase::Fused) = (step.code(), phase) {
-        let source =
-            slots.get(copied.source.index()).and_then(Slot::get).ok_or_else(|| not_given(program, copied.source))?;
-        let result = source.convert(&copied.format)?.with_modes(&copied.modes)?;
-        // Here the conversion is the statement, not a step before it.
-        times.kernel += start.elapsed();
-        slots[plan.result.index()] = Slot::Owned(result);
-        return Ok(());
-    }
-    let converted = match made.take() {
-        Some(made) => made,
-        None => conversions(program, step, &sizes, slots)?,
-    };
-    times.convert += start.elapsed();
-    let place = std::mem::replace(&mut slots[plan.result.index()], Slot::Empty);
-    let before = result_before(step, phase, is_dense, place, &sizes)?;
-    // A pattern that the kernel does not walk through is compared with that of the result.
-    let (pattern, before) = match before {
-        before if phase != Phase::Compute || step.phase() == Phase::Compute => (None, before),
-        Some(tensor) => (Some(tensor), None),
-        None => return Err(missing_pattern()),
-    };
-    let inputs = inputs(program, step, slots, &converted)?;
-    let call = Call { step, inputs, sizes: &sizes, before, first_phase };
-    check_widths(program, &call)?;
-    let start = Instant::now();
-    let result = match step.code() {
-        Code::Interpreter => call.interpreted(),
-        _ => call.native(),
-    };
-    times.kernel += start.elapsed();
-    let start = Instant::now();
-    let result = result?.with_fill(program.tensors[plan.result].fill())?;
-    let result = if first_phase { result } else { finished(program, step, &sizes, result)? };
-    times.convert += start.elapsed();
-    if let Some(pattern) = pattern
-        && !is_pattern_of(&pattern, &result)?
-    {
-        return Err(wrong_pattern());
-    }
-    slots[plan.result.index()] = Slot::Owned(result);
-    *made = first_phase.then_some(converted);
-    Ok(())
 }
 
 /// The result before, of its place: kept where something is made of it, else its memory is used again.
@@ -242,15 +315,17 @@ fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error>
     )))
 }
 
-/// The inputs of a kernel that are made of other tensors.
+/// The inputs of a kernel that are made of other tensors, but for the one that is `kept` as it is.
 fn conversions(
     program: &Program,
     step: &Step,
     sizes: &[u64],
     slots: &[Slot<'_>],
+    kept: Option<TensorId>,
 ) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
-    for conversion in &step.plan().conversions {
+    let others = step.plan().conversions.iter().filter(|conversion| Some(conversion.tensor) != kept);
+    for conversion in others {
         let made_of = slots.get(conversion.source.index()).and_then(Slot::get);
         let declared = &step.kernel().tensors[conversion.tensor];
         let (format, dtype, fill) = (&own_format(declared), declared.dtype, declared.fill());

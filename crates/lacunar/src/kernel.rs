@@ -13,6 +13,7 @@
 //! # }
 //! ```
 
+use std::io::Write;
 use std::sync::Arc;
 
 use lacunar_base::Trace;
@@ -26,8 +27,9 @@ use lacunar_runtime::pool;
 use crate::bind::Slot;
 use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
 use crate::error::Error;
-use crate::evaluate::{Times, evaluate};
+use crate::evaluate::Times;
 use crate::options::{Optimization, Options};
+use crate::run::run;
 use crate::schedule::{Schedule, Unit};
 use crate::store::processor;
 
@@ -182,9 +184,9 @@ impl Kernel {
         self.program().tensors.iter().filter(move |(_, tensor)| tensor.role == role)
     }
 
-    /// Runs the program on its tensors by handle.
-    pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>]) -> Result<Times, Error> {
-        let mut run = || evaluate(self.program(), self.steps(), self.phase, slots);
+    /// Runs the program on its tensors by handle; what it prints goes to `out`.
+    pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>], out: &mut dyn Write) -> Result<Times, Error> {
+        let mut run = || run(self.program(), self.steps(), self.phase, slots, out);
         match self.threads {
             Some(threads) => pool::with_threads(threads, run),
             None => run(),

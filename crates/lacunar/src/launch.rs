@@ -123,6 +123,13 @@ impl Call<'_> {
         Ok(unsafe { Tensor::from_parts_unchecked(dims, format, levels, values) })
     }
 
+    /// Runs the statement's machine code on the memory of a dense result, which has the statement's sizes, type and storage order.
+    pub fn write_into(&self, result: &mut Tensor) -> Result<(), Error> {
+        let mut values = result.values_mut();
+        values.make_owned().map_err(StorageError::from)?;
+        self.run(None, Some(values)).map(|_| ())
+    }
+
     /// Runs machine code that computes the values of the pattern that the result before has.
     fn computed(&mut self) -> Result<Tensor, Error> {
         let mut result = self.before.take().ok_or_else(missing_pattern)?;

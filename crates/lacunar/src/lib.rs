@@ -49,6 +49,8 @@ mod memory;
 mod operand;
 mod options;
 mod promises;
+mod ready;
+mod run;
 mod schedule;
 mod ship;
 mod signature;

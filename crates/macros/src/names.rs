@@ -5,7 +5,7 @@
 //! the first mistake, at the argument's place in the Rust code or at the program's, with the program shown.
 
 use lacunar_base::Diagnostic;
-use lacunar_front::einsum::tensors;
+use lacunar_front::einsum::{carried, tensors};
 use lacunar_notation::{AssignOp, Role};
 use proc_macro2::Span;
 
@@ -43,7 +43,7 @@ pub struct Mistake {
 /// The facts about a program and its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// For each argument, true if it is a tensor whose values are added to.
+    /// For each argument, true if it is a tensor whose values are added to or read.
     pub adds: Vec<bool>,
     /// True if the result of the last statement is put into a tensor.
     pub puts_last: bool,
@@ -60,10 +60,11 @@ pub fn check(source: &str, arguments: &[Name]) -> Result<Checked, Mistake> {
     };
     let at = |name: &Name, what: String| Mistake { message: format!("{what}\n\n  {source}"), span: Some(name.span) };
     let known = tensors(source, None).map_err(in_program)?;
+    let carried = carried(source).map_err(in_program)?;
     let (ast, _) = lacunar_front::parse(source);
     let adds = |name: &Name| {
         let first = ast.statements.iter().find(|statement| statement.name.text == name.text);
-        first.is_some_and(|statement| statement.op != AssignOp::Set)
+        carried.contains(&name.text) || first.is_some_and(|statement| statement.op != AssignOp::Set)
     };
     let role = |name: &Name| known.iter().find(|(tensor, _)| *tensor == name.text).map(|(_, role)| *role);
     for (place, name) in arguments.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Index notation: statements such as `y(i) = A(i,j) * x(j) + b(i)`, with every name resolved and every expression typed.
 //!
-//! A [`Program`] holds tensors, index variables and statements in order. Statement results may be used by later ones.
+//! A [`Program`] holds tensors, index variables, statements, and the actions in which these are carried out
+//! ([`crate::program`]): all in order, unless it says otherwise. Statement results may be used by later ones.
 //! Summation may be implicit here (`j` above): in each additive term, variables that do not occur on the left are
 //! summed over that term. The compiler makes it explicit as its first step.
 //!
@@ -12,8 +13,11 @@
 use lacunar_base::{Arena, Handle, Span};
 use lacunar_formats::{DType, Format, Scalar};
 
+use crate::concrete::Kernel;
+use crate::indicator::Indicator;
 use crate::monoid::Monoid;
 use crate::ops::{BinaryFn, UnaryFn};
+use crate::program::Action;
 use crate::stored::View;
 
 /// Names a tensor of a program.
@@ -28,8 +32,12 @@ pub struct Program {
     pub tensors: Arena<Tensor>,
     /// All index variables, in order of their first appearance.
     pub vars: Arena<IndexVar>,
-    /// The statements.
+    /// The statements, each once, in the order of the text.
     pub statements: Vec<Assignment>,
+    /// The actions in which they are carried out: see [`crate::program`].
+    pub body: Vec<Action>,
+    /// The numbers of those whose loops the user has written, each with the loops. Their first tensors and variables are the program's.
+    pub loops: Vec<(usize, Kernel)>,
 }
 
 /// A tensor without its values.
@@ -53,6 +61,8 @@ pub struct Tensor {
     pub heaviest: Option<u64>,
     /// In a kernel that walks through stored dimensions: the view of the tensor whose storage this is.
     pub view: Option<View>,
+    /// The equation, if it is an indicator.
+    pub indicator: Option<Box<Indicator>>,
     /// The place at which it first appears.
     pub span: Span,
 }
@@ -62,10 +72,14 @@ pub struct Tensor {
 pub enum Role {
     /// Given by the user, never written.
     Input,
+    /// The values of an index variable, as a vector whose element `i` is `i`: nobody gives it, and nothing is stored.
+    Index,
     /// Assigned by a statement.
     Result,
     /// Made by the compiler, inside one kernel.
     Workspace(WorkspaceKind),
+    /// It has no storage: an equation between coordinates tells its elements ([`Tensor::indicator`]).
+    Indicator,
 }
 
 /// How a workspace stores the values that are scattered into it (Kjolstad et al. 2019, §5).
@@ -87,6 +101,11 @@ pub enum WorkspaceKind {
 }
 
 impl Role {
+    /// True for a tensor that has no storage: its elements follow from their coordinates.
+    pub fn is_computed(self) -> bool {
+        matches!(self, Role::Indicator | Role::Index)
+    }
+
     /// True for a workspace that has its values at their coordinates, and marks that tell which have one.
     pub fn is_marked(self) -> bool {
         matches!(self, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Bitmap))
@@ -174,6 +193,8 @@ pub enum ExprKind {
     Unary(UnaryFn, Box<Expr>),
     /// A function of two operands of one type.
     Binary(BinaryFn, Box<Expr>, Box<Expr>),
+    /// `select(c, a, b)`: where the condition, a `bool`, holds, the first of two values of one type, else the second.
+    Select(Box<[Expr; 3]>),
     /// Conversion to the expression's type.
     Cast(Box<Expr>),
     /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Not in concrete notation.
@@ -212,7 +233,7 @@ impl Tensor {
         };
         let role = Role::Workspace(kind);
         let (dtype, fill) = (fill.ty, (!fill.is_zero()).then_some(fill));
-        Tensor { name, format, dtype, fill, dims, role, nnz: None, heaviest: None, view: None, span }
+        Tensor { name, format, dtype, fill, dims, role, nnz: None, heaviest: None, view: None, indicator: None, span }
     }
 
     /// The value of every element that is not stored.
@@ -259,6 +280,12 @@ impl Expr {
         Expr { kind: ExprKind::Binary(function, Box::new(a), Box::new(b)), dtype, span }
     }
 
+    /// `select(condition, a, b)`, of two values of one type.
+    pub fn select(condition: Expr, a: Expr, b: Expr) -> Expr {
+        let (dtype, span) = (a.dtype, condition.span.to(b.span));
+        Expr { kind: ExprKind::Select(Box::new([condition, a, b])), dtype, span }
+    }
+
     /// The expression converted to another type.
     pub fn cast(self, dtype: DType) -> Expr {
         let span = self.span;
@@ -285,6 +312,7 @@ impl Expr {
             ExprKind::Literal(_) | ExprKind::Access(_) => Vec::new(),
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => vec![a],
             ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Select(operands) => operands.iter().collect(),
         }
     }
 
@@ -372,6 +400,7 @@ impl Expr {
                 let a = f(*a);
                 ExprKind::Binary(function, Box::new(a), Box::new(f(*b)))
             }
+            ExprKind::Select(operands) => ExprKind::Select(Box::new(operands.map(f))),
             ExprKind::Cast(a) => ExprKind::Cast(Box::new(f(*a))),
             ExprKind::Reduce(op, vars, a) => ExprKind::Reduce(op, vars, Box::new(f(*a))),
         };

@@ -6,9 +6,11 @@
 
 pub mod concrete;
 pub mod index;
+pub mod indicator;
 pub mod monoid;
 pub mod ops;
 pub mod print;
+pub mod program;
 pub mod provenance;
 pub mod schedule;
 pub mod stored;
@@ -17,5 +19,7 @@ pub use index::{
     Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor, TensorId, VarId,
     WorkspaceKind,
 };
+pub use indicator::Indicator;
 pub use monoid::Monoid;
 pub use ops::{BinaryFn, Function, UnaryFn};
+pub use program::{Action, Condition};

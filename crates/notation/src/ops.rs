@@ -21,6 +21,8 @@ pub enum Function {
     Unary(UnaryFn),
     /// Of two arguments; `min` and `max` also of more, from the left.
     Binary(BinaryFn),
+    /// `select(c, a, b)`: the second argument where the first holds, else the third.
+    Select,
 }
 
 /// Functions of one argument.
@@ -136,7 +138,7 @@ pub enum BinaryFn {
 /// Names of functions, the first of each being the one that is printed.
 const NAMES: &[(&str, Function)] = {
     use BinaryFn as B;
-    use Function::{Binary, Unary};
+    use Function::{Binary, Select, Unary};
     use UnaryFn as U;
     &[
         ("neg", Unary(U::Neg)),
@@ -211,6 +213,8 @@ const NAMES: &[(&str, Function)] = {
         ("greater", Binary(B::Gt)),
         ("gte", Binary(B::Ge)),
         ("greater_equal", Binary(B::Ge)),
+        ("select", Select),
+        ("where", Select),
     ]
 };
 
@@ -387,6 +391,12 @@ impl BinaryFn {
             BinaryFn::Sub => "-",
             BinaryFn::Mul => "*",
             BinaryFn::Div => "/",
+            BinaryFn::Eq => "==",
+            BinaryFn::Ne => "!=",
+            BinaryFn::Lt => "<",
+            BinaryFn::Le => "<=",
+            BinaryFn::Gt => ">",
+            BinaryFn::Ge => ">=",
             _ => return None,
         })
     }

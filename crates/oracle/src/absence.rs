@@ -96,6 +96,35 @@ pub fn binary(function: BinaryFn, a: Value, b: Value, dtype: DType) -> Value {
     }
 }
 
+/// The second of three values where the first, a condition, is true, else the third. It is absent if both are not stored and the
+/// same, one of them being absent. Otherwise a condition that is not stored gives one of them as it is, but a written zero is
+/// absent if the condition is.
+///
+/// ```
+/// use lacunar_oracle::absence::{Value, selected};
+/// use lacunar_oracle::scalar::Scalar::{Bool, Real};
+/// let (one, nothing) = (Value::Stored(Real(1.0)), Value::Absent(Real(0.0)));
+/// assert_eq!(selected([Value::Absent(Bool(false)), one, nothing]), nothing);
+/// assert_eq!(selected([Value::Stored(Bool(false)), one, nothing]), Value::Stored(Real(0.0)));
+/// assert_eq!(selected([Value::Stored(Bool(true)), nothing, nothing]), nothing);
+/// ```
+pub fn selected([condition, a, b]: [Value; 3]) -> Value {
+    let chosen = if condition.scalar().is_zero() { b } else { a };
+    match (condition, a, b) {
+        (_, Value::Absent(left), Value::Absent(right) | Value::Written(right))
+        | (_, Value::Written(left), Value::Absent(right))
+            if left == right =>
+        {
+            Value::Absent(left)
+        }
+        (Value::Stored(_), ..) => Value::Stored(chosen.scalar()),
+        (Value::Absent(_), ..) if chosen.scalar().is_zero() && !matches!(chosen, Value::Stored(_)) => {
+            Value::Absent(chosen.scalar())
+        }
+        _ => chosen,
+    }
+}
+
 /// True if an absent operand of this value makes the result absent, with this value, whatever the other operand.
 fn annihilates(function: BinaryFn, value: Scalar, dtype: DType, left: bool) -> bool {
     if value.is_zero() {

@@ -7,6 +7,8 @@
 //! - an absent operand that annihilates makes the result absent: 0 in a product, and as a dividend; an infinity in a sum; the
 //!   least value of a minimum, the greatest of a maximum;
 //! - `absent + x` and `x - absent` are `x`, `absent - x` is `-x`, where the fill value is 0;
+//! - `select(c, a, b)` is `a` or `b` as it is where `c` is not stored, and absent where `a` and `b` are not stored and the same
+//!   ([`crate::absence::selected`]);
 //! - other functions take an absent operand as its fill value; they are absent if one operand is and none is stored, and, if all
 //!   absent operands are 0, if the value is, too;
 //! - a reduction passes over absent values that are its identity, and is absent if it has no other terms. It is also if all are absent,
@@ -17,25 +19,31 @@
 //! not 0. If the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them as
 //! present fill values.
 //!
+//! Actions are carried out in their order ([`crate::read::Action`]); what is printed or written to files is not looked at.
+//!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
 //! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or
 //! out of it; if infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. It is also moot if a place was read that may only fill up storage: an
 //! engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places; or a fill value that
 //! an earlier statement computed, which a copy leaves out. All values of a statement that reads moot ones are moot, too.
 
+mod actions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{DType, Format};
-use lacunar_front::Declarations;
+use lacunar_front::concrete::Line;
+use lacunar_front::{Declarations, parse};
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
 
-use crate::absence::{Value, binary, cast, identity, is_idempotent, pruned, unary};
+use crate::absence::{Value, binary, cast, identity, is_idempotent, pruned, selected, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
-use crate::read::{Known, Reading, Statement, collect, read};
+use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Node, Term, with_reductions};
+use crate::sums::{Index, Node, Term, variables, with_reductions};
+use actions::State;
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
 pub const MAX_WORK: u64 = 50_000_000;
@@ -84,22 +92,26 @@ struct Program {
     formats: Vec<Format>,
     /// The size of each variable, by its index.
     sizes: Vec<u64>,
+    /// The sizes of the dimensions of each tensor, by its index.
+    dims: Vec<Vec<u64>>,
     /// The coordinates of each variable that are looked at, if they are not all.
     places: Vec<Option<Places>>,
 }
 
 impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
-        let reading = read(question.source, question.declarations)?;
+        // What lines of the text say of tensors is declared, too.
+        let declarations = &Line::declare(&parse(question.source).0, question.declarations);
+        let reading = read(question.source, declarations)?;
         let given = |name: &str| question.given.get(name).map(|entries| entries.dims.clone());
-        let sizes = crate::read::sizes(&reading, question.declarations, &given)?;
+        let Sizes { vars: sizes, dims } = crate::read::sizes(&reading, declarations, &given)?;
         let format = |tensor: &Known| {
             let known = question.formats.get(&tensor.name).filter(|format| format.order() == tensor.order);
             known.cloned().unwrap_or(Format::dense(tensor.order))
         };
         let formats = reading.tensors.iter().map(format).collect();
         let places = places(&reading, &sizes, question.given);
-        Ok(Program { reading, formats, sizes, places })
+        Ok(Program { reading, formats, sizes, dims, places })
     }
 
     fn tensor(&self, id: TensorId) -> &Known {
@@ -131,15 +143,16 @@ const MANY: u64 = 1 << 20;
 fn places(reading: &Reading, sizes: &[u64], given: &BTreeMap<String, Entries>) -> Vec<Option<Places>> {
     let mut accesses = Vec::new();
     for statement in &reading.statements {
-        accesses.push((statement.target, statement.vars.as_slice()));
+        accesses.push((statement.target, statement.indices.as_slice()));
         collect(&statement.rhs, &mut accesses);
     }
     // Statements may hand coordinates from one variable to another: variables of one size share theirs.
     let of_size = |size: u64| {
         let mut found = BTreeSet::new();
-        for (tensor, vars) in &accesses {
+        for (tensor, indices) in &accesses {
             let Some(entries) = given.get(&reading.tensors[tensor.index()].name) else { continue };
-            for (dimension, _) in vars.iter().enumerate().filter(|(_, var)| sizes[var.index()] == size) {
+            let vars = indices.iter().map(Index::variable).enumerate();
+            for (dimension, _) in vars.filter(|(_, var)| var.is_some_and(|var| sizes[var.index()] == size)) {
                 found.extend(entries.values.keys().map(|at| at[dimension]));
             }
         }
@@ -158,7 +171,7 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     let program = Program::new(question)?;
     let tensors = &program.reading.tensors;
     let declared = |tensor: &Known| tensor.fill.unwrap_or(Scalar::zero(tensor.dtype));
-    let mut fills: Vec<Scalar> = tensors.iter().map(declared).collect();
+    let fills: Vec<Scalar> = tensors.iter().map(declared).collect();
     let filled = |entries: &Entries, tensor: &Known| entries.clone().with_fill(declared(tensor));
     let mut stored = Vec::new();
     for (tensor, format) in tensors.iter().zip(&program.formats) {
@@ -168,42 +181,9 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
             None => None,
         });
     }
-    // How far the values of each result may be from the true ones.
-    let mut inexact = vec![0.0; tensors.len()];
-    let mut outcomes: Vec<Outcome> = Vec::new();
-    for statement in &program.reading.statements {
-        let tensor = program.tensor(statement.target);
-        let is_first = outcomes.iter().all(|outcome| outcome.name != tensor.name);
-        infer_fill(&program, statement, (is_first, &mut fills));
-        let before = match outcomes.iter().position(|outcome| outcome.name == tensor.name) {
-            Some(place) => Some(outcomes.remove(place)),
-            None => match question.given.get(&tensor.name) {
-                Some(entries) => {
-                    let format = &program.formats[statement.target.index()];
-                    let entries = entries.clone().with_fill(fills[statement.target.index()]);
-                    Some(Outcome::known(&tensor.name, entries.stored_in(format)?))
-                }
-                None => None,
-            },
-        };
-        let mut read = Vec::new();
-        collect(&statement.rhs, &mut read);
-        let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
-        let moot = outcomes.iter().any(|outcome| !outcome.moot.is_empty() && reads(outcome));
-        let mut outcome = run(&program, statement, (&stored, &fills, &inexact), before)?;
-        let target = statement.target.index();
-        inexact[target] = inexactness(&program, &inexact, &statement.rhs).max(inexact[target]);
-        if moot && outcome.entries.dims.iter().any(|&size| size >= MANY) {
-            return Err(format!("too many elements of `{}` are moot", statement.text));
-        } else if moot {
-            outcome.moot = coordinates(&outcome.entries.dims).collect();
-        }
-        let format = &program.formats[statement.target.index()];
-        let lookup = Lookup::new(&outcome.entries.stored_in(format)?)?.with_scales(&outcome.scale);
-        stored[statement.target.index()] = Some(lookup);
-        outcomes.push(outcome);
-    }
-    Ok(outcomes)
+    let mut state = State::new(&program, question, (stored, fills));
+    state.actions(&program.reading.body)?;
+    Ok(state.outcomes)
 }
 
 /// Sets the fill value of a result that has none declared: the identity of the operation that it begins with, or, of a sparse result,
@@ -214,10 +194,13 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     collect(&statement.rhs, &mut read);
     let reads_filled = read.iter().any(|(tensor, _)| !fills[tensor.index()].is_zero());
     let declared = program.reading.tensors[target].fill.is_some();
+    let is_placed = |index: &Index| index.variable().is_none();
     if let Some(operation) = statement.combines.filter(|_| is_first && !declared) {
         fills[target] = identity(operation, program.reading.tensors[target].dtype);
     }
-    if statement.combines.is_some() || declared || program.formats[target].is_dense() || !reads_filled {
+    // Elements that the indices do not come to are not assigned.
+    let partly = statement.indices.iter().any(is_placed);
+    if statement.combines.is_some() || declared || partly || program.formats[target].is_dense() || !reads_filled {
         return;
     }
     let value = blank(program, &program.whole(statement), fills);
@@ -232,13 +215,18 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
 fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
     match &term.node {
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
-        Node::Element(tensor, _) if program.formats[tensor.index()].is_dense() => {
+        // At an index that is no variable, there may be nothing.
+        Node::Element(tensor, indices)
+            if program.formats[tensor.index()].is_dense() && indices.iter().all(|index| index.variable().is_some()) =>
+        {
             Value::Stored(Scalar::zero(term.dtype))
         }
         Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
+        Node::Index(_) => Value::Stored(Scalar::zero(term.dtype)),
         Node::Cast(a) => cast(blank(program, a, fills), term.dtype),
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
         Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
+        Node::Select(operands) => selected(operands.each_ref().map(|operand| blank(program, operand, fills))),
         // The number of terms is not known.
         Node::Reduce { operation, body, .. } => match blank(program, body, fills) {
             kept @ (Value::Absent(value) | Value::Written(value))
@@ -288,7 +276,7 @@ impl Numbers {
 
     fn of(&self, coordinate: u64) -> Option<u64> {
         match self {
-            Numbers::All(_) => Some(coordinate),
+            Numbers::All(size) => (coordinate < *size).then_some(coordinate),
             Numbers::Some(known) => known.get(&coordinate).copied(),
         }
     }
@@ -363,38 +351,27 @@ fn run(
 ) -> Result<Outcome, String> {
     let tensor = program.tensor(statement.target);
     let rhs = program.whole(statement);
-    let space: Vec<u64> = statement.vars.iter().map(|var| program.sizes[var.index()]).collect();
+    let space = program.dims[statement.target.index()].clone();
     if total_work(program, statement, &rhs).is_none() {
         return Err(format!("the iteration space of `{}` is too large to enumerate", statement.text));
     }
     let fill = fills[statement.target.index()];
     let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
     let mut outcome = if statement.combines.is_some() { before.unwrap_or_else(fresh) } else { fresh() };
-    let mut state = Run {
-        program,
-        stored,
-        fills,
-        at: vec![0; program.sizes.len()],
-        peak: 0.0,
-        exceptional: false,
-        filled_up: false,
-        emptied: false,
-        loosened: false,
-        strayed: false,
-    };
+    let mut state = Run::new(program, stored, fills);
     let movable = has_movable_sum(&rhs);
     // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
     for numbers in coordinates(&counts) {
         let mut stray = false;
-        let mut coordinate = Vec::new();
         for (&var, &number) in statement.vars.iter().zip(&numbers) {
             let (c, is_stray) = state.place(var, number);
             state.at[var.index()] = c;
             stray |= is_stray;
-            coordinate.push(c);
         }
+        let at = statement.indices.iter().zip(&space).map(|(index, &size)| index.at(&state.at).filter(|&at| at < size));
+        let Some(coordinate) = at.collect::<Option<Vec<u64>>>() else { continue };
         (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
         let value = state.value(&rhs);
         if ((movable || state.filled_up) && state.exceptional) || state.emptied {
@@ -431,9 +408,12 @@ fn run(
 /// The number of nodes that are evaluated for one value of a term; `None` if they cannot be counted.
 fn work(program: &Program, term: &Term) -> Option<u64> {
     let below = match &term.node {
-        Node::Constant(_) | Node::Element(..) => 0,
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) => 0,
         Node::Unary(_, a) | Node::Cast(a) => work(program, a)?,
         Node::Binary(_, a, b) => work(program, a)?.checked_add(work(program, b)?)?,
+        Node::Select(operands) => {
+            operands.iter().try_fold(0u64, |sum, operand| sum.checked_add(work(program, operand)?))?
+        }
         Node::Reduce { var, body, .. } => work(program, body)?.checked_mul(program.count(*var))?,
     };
     below.checked_add(1)
@@ -441,8 +421,13 @@ fn work(program: &Program, term: &Term) -> Option<u64> {
 
 /// True if a sum is an operand of something else than a sum or difference, or has a factor that is the same in all of its terms.
 fn has_movable_sum(term: &Term) -> bool {
+    // An index that is no variable is summed over, too.
     fn has_sum(term: &Term) -> bool {
-        matches!(term.node, Node::Reduce { .. }) || children(term).into_iter().any(has_sum)
+        match &term.node {
+            Node::Reduce { .. } => true,
+            Node::Element(_, indices) => indices.iter().any(|index| index.variable().is_none()),
+            _ => children(term).into_iter().any(has_sum),
+        }
     }
     match &term.node {
         Node::Reduce { operation: BinaryFn::Add, var, body, .. } => {
@@ -466,7 +451,8 @@ fn factors(term: &Term) -> Vec<&Term> {
 /// True if the value of a term changes with a variable.
 fn depends(term: &Term, var: VarId) -> bool {
     match &term.node {
-        Node::Element(_, vars) => vars.contains(&var),
+        Node::Element(_, indices) => variables(indices).contains(&var),
+        Node::Index(own) => *own == var,
         _ => children(term).into_iter().any(|child| depends(child, var)),
     }
 }
@@ -483,9 +469,10 @@ fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
 
 fn children(term: &Term) -> Vec<&Term> {
     match &term.node {
-        Node::Constant(_) | Node::Element(..) => Vec::new(),
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) => Vec::new(),
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => vec![a],
         Node::Binary(_, a, b) => vec![a, b],
+        Node::Select(operands) => operands.iter().collect(),
     }
 }
 
@@ -493,7 +480,23 @@ fn finite(value: Option<Scalar>) -> f64 {
     value.map(Scalar::magnitude).filter(|m| m.is_finite()).unwrap_or(0.0)
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// Nothing has occurred, and all variables are 0.
+    fn new(program: &'a Program, stored: &'a [Option<Lookup>], fills: &'a [Scalar]) -> Run<'a> {
+        Run {
+            program,
+            stored,
+            fills,
+            at: vec![0; program.sizes.len()],
+            peak: 0.0,
+            exceptional: false,
+            filled_up: false,
+            emptied: false,
+            loosened: false,
+            strayed: false,
+        }
+    }
+
     /// The coordinate of this number among those of a variable that are looked at; true if it stands for others.
     fn place(&self, var: VarId, number: u64) -> (u64, bool) {
         match &self.program.places[var.index()] {
@@ -509,7 +512,8 @@ impl Run<'_> {
     fn value(&mut self, term: &Term) -> Value {
         let value = match &term.node {
             Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
-            Node::Element(tensor, vars) => self.element(*tensor, vars),
+            Node::Element(tensor, indices) => self.element(*tensor, indices),
+            Node::Index(var) => Value::Stored(Scalar::Int(i128::from(self.at[var.index()]))),
             Node::Cast(a) => {
                 let value = self.value(a);
                 // Stored zeros are true.
@@ -524,6 +528,10 @@ impl Run<'_> {
                 self.exceptional |= divides && right.scalar().is_zero();
                 binary(*function, left, right, a.dtype)
             }
+            Node::Select(operands) => {
+                let [condition, a, b] = &**operands;
+                selected([self.value(condition), self.value(a), self.value(b)])
+            }
             Node::Reduce { operation, var, body, .. } => self.reduce(*operation, *var, body),
         };
         self.peak = self.peak.max(finite(Some(value.scalar())));
@@ -531,10 +539,13 @@ impl Run<'_> {
         value
     }
 
-    fn element(&mut self, tensor: TensorId, vars: &[VarId]) -> Value {
-        let at = vars.iter().map(|var| self.at[var.index()]);
-        let found = self.stored[tensor.index()].as_ref().and_then(|lookup| lookup.get(at));
+    fn element(&mut self, tensor: TensorId, indices: &[Index]) -> Value {
+        let at: Option<Vec<u64>> = indices.iter().map(|index| index.at(&self.at)).collect();
+        let stored = self.stored[tensor.index()].as_ref();
+        let found = at.and_then(|at| stored.and_then(|lookup| lookup.get(at.into_iter())));
         let (format, fill) = (&self.program.formats[tensor.index()], self.fills[tensor.index()]);
+        // An engine visits every coordinate that such an index comes to.
+        self.loosened |= !fill.is_zero() && indices.iter().any(|index| index.variable().is_none());
         let Some((value, scale)) = found else {
             self.filled_up |= format.map().is_some() && format.is_padded();
             return Value::Absent(fill);

@@ -4,11 +4,14 @@
 //! right, and needs to know of it:
 //!
 //! - which names are tensors and which are variables: `name(...)` is a conversion, a function or a reduction if it is called like one,
-//!   and else an element;
+//!   and else an element; a name alone that no tensor has is a variable's value if it is an index of its statement;
 //! - the type of each part ([`crate::types`]): constants take the type of the operand beside them, or are `i64` and `f64`;
 //!   constants alone are computed at once; values of types for storage only (`f16`, `bf16`, `pattern`) are computed with in a wider
 //!   type, and rounded where they are written, by a conversion or an assignment;
 //! - the size of each variable: that of every dimension it runs through.
+
+mod actions;
+mod sizes;
 
 use std::collections::BTreeMap;
 
@@ -18,8 +21,10 @@ use lacunar_front::{Declarations, parse};
 use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::scalar::Scalar;
-use crate::sums::{Node, Term, cast, reduce};
+use crate::sums::{Index, Node, Term, cast, reduce, variables};
 use crate::types::{computed_in, mixed, of_binary, of_unary};
+pub use actions::{Action, COUNT};
+pub use sizes::{Sizes, sizes};
 
 /// A program as it was written.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +35,8 @@ pub struct Reading {
     pub vars: Vec<String>,
     /// The statements.
     pub statements: Vec<Statement>,
+    /// The actions, with every statement once.
+    pub body: Vec<Action>,
 }
 
 /// The facts that are known of a tensor.
@@ -52,7 +59,9 @@ pub struct Known {
 pub struct Statement {
     /// The tensor that is assigned to.
     pub target: TensorId,
-    /// Its variables.
+    /// Its indices.
+    pub indices: Vec<Index>,
+    /// The variables of these.
     pub vars: Vec<VarId>,
     /// The operation that combines the value with the earlier one, if it does not replace it.
     pub combines: Option<BinaryFn>,
@@ -71,13 +80,15 @@ pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String
     if let Some(error) = errors.first() {
         return Err(error.message.clone());
     }
-    let mut reader = Reader { declarations, reading: Reading::default(), types: Vec::new() };
+    let mut reader = Reader { declarations, reading: Reading::default(), values: Vec::new(), types: Vec::new() };
     for statement in &ast.statements {
         reader.targets(statement);
     }
+    reader.share_types(&ast.body);
     for statement in &ast.statements {
         reader.statement(statement, source)?;
     }
+    reader.reading.body = reader.actions(&ast.body)?;
     let types = reader.types;
     let mut reading = reader.reading;
     for (tensor, dtype) in reading.tensors.iter_mut().zip(types) {
@@ -90,6 +101,8 @@ pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String
 struct Reader<'a> {
     declarations: &'a Declarations,
     reading: Reading,
+    /// The names that are indices in the statement, and no tensors.
+    values: Vec<String>,
     /// The type of each tensor, once it is known.
     types: Vec<Option<DType>>,
 }
@@ -155,7 +168,14 @@ impl Reader<'_> {
 
     fn statement(&mut self, statement: &Written, source: &str) -> Result<(), String> {
         let target = self.tensor(&statement.name.text, statement.indices.len());
-        let vars = self.vars(&statement.indices)?;
+        let indices = self.indices(&statement.indices)?;
+        let vars = variables(&indices);
+        self.values.clear();
+        indices_of(&statement.indices, &statement.rhs, &mut self.values);
+        let inputs = self.declarations.inputs.iter().flatten();
+        let given: Vec<&String> = inputs.chain(&self.declarations.given).collect();
+        let tensors = &self.reading.tensors;
+        self.values.retain(|name| !tensors.iter().any(|tensor| tensor.name == *name) && !given.contains(&name));
         let value = self.value(&statement.rhs)?;
         let rhs = match (self.types[target.index()], value) {
             (None, value) => {
@@ -176,7 +196,7 @@ impl Reader<'_> {
         };
         let combines = statement.op.monoid().map(|monoid| monoid.function());
         let text = source.get(statement.span.start as usize..statement.span.end as usize).unwrap_or(source).to_string();
-        self.reading.statements.push(Statement { target, vars, combines, rhs, text });
+        self.reading.statements.push(Statement { target, indices, vars, combines, rhs, text });
         Ok(())
     }
 
@@ -193,14 +213,60 @@ impl Reader<'_> {
     fn vars(&mut self, indices: &[Expr]) -> Result<Vec<VarId>, String> {
         let mut found = Vec::new();
         for index in indices {
-            let ExprKind::Name(name) = &index.kind else { return Err("an index is no variable".to_string()) };
-            let known = self.reading.vars.iter().position(|var| var == name);
-            found.push(VarId::from_index(known.unwrap_or_else(|| {
-                self.reading.vars.push(name.clone());
-                self.reading.vars.len() - 1
-            })));
+            let ExprKind::Name(name) = &index.kind else { return Err("no variable is reduced over".to_string()) };
+            found.push(self.var(name));
         }
         Ok(found)
+    }
+
+    fn var(&mut self, name: &str) -> VarId {
+        let known = self.reading.vars.iter().position(|var| var == name);
+        VarId::from_index(known.unwrap_or_else(|| {
+            self.reading.vars.push(name.to_string());
+            self.reading.vars.len() - 1
+        }))
+    }
+
+    fn indices(&mut self, indices: &[Expr]) -> Result<Vec<Index>, String> {
+        indices.iter().map(|index| self.index(index)).collect()
+    }
+
+    fn index(&mut self, index: &Expr) -> Result<Index, String> {
+        use lacunar_front::einsum::BinaryOp::{Add, Mul, Sub};
+        let scaled = |index: Index, by: i64| Index {
+            terms: index.terms.into_iter().map(|(var, factor)| (var, factor * by)).collect(),
+            constant: index.constant * by,
+            is_sum: true,
+        };
+        let sum = |a: Index, b: Index| {
+            let mut sum = a;
+            for (var, factor) in b.terms {
+                match sum.terms.iter_mut().find(|(own, _)| *own == var) {
+                    Some((_, own)) => *own += factor,
+                    None => sum.terms.push((var, factor)),
+                }
+            }
+            sum.terms.retain(|(_, factor)| *factor != 0);
+            sum.constant += b.constant;
+            sum.is_sum = true;
+            sum
+        };
+        Ok(match &index.kind {
+            ExprKind::Name(name) => self.var(name).into(),
+            ExprKind::Number(Number::Int(value)) => Index { terms: Vec::new(), constant: *value as i64, is_sum: true },
+            ExprKind::Neg(a) => scaled(self.index(a)?, -1),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.index(a)?, self.index(b)?);
+                match op {
+                    Add => sum(a, b),
+                    Sub => sum(a, scaled(b, -1)),
+                    Mul if a.terms.is_empty() => scaled(b, a.constant),
+                    Mul if b.terms.is_empty() => scaled(a, b.constant),
+                    _ => return Err("an index is no sum".to_string()),
+                }
+            }
+            _ => return Err("an index is no sum".to_string()),
+        })
     }
 
     fn value(&mut self, expr: &Expr) -> Result<Value, String> {
@@ -210,6 +276,11 @@ impl Reader<'_> {
             ExprKind::Bool(value) => {
                 let node = Node::Constant(Some(Scalar::Bool(*value)));
                 Value::Typed(Term { node, dtype: DType::Bool }, DType::Bool)
+            }
+            ExprKind::Name(name) if self.values.contains(name) => {
+                let var = self.vars(std::slice::from_ref(expr))?;
+                let [var] = var[..] else { return Err(format!("`{name}` is no variable")) };
+                Value::Typed(Term { node: Node::Index(var), dtype: DType::I64 }, DType::I64)
             }
             ExprKind::Name(name) => self.element(name, &[])?,
             ExprKind::Cast { dtype, operand } => {
@@ -221,19 +292,26 @@ impl Reader<'_> {
                 unary(UnaryFn::Neg, operand)
             }
             ExprKind::Binary(op, left, right) => {
-                use lacunar_front::einsum::BinaryOp::{Add, Div, Mul, Sub};
-                let function = match op {
-                    Add => BinaryFn::Add,
-                    Sub => BinaryFn::Sub,
-                    Mul => BinaryFn::Mul,
-                    Div => BinaryFn::Div,
+                use lacunar_front::einsum::BinaryOp;
+                let (function, is_number) = match op {
+                    BinaryOp::Add => (BinaryFn::Add, true),
+                    BinaryOp::Sub => (BinaryFn::Sub, true),
+                    BinaryOp::Mul => (BinaryFn::Mul, true),
+                    BinaryOp::Div => (BinaryFn::Div, true),
+                    BinaryOp::Eq => (BinaryFn::Eq, false),
+                    BinaryOp::Ne => (BinaryFn::Ne, false),
+                    BinaryOp::Lt => (BinaryFn::Lt, false),
+                    BinaryOp::Le => (BinaryFn::Le, false),
+                    BinaryOp::Gt => (BinaryFn::Gt, false),
+                    BinaryOp::Ge => (BinaryFn::Ge, false),
                 };
                 let (left, right) = (self.value(left)?, self.value(right)?);
                 match (left, right) {
-                    (Value::Open(a), Value::Open(b)) => Value::Open(computed(function, a, b)),
+                    (Value::Open(a), Value::Open(b)) if is_number => Value::Open(computed(function, a, b)),
                     (left, right) => binary(function, left, right),
                 }
             }
+            ExprKind::Identity(_) => return Err("an identity is not written".to_string()),
             ExprKind::Apply { name, args, brackets: true } => self.element(&name.text, args)?,
             ExprKind::Apply { name, args, brackets: false } => self.applied(&name.text, args)?,
         })
@@ -264,16 +342,29 @@ impl Reader<'_> {
                 }
                 Ok(value)
             }
+            (Some(Function::Select), _) => self.chosen(args),
             (None, Some(dtype)) => self.converted(first()?, dtype),
             (None, None) => self.element(name, args),
         }
     }
 
+    /// `select(c, a, b)`: the condition is asked if it is not 0, and the other two mix.
+    fn chosen(&mut self, args: &[Expr]) -> Result<Value, String> {
+        let [condition, a, b] = args else { return Err("`select` has three operands".to_string()) };
+        let (condition, a, b) = (self.value(condition)?, self.value(a)?, self.value(b)?);
+        let own = alone(&condition);
+        let condition = cast(settled(condition, own), DType::Bool);
+        let mixes = mixed_values(&a, &b);
+        let operands = [condition, settled(a, mixes), settled(b, mixes)];
+        Ok(Value::Typed(Term { node: Node::Select(Box::new(operands)), dtype: computed_in(mixes) }, mixes))
+    }
+
     fn element(&mut self, name: &str, indices: &[Expr]) -> Result<Value, String> {
         let tensor = self.tensor(name, indices.len());
-        let vars = self.vars(indices)?;
-        let dtype = self.types[tensor.index()].ok_or_else(|| format!("`{name}` is read before it has a value"))?;
-        let element = Term { node: Node::Element(tensor, vars), dtype };
+        let indices = self.indices(indices)?;
+        // One that is read before it is assigned is given, as inputs are.
+        let dtype = *self.types[tensor.index()].get_or_insert(DType::F64);
+        let element = Term { node: Node::Element(tensor, indices), dtype };
         Ok(Value::Typed(cast(element, computed_in(dtype)), dtype))
     }
 
@@ -303,11 +394,46 @@ fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
     (!vars.is_empty() && vars.iter().all(is_var)).then_some(operation)
 }
 
+/// The names that are indices on the left, or in an expression: of elements, or bound by reductions.
+fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
+    left.iter().for_each(|index| terms(index, found));
+    match &expr.kind {
+        ExprKind::Apply { name: applied, args, brackets } => {
+            let text = applied.text.as_str();
+            let is_element = *brackets
+                || (Function::parse(text).is_none() && DType::parse(text).is_none() && !matches!(text, "sum" | "prod"));
+            let own = match args.split_last() {
+                Some((_, vars)) if !*brackets && reduction(text, args).is_some() => vars,
+                _ if is_element => args.as_slice(),
+                _ => &[],
+            };
+            own.iter().for_each(|index| terms(index, found));
+            args.iter().for_each(|arg| indices_of(&[], arg, found));
+        }
+        ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => indices_of(&[], a, found),
+        ExprKind::Binary(_, a, b) => {
+            indices_of(&[], a, found);
+            indices_of(&[], b, found);
+        }
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => {}
+    }
+}
+
+/// The names of which an index is a sum.
+fn terms(index: &Expr, found: &mut Vec<String>) {
+    match &index.kind {
+        ExprKind::Name(name) => found.push(name.clone()),
+        ExprKind::Neg(a) => terms(a, found),
+        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|term| terms(term, found)),
+        _ => {}
+    }
+}
+
 /// True if an element in an expression has an index of this name.
 fn is_index(name: &str, expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Apply { name: applied, args, brackets } => {
-            let is_name = |arg: &Expr| matches!(&arg.kind, ExprKind::Name(own) if own == name);
+            let is_name = |arg: &Expr| occurs(name, arg);
             let is_call = Function::parse(applied.text.as_str()).is_some()
                 || DType::parse(&applied.text).is_some()
                 || matches!(applied.text.as_str(), "sum" | "prod");
@@ -316,7 +442,17 @@ fn is_index(name: &str, expr: &Expr) -> bool {
         }
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index(name, a),
         ExprKind::Binary(_, a, b) => is_index(name, a) || is_index(name, b),
-        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
+    }
+}
+
+/// True if a name is a term of an index.
+fn occurs(name: &str, index: &Expr) -> bool {
+    match &index.kind {
+        ExprKind::Name(own) => own == name,
+        ExprKind::Neg(a) => occurs(name, a),
+        ExprKind::Binary(_, a, b) => [a, b].into_iter().any(|term| occurs(name, term)),
+        _ => false,
     }
 }
 
@@ -348,14 +484,18 @@ fn unary(function: UnaryFn, operand: Value) -> Value {
 }
 
 fn binary(function: BinaryFn, left: Value, right: Value) -> Value {
-    let mixes = match (&left, &right) {
+    let (from, to) = of_binary(function, mixed_values(&left, &right));
+    let node = Node::Binary(function, Box::new(settled(left, from)), Box::new(settled(right, from)));
+    Value::Typed(Term { node, dtype: computed_in(to) }, to)
+}
+
+/// The type that two values mix into.
+fn mixed_values(left: &Value, right: &Value) -> DType {
+    match (left, right) {
         (&Value::Open(a), Value::Open(b)) => mixed(a.alone(), b.alone()),
         (&Value::Open(constant), other) | (other, &Value::Open(constant)) => constant.beside(alone(other)),
         (left, right) => mixed(alone(left), alone(right)),
-    };
-    let (from, to) = of_binary(function, mixes);
-    let node = Node::Binary(function, Box::new(settled(left, from)), Box::new(settled(right, from)));
-    Value::Typed(Term { node, dtype: computed_in(to) }, to)
+    }
 }
 
 /// An operation on constants.
@@ -371,69 +511,17 @@ fn computed(function: BinaryFn, a: Constant, b: Constant) -> Constant {
     }
 }
 
-/// The size of each variable of a program; 0 for one that nothing has. Tensors are given, or declared.
-///
-/// # Errors
-/// Sizes that disagree, or are not known.
-pub fn sizes(
-    reading: &Reading,
-    declarations: &Declarations,
-    dims: &dyn Fn(&str) -> Option<Vec<u64>>,
-) -> Result<Vec<u64>, String> {
-    let mut accesses: Vec<(TensorId, &[VarId])> = Vec::new();
-    for statement in &reading.statements {
-        accesses.push((statement.target, &statement.vars));
-        collect(&statement.rhs, &mut accesses);
-    }
-    let one = |dims: &Vec<u64>| if let [size] = dims[..] { Some(size) } else { None };
-    let declared =
-        |name: &str| declarations.sizes.get(name).copied().or_else(|| declarations.dims.get(name).and_then(one));
-    let mut sizes: Vec<Option<u64>> = reading.vars.iter().map(|name| declared(name)).collect();
-    let mut known: Vec<Vec<Option<u64>>> = Vec::new();
-    for tensor in &reading.tensors {
-        let own = dims(&tensor.name).or_else(|| declarations.dims.get(&tensor.name).cloned());
-        let own = own.or_else(|| declarations.sizes.get(&tensor.name).map(|&size| vec![size]));
-        let own: Vec<Option<u64>> = own.map_or(vec![None; tensor.order], |dims| dims.into_iter().map(Some).collect());
-        if own.len() != tensor.order {
-            return Err(format!("`{}` has {} sizes and {} variables", tensor.name, own.len(), tensor.order));
-        }
-        known.push(own);
-    }
-    let mut changes = true;
-    while changes {
-        changes = false;
-        for (tensor, vars) in &accesses {
-            for (dimension, var) in vars.iter().enumerate() {
-                let (of_dimension, of_var) = (&mut known[tensor.index()][dimension], &mut sizes[var.index()]);
-                match (*of_dimension, *of_var) {
-                    (Some(a), Some(b)) if a != b => {
-                        return Err(format!("variable `{}` has sizes {a} and {b}", reading.vars[var.index()]));
-                    }
-                    (None, Some(_)) => (*of_dimension, changes) = (*of_var, true),
-                    (Some(_), None) => (*of_var, changes) = (*of_dimension, true),
-                    _ => {}
-                }
-            }
-        }
-    }
-    for var in accesses.iter().flat_map(|(_, vars)| vars.iter()) {
-        if sizes[var.index()].is_none() {
-            return Err(format!("variable `{}` has no size", reading.vars[var.index()]));
-        }
-    }
-    Ok(sizes.into_iter().map(|size| size.unwrap_or(0)).collect())
-}
-
 /// All elements of a term.
-pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [VarId])>) {
+pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [Index])>) {
     match &term.node {
-        Node::Constant(_) => {}
-        Node::Element(tensor, vars) => found.push((*tensor, vars)),
+        Node::Constant(_) | Node::Index(_) => {}
+        Node::Element(tensor, indices) => found.push((*tensor, indices)),
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => collect(a, found),
         Node::Binary(_, a, b) => {
             collect(a, found);
             collect(b, found);
         }
+        Node::Select(operands) => operands.iter().for_each(|operand| collect(operand, found)),
     }
 }
 

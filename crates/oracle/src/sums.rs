@@ -36,11 +36,15 @@ pub enum Node {
     /// A constant; `None` is a structural zero.
     Constant(Option<Scalar>),
     /// An element of a tensor.
-    Element(TensorId, Vec<VarId>),
+    Element(TensorId, Vec<Index>),
+    /// The value of a variable.
+    Index(VarId),
     /// A function of one operand.
     Unary(UnaryFn, Box<Term>),
     /// A function of two operands.
     Binary(BinaryFn, Box<Term>, Box<Term>),
+    /// The second of three operands where the first is true, else the third.
+    Select(Box<[Term; 3]>),
     /// A conversion to the term's type.
     Cast(Box<Term>),
     /// The combination of the present values of a term for every value of a variable.
@@ -54,6 +58,50 @@ pub enum Node {
         /// The term.
         body: Box<Term>,
     },
+}
+
+/// An index: a sum of variables, each times a number, and a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Index {
+    /// The variables with their factors.
+    pub terms: Vec<(VarId, i64)>,
+    /// The number that is added.
+    pub constant: i64,
+    /// True if it was written as more than a variable.
+    pub is_sum: bool,
+}
+
+impl From<VarId> for Index {
+    fn from(var: VarId) -> Index {
+        Index { terms: vec![(var, 1)], constant: 0, is_sum: false }
+    }
+}
+
+impl Index {
+    /// The variable, of an index that is one.
+    pub fn variable(&self) -> Option<VarId> {
+        match (self.terms.as_slice(), self.is_sum) {
+            (&[(var, 1)], false) => Some(var),
+            _ => None,
+        }
+    }
+
+    /// The coordinate, where variables have these values; `None` before the first.
+    pub fn at(&self, values: &[u64]) -> Option<u64> {
+        let terms = self.terms.iter().map(|(var, factor)| i128::from(*factor) * i128::from(values[var.index()]));
+        u64::try_from(terms.sum::<i128>() + i128::from(self.constant)).ok()
+    }
+}
+
+/// The variables of indices, each once.
+pub fn variables(indices: &[Index]) -> Vec<VarId> {
+    let mut found = Vec::new();
+    for (var, _) in indices.iter().flat_map(|index| &index.terms) {
+        if !found.contains(var) {
+            found.push(*var);
+        }
+    }
+    found
 }
 
 /// The value of a statement with all its reductions, if these are the variables of its target and it combines by an operation.
@@ -82,11 +130,16 @@ fn around_value(term: Term, made: &impl Fn(Term) -> Term) -> Term {
 fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
     match &term.node {
         Node::Constant(_) => {}
-        Node::Element(_, vars) => {
-            for var in vars {
-                if !bound.contains(var) && !found.contains(var) {
-                    found.push(*var);
+        Node::Element(_, indices) => {
+            for var in variables(indices) {
+                if !bound.contains(&var) && !found.contains(&var) {
+                    found.push(var);
                 }
+            }
+        }
+        Node::Index(var) => {
+            if !bound.contains(var) && !found.contains(var) {
+                found.push(*var);
             }
         }
         Node::Unary(_, a) | Node::Cast(a) => free_vars(a, bound, found),
@@ -94,6 +147,7 @@ fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
             free_vars(a, bound, found);
             free_vars(b, bound, found);
         }
+        Node::Select(operands) => operands.iter().for_each(|operand| free_vars(operand, bound, found)),
         Node::Reduce { var, body, .. } => {
             bound.push(*var);
             free_vars(body, bound, found);
@@ -139,9 +193,11 @@ fn place(whole: Term, var: VarId) -> Term {
 fn uses(term: &Term, var: VarId) -> bool {
     match &term.node {
         Node::Constant(_) => false,
-        Node::Element(_, vars) => vars.contains(&var),
+        Node::Element(_, indices) => variables(indices).contains(&var),
+        Node::Index(own) => *own == var,
         Node::Unary(_, a) | Node::Cast(a) => uses(a, var),
         Node::Binary(_, a, b) => uses(a, var) || uses(b, var),
+        Node::Select(operands) => operands.iter().any(|operand| uses(operand, var)),
         Node::Reduce { var: bound, body, .. } => *bound != var && uses(body, var),
     }
 }

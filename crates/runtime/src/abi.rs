@@ -189,7 +189,10 @@ impl Default for Args<'_> {
 impl<'a> Args<'a> {
     /// No arguments yet.
     pub fn new() -> Args<'a> {
-        Args { words: vec![std::ptr::from_ref(&TABLE) as Word], grown: Vec::new(), arrays: PhantomData }
+        // Room for the arguments of most kernels, so that it is asked for once.
+        let mut words = Vec::with_capacity(32);
+        words.push(std::ptr::from_ref(&TABLE) as Word);
+        Args { words, grown: Vec::new(), arrays: PhantomData }
     }
 
     /// An array that the kernel reads.

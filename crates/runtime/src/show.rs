@@ -73,8 +73,12 @@ impl Tensor {
         Ok(())
     }
 
-    /// The value of the element with these coordinates, which lie inside.
-    fn element(&self, coordinates: &[u64]) -> Scalar {
+    /// The value of the element with these coordinates, which lie inside; of a tensor of order 0, with none.
+    ///
+    /// ```
+    /// assert_eq!(lacunar_runtime::Tensor::scalar(2.5).element(&[]).re(), 2.5);
+    /// ```
+    pub fn element(&self, coordinates: &[u64]) -> Scalar {
         self.position_of(coordinates).map_or(self.fill(), |position| self.value_at(position))
     }
 

@@ -4,7 +4,6 @@
 //! feature that Lacunar lacks; nothing is left out in silence.
 
 pub mod comet;
-pub mod concrete;
 pub mod taco;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! taco's test suite: one JSON object a line, with its expression, operands and the result its test checks.
 //!
 //! Expressions are index notation nearly as ours; a quotient of integers is C's, which truncates (`idiv`). A scheduled
-//! case is run with its schedule ([`super::concrete`]), but for those that `UNSCHEDULED` names.
+//! case is run with its loops, in concrete notation, but for those with windows.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use num_complex::Complex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::conformance::{ConformanceCase, Runnable, Translation, concrete};
+use crate::conformance::{ConformanceCase, Runnable, Translation};
 use crate::entries::Entries;
 use crate::instance::{Instance, parse_dtype};
 use crate::runner::Reference;
@@ -23,11 +23,21 @@ struct TacoCase {
     id: String,
     expr: Option<String>,
     ops: Vec<String>,
-    windows: Vec<Value>,
+    windows: Vec<Window>,
     operands: BTreeMap<String, TacoTensor>,
     results: BTreeMap<String, TacoTensor>,
     scheduled: bool,
     concrete: Option<String>,
+}
+
+/// The part of a tensor's mode that an access is of: the coordinates from `lo` to `hi`, by steps; or those of a set.
+#[derive(Clone, Deserialize)]
+struct Window {
+    tensor: String,
+    mode: usize,
+    lo: Option<u64>,
+    hi: Option<u64>,
+    stride: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -45,8 +55,8 @@ struct TacoTensor {
 /// Functions that taco's tests define themselves, in C++ (`xor` is of what is stored, not of bits).
 const CUSTOM: [&str; 7] = ["testOp", "specialOp", "compUnion", "bfsMask", "Plus", "And", "xor"];
 
-/// Cases whose schedule is left out, with the reasons.
-const UNSCHEDULED: [(&str, &str); 0] = [];
+/// taco's concrete notation shows no windows.
+const WITHOUT_WINDOWS: &str = "its loops are written without their windows";
 
 /// Translates all cases of the file's text.
 pub fn cases(text: &str) -> Vec<ConformanceCase> {
@@ -60,8 +70,8 @@ pub fn cases(text: &str) -> Vec<ConformanceCase> {
 
 /// The first thing that a case needs and Lacunar lacks.
 fn missing(case: &TacoCase) -> Option<String> {
-    if !case.windows.is_empty() {
-        return Some("windows, strides and index sets".to_string());
+    if case.windows.iter().any(|window| window.lo.is_none()) {
+        return Some("index sets".to_string());
     }
     let tensors = || case.operands.values().chain(case.results.values());
     if tensors().any(|tensor| fill(tensor).is_none()) {
@@ -74,7 +84,8 @@ fn missing(case: &TacoCase) -> Option<String> {
         return Some("(the data are not in the file)".to_string());
     }
     match &case.expr {
-        None => Some("concrete notation as input".to_string()),
+        None if case.concrete.is_none() => Some("(neither expression nor loops are in the file)".to_string()),
+        None => None,
         Some(expr) if reduces(expr) => Some("reductions other than sums".to_string()),
         Some(_) => None,
     }
@@ -90,7 +101,8 @@ fn reduces(expr: &str) -> bool {
 }
 
 fn translate(case: &TacoCase) -> Result<Translation, String> {
-    let (None, Some(expr)) = (missing(case), &case.expr) else {
+    // Loops are taken as they are.
+    let (None, Some(text)) = (missing(case), case.expr.as_ref().or(case.concrete.as_ref())) else {
         return Ok(Translation::Missing(missing(case).unwrap_or_default()));
     };
     let mut declarations = Declarations::new();
@@ -106,12 +118,16 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
         }
         dtypes.insert(name.clone(), dtype);
     }
-    let Some(source) = source(expr, &dtypes)? else {
-        return Ok(Translation::Missing("index variables as values".to_string()));
+    let mut windows = case.windows.clone();
+    let mut sizes = Vec::new();
+    let source = match case.expr {
+        Some(_) => source(text, &dtypes, &mut |tensor, indices| placed(&mut windows, &mut sizes, tensor, indices))?,
+        None => text.clone(),
     };
+    declarations = sizes.into_iter().fold(declarations, |all, (var, size)| all.size(var, size));
     let given = case.operands.iter().map(|(name, tensor)| Ok((name.clone(), entries(tensor)?)));
     let given = given.collect::<Result<BTreeMap<_, _>, String>>()?;
-    let mut instance = Instance::new(format!("taco/{}", case.id), source, declarations, given)?;
+    let mut instance = Instance::new(format!("taco/{}", case.id), source, declarations.clone(), given)?;
     for (name, tensor) in &case.results {
         instance.expected.insert(name.clone(), entries(tensor)?);
     }
@@ -119,17 +135,38 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
         true => Reference::Oracle,
         false => Reference::Expected,
     };
-    let left_out = UNSCHEDULED.iter().find(|(id, _)| case.id == *id).map(|(_, why)| (*why).to_string());
+    let left_out = (!case.windows.is_empty()).then(|| WITHOUT_WINDOWS.to_string());
     let unscheduled = match (&case.concrete, left_out) {
-        _ if !case.scheduled => None,
+        _ if !case.scheduled || case.expr.is_none() => None,
         (_, Some(why)) => Some(why),
         (None, None) => Some("its concrete notation is not in the file".to_string()),
         (Some(text), None) => {
-            instance.setup.schedule = concrete::schedule(text)?;
+            let loops = Instance::new(instance.id.clone(), text.clone(), declarations, instance.given.clone())?;
+            instance = Instance { expected: instance.expected, ..loops };
             None
         }
     };
     Ok(Translation::Run(Box::new(Runnable { instance, reference, scheduled: case.scheduled, unscheduled })))
+}
+
+/// The indices of an access, those of windows among them: the first that are left of its tensor, one a mode. A variable in a window
+/// runs over its coordinates.
+fn placed(
+    windows: &mut Vec<Window>,
+    sizes: &mut Vec<(String, u64)>,
+    tensor: &str,
+    indices: Vec<String>,
+) -> Vec<String> {
+    let place = |(mode, index): (usize, String)| {
+        let own = windows.iter().position(|window| window.tensor == tensor && window.mode == mode);
+        let Some(Window { lo: Some(lo), hi: Some(hi), stride, .. }) = own.map(|own| windows.remove(own)) else {
+            return index;
+        };
+        let stride = stride.unwrap_or(1);
+        sizes.push((index.clone(), (hi - lo).div_ceil(stride)));
+        format!("{stride}*{index} + {lo}")
+    };
+    indices.into_iter().enumerate().map(place).collect()
 }
 
 fn join(numbers: &[usize]) -> String {
@@ -171,21 +208,24 @@ fn value_of(value: &Value) -> Option<Scalar> {
     }
 }
 
-/// The program's text in our notation; `None` if index variables are used as values.
-fn source(expr: &str, dtypes: &BTreeMap<String, DType>) -> Result<Option<String>, String> {
+/// Gives the indices of an access.
+type Placed<'a> = &'a mut dyn FnMut(&str, Vec<String>) -> Vec<String>;
+
+/// The program's text in our notation.
+fn source(expr: &str, dtypes: &BTreeMap<String, DType>, placed: Placed<'_>) -> Result<String, String> {
     let (ast, mistakes) = lacunar_front::parse(expr);
     if let Some(mistake) = mistakes.first() {
         return Err(format!("{expr}: {mistake}"));
     }
     let mut lines = Vec::new();
     for statement in &ast.statements {
-        let rendered = render(&statement.rhs, dtypes);
-        let Some((rhs, _)) = rendered else { return Ok(None) };
-        let lhs = apply(&statement.name.text, statement.indices.iter().filter_map(name).collect());
+        let indices = placed(&statement.name.text, statement.indices.iter().filter_map(name).collect());
+        let lhs = apply(&statement.name.text, indices);
+        let (rhs, _) = render(&statement.rhs, dtypes, placed).ok_or_else(|| format!("{expr}: an unknown type"))?;
         let op = if statement.op == lacunar_notation::AssignOp::Set { "=" } else { "+=" };
         lines.push(format!("{lhs} {op} {rhs}"));
     }
-    Ok(Some(lines.join("\n")))
+    Ok(lines.join("\n"))
 }
 
 fn name(expr: &Expr) -> Option<String> {
@@ -199,38 +239,47 @@ fn apply(name: &str, args: Vec<String>) -> String {
     if args.is_empty() { name.to_string() } else { format!("{name}({})", args.join(",")) }
 }
 
-/// An expression as text, and whether its value is an integer in taco; `None` if it is, or has in it, an index variable
-/// used as a value.
-fn render(expr: &Expr, dtypes: &BTreeMap<String, DType>) -> Option<(String, bool)> {
+/// An expression as text, and whether its value is an integer in taco, as that of an index variable is; `None` if it is converted to
+/// a type that we do not know.
+fn render(expr: &Expr, dtypes: &BTreeMap<String, DType>, placed: Placed<'_>) -> Option<(String, bool)> {
     Some(match &expr.kind {
+        ExprKind::Identity(_) => return None,
         ExprKind::Number(Number::Int(value)) => (value.to_string(), true),
         ExprKind::Number(Number::Float(value)) => (format!("{value:?}"), false),
         ExprKind::Bool(value) => (value.to_string(), false),
-        ExprKind::Name(name) => (name.clone(), dtypes.get(name)?.is_integer()),
+        ExprKind::Name(name) => (name.clone(), dtypes.get(name).is_none_or(|dtype| dtype.is_integer())),
         ExprKind::Apply { name: called, args, .. } => match dtypes.get(&called.text) {
-            Some(dtype) => (apply(&called.text, args.iter().filter_map(name).collect()), dtype.is_integer()),
+            Some(dtype) => {
+                let indices = placed(&called.text, args.iter().filter_map(name).collect());
+                (apply(&called.text, indices), dtype.is_integer())
+            }
             None => {
-                let args: Vec<(String, bool)> = args.iter().map(|arg| render(arg, dtypes)).collect::<Option<_>>()?;
+                let args: Vec<(String, bool)> =
+                    args.iter().map(|arg| render(arg, dtypes, placed)).collect::<Option<_>>()?;
                 let integer = args.iter().all(|(_, integer)| *integer);
                 (apply(&called.text, args.into_iter().map(|(text, _)| text).collect()), integer)
             }
         },
         ExprKind::Cast { dtype, operand } => {
             let to = DType::parse(&dtype.text)?;
-            (format!("{}({})", to.name(), render(operand, dtypes)?.0), to.is_integer())
+            (format!("{}({})", to.name(), render(operand, dtypes, placed)?.0), to.is_integer())
         }
         ExprKind::Neg(operand) => {
-            let (text, integer) = render(operand, dtypes)?;
+            let (text, integer) = render(operand, dtypes, placed)?;
             (format!("(-{text})"), integer)
         }
         ExprKind::Binary(op, a, b) => {
-            let ((a, left), (b, right)) = (render(a, dtypes)?, render(b, dtypes)?);
+            let ((a, left), (b, right)) = (render(a, dtypes, placed)?, render(b, dtypes, placed)?);
             let text = match op {
                 BinaryOp::Add => format!("({a} + {b})"),
                 BinaryOp::Sub => format!("({a} - {b})"),
                 BinaryOp::Mul => format!("({a} * {b})"),
                 BinaryOp::Div if left && right => format!("idiv({a}, {b})"),
                 BinaryOp::Div => format!("({a} / {b})"),
+                other => {
+                    let sign = other.function().symbol()?;
+                    return Some((format!("({a} {sign} {b})"), true));
+                }
             };
             (text, left && right)
         }
@@ -245,25 +294,31 @@ mod tests {
     const LINE: &str = r#"{"id": "t", "expr": "a(i) = cast<double>(b(i) / b(i))", "ops": [], "windows": [],
         "operands": {"b": {"dims": [3], "format": "s", "ordering": [0], "type": "int32_t", "fill": "0", "coo": [[[1], 7]]}},
         "results": {"a": {"dims": [3], "format": "d", "ordering": [0], "type": "double", "fill": "0", "coo": [[[1], 1]]}},
-        "concrete": "suchthat(forall(i0, forall(i1, a(i) = b(i))), split(i, i0, i1, 2))", "scheduled": true}"#;
+        "concrete": "suchthat(forall(i0, forall(i1, a(i) = b(i))), split(i, i0, i1, 2))", "scheduled": false}"#;
 
     #[test]
     fn a_quotient_of_integers_truncates() {
         let cases = cases(&LINE.replace('\n', " "));
         let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
         assert_eq!(runnable.instance.source, "a(i) = f64(idiv(b(i), b(i)))");
-        assert!(runnable.scheduled);
-        assert_eq!(runnable.instance.setup.schedule, ["split(i, i0, i1, 2)", "reorder(i0, i1)"]);
+        assert!(!runnable.scheduled);
         crate::runner::verify(&runnable.instance, &[], Reference::Oracle, &crate::passed::Passed::none()).unwrap();
+    }
+
+    #[test]
+    fn a_scheduled_case_is_run_with_its_loops() {
+        let cases = cases(&LINE.replace('\n', " ").replace("false}", "true}"));
+        let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
+        assert!(runnable.scheduled && runnable.instance.setup.schedule.is_empty());
+        assert_eq!(runnable.instance.program.loops.len(), 1);
     }
 
     #[test]
     fn what_is_missing_has_a_name() {
         for (from, to, what) in [
-            ("\"windows\": []", "\"windows\": [1]", "windows"),
+            ("\"windows\": []", "\"windows\": [{\"tensor\": \"b\", \"mode\": 0, \"set\": [1]}]", "index sets"),
             ("\"fill\": \"0\"", "\"fill\": \"(1,0)\"", "fill"),
             ("a(i) = ", "a(i) Min= ", "reductions"),
-            ("b(i) / b(i)", "b(i) * i", "index variables"),
             ("\"ops\": []", "\"ops\": [\"testOp\"]", "testOp"),
         ] {
             let cases = cases(&LINE.replace('\n', " ").replace(from, to));

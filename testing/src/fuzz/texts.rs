@@ -44,9 +44,7 @@ pub(super) const EXPRESSIONS: Target = Target {
             Ok(program) => program,
             Err(found) => return codes(&found),
         };
-        let print = |program: &lacunar_notation::Program| -> String {
-            program.statements.iter().map(|statement| program.statement_text(statement) + "\n").collect()
-        };
+        let print = lacunar_notation::Program::actions_text;
         let printed = print(&program);
         let again = check(&printed, &Declarations::new());
         let again = again.unwrap_or_else(|found| panic!("`{printed}` is printed and refused: {}", codes(&found)));

@@ -99,6 +99,10 @@ pub fn kinds(corpus: &[(String, String)]) -> Result<Vec<Kind>, String> {
 fn expression(case: &Case, instance: &Instance) -> Option<(String, [usize; 3], Expression)> {
     let program = &instance.program;
     let [statement] = program.statements.as_slice() else { return None };
+    // Loops by hand are those of some formats.
+    if !program.loops.is_empty() {
+        return None;
+    }
     let operands: Vec<_> = statement.rhs.accesses().into_iter().filter(|access| !access.vars.is_empty()).collect();
     let [first, second] = operands.as_slice() else { return None };
     let tensors = [first.tensor, second.tensor, statement.lhs.tensor];

@@ -147,7 +147,13 @@ impl BackEnd {
             return Ok(with);
         }
         let Declarations { formats, dtypes, fills, inputs, given, .. } = declarations.clone();
-        let bare = Declarations { formats, dtypes, fills, inputs, given, ..Declarations::default() };
+        let mut bare = Declarations { formats, dtypes, fills, inputs, given, ..Declarations::default() };
+        // Where indices are no variables, the sizes of the inputs do not tell those that are declared.
+        if instance.program.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator) {
+            bare.sizes = declarations.sizes.clone();
+            bare.dims = declarations.dims.clone();
+            bare.dims.retain(|name, _| !instance.given.contains_key(name));
+        }
         match self.compile_with(instance, phase, bare, specialize) {
             // Nothing else may tell a size that the program or its schedule needs.
             Err(Error::Program { .. } | Error::Schedule { .. }) => Ok(with),

@@ -9,6 +9,7 @@ mod library;
 mod machine;
 mod mistakes;
 mod outputs;
+mod programs;
 mod run;
 mod ship;
 mod tune;

@@ -40,8 +40,8 @@ use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId, WorkspaceK
 use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
 use super::position_space::replaced_by;
 use super::residual::residual;
-use crate::algebra::{Support, preserves_fill, support};
-use crate::levels::is_tested;
+use crate::algebra::{Support, choice, preserves_fill, support};
+use crate::levels::{is_searched, is_tested};
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -117,6 +117,7 @@ impl Lattice {
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
         let mut iterators = iterators;
+        search_indicators(kernel, &mut iterators, &points);
         search_tested(kernel, var, &mut iterators, &points);
         if let ([only], true) = (iterators.as_mut_slice(), points == [Point(1)])
             && can_be_unordered(kernel, body, var, only)
@@ -148,6 +149,26 @@ impl Lattice {
         let absent: Vec<&AccessKey> =
             self.iterators.iter().enumerate().filter(|(k, _)| !point.has(*k)).map(|(_, it)| &it.access).collect();
         residual(&kernel.tensors, body, &|access: &Access| absent.iter().any(|key| **key == AccessKey::from(access)))
+    }
+}
+
+/// Searches around indicators: their intervals tell at once if they have a coordinate, and are not advanced where stored coordinates
+/// lead; where the last level of one leads, its only coordinate is looked up in the others.
+fn search_indicators(kernel: &Kernel, iterators: &mut [Iterator], points: &[Point]) {
+    let computed = |it: &Iterator| kernel.tensors[it.access.tensor].indicator.is_some();
+    let last = |it: &Iterator| computed(it) && it.level + 1 == it.access.vars.len();
+    let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
+    let led = |iterators: &[Iterator], by: &dyn Fn(&Iterator) -> bool| {
+        points.iter().all(|point| point.members().any(|k| advanced(&iterators[k]) && by(&iterators[k])))
+    };
+    if led(iterators, &last) {
+        let level = |it: &Iterator| kernel.tensors[it.access.tensor].format.levels()[it.level];
+        let others = iterators.iter_mut().filter(|it| !computed(it) && is_searched(level(it)));
+        others.for_each(|it| it.mode = Mode::Search);
+    }
+    let stored = |it: &Iterator| !computed(it) && !kernel.tensors[it.access.tensor].role.is_marked();
+    if points.contains(&Point::ALL) || led(iterators, &stored) {
+        iterators.iter_mut().filter(|it| computed(it) && !last(it)).for_each(|it| it.mode = Mode::Search);
     }
 }
 
@@ -280,6 +301,15 @@ impl Points<'_> {
                     Support::Right => unite(both(&a, &b), &b),
                     Support::Union => either(&a, &b),
                 }
+            }
+            ExprKind::Select(operands) => {
+                let chosen = choice(&self.kernel.tensors, operands);
+                let condition = self.of_expr(&operands[0], producers);
+                let usual = self.of_expr(chosen.usual, producers);
+                let other = both(&condition, &self.of_expr(chosen.other, producers));
+                // The condition decides also where the other value is absent.
+                let decided = if chosen.is_same { both(&condition, &usual) } else { condition };
+                either(&usual, &unite(other, &decided))
             }
         }
     }

@@ -6,8 +6,10 @@
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
-use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{TensorId, VarId};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::{Access, TensorId, VarId};
+
+use crate::algebra::without;
 
 /// The tensors from outside a loop over a leaf that several of its iterations may write to at one place: results and
 /// workspaces whose variables do not tell the iteration.
@@ -18,7 +20,8 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
     body.visit_assigns(&mut |assign| {
         let (tensor, vars) = (assign.lhs.tensor, &assign.lhs.vars);
         // A workspace may also be indexed by the loop's own variable, or by the variable that this was split from.
-        let tells = originals.iter().all(|original| vars.contains(original))
+        let follows = |original: &VarId| vars.contains(original) || is_told(kernel, assign, *original);
+        let tells = originals.iter().all(follows)
             || vars.iter().any(|own| kernel.provenance.derives(var, *own) && !originals.contains(own));
         // A workspace that puts coordinates on a list has one list.
         let listed = kernel.tensors[tensor].role.is_listed();
@@ -27,6 +30,19 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
         }
     });
     found
+}
+
+/// True if the place that an assignment writes to tells the value of a variable: a factor of the value is an indicator of it and of
+/// variables of the place.
+fn is_told(kernel: &Kernel, assign: &Assign, var: VarId) -> bool {
+    assign.rhs.accesses().into_iter().any(|access| {
+        let of_place = |own: &VarId| *own == var || assign.lhs.vars.contains(own);
+        kernel.tensors[access.tensor].indicator.is_some()
+            && access.vars.len() > 1
+            && access.vars.contains(&var)
+            && access.vars.iter().all(of_place)
+            && without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == access.tensor).is_absent()
+    })
 }
 
 /// Workspaces that are filled and read inside a statement.

@@ -13,11 +13,12 @@ use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 use super::iterators::{Iterator, Mode};
 use super::lattice::{Lattice, demands_order};
 
-/// True if a consumer, in loops over original variables, walks through the coordinates of a workspace in order, and not as they come.
+/// True if a consumer, in loops over original variables, walks through the coordinates of a workspace in order, and not as they come; or
+/// looks them up in a list, which has to be sorted for that.
 pub(crate) fn is_read_in_order(kernel: &Kernel, consumer: &Stmt, tensor: TensorId) -> bool {
     let is_sorted = kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Sorted);
     goes_through(kernel, consumer, tensor, &|it, here| {
-        it.mode == Mode::Coiterate && (is_sorted || here.demands_order(kernel))
+        is_sorted || (it.mode == Mode::Coiterate && here.demands_order(kernel))
     })
 }
 

@@ -26,6 +26,7 @@ mod cursor;
 mod delta;
 mod dense;
 mod hashed;
+pub mod indicator;
 mod list;
 mod loose;
 mod optional;

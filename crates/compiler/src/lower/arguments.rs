@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Arg, ArrayId, ArrayRole, Builder, Callee, CompareOp, ExprId, Param, Status};
-use lacunar_notation::TensorId;
+use lacunar_notation::{Indicator, TensorId, VarId};
 
 use super::interface::dimension_vars;
 use super::sizes::product;
@@ -33,6 +33,9 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
     sizes(cx);
     let vars = dimension_vars(cx.kernel);
     for (id, tensor) in cx.kernel.tensors.iter() {
+        if let (Some(indicator), Some(vars)) = (&tensor.indicator, vars.get(&id)) {
+            sums(cx, indicator, vars);
+        }
         let own = arrays_of(cx, id);
         let Some(vars) = vars.get(&id).filter(|_| !own.is_empty()) else { continue };
         let is_made = |array: &ArrayId| cx.b.function().arrays[*array].role == ArrayRole::Grown;
@@ -73,6 +76,18 @@ fn sizes(cx: &mut Lowerer<'_>) {
             let wrong = cx.b.compare(CompareOp::Lt, size, zero);
             cx.b.if_then(wrong, |b| b.fail(Status::WrongSize));
         }
+    }
+}
+
+/// Ends the kernel if a sum of an indicator could wrap around.
+fn sums(cx: &mut Lowerer<'_>, indicator: &Indicator, vars: &[VarId]) {
+    for (&var, &factor) in vars.iter().zip(&indicator.factors) {
+        let size = cx.size(var);
+        // Each term may take an equal part of half of what an index holds.
+        let part = (i64::MAX / 2 - indicator.constant.abs()) / vars.len().max(1) as i64;
+        let most = cx.b.int(part / factor.abs().max(1));
+        let wrong = cx.b.compare(CompareOp::Gt, size, most);
+        cx.b.if_then(wrong, |b| b.fail(Status::WrongSize));
     }
 }
 

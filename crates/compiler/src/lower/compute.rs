@@ -19,7 +19,7 @@ use super::scope::{Reading, Scope, Uncertain};
 use super::sinks::Addition;
 use super::storage::{code, values};
 use super::{Lowerer, Written, sinks};
-use crate::algebra::{Support, background, preserves_fill, selected, support};
+use crate::algebra::{Support, background, choice, preserves_fill, selected, support};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
 
@@ -146,6 +146,11 @@ fn expr(cx: &mut Lowerer<'_>, of: &Expr, scope: &Scope) -> Result<ExprId, Diagno
                 _ => Ok(value),
             }
         }
+        ExprKind::Select(operands) => {
+            let [condition, a, b] = &**operands;
+            let (condition, a, b) = (expr(cx, condition, scope)?, expr(cx, a, scope)?, expr(cx, b, scope)?);
+            Ok(cx.b.select(condition, a, b))
+        }
         ExprKind::Reduce(..) => Err(Diagnostic::internal("a reduction is left in concrete notation")),
     }
 }
@@ -161,6 +166,10 @@ pub(super) fn read(cx: &mut Lowerer<'_>, access: &Access, scope: &Scope) -> Resu
         return Ok(uncertain.map_or_else(|| cx.b.bool(true), |uncertain| uncertain.present));
     }
     let at = value_position(cx, &key, scope)?;
+    // The value of an index variable is its place among the values.
+    if cx.kernel.tensors[access.tensor].role == Role::Index {
+        return Ok(cx.b.cast(DType::I64, at));
+    }
     let name = format!("{}_v", cx.name(access.tensor));
     let values = values(cx, access.tensor, scope)?;
     let fill = cx.kernel.tensors[access.tensor].fill();
@@ -207,6 +216,16 @@ fn presence(cx: &mut Lowerer<'_>, expr: &Expr, scope: &Scope) -> Presence {
                 Support::Right => b,
                 Support::Union => any_present(cx, a, b),
             }
+        }
+        ExprKind::Select(operands) => {
+            let (usual, other, is_same) = {
+                let chosen = choice(&cx.kernel.tensors, operands);
+                (chosen.usual, chosen.other, chosen.is_same)
+            };
+            let (condition, usual) = (presence(cx, &operands[0], scope), presence(cx, usual, scope));
+            let other = if is_same { presence(cx, other, scope) } else { Presence::Always };
+            let other = all_present(cx, condition, other);
+            any_present(cx, usual, other)
         }
     }
 }

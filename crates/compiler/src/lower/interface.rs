@@ -22,7 +22,7 @@ use super::sizes::derived_size;
 use super::units::threads::must_be_serial;
 use super::views;
 use super::{Found, Lowerer, Options, Parameters, Phase, SPECIALIZED_SIZE, TensorCode};
-use crate::levels::{LevelCode, Part, level_code};
+use crate::levels::{LevelCode, Part, indicator, level_code};
 
 /// The meaning of a parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,9 +130,14 @@ impl Declared<'_> {
         vars: &[VarId],
         sizes: &[ExprId],
     ) -> Result<Arrays, Diagnostic> {
+        if let Some(equation) = &tensor.indicator {
+            let sizes: Vec<ExprId> = vars.iter().map(|var| sizes[var.index()]).collect();
+            let levels = indicator::levels(&mut self.b, equation, tensor.format.mode_order(), &sizes);
+            return Ok(Arrays { levels, ..Arrays::default() });
+        }
         let phase = self.options.phase;
         let role = match tensor.role {
-            Role::Input => ArrayRole::Input,
+            Role::Input | Role::Index => ArrayRole::Input,
             _ if tensor.format.is_dense() => ArrayRole::Output,
             _ => ArrayRole::Grown,
         };
@@ -150,7 +155,10 @@ impl Declared<'_> {
             };
             arrays.levels.push(level_code(tensor, level, size, true, &mut array));
         }
-        if tensor.dtype == DType::Pattern || (role != ArrayRole::Input && !phase.computes()) {
+        if tensor.role == Role::Index
+            || tensor.dtype == DType::Pattern
+            || (role != ArrayRole::Input && !phase.computes())
+        {
             return Ok(arrays);
         }
         let is_given = phase == Phase::Compute && role == ArrayRole::Grown;

@@ -21,7 +21,7 @@ use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
 use super::storage::is_in_no_order;
 use crate::concretize::fits_registers;
-use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::iterators::{AccessKey, Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words, is_single};
 use crate::iterate::races::written_together;
 use crate::schedule::apply;
@@ -119,12 +119,20 @@ fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
                     lattice.points.len() == 1
                         && lattice.points[0].0.count_ones() == 1
                         && lattice.searched() == Point::ALL
+                        && !lattice.iterators.iter().any(|iterator| has_one_coordinate(kernel, iterator))
                 });
                 if variable && single { vec![*var] } else { Vec::new() }
             }
             _ => summed_up(kernel, body),
         },
     }
+}
+
+/// True if an iterator has at most one coordinate under each parent.
+fn has_one_coordinate(kernel: &Kernel, iterator: &Iterator) -> bool {
+    let levels = kernel.tensors[iterator.access.tensor].format.levels();
+    let repeated = iterator.level.checked_sub(1).is_some_and(|above| !levels[above].properties().unique);
+    levels[iterator.level].properties().single && !repeated
 }
 
 /// The variables whose loops are innermost and meet levels that are tested, and no others.

@@ -26,7 +26,7 @@ use super::given::order_command;
 use super::skew::fresh;
 use super::storage::{discordant, distinct_accesses, is_sparse};
 use super::traffic::Memory;
-use super::{Plan, Request, Search, Source, auto, flat, lookup, maps, order, plan, skew};
+use super::{Plan, Request, Search, Source, auto, flat, lookup, maps, order, plan, skew, written};
 use crate::concretize::REGISTER_BYTES;
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
@@ -60,6 +60,10 @@ pub fn candidates(
     statement: &Assignment,
     request: &Request<'_>,
 ) -> Result<Vec<Candidate>, Diagnostic> {
+    if written::loops(program, statement).is_some() {
+        let schedule = request.schedule.cloned().unwrap_or_default();
+        return Ok(vec![Candidate { search: Search::Cost, schedule, idea: "the loops as written".to_string() }]);
+    }
     let automatic = Request { search: Search::Cost, schedule: None, ..*request };
     let rewritten = maps::requested(program, statement, request.schedule);
     let source = Source::new(program, statement, rewritten.as_ref());
@@ -136,7 +140,8 @@ impl Pool<'_> {
             self.offer(Search::Cost, schedule, "look-ups in place of merges");
         }
         let natural = order::natural_order(kernel, lhs, rhs);
-        let (ranked, _) = order::ranked(&natural, |order| cost(kernel, lhs, rhs, order, self.memory));
+        let (ranked, _) =
+            order::ranked(&natural, &order::Ties::of(kernel, rhs), |order| cost(kernel, lhs, rhs, order, self.memory));
         let least = ranked.first().map_or(0.0, |(cost, _)| *cost);
         if order::choose(kernel, lhs, rhs, Search::Plain, self.memory).cost <= least * FAR {
             self.offer(Search::Plain, Schedule::default(), "the plain loop nest");

@@ -9,7 +9,7 @@
 //! Chou, Kjolstad and Amarasinghe 2020, §2, treat conversion as such a statement.
 
 use lacunar_formats::Format;
-use lacunar_notation::{AssignOp, Assignment, ExprKind, Program, TensorId};
+use lacunar_notation::{AssignOp, Assignment, ExprKind, Program, Role, TensorId};
 
 /// A result that is an operand stored otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub(super) fn copied(program: &Program, statement: &Assignment) -> Option<Copied
     let (result, source) = (&program.tensors[lhs.tensor], &program.tensors[rhs.tensor]);
     let fits = statement.op == AssignOp::Set
         && lhs.tensor != rhs.tensor
+        && source.role != Role::Index
         && result.dtype == source.dtype
         && result.fill() == source.fill()
         && !result.format.is_dense();

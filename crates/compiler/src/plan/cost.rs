@@ -21,7 +21,7 @@ use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use super::traffic::{self, Memory, Trip};
-use crate::algebra::{Support, preserves_fill, support, without};
+use crate::algebra::{Support, choice, preserves_fill, support, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
 
@@ -57,6 +57,9 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
         converted: discordant(kernel, lhs, rhs, order),
     };
     let conversion = |(access, format): &(AccessKey, Format)| {
+        if kernel.tensors[access.tensor].indicator.is_some() {
+            return 0.0;
+        }
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
     };
     let mut total: f64 = model.converted.iter().map(conversion).sum();
@@ -103,6 +106,10 @@ impl Model<'_> {
         let info = &self.kernel.tensors[tensor];
         if let Some(nnz) = info.nnz {
             return nnz as f64;
+        }
+        if info.indicator.is_some() {
+            let sizes = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
+            return sizes.clone().product::<f64>() / sizes.fold(1.0, f64::max);
         }
         // Under each coordinate of the last sparse level, dense levels store every coordinate.
         let levels = info.format.levels();
@@ -167,12 +174,33 @@ impl Model<'_> {
             ExprKind::Binary(function, left, right) => {
                 let (a, b) = (self.trip(left, var, bound), self.trip(right, var, bound));
                 match (support(&self.kernel.tensors, *function, left, right), a, b) {
+                    // The intervals of an indicator are looked up, not merged.
+                    (Support::Intersection, Some(a), Some(b)) if is_computed(self.kernel, left) => {
+                        Some((a.0.min(b.0), b.1))
+                    }
+                    (Support::Intersection, Some(a), Some(b)) if is_computed(self.kernel, right) => {
+                        Some((a.0.min(b.0), a.1))
+                    }
                     (Support::Intersection, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
                     (Support::Intersection, one, None) | (Support::Intersection, None, one) => one,
                     (Support::Left, one, _) | (Support::Right, _, one) => one,
                     (Support::Union, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
                     // A dense operand of a sum: every coordinate.
                     (Support::Union, ..) => None,
+                }
+            }
+            ExprKind::Select(operands) => {
+                let chosen = choice(&self.kernel.tensors, operands);
+                let condition = self.trip(&operands[0], var, bound);
+                let other = if chosen.is_same { self.trip(chosen.other, var, bound) } else { None };
+                let other = match (condition, other) {
+                    (Some(a), Some(b)) => (a.0.min(b.0), a.1 + b.1),
+                    (one, None) | (None, one) => one?,
+                };
+                match (&chosen.usual.kind, self.trip(chosen.usual, var, bound)) {
+                    (_, Some(usual)) => Some(((usual.0 + other.0).min(self.size(var)), usual.1 + other.1)),
+                    (ExprKind::Literal(_), None) => Some(other),
+                    (_, None) => None,
                 }
             }
         }
@@ -283,6 +311,15 @@ impl Model<'_> {
         };
         let inner = self.sums(body, lhs, &vars, false).0;
         (own + entered * scatter + inner, if scattered.is_empty() { 0.0 } else { entered })
+    }
+}
+
+/// True if an operand is an indicator.
+fn is_computed(kernel: &Kernel, operand: &Expr) -> bool {
+    match &operand.kind {
+        ExprKind::Access(access) => kernel.tensors[access.tensor].indicator.is_some(),
+        ExprKind::Cast(a) => is_computed(kernel, a),
+        _ => false,
     }
 }
 

@@ -16,7 +16,7 @@
 //! Paper: Chou et al. 2020, §4, recovers coordinates from remapped ones; here this restricts where a recovered variable is bound.
 
 use lacunar_base::Arena;
-use lacunar_notation::{Assignment, Expr, ExprKind, IndexVar, VarId};
+use lacunar_notation::{Assignment, Expr, ExprKind, IndexVar, Tensor, VarId};
 
 use crate::concretize::flatten;
 use crate::iterate::iterators::AccessKey;
@@ -36,12 +36,17 @@ impl Diagonals<'_> {
     /// # Errors
     /// The place among the walked accesses of one that cannot be walked through: its diagonals are summed over outside of the sum
     /// over the variable that they are counted from, and the sums cannot be made one.
-    pub(super) fn arrange(&self, statement: &Assignment, vars: &mut Arena<IndexVar>) -> Result<Assignment, usize> {
+    pub(super) fn arrange(
+        &self,
+        tensors: &Arena<Tensor>,
+        statement: &Assignment,
+        vars: &mut Arena<IndexVar>,
+    ) -> Result<Assignment, usize> {
         let bound = &statement.lhs.vars;
         let rhs = match self.out_of_place(&statement.rhs, &mut bound.clone()) {
             None => statement.rhs.clone(),
             Some(_) => {
-                let flat = flatten(statement.rhs.clone());
+                let flat = flatten(tensors, statement.rhs.clone());
                 match self.out_of_place(&flat, &mut bound.clone()) {
                     None => flat,
                     Some(place) => return Err(place),

@@ -94,7 +94,12 @@ impl<'a> Draft<'a> {
         let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
         let result = source.statement.lhs.tensor;
         for tensor in program.tensors.handles() {
-            kernel.tensors[tensor].role = if tensor == result { Role::Result } else { Role::Input };
+            let role = &mut kernel.tensors[tensor].role;
+            *role = match *role {
+                Role::Index | Role::Indicator => *role,
+                _ if tensor == result => Role::Result,
+                _ => Role::Input,
+            };
         }
         kernel.stored = rewritten.map_or_else(StoredSpace::default, |rewritten| rewritten.space.clone());
         let statement = source.explicit(&mut kernel.vars);
@@ -183,7 +188,7 @@ impl<'a> Draft<'a> {
         let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search, memory);
         // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel does
         // what is written.
-        let flat = flatten(self.rhs.clone());
+        let flat = flatten(&self.kernel.tensors, self.rhs.clone());
         if flat != self.rhs && !strict {
             let other = order::choose(&self.kernel, &self.lhs, &flat, search, memory);
             if other.cost < choice.cost || search == Search::Plain {
@@ -194,8 +199,10 @@ impl<'a> Draft<'a> {
         }
         if search == Search::Cost
             && !strict
-            && let Some((other, factored)) =
-                order::choose_factored(&self.kernel, &self.lhs, &flatten(self.rhs.clone()), choice.cost, memory)
+            && let Some((other, factored)) = {
+                let flat = flatten(&self.kernel.tensors, self.rhs.clone());
+                order::choose_factored(&self.kernel, &self.lhs, &flat, choice.cost, memory)
+            }
         {
             (self.rhs, choice) = (factored, other);
             self.notes.push("common factors are multiplied behind the inner sums".to_string());
@@ -243,6 +250,11 @@ impl<'a> Draft<'a> {
         }
         for (key, format) in discordant {
             let source = key.tensor;
+            // An indicator has its levels in any order: they are computed.
+            if self.kernel.tensors[source].role == Role::Indicator {
+                self.kernel.tensors[source].format = format;
+                continue;
+            }
             if given::is_positioned(&self.kernel, source, &key.vars) {
                 return Err(finish::contradicted(&self.kernel, source, schedule));
             }

@@ -191,7 +191,7 @@ fn check_assembly(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, schedule
 }
 
 /// True if the loop over a leaf, or a part of it, runs over a variable that an assignment sums over.
-fn is_summed(kernel: &Kernel, assign: &Assign, leaf: VarId) -> bool {
+pub(super) fn is_summed(kernel: &Kernel, assign: &Assign, leaf: VarId) -> bool {
     derived(kernel, leaf).any(|var| !assign.lhs.vars.contains(&var))
 }
 

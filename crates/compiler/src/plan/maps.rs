@@ -30,6 +30,7 @@ use lacunar_notation::stored::StoredSpace;
 use lacunar_notation::{Access, Assignment, Program, VarId};
 
 use self::rewriter::rewritten;
+pub(super) use self::rewriter::without_map;
 use self::walked::{Apart, agree, candidates, contradiction};
 use super::Conversion;
 use super::diagonals::Diagonals;
@@ -74,7 +75,7 @@ pub(super) fn rewrite(program: &Program, statement: &Assignment, walks: bool) ->
         };
         let mut vars = program.vars.clone();
         let diagonals = Diagonals { counted_from: &counted_from, walked: &walked };
-        let arranged = diagonals.arrange(&explicit, &mut vars);
+        let arranged = diagonals.arrange(&program.tensors, &explicit, &mut vars);
         let fault = match &arranged {
             Ok(statement) => contradiction(&program, statement, &walked, &apart),
             Err(place) => Some(*place),

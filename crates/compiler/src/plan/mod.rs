@@ -30,6 +30,7 @@ mod storage;
 mod tile;
 mod traffic;
 mod workspaces;
+mod written;
 
 pub use candidates::{Candidate, candidates};
 pub use copy::Copied;
@@ -41,7 +42,7 @@ use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{CommandKind, Schedule};
-use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, TensorId};
+use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor, TensorId};
 
 use self::draft::draft;
 use crate::algebra::with_pruned_mask;
@@ -112,6 +113,9 @@ pub struct Request<'a> {
 /// The reason why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+    if let Some(plan) = written::plan(program, statement, request) {
+        return plan;
+    }
     let rewritten = maps::requested(program, statement, request.schedule);
     let source = Source::new(program, statement, rewritten.as_ref());
     let mut plan = source.planned(request)?;
@@ -189,7 +193,10 @@ fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'sta
 /// True if a schedule precomputes of a tensor that is made for the loops, which its text could not name.
 fn names_made(schedule: &Schedule, source: Source<'_>) -> bool {
     let is_made = |access: &&Access| {
-        source.rewritten.is_some_and(|rewritten| rewritten.aliases.iter().any(|made| made.tensor == access.tensor))
+        let is_alias = |rewritten: &maps::Rewritten| rewritten.aliases.iter().any(|made| made.tensor == access.tensor);
+        let Tensor { role, view, .. } = &source.program.tensors[access.tensor];
+        let is_computed = *role == Role::Indicator || (*role == Role::Index && view.is_some());
+        is_computed || source.rewritten.is_some_and(is_alias)
     };
     schedule.commands.iter().any(|command| match &command.kind {
         CommandKind::Precompute { expr, .. } => expr.accesses().iter().any(is_made),
@@ -203,7 +210,7 @@ fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let statement = source.explicit(&mut kernel.vars);
-    let rhs = flatten(statement.rhs.clone());
+    let rhs = flatten(&kernel.tensors, statement.rhs.clone());
     if strict && rhs != statement.rhs {
         return None;
     }

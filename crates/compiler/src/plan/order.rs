@@ -52,7 +52,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search, 
         let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
         return chosen(order, "the plain loop nest");
     }
-    let (ranked, looked_at) = ranked(&natural, |order| cost(kernel, lhs, rhs, order, memory));
+    let (ranked, looked_at) = ranked(&natural, &Ties::of(kernel, rhs), |order| cost(kernel, lhs, rhs, order, memory));
     match ranked.into_iter().next() {
         Some((cost, order)) => {
             let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
@@ -79,29 +79,66 @@ pub(super) fn choose_factored(
         return None;
     }
     let factored = |order: &[VarId]| cost(kernel, lhs, &factor(flat.clone(), order), order, memory);
-    let (ranked_factored, looked_at) = ranked(&natural, factored);
+    let (ranked_factored, looked_at) = ranked(&natural, &Ties::of(kernel, flat), factored);
     let (cost, order) = ranked_factored.into_iter().next().filter(|(cost, _)| *cost < least)?;
     let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");
     let sum = factor(flat.clone(), &order);
     Some((Choice { order, cost, reason }, sum))
 }
 
+/// Sets of variables of which each follows from the others: those of indicators.
+pub(super) struct Ties(Vec<Vec<VarId>>);
+
+impl Ties {
+    /// The sets in an expression.
+    pub fn of(kernel: &Kernel, rhs: &Expr) -> Ties {
+        let tied = |access: &AccessKey| kernel.tensors[access.tensor].indicator.is_some();
+        Ties(distinct_accesses(rhs).into_iter().filter(tied).map(|access| access.vars).collect())
+    }
+
+    /// A variable that follows from those of the loops so far: its loop has one iteration at most and costs nothing here.
+    fn determined(&self, order: &[VarId]) -> Option<VarId> {
+        self.0.iter().find_map(|tied| {
+            let mut open = tied.iter().filter(|var| !order.contains(var));
+            open.next().filter(|_| open.next().is_none()).copied()
+        })
+    }
+
+    /// An order that begins so, with the rest of the natural one.
+    fn completed(&self, prefix: &[VarId], natural: &[VarId]) -> Vec<VarId> {
+        let mut order = prefix.to_vec();
+        loop {
+            let open = || natural.iter().copied().find(|var| !order.contains(var));
+            match self.determined(&order).or_else(open) {
+                Some(var) => order.push(var),
+                None => return order,
+            }
+        }
+    }
+}
+
 /// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. Also gives the
 /// number of estimates that this took.
-pub(super) fn ranked(natural: &[VarId], cost: impl Fn(&[VarId]) -> f64) -> (Vec<(f64, Vec<VarId>)>, usize) {
+pub(super) fn ranked(
+    natural: &[VarId],
+    ties: &Ties,
+    cost: impl Fn(&[VarId]) -> f64,
+) -> (Vec<(f64, Vec<VarId>)>, usize) {
     let mut beam: Vec<(f64, Vec<VarId>)> = vec![(0.0, Vec::new())];
-    let width = if natural.len() <= EXHAUSTIVE { usize::MAX } else { BEAM };
+    // Each set leaves one choice less, but not one of the sets.
+    let choices = natural.len().saturating_sub(ties.0.len().min(2));
+    let width = if choices <= EXHAUSTIVE { usize::MAX } else { BEAM };
     let mut looked_at = 0;
     for _ in 0..natural.len() {
         let mut next: Vec<(f64, Vec<VarId>)> = Vec::new();
         for (_, prefix) in &beam {
-            for &var in natural.iter().filter(|var| !prefix.contains(var)) {
+            let determined = ties.determined(prefix);
+            let is_next = |var: &&VarId| !prefix.contains(var) && determined.is_none_or(|only| only == **var);
+            for &var in natural.iter().filter(is_next) {
                 let mut order = prefix.clone();
                 order.push(var);
-                let rest = natural.iter().copied().filter(|var| !order.contains(var));
-                let whole: Vec<VarId> = order.iter().copied().chain(rest).collect();
                 looked_at += 1;
-                next.push((cost(&whole), order));
+                next.push((cost(&ties.completed(&order, natural)), order));
             }
         }
         // Stable: among equals the natural order stays first.

@@ -159,6 +159,9 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
     let tensor = &kernel.tensors[access.tensor];
     let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
     modes.sort_by_key(|&mode| turn(order, access.vars[mode]));
+    if let Some(indicator) = &tensor.indicator {
+        return indicator.format(modes);
+    }
     let mut levels = vec![Level::COMPRESSED; modes.len()];
     let rows = modes.first().and_then(|&mode| tensor.dims[mode]);
     if tensor.format.levels().first() == Some(&Level::DENSE) && may_be_rows(rows, tensor.nnz) && levels.len() > 1 {

@@ -218,6 +218,7 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
                 Support::Union => true,
             }
         }
+        ExprKind::Select(operands) => operands.iter().all(|operand| covers(kernel, operand, vars)),
     }
 }
 

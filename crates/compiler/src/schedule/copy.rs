@@ -149,28 +149,10 @@ impl<'a> Copy<'a> {
 
     /// A relation between copies.
     fn copied(&self, relation: &Relation) -> Relation {
-        let of = |var: VarId| self.of(var);
-        match relation.clone() {
-            Relation::Split { parent, outer, inner, size } => {
-                Relation::Split { parent: of(parent), outer: of(outer), inner: of(inner), size }
-            }
-            Relation::Divide { parent, outer, inner, parts } => {
-                Relation::Divide { parent: of(parent), outer: of(outer), inner: of(inner), parts }
-            }
-            Relation::Fuse { outer, inner, fused } => {
-                Relation::Fuse { outer: of(outer), inner: of(inner), fused: of(fused) }
-            }
-            Relation::Pos { coordinate, position, mut access } => {
-                access.vars.iter_mut().for_each(|var| *var = of(*var));
-                Relation::Pos { coordinate: of(coordinate), position: of(position), access }
-            }
-            Relation::Coord { position, coordinate } => {
-                Relation::Coord { position: of(position), coordinate: of(coordinate) }
-            }
-            Relation::Bound { parent, bounded, size, kind } => {
-                Relation::Bound { parent: of(parent), bounded: of(bounded), size, kind }
-            }
-            Relation::Rename { parent, copy } => Relation::Rename { parent: of(parent), copy },
+        match *relation {
+            // The copy's own name stays.
+            Relation::Rename { parent, copy } => Relation::Rename { parent: self.of(parent), copy },
+            _ => relation.map(|var| self.of(var)),
         }
     }
 

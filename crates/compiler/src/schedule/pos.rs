@@ -89,7 +89,7 @@ impl Wanted<'_> {
         kernel.stmt.visit_assigns(&mut |assign| {
             read |= assign.rhs.accesses().into_iter().any(|other| AccessKey::from(other) == self.key)
         });
-        if read {
+        if read && self.tensor.indicator.is_none() {
             return Ok(());
         }
         let message = format!("the loops do not read `{tensor}` by these variables and as it is stored");

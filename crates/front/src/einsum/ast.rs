@@ -4,17 +4,25 @@
 //! No tree is higher than [`MAX_HEIGHT`], so that recursion over it is bounded.
 
 use lacunar_base::Span;
-use lacunar_notation::AssignOp;
+use lacunar_notation::{AssignOp, BinaryFn, Monoid};
+
+use super::action::Action;
+
+use crate::concrete::{Line, Nest};
 
 /// The greatest height of an expression. Each operator, call or pair of parentheses adds one, so a sum of this many
 /// terms reaches it.
 pub const MAX_HEIGHT: usize = 200;
 
-/// Statements in order.
+/// Statements in the order of the text, and how they are carried out.
 #[derive(Clone, Debug, Default)]
 pub struct Ast {
     /// The statements that could be read.
     pub statements: Vec<Statement>,
+    /// The actions that could be read, with every statement once.
+    pub body: Vec<Action>,
+    /// The declarations of lines for tensors.
+    pub lines: Vec<Line>,
 }
 
 /// `lhs op rhs`.
@@ -32,6 +40,8 @@ pub struct Statement {
     pub rhs: Expr,
     /// All of it.
     pub span: Span,
+    /// Its loops, if it is written in concrete notation; the rest is what that means.
+    pub nest: Option<Box<Nest>>,
 }
 
 /// A word and its place.
@@ -81,6 +91,8 @@ pub enum ExprKind {
     },
     /// `-operand`.
     Neg(Box<Expr>),
+    /// The identity of a monoid, in the type of the value that it stands beside. Not written: where an index confines a value.
+    Identity(Monoid),
     /// Two operands with a sign between them.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
 }
@@ -105,4 +117,34 @@ pub enum BinaryOp {
     Mul,
     /// `/`
     Div,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl BinaryOp {
+    /// The function that a sign stands for.
+    pub fn function(self) -> BinaryFn {
+        match self {
+            BinaryOp::Add => BinaryFn::Add,
+            BinaryOp::Sub => BinaryFn::Sub,
+            BinaryOp::Mul => BinaryFn::Mul,
+            BinaryOp::Div => BinaryFn::Div,
+            BinaryOp::Eq => BinaryFn::Eq,
+            BinaryOp::Ne => BinaryFn::Ne,
+            BinaryOp::Lt => BinaryFn::Lt,
+            BinaryOp::Le => BinaryFn::Le,
+            BinaryOp::Gt => BinaryFn::Gt,
+            BinaryOp::Ge => BinaryFn::Ge,
+        }
+    }
 }

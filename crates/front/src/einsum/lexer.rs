@@ -27,6 +27,8 @@ pub(crate) enum TokenKind {
     Number(Number),
     /// A number that is none, reported already.
     BadNumber,
+    /// A file's name in quotes; its place is with them.
+    Text,
     /// A sign of one or more characters, e.g. `+=`.
     Sign(&'static str),
     /// The end of a line.
@@ -37,8 +39,8 @@ pub(crate) enum TokenKind {
 
 /// Signs, longer ones before their beginnings. Signs that the language does not use are here to be named in errors.
 const SIGNS: &[&str] = &[
-    "**", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==", "!=", "<=", ">=", "->", "&&", "||", "(", ")", "[", "]",
-    ",", ";", "=", "+", "-", "*", "/", "<", ">", "%", "^", "&", "|", "!", "@", ":", ".", "{", "}",
+    "**", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==", "!=", "<=", ">=", "->", "..", "&&", "||", "(", ")",
+    "[", "]", ",", ";", "=", "+", "-", "*", "/", "<", ">", "%", "^", "&", "|", "!", "@", ":", ".", "{", "}",
 ];
 
 /// All tokens of a source, and its mistakes with their places.
@@ -93,6 +95,10 @@ impl<'a> Lexer<'a> {
             self.push(TokenKind::Word, start);
         } else if next.is_ascii_digit() || (next == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
             self.number();
+        } else if next == '"' && self.names_file() {
+            let length = rest[1..].find('"').map_or(rest.len(), |end| end + 2);
+            self.at += length;
+            self.push(TokenKind::Text, start);
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             self.at += sign.len();
             self.push(TokenKind::Sign(sign), start);
@@ -103,12 +109,19 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// True if a name in quotes is next, behind a word, and ends on the same line.
+    fn names_file(&self) -> bool {
+        let is_behind_word = self.tokens.last().is_some_and(|token| token.kind == TokenKind::Word);
+        let line = self.rest().lines().next().unwrap_or_default();
+        is_behind_word && line.matches('"').count() >= 2
+    }
+
     /// Reads a number: `12`, `1.5`, `.5`, `1.`, `1e-3`.
     fn number(&mut self) {
         let start = self.at;
         self.skip(|c| c.is_ascii_digit());
         let mut float = false;
-        if self.rest().starts_with('.') {
+        if self.rest().starts_with('.') && !self.rest().starts_with("..") {
             float = true;
             self.at += 1;
             self.skip(|c| c.is_ascii_digit());
@@ -123,7 +136,9 @@ impl<'a> Lexer<'a> {
             }
         }
         let end = self.at;
-        self.skip(|c| is_word(c) || c == '.');
+        if !self.rest().starts_with("..") {
+            self.skip(|c| is_word(c) || c == '.');
+        }
         let span = Span::new(start, self.at);
         if self.at > end {
             let suffix = self.source[end..self.at].to_string();

@@ -1,7 +1,14 @@
 //! The language of statements: `y(i) = A(i,j) * x(j)`.
 //!
 //! ```text
-//! program    := statement ((newline | ';') statement)*          comments: # and // to the end of the line
+//! program    := action ((newline | ';') action)*                comments: # and // to the end of the line
+//! action     := statement | 'swap' name ',' name | 'print' name | 'clock' name | 'elapsed' name
+//!             | 'read' name text | 'write' name text
+//!             | 'for' name 'in' expression '..' expression block | 'while' condition block
+//!             | 'if' condition block ['else' block | 'else' 'if' ...]
+//! block      := '{' program '}'
+//! condition  := 'not' condition | condition ('and' | 'or') condition | expression (sign expression)?
+//!               sign: < <= > >= == !=
 //! statement  := access ('=' | '+=') expression
 //! expression := term (('+' | '-') term)*
 //! term       := factor (('*' | '/') factor)*
@@ -14,8 +21,9 @@
 //! ```
 //!
 //! A newline ends a statement unless it is inside parentheses or follows an operator. In reading order: `lexer`, `ast`,
-//! `parser`, `check` (names, sizes, types, formats), and `error`, the words of every mistake.
+//! `action`, `parser`, `check` (names, sizes, types, formats), and `error`, the words of every mistake.
 
+mod action;
 mod ast;
 mod check;
 mod declarations;
@@ -23,9 +31,11 @@ mod error;
 mod lexer;
 mod parser;
 
+pub use action::{Action, ActionKind};
+pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Expr, ExprKind, Name, Number, Statement};
-pub(crate) use check::{Meaning, expression, meaning};
-pub use check::{check, tensors};
+pub(crate) use check::{Meaning, Typing, expression, meaning, values_of};
+pub use check::{carried, check, tensors};
 pub use declarations::Declarations;
 pub(crate) use error::{Error, SyntaxMistake};
 pub(crate) use lexer::TokenKind;

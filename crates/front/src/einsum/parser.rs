@@ -8,28 +8,43 @@
 //! assert_eq!((ast.statements.len(), errors.len()), (1, 1));
 //! ```
 
+mod actions;
+
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::{AssignOp, Monoid};
 
 use super::ast::{Ast, BinaryOp, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
 use super::error::{Error, StatementMistake, SyntaxMistake};
 use super::lexer::{Token, TokenKind, lex};
+use crate::concrete;
 
 /// No more mistakes than this are reported.
 pub(crate) const MAX_ERRORS: usize = 20;
 
 /// Signs of other languages that could stand between operands.
-const OTHER_OPERATORS: &[&str] =
-    &["**", "%", "^", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "&", "|", "!", "@", "->"];
+const OTHER_OPERATORS: &[&str] = &["**", "%", "^", "&&", "||", "&", "|", "!", "@", "->"];
+
+/// Comparisons, with the operators of the tree.
+const COMPARISONS: &[(&str, BinaryOp)] = &[
+    ("==", BinaryOp::Eq),
+    ("!=", BinaryOp::Ne),
+    ("<", BinaryOp::Lt),
+    ("<=", BinaryOp::Le),
+    (">", BinaryOp::Gt),
+    (">=", BinaryOp::Ge),
+];
 
 /// Reads a program. The tree holds the statements that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
-    let mut parser = Parser::new(source);
-    let ast = if matches!(parser.errors[..], [Error::Syntax(SyntaxMistake::TooLong { .. })]) {
+    let (text, lines, mistakes) = concrete::split(source);
+    let mut parser = Parser::new(&text);
+    let mut ast = if matches!(parser.errors[..], [Error::Syntax(SyntaxMistake::TooLong { .. })]) {
         Ast::default()
     } else {
         parser.program()
     };
+    concrete::update(&mut ast, lines);
+    parser.errors.extend(mistakes.into_iter().map(Error::from));
     parser.errors.truncate(MAX_ERRORS);
     (ast, parser.errors.into_iter().map(Error::into_diagnostic).collect())
 }
@@ -43,6 +58,10 @@ pub(crate) struct Parser<'a> {
     open: Vec<Token>,
     /// The number of factors that the one being read is inside of.
     depth: usize,
+    /// The number of blocks that are open.
+    blocks: usize,
+    /// A condition or a range is read: parentheses may hold conditions.
+    in_head: bool,
     /// The places of the mistakes that the lexer reported.
     bad: Vec<Span>,
     errors: Vec<Error>,
@@ -53,7 +72,7 @@ impl<'a> Parser<'a> {
     pub fn new(source: &'a str) -> Parser<'a> {
         let (tokens, lexed) = lex(source);
         let (bad, errors) = lexed.into_iter().unzip();
-        Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, bad, errors }
+        Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, blocks: 0, in_head: false, bad, errors }
     }
 
     /// The mistakes in characters and numbers; known from the beginning.
@@ -63,23 +82,11 @@ impl<'a> Parser<'a> {
 
     fn program(&mut self) -> Ast {
         let mut statements = Vec::new();
-        loop {
-            while self.at_sign(";") || self.peek().kind == TokenKind::Newline {
-                self.advance();
-            }
-            if self.peek().kind == TokenKind::End || self.errors.len() >= MAX_ERRORS {
-                break;
-            }
-            let start = self.peek().span;
-            match self.statement() {
-                Ok(statement) => statements.push(statement),
-                Err(error) => self.recover(start, error),
-            }
-        }
+        let body = self.actions(&mut statements);
         if statements.is_empty() && self.errors.is_empty() {
             self.errors.push(SyntaxMistake::NoStatement.into());
         }
-        Ast { statements }
+        Ast { statements, body, lines: Vec::new() }
     }
 
     /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. A consequence of a mistake in the
@@ -145,10 +152,44 @@ impl<'a> Parser<'a> {
 
     /// True if a statement may end here.
     fn at_end(&mut self) -> bool {
-        matches!(self.peek().kind, TokenKind::End | TokenKind::Newline | TokenKind::Sign(";"))
+        match self.peek().kind {
+            TokenKind::End | TokenKind::Newline | TokenKind::Sign(";") => true,
+            TokenKind::Sign("}") => self.blocks > 0,
+            _ => false,
+        }
     }
 
-    fn skip_newlines(&mut self) {
+    /// True at the end of the text.
+    pub fn at_last(&mut self) -> bool {
+        self.peek().kind == TokenKind::End
+    }
+
+    /// The kinds of the tokens from the next on, ends of lines among them.
+    pub fn kinds_ahead(&self) -> impl Iterator<Item = TokenKind> + '_ {
+        self.tokens[self.at..].iter().map(|token| token.kind)
+    }
+
+    /// The place of the next token that is no end of a line.
+    pub fn next_on_a_line(&self) -> Span {
+        let rest = self.tokens[self.at..].iter();
+        rest.map(|token| (token.kind, token.span))
+            .find(|(kind, _)| *kind != TokenKind::Newline)
+            .map_or(Span::NONE, |(_, span)| span)
+    }
+
+    /// The place of the token before the next.
+    pub fn before(&self) -> Span {
+        self.at.checked_sub(1).map_or(Span::NONE, |before| self.tokens[before].span)
+    }
+
+    /// The number of characters before a place on its line.
+    pub fn column(&self, span: Span) -> usize {
+        let before = &self.source[..span.range().start];
+        before.len() - before.rfind('\n').map_or(0, |end| end + 1)
+    }
+
+    /// Goes on to the next token that is no end of a line.
+    pub fn skip_newlines(&mut self) {
         while self.tokens[self.at].kind == TokenKind::Newline {
             self.at += 1;
         }
@@ -176,6 +217,9 @@ impl<'a> Parser<'a> {
             TokenKind::Sign(sign) if OTHER_OPERATORS.contains(&sign) => {
                 SyntaxMistake::Operator { span: token.span, sign }.into()
             }
+            TokenKind::Sign(sign) if COMPARISONS.iter().any(|(known, _)| *known == sign) => {
+                SyntaxMistake::Comparison { span: token.span, sign }.into()
+            }
             _ => SyntaxMistake::Expected { span: token.span, expected, found: self.found() }.into(),
         }
     }
@@ -183,8 +227,15 @@ impl<'a> Parser<'a> {
     // Statements.
 
     fn statement(&mut self) -> Result<Statement, Error> {
+        let statement = self.assignment()?;
+        self.ends()?;
+        Ok(statement)
+    }
+
+    /// Reads an assignment, which something may follow.
+    pub fn assignment(&mut self) -> Result<Statement, Error> {
         let start = self.peek();
-        let target = self.expression()?;
+        let target = self.sum()?;
         let (op, negated) = self.assign_op(start, &target)?;
         let (name, indices) = match target.kind {
             ExprKind::Name(text) => (Name { text, span: target.span }, Vec::new()),
@@ -197,17 +248,21 @@ impl<'a> Parser<'a> {
             let (span, height) = (sign.to(rhs.span), rhs.height + 1);
             rhs = node(ExprKind::Neg(Box::new(rhs)), span, height)?;
         }
-        if !self.at_end() {
-            let error = match self.unexpected("") {
-                Error::Syntax(SyntaxMistake::Expected { span, found, .. }) => {
-                    SyntaxMistake::Trailing { span, found }.into()
-                }
-                other => other,
-            };
-            return Err(error);
-        }
         let span = target.span.to(rhs.span);
-        Ok(Statement { name, indices, lhs_span: target.span, op, rhs, span })
+        Ok(Statement { name, indices, lhs_span: target.span, op, rhs, span, nest: None })
+    }
+
+    /// Asks that a statement or an action ends here.
+    fn ends(&mut self) -> Result<(), Error> {
+        if self.at_end() {
+            return Ok(());
+        }
+        Err(match self.unexpected("") {
+            Error::Syntax(SyntaxMistake::Expected { span, found, .. }) => {
+                SyntaxMistake::Trailing { span, found }.into()
+            }
+            other => other,
+        })
     }
 
     /// Reads `=`, `+=` or one of its kin, after the expression `target` whose first token is `start`; and the place of a `-=`, which
@@ -241,6 +296,29 @@ impl<'a> Parser<'a> {
 
     /// Reads an expression.
     pub fn expression(&mut self) -> Result<Expr, Error> {
+        let left = self.sum()?;
+        let Some(op) = self.take_comparison() else { return Ok(left) };
+        let compared = binary(op, left, self.sum()?)?;
+        match self.peek() {
+            // Comparisons of truth values are seldom meant.
+            Token { kind: TokenKind::Sign(sign), span } if COMPARISONS.iter().any(|(known, _)| *known == sign) => {
+                Err(SyntaxMistake::ComparedAgain { span, sign, first: compared.span }.into())
+            }
+            _ => Ok(compared),
+        }
+    }
+
+    /// Takes a comparison if it is next.
+    fn take_comparison(&mut self) -> Option<BinaryOp> {
+        let TokenKind::Sign(sign) = self.peek().kind else { return None };
+        let &(_, op) = COMPARISONS.iter().find(|(known, _)| *known == sign)?;
+        self.advance();
+        self.skip_newlines();
+        Some(op)
+    }
+
+    /// Reads an expression that is no comparison.
+    fn sum(&mut self) -> Result<Expr, Error> {
         let mut left = self.term()?;
         while let Some((sign, _)) = self.take_sign(&["+", "-"]) {
             self.skip_newlines();
@@ -248,6 +326,11 @@ impl<'a> Parser<'a> {
             left = binary(op, left, self.term()?)?;
         }
         Ok(left)
+    }
+
+    /// Reads what stands in parentheses.
+    fn argument(&mut self) -> Result<Expr, Error> {
+        if self.in_head { self.condition() } else { self.expression() }
     }
 
     fn term(&mut self) -> Result<Expr, Error> {
@@ -287,7 +370,7 @@ impl<'a> Parser<'a> {
             TokenKind::Word => return self.word(),
             TokenKind::Sign("(") => {
                 self.open();
-                let inner = self.expression()?;
+                let inner = self.argument()?;
                 self.close(")", "`)` or an operator")?;
                 return Ok(inner);
             }
@@ -322,7 +405,7 @@ impl<'a> Parser<'a> {
         let mut args = Vec::new();
         if !self.at_sign(closing) {
             loop {
-                args.push(self.expression()?);
+                args.push(self.argument()?);
                 if self.take_sign(&[","]).is_none() {
                     break;
                 }

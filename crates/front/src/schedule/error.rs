@@ -7,7 +7,7 @@ use crate::{einsum, words};
 
 /// A mistake in a schedule.
 #[derive(Clone, Debug)]
-pub(super) enum Error {
+pub(crate) enum Error {
     // Syntax.
     /// A mistake that statements can have as well.
     Text(einsum::Error),

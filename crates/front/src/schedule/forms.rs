@@ -14,7 +14,7 @@ use super::error::Error;
 use crate::einsum::{self, Expr, ExprKind, Meaning, Number, meaning};
 
 /// A command that is well-formed.
-pub(super) enum Form {
+pub(crate) enum Form {
     /// The text holds everything it needs.
     Done(CommandKind),
     /// `pos`, whose tensor is to be found.
@@ -46,7 +46,7 @@ const COMMANDS: [(&str, usize, usize, Read); 12] = [
     ("mergeby(i, gallop)", 2, 2, mergeby),
 ];
 
-const UNITS: [(&str, Option<Unit>); 8] = [
+pub(crate) const UNITS: [(&str, Option<Unit>); 8] = [
     ("cpu", Some(Unit::CpuThread)),
     ("vector", Some(Unit::CpuVector)),
     ("gpublock", Some(Unit::GpuBlock)),
@@ -57,7 +57,7 @@ const UNITS: [(&str, Option<Unit>); 8] = [
     ("NotParallel", None),
 ];
 
-const RACES: [(&str, Race); 9] = [
+pub(crate) const RACES: [(&str, Race); 9] = [
     ("auto", Race::Auto),
     ("none", Race::None),
     ("ignore", Race::Ignore),
@@ -87,7 +87,7 @@ const WORKSPACES: [(&str, WorkspaceKind); 6] = [
 
 const ASSEMBLIES: [(&str, Assembly); 2] = [("append", Assembly::Append), ("insert", Assembly::Insert)];
 
-const MERGES: [(&str, Merge); 4] = [
+pub(crate) const MERGES: [(&str, Merge); 4] = [
     ("coiterate", Merge::Coiterate),
     ("gallop", Merge::Gallop),
     ("bitmap", Merge::Bitmap),

@@ -29,5 +29,12 @@ mod resolve;
 mod scope;
 
 pub use ast::{Argument, Ast, Call};
+pub(crate) use error::Error;
+pub(crate) use forms::{Form, MERGES, RACES, UNITS};
 pub use parser::parse;
 pub use resolve::check;
+
+/// Reads one command inside of another language's text, up to its closing parenthesis.
+pub(crate) fn command(parser: &mut crate::einsum::Parser<'_>) -> Result<Form, Error> {
+    forms::form(&parser::read_call(parser)?)
+}

@@ -28,17 +28,22 @@ pub(super) fn read(source: &str) -> (Ast, Vec<Error>) {
     if matches!(errors[..], [Error::Text(einsum::Error::Syntax(einsum::SyntaxMistake::TooLong { .. }))]) {
         return (Ast::default(), errors);
     }
-    let mut reader = Reader { parser, errors };
+    let mut reader = Reader { parser: &mut parser, errors };
     let ast = reader.schedule();
     (ast, reader.errors)
 }
 
-struct Reader<'a> {
-    parser: Parser<'a>,
+/// Reads one command inside of another language's text.
+pub(super) fn read_call(parser: &mut Parser<'_>) -> Result<Call, Error> {
+    Reader { parser, errors: Vec::new() }.call()
+}
+
+struct Reader<'p, 'a> {
+    parser: &'p mut Parser<'a>,
     errors: Vec<Error>,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn schedule(&mut self) -> Ast {
         let mut calls = Vec::new();
         loop {
@@ -49,7 +54,7 @@ impl Reader<'_> {
                 return Ast { calls };
             }
             let start = self.parser.peek().span;
-            match self.call() {
+            match self.whole_call() {
                 Ok(call) => calls.push(call),
                 Err(error) => self.recover(start, error),
             }
@@ -85,6 +90,11 @@ impl Reader<'_> {
         Error::Expected { span: self.parser.peek().span, expected, found: self.parser.found() }
     }
 
+    fn whole_call(&mut self) -> Result<Call, Error> {
+        let call = self.call()?;
+        if self.at_end() || self.at_separator() { Ok(call) } else { Err(self.expected("`,` or `;` after the command")) }
+    }
+
     fn call(&mut self) -> Result<Call, Error> {
         let mut name = self.name_or_number()?;
         let mut statement = None;
@@ -112,9 +122,6 @@ impl Reader<'_> {
             }
         }
         let end = self.parser.close(")", "`,` or `)`").map_err(Error::of_expression)?;
-        if !self.at_end() && !self.at_separator() {
-            return Err(self.expected("`,` or `;` after the command"));
-        }
         let span = name.span.to(end);
         Ok(Call { statement, name, arguments, span })
     }

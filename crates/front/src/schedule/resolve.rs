@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
-use lacunar_notation::{Access, Assignment, Program, TensorId};
+use lacunar_notation::{Access, Assignment, Program, Role, TensorId};
 
 use super::ast::Call;
 use super::error::Error;
 use super::forms::{Form, form};
 use super::parser::read;
 use super::scope::Scope;
-use crate::einsum::{Expr, ExprKind, MAX_ERRORS, Meaning, expression, meaning};
+use crate::einsum::{Expr, ExprKind, MAX_ERRORS, Meaning, expression, meaning, values_of};
 use crate::words;
 
 /// Reads a schedule of a checked program: the commands of each of its statements.
@@ -149,7 +149,9 @@ impl Resolver<'_> {
         let parts = || places.iter().map(|&place| &self.parts[place]);
         let tensor = |id: TensorId| self.program.tensors[id].name.as_str();
         let results = || parts().map(|part| tensor(part.statement.lhs.tensor));
-        let operands = || parts().flat_map(|part| part.statement.rhs.accesses()).map(|access| tensor(access.tensor));
+        let is_named = |access: &&Access| self.program.tensors[access.tensor].role != Role::Index;
+        let read = || parts().flat_map(|part| part.statement.rhs.accesses()).filter(is_named);
+        let operands = || read().map(|access| tensor(access.tensor));
         let hint = |candidates: Vec<&str>| {
             let mut list = candidates.clone();
             list.sort_unstable();
@@ -180,7 +182,12 @@ impl Part<'_> {
         match used.what {
             What::Variable => self.scope.knows(used.name),
             What::Original => self.scope.is_original(used.name),
-            What::Operand => self.statement.rhs.accesses().into_iter().any(|access| is(access.tensor)),
+            What::Operand => {
+                let values = values_of(used.name);
+                let is_value = |tensor: TensorId| program.tensors[tensor].name == values;
+                let mut tensors = self.statement.rhs.accesses().into_iter().map(|access| access.tensor);
+                tensors.any(|tensor| is(tensor) || is_value(tensor))
+            }
             What::Result => is(self.statement.lhs.tensor),
         }
     }
@@ -275,7 +282,7 @@ fn variable_of(name: &Name) -> Used<'_> {
 fn expression_names<'a>(expr: &'a Expr, names: &mut Vec<Used<'a>>) {
     let span = expr.span;
     match &expr.kind {
-        ExprKind::Number(_) | ExprKind::Bool(_) => {}
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
         ExprKind::Name(name) => names.push(Used { name, span, what: What::Operand }),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => expression_names(operand, names),
         ExprKind::Binary(_, left, right) => {

@@ -9,7 +9,7 @@
 //!
 //! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where `x` is
 //! `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as another
-//! immutable variable is replaced by it; its definition is left for `dce.rs`.
+//! immutable variable is replaced by it; its definition is left for `dce.rs`. A loop over one value, `p .. p + 1`, is its body.
 
 use lacunar_formats::{DType, Kind};
 
@@ -44,6 +44,7 @@ fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block, in_vect
             }
             _ => rewriter.stmt(function, &mut stmt, &rule),
         }
+        let in_vector_around = in_vector;
         let in_vector = in_vector || matches!(stmt, Stmt::For { kind: LoopKind::Vector(_), .. });
         match stmt {
             Stmt::If { cond, then, otherwise } if truth(function, cond).is_some() => {
@@ -52,6 +53,12 @@ fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block, in_vect
             }
             Stmt::While { cond, .. } if truth(function, cond) == Some(false) => {}
             Stmt::For { begin, end, .. } if is_empty(function, begin, end) => {}
+            Stmt::For { kind: LoopKind::Serial | LoopKind::Vector(_), var, begin, end, body }
+                if is_next(function, begin, end) && !leaves(&body) =>
+            {
+                let once = std::iter::once(Stmt::Define { var, value: begin }).chain(body).collect();
+                kept.extend(block(function, rewriter, once, in_vector_around));
+            }
             mut stmt => {
                 if let Stmt::Define { var, value } = stmt
                     && !function.vars[var].mutable
@@ -81,6 +88,24 @@ fn is_empty(function: &Function, begin: ExprId, end: ExprId) -> bool {
         (Some(begin), Some(end)) => begin.bits as i64 >= end.bits as i64,
         _ => begin == end,
     }
+}
+
+/// True if a range holds its first value alone.
+fn is_next(function: &Function, begin: ExprId, end: ExprId) -> bool {
+    match function.exprs[end] {
+        Expr::Binary(BinaryOp::Add, a, b) => a == begin && constant(function, b).is_some_and(|b| b == Const::one(b.ty)),
+        _ => false,
+    }
+}
+
+/// True if a statement of a block may leave a loop around it.
+fn leaves(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| match stmt {
+        Stmt::Break => true,
+        Stmt::If { then, otherwise, .. } => leaves(then) || leaves(otherwise),
+        Stmt::For { body, .. } => leaves(body),
+        _ => false,
+    })
 }
 
 /// True if an expression can stand for a variable: it costs nothing, and its value does not change.

@@ -38,7 +38,7 @@ fn names(function: Function) -> String {
     let names = Function::names().filter(|name| Function::parse(name) == Some(function));
     let sign = match function {
         Function::Binary(binary) => binary.symbol(),
-        Function::Unary(_) => None,
+        Function::Unary(_) | Function::Select => None,
     };
     names.chain(sign).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
@@ -48,6 +48,7 @@ fn row(function: Function) -> Vec<String> {
     let types = TYPES.map(|dtype| match function {
         Function::Unary(unary) => unary.types(dtype).map(|(_, result)| result),
         Function::Binary(binary) => binary.result_type(dtype),
+        Function::Select => Some(dtype),
     });
     let shown = types.map(|dtype| dtype.map_or("-".to_string(), |dtype| dtype.to_string()));
     let dtype = if types[2].is_some() { DType::F64 } else { DType::I64 };
@@ -56,6 +57,10 @@ fn row(function: Function) -> Vec<String> {
     cells.extend(shown);
     match function {
         Function::Unary(_) => cells.push(of_absent(&format!("{name}(a(i))"), dtype)),
+        Function::Select => {
+            cells.push(of_absent(&format!("{name}(a(i), a(i), b(i))"), dtype));
+            cells.push("the first and the last".to_string());
+        }
         Function::Binary(binary) => {
             cells.push(of_absent(&format!("{name}(a(i), b(i))"), dtype));
             cells.push(absence(binary).to_string());

@@ -13,6 +13,7 @@ mod kinds;
 mod language;
 mod operands;
 mod phases;
+mod programs;
 mod prune;
 mod reuse;
 mod schedules;

@@ -7,6 +7,8 @@
 //! suchthat(forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))), cpu, none), split(i, i0, i1, 32))
 //! ```
 
+mod indices;
+mod program;
 mod provenance;
 mod schedule;
 
@@ -15,10 +17,15 @@ use std::fmt::{self, Display, Write};
 use lacunar_base::Arena;
 
 use crate::concrete::{Kernel, Stmt};
-use crate::index::{Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor};
+use crate::index::{
+    Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor, TensorId, VarId,
+};
+use crate::indicator::Indicator;
 use crate::monoid::Monoid;
 use crate::ops::{BinaryFn, Function, UnaryFn};
 use crate::provenance::Provenance;
+use crate::schedule::Assembly;
+use crate::stored::ViewStep;
 pub use provenance::{Node, ProvenanceGraph, Step};
 
 /// Names for printing: the tensors and variables of a program or a kernel.
@@ -26,36 +33,44 @@ pub use provenance::{Node, ProvenanceGraph, Step};
 struct Names<'a> {
     tensors: &'a Arena<Tensor>,
     vars: &'a Arena<IndexVar>,
+    /// Texts in the place of the names of some variables.
+    placed: &'a [(VarId, String)],
 }
 
-/// Statements one a line, then a line for each tensor: `A: f64 csr input 5x7`.
+impl<'a> Names<'a> {
+    fn new(tensors: &'a Arena<Tensor>, vars: &'a Arena<IndexVar>) -> Names<'a> {
+        Names { tensors, vars, placed: &[] }
+    }
+
+    /// An index as text.
+    fn index(self, var: VarId) -> &'a str {
+        let placed = self.placed.iter().find(|(own, _)| *own == var);
+        placed.map_or(self.vars[var].name.as_str(), |(_, text)| text)
+    }
+}
+
+/// Actions one a line, then a line for each tensor: `A: f64 csr input 5x7`.
 impl Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for statement in &self.statements {
-            writeln!(f, "{}", self.statement_text(statement))?;
-        }
-        write_tensors(f, &self.tensors)
+        f.write_str(&self.actions_text())?;
+        let written = self.tensors.iter().filter(|(_, tensor)| !tensor.role.is_computed());
+        write_tensors(f, written, role_text)
     }
 }
 
 impl Program {
-    /// One statement as text. An assignment rounds to a type for storage only by itself: the printed conversion would be one more.
+    /// One statement as text.
     pub fn statement_text(&self, statement: &Assignment) -> String {
-        let names = Names { tensors: &self.tensors, vars: &self.vars };
         let Assignment { lhs, op, rhs, .. } = statement;
-        let assigned = match &rhs.kind {
-            ExprKind::Cast(value) if rhs.dtype.is_storage() && rhs.dtype == self.tensors[lhs.tensor].dtype => value,
-            _ => rhs,
-        };
         let mut text = String::new();
-        names.assign(&mut text, lhs, *op, assigned);
+        Names::new(&self.tensors, &self.vars).assign(&mut text, lhs, *op, rhs);
         text
     }
 
     /// An expression of the program as text.
     pub fn expr_text(&self, expr: &Expr) -> String {
         let mut text = String::new();
-        Names { tensors: &self.tensors, vars: &self.vars }.expr(&mut text, expr, 0);
+        Names::new(&self.tensors, &self.vars).expr(&mut text, expr, 0);
         text
     }
 }
@@ -63,7 +78,7 @@ impl Program {
 /// The statement indented, the relations of its variables, then a line for each tensor.
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Names { tensors: &self.tensors, vars: &self.vars };
+        let names = Names::new(&self.tensors, &self.vars);
         let mut text = String::new();
         names.stmt(&mut text, &self.provenance, &self.stmt, 0);
         f.write_str(&text)?;
@@ -71,7 +86,12 @@ impl Display for Kernel {
             let word = if place == 0 { "such that" } else { "and" };
             writeln!(f, "{word} {}", names.relation(relation))?;
         }
-        write_tensors(f, &self.tensors)
+        let written = self.tensors.iter().filter(|(_, tensor)| tensor.role != Role::Index);
+        write_tensors(f, written, |role| match (role, self.assembly) {
+            (Role::Result, _) if self.updates => "updated result".to_string(),
+            (Role::Result, Assembly::Insert) => "inserted result".to_string(),
+            (role, _) => role_text(role),
+        })
     }
 }
 
@@ -79,7 +99,7 @@ impl Kernel {
     /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, the relations of its
     /// variables whose loops are all in the statement.
     pub fn stmt_text(&self) -> String {
-        let names = Names { tensors: &self.tensors, vars: &self.vars };
+        let names = Names::new(&self.tensors, &self.vars);
         let mut text = String::new();
         names.inline(&mut text, &self.provenance, &self.stmt);
         let relations = provenance::closed(&self.provenance, &self.stmt);
@@ -93,25 +113,34 @@ impl Kernel {
     /// An access of the kernel as text.
     pub fn access_text(&self, access: &Access) -> String {
         let mut text = String::new();
-        Names { tensors: &self.tensors, vars: &self.vars }.access(&mut text, access);
+        Names::new(&self.tensors, &self.vars).access(&mut text, access);
         text
     }
 
     /// An expression of the kernel as text.
     pub fn expr_text(&self, expr: &Expr) -> String {
         let mut text = String::new();
-        Names { tensors: &self.tensors, vars: &self.vars }.expr(&mut text, expr, 0);
+        Names::new(&self.tensors, &self.vars).expr(&mut text, expr, 0);
         text
     }
 }
 
-fn write_tensors(f: &mut fmt::Formatter<'_>, tensors: &Arena<Tensor>) -> fmt::Result {
-    for (_, tensor) in tensors.iter() {
-        let role = match tensor.role {
-            Role::Input => "input".to_string(),
-            Role::Result => "result".to_string(),
-            Role::Workspace(kind) => format!("{} workspace", kind.name()),
-        };
+fn role_text(role: Role) -> String {
+    match role {
+        Role::Input | Role::Index => "input".to_string(),
+        Role::Result => "result".to_string(),
+        Role::Indicator => "indicator".to_string(),
+        Role::Workspace(kind) => format!("{} workspace", kind.name()),
+    }
+}
+
+fn write_tensors<'t>(
+    f: &mut fmt::Formatter<'_>,
+    tensors: impl Iterator<Item = (TensorId, &'t Tensor)>,
+    role_text: impl Fn(Role) -> String,
+) -> fmt::Result {
+    for (_, tensor) in tensors {
+        let role = role_text(tensor.role);
         write!(f, "{}: {} {} {role}", tensor.name, tensor.dtype, tensor.format)?;
         if tensor.order() > 0 && tensor.dims.iter().all(Option::is_some) {
             let dims: Vec<String> = tensor.dims.iter().flatten().map(u64::to_string).collect();
@@ -125,9 +154,10 @@ fn write_tensors(f: &mut fmt::Formatter<'_>, tensors: &Arena<Tensor>) -> fmt::Re
     Ok(())
 }
 
-/// How tightly operators bind: `+ -` 1, `* /` 2, negation 3.
+/// How tightly operators bind: comparisons 0, `+ -` 1, `* /` 2, negation 3.
 fn precedence(expr: &Expr) -> u8 {
     match &expr.kind {
+        ExprKind::Binary(function, ..) if function.is_comparison() => 0,
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => 1,
         ExprKind::Binary(BinaryFn::Mul | BinaryFn::Div, ..) => 2,
         ExprKind::Unary(UnaryFn::Neg, _) => 3,
@@ -161,7 +191,10 @@ impl Names<'_> {
                 let _ = writeln!(text, "{indent}do");
                 self.stmt(text, provenance, consumer, depth + 1);
             }
-            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.stmt(text, provenance, stmt, depth)),
+            Stmt::Sequence(stmts) => {
+                let _ = writeln!(text, "{indent}sequence");
+                stmts.iter().for_each(|stmt| self.stmt(text, provenance, stmt, depth + 1));
+            }
         }
     }
 
@@ -197,21 +230,50 @@ impl Names<'_> {
         }
     }
 
+    /// An assignment rounds to a type for storage only by itself: the printed conversion would be one more.
     fn assign(self, text: &mut String, lhs: &Access, op: AssignOp, rhs: &Expr) {
-        self.access(text, lhs);
+        let rhs = match &rhs.kind {
+            ExprKind::Cast(value) if rhs.dtype.is_storage() && rhs.dtype == self.tensors[lhs.tensor].dtype => value,
+            _ => rhs,
+        };
+        let assigned = self.assigned(lhs, op, rhs);
+        let (rhs, placed) = assigned.as_ref().map_or((rhs, self.placed), |(rest, placed)| (rest, placed.as_slice()));
+        Names { placed, ..self }.access(text, lhs);
         let _ = write!(text, " {} ", op.monoid().map_or("=", Monoid::sign));
         self.expr(text, rhs, 0);
     }
 
     fn access(self, text: &mut String, access: &Access) {
-        text.push_str(&self.tensors[access.tensor].name);
+        let tensor = &self.tensors[access.tensor];
+        if let Some(indicator) = &tensor.indicator {
+            return self.equation(text, indicator, &access.vars);
+        }
+        if tensor.role == Role::Index {
+            // Behind a view, the variables are those of the stored dimensions.
+            let seen = tensor.view.as_ref().and_then(|view| view.steps.first());
+            let own = match seen {
+                Some(ViewStep::First(own, _)) => Some(own),
+                _ => access.vars.first(),
+            };
+            return text.push_str(own.map_or("?", |var| &self.vars[*var].name));
+        }
+        text.push_str(&tensor.name);
         if !access.vars.is_empty() {
-            let vars: Vec<&str> = access.vars.iter().map(|&var| self.vars[var].name.as_str()).collect();
+            let vars: Vec<&str> = access.vars.iter().map(|&var| self.index(var)).collect();
             let _ = write!(text, "({})", vars.join(","));
         }
     }
 
+    /// The equation of an indicator, solved for its last variable: `(d == i + 1)`.
+    fn equation(self, text: &mut String, indicator: &Indicator, vars: &[VarId]) {
+        let last = vars.last().map_or("", |var| self.vars[*var].name.as_str());
+        let _ = write!(text, "({last} == {})", self.sum_text(indicator, vars).unwrap_or_default());
+    }
+
     fn expr(self, text: &mut String, expr: &Expr, outer: u8) {
+        if let Some((access, placed)) = self.element(expr) {
+            return Names { placed: &placed, ..self }.access(text, access);
+        }
         let own = precedence(expr);
         if own < outer {
             text.push('(');
@@ -238,12 +300,16 @@ impl Names<'_> {
             ExprKind::Unary(function, a) => self.call(text, Function::Unary(*function).name(), &[a]),
             ExprKind::Binary(function, a, b) => match function.symbol() {
                 Some(symbol) => {
-                    self.expr(text, a, own);
+                    // Comparisons of comparisons are in parentheses on both sides.
+                    self.expr(text, a, own.max(1));
                     let _ = write!(text, " {symbol} ");
                     self.expr(text, b, own + 1);
                 }
                 None => self.call(text, Function::Binary(*function).name(), &[a, b]),
             },
+            ExprKind::Select(operands) => {
+                self.call(text, Function::Select.name(), &operands.iter().collect::<Vec<_>>());
+            }
             ExprKind::Cast(a) => self.call(text, expr.dtype.name(), &[a]),
             ExprKind::Reduce(monoid, vars, a) => {
                 let _ = write!(text, "{}(", monoid.name());

@@ -78,7 +78,7 @@ impl Kernel {
             }
         }
         let loops = loops(&self.stmt);
-        let names = Names { tensors: &self.tensors, vars: &self.vars };
+        let names = Names::new(&self.tensors, &self.vars);
         let node = |&var: &VarId| Node {
             name: self.vars[var].name.clone(),
             is_original: self.provenance.origin(var).is_none(),
@@ -199,6 +199,7 @@ mod tests {
                 nnz: None,
                 heaviest: None,
                 view: None,
+                indicator: None,
                 fill: None,
                 span: Span::NONE,
             })

@@ -15,7 +15,7 @@ use crate::schedule::{Command, CommandKind, Name, Race, Schedule};
 impl Program {
     /// A schedule of one of the statements as text.
     pub fn schedule_text(&self, schedule: &Schedule) -> String {
-        let names = Names { tensors: &self.tensors, vars: &self.vars };
+        let names = Names::new(&self.tensors, &self.vars);
         let commands: Vec<String> = schedule.commands.iter().map(|command| names.command(&command.kind)).collect();
         commands.join(", ")
     }
@@ -24,11 +24,21 @@ impl Program {
 impl Kernel {
     /// A command of the kernel's schedule as text.
     pub fn command_text(&self, command: &Command) -> String {
-        Names { tensors: &self.tensors, vars: &self.vars }.command(&command.kind)
+        Names::new(&self.tensors, &self.vars).command(&command.kind)
     }
 }
 
 impl WorkspaceKind {
+    /// All kinds.
+    pub const ALL: [WorkspaceKind; 6] = [
+        WorkspaceKind::Scalar,
+        WorkspaceKind::Dense,
+        WorkspaceKind::Marked,
+        WorkspaceKind::Bitmap,
+        WorkspaceKind::Indexed,
+        WorkspaceKind::Sorted,
+    ];
+
     /// Its name in a schedule.
     pub const fn name(self) -> &'static str {
         match self {

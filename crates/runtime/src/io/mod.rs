@@ -48,9 +48,11 @@ pub use error::IoError;
 pub use output::{check_place, place_of, replace};
 pub use write::{DataRef, WriteField, WriteOptions, check_list, check_output, write};
 
-use lacunar_formats::{DType, Kind};
+use lacunar_formats::{DType, Format, Kind};
 
 use crate::coo::Coo;
+use crate::error::StorageError;
+use crate::tensor::Tensor;
 use crate::values::Values;
 use text::Text;
 
@@ -64,6 +66,29 @@ pub enum Data {
     Coordinate(Coo),
     /// The value of every place.
     Dense(Dense),
+}
+
+impl Data {
+    /// A tensor as the content of a file: one that is dense as an array, others as their entries.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    ///
+    /// ```
+    /// use lacunar_runtime::{Tensor, io::Data};
+    /// assert!(matches!(Data::of(&Tensor::scalar(1.0)), Ok(Data::Dense(array)) if array.values.len() == 1));
+    /// ```
+    pub fn of(tensor: &Tensor) -> Result<Data, StorageError> {
+        if !tensor.format().is_dense() {
+            return Ok(Data::Coordinate(tensor.to_coo()?));
+        }
+        let converted = match tensor.format().is_natural_order() {
+            true => None,
+            false => Some(tensor.convert(&Format::dense(tensor.order()))?),
+        };
+        let natural = converted.as_ref().unwrap_or(tensor);
+        Ok(Data::Dense(Dense { dims: natural.dims().to_vec(), values: natural.to_coo()?.values }))
+    }
 }
 
 /// An array of all values.

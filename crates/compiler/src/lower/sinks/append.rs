@@ -30,7 +30,7 @@ use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
 use super::checks::{fail_if, fail_unless_fits};
 use super::values::{add_to, clear_block};
 use super::{Addition, Checkpoint, Sink, given};
-use crate::algebra::{Support, preserves_fill, support};
+use crate::algebra::{Support, choice, preserves_fill, support};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::original_loops;
 use crate::levels::Slot;
@@ -381,6 +381,23 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
                 (Support::Union, Some(a), Some(b)) => Some(cx.b.add(a, b)),
                 (Support::Union, ..) => None,
             }
+        }
+        ExprKind::Select(operands) => {
+            let (usual, other) = {
+                let chosen = choice(&cx.kernel.tensors, operands);
+                (chosen.usual, chosen.is_same.then_some(chosen.other))
+            };
+            let usual = most_of(cx, append, usual, vars, scope)?;
+            let condition = most_of(cx, append, &operands[0], vars, scope);
+            let other = match other {
+                Some(other) => most_of(cx, append, other, vars, scope),
+                None => None,
+            };
+            let other = match (condition, other) {
+                (Some(a), Some(b)) => cx.b.binary(BinaryOp::Min, a, b),
+                (one, other) => one.or(other)?,
+            };
+            Some(cx.b.add(usual, other))
         }
         ExprKind::Access(access) => {
             let key = AccessKey::from(access);

@@ -55,7 +55,7 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> R
     let clearing = clearing(cx, &access);
     let past = match clearing {
         Clearing::Never => past(cx, &access).map(|past| cx.b.define("past", past)),
-        // What was cleared is in the cache.
+        // The elements that were cleared are in the cache.
         Clearing::Inside(_) | Clearing::Strips { .. } => None,
     };
     let dense = Dense { access, clearing, past };

@@ -91,7 +91,9 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
             Role::Workspace(WorkspaceKind::Indexed) => indexed::declare(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
             // Variables are declared where they are used.
-            Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Result => continue,
+            Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Indicator | Role::Index | Role::Result => {
+                continue;
+            }
         };
         let (sink, code) = made;
         scope.know(Fact::Code(tensor, Rc::new(code)));

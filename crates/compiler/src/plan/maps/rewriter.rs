@@ -11,7 +11,7 @@
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, Map, Term, diagonals};
 use lacunar_notation::stored::{Recovered, StoredSize, StoredSpace, View, ViewStep};
-use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Monoid, Program, Tensor, TensorId, VarId};
+use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Monoid, Program, Role, Tensor, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
 use super::Rewritten;
@@ -316,8 +316,10 @@ impl Rewriter<'_> {
     fn alias(&mut self, source: TensorId, what: &str) -> TensorId {
         let info = self.source.tensors[source].clone();
         let name = free_name(&self.done.program.tensors, &format!("{}_{what}", info.name));
+        // The values of a variable are made of nothing.
+        let is_made = info.role != Role::Index;
         let tensor = self.done.program.tensors.push(Tensor { name, ..info });
-        self.done.aliases.push(Conversion { tensor, source });
+        self.done.aliases.extend(is_made.then_some(Conversion { tensor, source }));
         tensor
     }
 }
@@ -339,7 +341,7 @@ fn in_sum(stored: Expr, dtype: DType) -> Expr {
 
 /// A format without a map for the same tensor: compressed levels, the outermost dense where it is now and not known to be too large
 /// for that, in the order in which the map first stores something of each dimension.
-fn without_map(tensor: &Tensor, map: &Map) -> Format {
+pub(in crate::plan) fn without_map(tensor: &Tensor, map: &Map) -> Format {
     let format = &tensor.format;
     let mut modes: Vec<usize> = Vec::new();
     for term in map.terms().iter().filter(|term| !term.is_ordinal() && !matches!(term, Term::Difference(..))) {

@@ -121,12 +121,12 @@ pub(super) fn contradiction(
 ) -> Option<usize> {
     let ways = |var: &VarId| apart.get(var).copied().unwrap_or(Apart::Not);
     let lhs = AccessKey::from(&statement.lhs);
-    let others = statement.rhs.accesses().into_iter().map(AccessKey::from).chain([lhs.clone()]);
-    for key in others {
-        if walked.contains(&key) && key != lhs {
+    // The old values of a result are read from a tensor of their own.
+    let read = statement.rhs.accesses().into_iter().map(|access| (AccessKey::from(access), false));
+    for (key, written) in read.chain([(lhs, true)]) {
+        if walked.contains(&key) && !written {
             continue;
         }
-        let written = key == lhs;
         if written && is_stored_so(program, &key, apart) {
             continue;
         }

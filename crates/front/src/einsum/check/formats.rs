@@ -13,9 +13,10 @@ use lacunar_notation::{Assignment, Expr, ExprKind, Program, Role, TensorId, VarI
 
 use super::super::declarations::Declarations;
 use super::super::error::{Error, FormatMistake};
+use super::names::Names;
 
 /// Sets the format of every tensor.
-pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
+pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declarations, errors: &mut Vec<Error>) {
     let mut open = IndexSet::new();
     for id in program.tensors.handles() {
         let tensor = &mut program.tensors[id];
@@ -29,7 +30,7 @@ pub(super) fn choose(program: &mut Program, declarations: &Declarations, errors:
                 );
             }
             Some(Err(error)) => errors.push(wrong_order(&tensor.name, tensor.span, order, &error)),
-            None if tensor.role == Role::Result && order >= 2 => {
+            None if names.tensors.get_index(id.index()).is_some_and(|(_, entry)| entry.is_open()) && order >= 2 => {
                 tensor.format = if order == 2 { Format::csr() } else { Format::csf(order) };
                 open.insert(id);
             }
@@ -88,6 +89,10 @@ fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
             let (by_left, by_right) = function.annihilates();
             let (left, right) = (absent(left), absent(right));
             (by_left && left) || (by_right && right) || (function.keeps_zero() && left && right)
+        }
+        ExprKind::Select(operands) => {
+            let [condition, a, b] = operands.each_ref().map(absent);
+            (condition || a) && b
         }
         ExprKind::Cast(operand) | ExprKind::Reduce(_, _, operand) => absent(operand),
     }

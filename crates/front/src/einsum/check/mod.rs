@@ -1,18 +1,23 @@
 //! Syntax tree to index notation: everything is resolved, sized, typed and given a format here, or refused.
 //!
 //! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it:
-//! `names` (what each name means, and which tensors are inputs), `sizes` (one size for each variable), `types`
-//! (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored).
+//! `indices` (a variable for each index), `names` (what each name means, and which tensors are inputs), `sizes` (one size for each
+//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored),
+//! `actions` (what is done between statements).
 //!
 //! ```text
 //! y(i) = 2 * A(i,j) * x(j)    A: i32, x: f32
 //! y(i) = f64(2 * A(i,j)) * f64(x(j))    y: f64 dense result
 //! ```
 
+mod actions;
 mod formats;
+mod indices;
+mod loops;
 mod names;
 mod sizes;
 mod types;
+mod values;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::Format;
@@ -22,8 +27,12 @@ use super::ast;
 use super::declarations::Declarations;
 use super::error::Error;
 use super::parser::parse;
+use crate::concrete::Line;
+use indices::Expanded;
+pub(crate) use loops::Typing;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};
+pub(crate) use values::tensor_of as values_of;
 
 /// Reads a program and checks it against its declarations.
 ///
@@ -34,32 +43,47 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     if !errors.is_empty() {
         return Err(errors);
     }
-    let names = names::resolve(&ast, declarations).map_err(diagnostics)?;
+    let declarations = &Line::declare(&ast, declarations);
+    let Expanded { ast, indicators, replaced } = indices::expand(ast, declarations).map_err(diagnostics)?;
+    let mut names = names::resolve(&ast, indicators, declarations).map_err(diagnostics)?;
+    names.arrange(ast.lines.iter().map(|line| line.name.as_str()));
+    let declarations = &actions::shared(&ast.body, declarations);
     let sizes = sizes::unify(&names, declarations).map_err(diagnostics)?;
 
     let mut program = Program::default();
     for (tensor, (name, entry)) in names.tensors.iter().enumerate() {
+        let dims = (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect();
+        if let Some(made) = names.indicators.get(name) {
+            program.tensors.push(made.indicator.clone().tensor(name.clone(), dims, entry.span));
+            continue;
+        }
         program.tensors.push(Tensor {
             name: name.clone(),
             // The formats of results are known at the end, the types of results after their statements.
             format: Format::dense(entry.order),
-            dtype: types::declared(declarations, name),
+            dtype: types::of_entry(declarations, name, entry),
             fill: None,
-            dims: (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect(),
+            dims,
             role: entry.role,
             nnz: declarations.nnz.get(name).copied(),
             heaviest: declarations.heaviest.get(name).copied(),
             view: None,
+            indicator: None,
             span: entry.span,
         });
     }
     for (var, (name, &span)) in names.vars.iter().enumerate() {
         program.vars.push(IndexVar { name: name.clone(), size: sizes.of_var(var), span });
     }
-    let mut errors = Vec::new();
+    let size = |name: &str| names.vars.get_index_of(name).and_then(|var| sizes.of_var(var));
+    let mut errors: Vec<Error> = replaced.iter().filter_map(|replaced| replaced.check(&size).err()).collect();
     assign(&mut program, &ast, &names, declarations, &mut errors);
     types::fill(&mut program, declarations, &mut errors);
-    formats::choose(&mut program, declarations, &mut errors);
+    formats::choose(&mut program, &names, declarations, &mut errors);
+    program.body = actions::checked(&program, &ast.body, &mut errors);
+    if errors.is_empty() {
+        loops::resolve(&mut program, &ast, &mut errors);
+    }
     if errors.is_empty() { Ok(program) } else { Err(diagnostics(errors)) }
 }
 
@@ -84,8 +108,31 @@ pub fn tensors(source: &str, given: Option<&[&str]>) -> Result<Vec<(String, Role
     }
     let inputs = given.map(|given| given.iter().map(|name| (*name).to_string()).collect());
     let declarations = Declarations { inputs, ..Declarations::new() };
-    let names = names::resolve(&ast, &declarations).map_err(diagnostics)?;
-    Ok(names.tensors.into_iter().map(|(name, entry)| (name, entry.role)).collect())
+    let Expanded { ast, indicators, .. } = indices::expand(ast, &declarations).map_err(diagnostics)?;
+    let names = names::resolve(&ast, indicators, &declarations).map_err(diagnostics)?;
+    let tensors = names.tensors.into_iter().filter(|(_, entry)| !entry.role.is_computed());
+    Ok(tensors.map(|(name, entry)| (name, entry.role)).collect())
+}
+
+/// The results of a program whose values are read before any is assigned, in the order in which they occur first: a caller gives
+/// them.
+///
+/// # Errors
+/// All mistakes in what names mean, or those that keep the program from being read.
+///
+/// ```
+/// use lacunar_front::einsum::carried;
+/// assert_eq!(carried("y(i) = A(i,j) * x(j); z(i) = z(i) + y(i)").unwrap(), ["z"]);
+/// ```
+pub fn carried(source: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+    let (ast, errors) = parse(source);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let Expanded { ast, indicators, .. } = indices::expand(ast, &Declarations::new()).map_err(diagnostics)?;
+    let names = names::resolve(&ast, indicators, &Declarations::new()).map_err(diagnostics)?;
+    let carried = names.tensors.into_iter().filter(|(_, entry)| entry.role == Role::Result && entry.is_given);
+    Ok(carried.map(|(name, _)| name).collect())
 }
 
 /// Checks an expression of which all tensors and variables are those of a checked program.

@@ -1,17 +1,23 @@
 //! Step 1: the meaning of each name.
 //!
 //! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result; every
-//! declaration is of something in the program. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y`
+//! declaration is of something in the program. `actions` goes through the program in its order. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y`
 //! is a result of order 1, `A` an input of order 2, `i` and `j` are variables.
 
+mod actions;
+
+pub(super) use actions::counted;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
 use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, Program, Role, Tensor, TensorId, UnaryFn, VarId};
 
+use super::super::action::ActionKind;
 use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, NameMistake, StatementMistake};
+use super::indices::Indicators;
+use super::values;
 use crate::words;
 
 /// The tensors and variables of a program. A tensor's or variable's place in its map is its handle's index.
@@ -21,6 +27,10 @@ pub(super) struct Names {
     pub vars: IndexMap<String, Span>,
     /// Every access, in the order of the text: tensor, variables, place.
     pub accesses: Vec<(usize, Vec<usize>, Span)>,
+    /// The tensors that are indicators.
+    pub indicators: Indicators,
+    /// The tensors that are swapped, and where.
+    pub swaps: Vec<(usize, usize, Span)>,
 }
 
 /// The facts that are known of a tensor.
@@ -28,6 +38,10 @@ pub(super) struct Entry {
     pub order: usize,
     pub span: Span,
     pub role: Role,
+    /// Values are combined with those that it may have before.
+    pub may_be_given: bool,
+    /// A value is read before any is assigned, so that a caller has to give it.
+    pub is_given: bool,
 }
 
 /// The meaning of `name(...)`.
@@ -64,24 +78,34 @@ fn binds_indices(args: &[Expr]) -> bool {
 /// True if a name is an index of some access in an expression.
 fn is_index_in(name: &str, expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index_in(name, a),
         ExprKind::Binary(_, a, b) => is_index_in(name, a) || is_index_in(name, b),
         // Only the name is asked what it means: whether it reduces would depend on what is asked here.
         ExprKind::Apply { name: applied, args, brackets } => {
             let is_access = *brackets || reserved(&applied.text).is_none();
-            args.iter().any(|arg| (is_access && variable(arg) == Some(name)) || is_index_in(name, arg))
+            args.iter().any(|arg| (is_access && has_term(name, arg)) || is_index_in(name, arg))
         }
     }
 }
 
-/// Resolves all names.
-pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, Vec<Error>> {
-    let mut resolver = Resolver::new(Names::default(), declarations);
-    resolver.targets = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
-    for statement in &ast.statements {
-        resolver.statement(statement);
+/// True if an index is a variable, or a sum in which it occurs.
+fn has_term(name: &str, index: &Expr) -> bool {
+    match &index.kind {
+        ExprKind::Name(own) => own == name,
+        ExprKind::Neg(a) => has_term(name, a),
+        ExprKind::Binary(_, a, b) => has_term(name, a) || has_term(name, b),
+        _ => false,
     }
+}
+
+/// Resolves all names.
+pub(super) fn resolve(ast: &Ast, indicators: Indicators, declarations: &Declarations) -> Result<Names, Vec<Error>> {
+    let mut resolver = Resolver::new(Names { indicators, ..Names::default() }, declarations);
+    resolver.targets = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
+    resolver.is_sequence = ast.body.iter().all(|action| matches!(action.kind, ActionKind::Assign(_)));
+    resolver.actions(ast, &ast.body);
+    resolver.known_by_actions(&ast.body);
     resolver.clashes();
     // A name may be missing only because of a mistake that is told already.
     if resolver.errors.is_empty() {
@@ -92,7 +116,9 @@ pub(super) fn resolve(ast: &Ast, declarations: &Declarations) -> Result<Names, V
 
 /// Resolves an expression whose names are known.
 pub(super) fn resolve_expression(names: Names, declarations: &Declarations, expr: &Expr) -> Result<Names, Vec<Error>> {
+    let known = names.vars.keys().filter(|var| names.is_value(var)).cloned().collect();
     let mut resolver = Resolver::new(names, declarations);
+    resolver.values = known;
     resolver.expr(expr);
     if resolver.errors.is_empty() { Ok(resolver.names) } else { Err(resolver.errors) }
 }
@@ -101,12 +127,25 @@ impl Names {
     /// The names of a checked program. Its places are of another text and so left out.
     pub fn of(program: &Program) -> Names {
         let tensor = |tensor: &Tensor| {
-            (tensor.name.clone(), Entry { order: tensor.order(), span: Span::NONE, role: tensor.role })
+            let entry = Entry::new(tensor.order(), Span::NONE, tensor.role);
+            (tensor.name.clone(), entry)
         };
         Names {
             tensors: program.tensors.iter().map(|(_, declared)| tensor(declared)).collect(),
             vars: program.vars.iter().map(|(_, var)| (var.name.clone(), Span::NONE)).collect(),
             accesses: Vec::new(),
+            indicators: Indicators::new(),
+            swaps: Vec::new(),
+        }
+    }
+
+    /// Puts the tensors into the order of some names; the others come behind them.
+    pub fn arrange<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        let order: IndexSet<&str> = names.collect();
+        let before: Vec<String> = self.tensors.keys().cloned().collect();
+        self.tensors.sort_by_key(|name, _| order.get_index_of(name.as_str()).unwrap_or(order.len()));
+        for (tensor, ..) in &mut self.accesses {
+            *tensor = self.tensors.get_index_of(&before[*tensor]).unwrap_or_default();
         }
     }
 
@@ -118,6 +157,11 @@ impl Names {
     /// The handle of a variable of the program.
     pub fn var(&self, name: &str) -> VarId {
         VarId::from_index(self.vars.get_index_of(name).unwrap_or_default())
+    }
+
+    /// True if a name that stands alone is the value of an index variable.
+    pub fn is_value(&self, name: &str) -> bool {
+        !self.tensors.contains_key(name) && self.tensors.contains_key(&values::tensor_of(name))
     }
 
     /// The handles of indices, which are variables.
@@ -145,10 +189,18 @@ struct Resolver<'a> {
     assigned: IndexMap<String, Span>,
     /// Names that stand alone as arguments of `max` and `min`, each with the function.
     compared: IndexMap<String, String>,
+    /// The variables of the statement: those whose names can stand as values.
+    values: IndexSet<String>,
     /// Variables that are bound at the resolver's place: those on the left, and of the reductions around.
     bound: Vec<(String, Span)>,
     /// The whole right-hand side of the statement, without conversions of it, if nothing else is assigned.
     outermost: Option<Span>,
+    /// Nothing but statements, each carried out once.
+    is_sequence: bool,
+    /// The number of blocks around.
+    blocks: usize,
+    /// The clocks that are set.
+    clocks: IndexSet<&'a str>,
     errors: Vec<Error>,
 }
 
@@ -161,14 +213,19 @@ impl<'a> Resolver<'a> {
             undeclared: IndexSet::new(),
             assigned: IndexMap::new(),
             compared: IndexMap::new(),
+            values: IndexSet::new(),
             bound: Vec::new(),
             outermost: None,
+            is_sequence: true,
+            blocks: 0,
+            clocks: IndexSet::new(),
             errors: Vec::new(),
         }
     }
 
     fn statement(&mut self, statement: &Statement) {
         let Statement { name, indices, lhs_span, .. } = statement;
+        self.values = values::variables(statement);
         self.bound.clear();
         for index in indices {
             let Some(variable) = variable(index) else { continue };
@@ -187,68 +244,84 @@ impl<'a> Resolver<'a> {
         self.outermost = (statement.op == AssignOp::Set).then_some(converted(&statement.rhs).span);
         self.expr(&statement.rhs);
         // Only now, so that mistakes inside the right-hand side come first.
-        if !self.reads(first, statement) {
-            self.target(statement, known);
-        }
+        let reads_itself = self.reads(first, name);
+        self.target(statement, known, reads_itself);
         self.assigned.entry(name.text.clone()).or_insert(*lhs_span);
     }
 
-    /// Checks that the tensors which a statement reads, those of the accesses from `first` on, have a value. Returns
-    /// whether one of them is the tensor that it assigns to, a mistake.
-    fn reads(&mut self, first: usize, statement: &Statement) -> bool {
+    /// Asks that the tensors which a statement reads, those of the accesses from `first` on, have a value. Returns
+    /// whether one of them is `target`, the tensor that it assigns to.
+    fn reads(&mut self, first: usize, target: &Name) -> bool {
         let mut reads_itself = false;
         for place in first..self.names.accesses.len() {
             let (tensor, _, span) = self.names.accesses[place];
             let Some((name, _)) = self.names.tensors.get_index(tensor) else { continue };
-            if *name == statement.name.text {
-                reads_itself = true;
-                self.errors.push(
-                    StatementMistake::ReadsItself { name: name.clone(), span, target: statement.lhs_span }.into(),
-                );
-            } else if let Some(inputs) = &self.declarations.inputs
-                && !self.assigned.contains_key(name)
-                && !inputs.contains(name)
-            {
-                if !self.undeclared.insert(name.clone()) {
-                    continue;
-                }
-                let hint = if self.targets.contains(name.as_str()) {
-                    Some("move the statement that assigns it before this one".to_string())
-                } else {
-                    let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
-                    words::nearest(name, with_values).map(|found| format!("did you mean `{found}`?"))
-                };
-                self.errors.push(NameMistake::Undeclared { name: name.clone(), span, hint }.into());
+            if self.names.tensors[tensor].role.is_computed() {
+                continue;
             }
+            let name = name.clone();
+            reads_itself |= name == target.text;
+            self.read(&name, span);
         }
         reads_itself
     }
 
-    /// Checks that a statement may assign to its tensor, and makes it a result. `known`: it occurs in an earlier one.
-    fn target(&mut self, statement: &Statement, known: bool) {
+    /// Asks that a tensor has a value where it is read: an earlier action assigns it, or it is given.
+    fn read(&mut self, name: &str, span: Span) {
+        if self.assigned.contains_key(name) {
+            return;
+        }
+        if let Some(entry) = self.names.tensors.get_mut(name) {
+            entry.is_given = true;
+        }
+        let Some(inputs) = self.declarations.inputs.as_ref().filter(|inputs| !inputs.contains(name)) else { return };
+        if !self.undeclared.insert(name.to_string()) {
+            return;
+        }
+        let hint = if self.targets.contains(name) {
+            Some(match self.is_sequence {
+                true => "move the statement that assigns it before this one".to_string(),
+                false => format!("give it a value before: assign it, `read {name} \"file\"`, or use `-i` or `-g`"),
+            })
+        } else {
+            let with_values = inputs.iter().chain(self.assigned.keys()).map(String::as_str);
+            words::nearest(name, with_values).map(|found| format!("did you mean `{found}`?"))
+        };
+        self.errors.push(NameMistake::Undeclared { name: name.to_string(), span, hint }.into());
+    }
+
+    /// Checks that a statement may assign to its tensor, and makes it a result. `known`: it occurs in an earlier one. A program of
+    /// statements alone assigns each tensor once, before it is read, unless the old value is used.
+    fn target(&mut self, statement: &Statement, known: bool, reads_itself: bool) {
         let (name, span) = (&statement.name.text, statement.lhs_span);
         let declarations = self.declarations;
         let is_input = declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(name));
         let given = is_input || declarations.given.contains(name);
-        let replaces = statement.op == AssignOp::Set;
+        let replaces = statement.op == AssignOp::Set && !reads_itself;
         let Some(entry) = self.names.tensors.get_mut(name) else { return };
+        let is_read_before = known && self.is_sequence && !reads_itself;
+        let is_never_read = given && replaces && self.blocks == 0 && !entry.is_given;
         if let Some(&first) = self.assigned.get(name) {
-            if replaces {
+            if replaces && self.is_sequence {
                 self.errors.push(StatementMistake::AssignedTwice { name: name.clone(), span, first }.into());
+            } else {
+                entry.role = Role::Result;
             }
         } else if self.undeclared.contains(name) {
             // Told already, where it is read.
-        } else if known || (given && replaces) {
+        } else if is_read_before || is_never_read {
             let read = known.then_some(entry.span);
             self.errors.push(StatementMistake::AssignedInput { name: name.clone(), span, read }.into());
         } else {
             entry.role = Role::Result;
+            entry.may_be_given = !replaces;
         }
     }
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Number(_) | ExprKind::Bool(_) => {}
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
+            ExprKind::Name(text) if self.is_value(text) => self.value(text, expr.span),
             ExprKind::Name(text) => self.access(&Name { text: text.clone(), span: expr.span }, &[], expr.span),
             ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.expr(operand),
             ExprKind::Binary(_, left, right) => {
@@ -284,6 +357,7 @@ impl<'a> Resolver<'a> {
         let (expected, more) = match function {
             Function::Unary(_) => (1, false),
             Function::Binary(function) => (2, matches!(function, BinaryFn::Min | BinaryFn::Max)),
+            Function::Select => (3, false),
         };
         if found != expected && !(more && found > expected) {
             self.errors
@@ -311,6 +385,25 @@ impl<'a> Resolver<'a> {
         self.bound.truncate(depth);
     }
 
+    /// True if a name that stands alone is an index variable of the statement, and no tensor.
+    fn is_value(&self, name: &str) -> bool {
+        let Declarations { inputs, given, .. } = self.declarations;
+        let is_given = inputs.as_ref().is_some_and(|inputs| inputs.contains(name)) || given.contains(name);
+        let is_tensor = self.names.tensors.contains_key(name) || self.targets.contains(name);
+        self.values.contains(name) && !is_given && !is_tensor
+    }
+
+    /// The value of an index variable: an access of the tensor of its values.
+    fn value(&mut self, name: &str, span: Span) {
+        let known = self.names.tensors.entry(values::tensor_of(name));
+        let tensor = known.index();
+        known.or_insert(Entry::new(1, span, Role::Index));
+        let known = self.names.vars.entry(name.to_string());
+        let var = known.index();
+        known.or_insert(span);
+        self.names.accesses.push((tensor, vec![var], span));
+    }
+
     /// An access, or an expression that looks like one.
     fn access(&mut self, name: &Name, indices: &[Expr], span: Span) {
         if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
@@ -322,7 +415,8 @@ impl<'a> Resolver<'a> {
         let order = indices.len();
         let known = self.names.tensors.entry(name.text.clone());
         let tensor = known.index();
-        let entry = known.or_insert(Entry { order, span, role: Role::Input });
+        let role = if self.names.indicators.contains_key(&name.text) { Role::Indicator } else { Role::Input };
+        let entry = known.or_insert(Entry::new(order, span, role));
         if entry.order != order {
             let (first, first_count) = (entry.span, entry.order);
             let name = name.text.clone();
@@ -363,7 +457,8 @@ impl<'a> Resolver<'a> {
         let declarations = self.declarations;
         let no_tensor = |name: &&str| !tensors.contains_key(*name);
         let nothing = |name: &&str| !tensors.contains_key(*name) && !vars.contains_key(*name);
-        let tensor_names = tensors.keys().map(String::as_str);
+        let written = tensors.iter().filter(|(_, entry)| entry.role != Role::Index);
+        let tensor_names = written.map(|(name, _)| name.as_str());
         let all_names: IndexSet<&str> = tensor_names.clone().chain(vars.keys().map(String::as_str)).collect();
         let otherwise = "remove the declaration, or use the name in the program";
         for name in declarations.tensor_names().into_iter().filter(no_tensor) {
@@ -391,19 +486,16 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
             ExprKind::Apply { .. } | ExprKind::Cast { .. } => true,
             ExprKind::Neg(operand) => has_access(operand),
             ExprKind::Binary(_, left, right) => has_access(left) || has_access(right),
-            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) => false,
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
         }
     }
     if !has_access(index) {
         return AccessMistake::NotAnIndex { span: index.span }.into();
     }
     let known = Function::names().chain(Monoid::all().map(Monoid::name));
-    let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos gt lt eq";
+    let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos select";
     let hint = match name.text.as_str() {
         "relu" => "write `max(0, x)`".to_string(),
-        "select" | "where" => {
-            "multiply by comparisons, which are 1 where they hold: `gt(x, 0) * a + lte(x, 0) * b`".to_string()
-        }
         other => words::did_you_mean(other, known, otherwise),
     };
     NameMistake::UnknownFunction { name: name.text.clone(), span: name.span, hint }.into()

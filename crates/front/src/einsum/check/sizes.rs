@@ -5,10 +5,10 @@
 //! `y(i) = A(i,j) * x(j)` with `A: 3x4`, `{A.0, i, y.0}` has size 3 and `{A.1, j, x.0}` size 4.
 
 use lacunar_base::Span;
-use lacunar_notation::{ExprKind, Program, VarId};
+use lacunar_notation::{Access, Expr, ExprKind, Program, Role, VarId};
 
 use super::super::declarations::Declarations;
-use super::super::error::{Error, SizeMistake, SizeUse};
+use super::super::error::{ActionMistake, Error, SizeMistake, SizeUse};
 use super::names::Names;
 
 /// The classes of dimensions and variables, and their sizes.
@@ -60,6 +60,19 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
             }
         }
     }
+    for &(a, b, span) in &names.swaps {
+        for dimension in 0..names.tensors[a].order {
+            let member = |tensor: usize| sizes.first_dimension[tensor] + dimension;
+            let (first, second) = (member(a), member(b));
+            if let Err((first, second)) = sizes.connect(first, second, None) {
+                let names = [a, b].map(|tensor| tensor_name(names, tensor).to_string());
+                let differ = format!("dimension {dimension} has the sizes {} and {}", first.size, second.size);
+                errors.push(ActionMistake::Swapped { names, span, differ }.into());
+                break;
+            }
+        }
+    }
+    sizes.infer(names);
     if errors.is_empty() { Ok(sizes) } else { Err(errors) }
 }
 
@@ -138,6 +151,43 @@ impl Sizes {
         differing.map_or(Ok(()), |second| Err((first, second)))
     }
 
+    /// Finds sizes that only indicators tell, from those that are known.
+    fn infer(&mut self, names: &Names) {
+        let tied = names.accesses.iter().filter_map(|(tensor, vars, span)| {
+            let (name, _) = names.tensors.get_index(*tensor)?;
+            Some((names.indicators.get(name)?, vars, *span))
+        });
+        let tied: Vec<_> = tied.collect();
+        loop {
+            let mut found = None;
+            for &(made, vars, span) in &tied {
+                let known: Vec<Option<u64>> = vars.iter().map(|&var| self.of_var(var)).collect();
+                let inferred = made.indicator.inferred(&known);
+                let is_open = |(place, _): &(usize, u64)| {
+                    !self.is_given(names, vars[*place]) && (made.replaced || place + 1 < vars.len())
+                };
+                if let Some((place, size)) = inferred.filter(is_open) {
+                    found = Some((vars[place], size, span));
+                    break;
+                }
+            }
+            let Some((var, size, span)) = found else { return };
+            let whose = names.vars.get_index(var).map_or(String::new(), |(name, _)| format!("`{name}`"));
+            let class = self.var(var);
+            self.size[class] = Some(SizeUse { span, size, whose });
+        }
+    }
+
+    /// True if a variable runs over a dimension of a tensor that is given when the program runs, and tells its size then.
+    fn is_given(&self, names: &Names, var: usize) -> bool {
+        let class = self.var(var);
+        names.tensors.values().enumerate().any(|(tensor, entry)| {
+            let first = self.first_dimension[tensor];
+            let is_given = entry.role == Role::Input || entry.may_be_given || entry.is_given;
+            is_given && (first..first + entry.order).any(|dimension| self.find(dimension) == class)
+        })
+    }
+
     /// The size of a dimension of a tensor, if it is known.
     pub fn of_dimension(&self, tensor: usize, dimension: usize) -> Option<u64> {
         self.size[self.find(self.first_dimension[tensor] + dimension)].as_ref().map(|known| known.size)
@@ -149,8 +199,8 @@ impl Sizes {
     }
 }
 
-/// Checks that every variable of a left-hand side or of a sum has a size: it occurs on the right or in the summand, or its size is
-/// known.
+/// Checks that every variable of a left-hand side, of a sum or of a value has a size: it is an index on the right or in the summand,
+/// or its size is known.
 pub(super) fn require(program: &Program, errors: &mut Vec<Error>) {
     let mut check = |var: VarId, used: &[VarId], span: Span, summed: bool| {
         let entry = &program.vars[var];
@@ -159,13 +209,27 @@ pub(super) fn require(program: &Program, errors: &mut Vec<Error>) {
         }
     };
     for statement in &program.statements {
-        let used = statement.rhs.free_vars();
+        let used = indexing(program, &statement.rhs);
         statement.lhs.vars.iter().for_each(|&var| check(var, &used, statement.lhs.span, false));
         statement.rhs.visit(&mut |expr| {
             if let ExprKind::Reduce(_, vars, body) = &expr.kind {
-                let used = body.free_vars();
+                let used = indexing(program, body);
                 vars.iter().for_each(|&var| check(var, &used, expr.span, true));
             }
         });
+        for value in statement.rhs.accesses().into_iter().filter(|access| is_value(program, access)) {
+            let used = [indexing(program, &statement.rhs), statement.lhs.vars.clone()].concat();
+            value.vars.iter().for_each(|&var| check(var, &used, value.span, true));
+        }
     }
+}
+
+fn is_value(program: &Program, access: &Access) -> bool {
+    program.tensors[access.tensor].role == Role::Index
+}
+
+/// The variables that index tensors in an expression, and do not only stand as values.
+fn indexing(program: &Program, expr: &Expr) -> Vec<VarId> {
+    let accesses = expr.accesses().into_iter().filter(|access| !is_value(program, access));
+    accesses.flat_map(|access| access.vars.iter().copied()).collect()
 }

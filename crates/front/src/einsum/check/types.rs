@@ -13,14 +13,24 @@ use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Program, Role, TensorId, UnaryFn,
 };
 
-use super::super::ast::{self, BinaryOp, Number, Statement};
+use super::super::ast::{self, Number, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{Error, TypeMistake};
-use super::names::{Meaning, Names, meaning};
+use super::names::{Entry, Meaning, Names, meaning};
+use super::values;
 
 /// The declared type of a tensor, or the one that inputs have by default.
 pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
     declarations.dtypes.get(name).copied().unwrap_or(DType::F64)
+}
+
+/// The type of a tensor as far as it is declared; the values of index variables are `i64`.
+pub(super) fn of_entry(declarations: &Declarations, name: &str, entry: &Entry) -> DType {
+    match entry.role {
+        Role::Index => DType::I64,
+        Role::Indicator => DType::Pattern,
+        _ => declared(declarations, name),
+    }
 }
 
 /// Sets the fill values that are declared, and those of results that have values before. They are converted to the types of their
@@ -69,8 +79,8 @@ enum Weak {
 impl<'a> Typer<'a> {
     pub fn new(names: &'a Names, declarations: &Declarations, errors: &'a mut Vec<Error>) -> Typer<'a> {
         let dtypes = names.tensors.iter().map(|(name, entry)| {
-            let open = entry.role == Role::Result && !declarations.dtypes.contains_key(name);
-            (!open).then(|| declared(declarations, name))
+            let open = entry.is_open() && !declarations.dtypes.contains_key(name);
+            (!open).then(|| of_entry(declarations, name, entry))
         });
         Typer { names, dtypes: dtypes.collect(), errors }
     }
@@ -143,6 +153,11 @@ impl<'a> Typer<'a> {
                 let kind = ExprKind::Literal(Literal::Bool(*value));
                 Some(Value::Typed(Expr { kind, dtype: DType::Bool, span }, DType::Bool))
             }
+            // In its place beside a value, it has been typed there.
+            ast::ExprKind::Identity(_) => None,
+            ast::ExprKind::Name(name) if self.names.is_value(name) => {
+                self.access(&values::tensor_of(name), std::slice::from_ref(expr), span)
+            }
             ast::ExprKind::Name(name) => self.access(name, &[], span),
             ast::ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
                 Meaning::Access => self.access(&name.text, args, span),
@@ -153,6 +168,7 @@ impl<'a> Typer<'a> {
                     self.unary(function, operand, span)
                 }
                 Meaning::Function(Function::Binary(function)) => self.call(function, args, span),
+                Meaning::Function(Function::Select) => self.select(args, span),
             },
             ast::ExprKind::Cast { dtype, operand } => match DType::parse(&dtype.text) {
                 Some(dtype) => self.cast(dtype, operand, span),
@@ -168,7 +184,7 @@ impl<'a> Typer<'a> {
             ast::ExprKind::Binary(op, left, right) => {
                 // Both are looked at, so that the mistakes of both are found.
                 let (left, right) = (self.expr(left), self.expr(right));
-                self.binary(function_of(*op), left?, right?, span)
+                self.binary(op.function(), left?, right?, span)
             }
         }
     }
@@ -237,7 +253,7 @@ impl<'a> Typer<'a> {
 
     fn binary(&mut self, function: BinaryFn, left: Value, right: Value, span: Span) -> Option<Value> {
         if let (&Value::Weak(a, _), &Value::Weak(b, _)) = (&left, &right)
-            && function.symbol().is_some()
+            && matches!(function, BinaryFn::Add | BinaryFn::Sub | BinaryFn::Mul | BinaryFn::Div)
         {
             let number = fold(function, a, b);
             if number.is_none() {
@@ -245,12 +261,7 @@ impl<'a> Typer<'a> {
             }
             return Some(Value::Weak(number?, span));
         }
-        let promoted = match (&left, &right) {
-            (&Value::Weak(number, _), &Value::Typed(_, dtype)) | (&Value::Typed(_, dtype), &Value::Weak(number, _)) => {
-                number.beside(dtype)
-            }
-            (left, right) => DType::promote(self.alone(left), self.alone(right)),
-        };
+        let promoted = self.promoted(&left, &right);
         let (Some(operand), Some(dtype)) = (function.operand_type(promoted), function.result_type(promoted)) else {
             let name = function.symbol().unwrap_or(Function::Binary(function).name());
             return self.not_defined(name, promoted, span);
@@ -259,6 +270,43 @@ impl<'a> Typer<'a> {
         let right = self.settle(right, operand)?;
         let expr = Expr { span, ..Expr::binary(function, left, right, dtype.arithmetic()) };
         Some(Value::Typed(expr, dtype))
+    }
+
+    /// `select(c, a, b)`: the condition is a `bool`, and the values mix as operands of a function do.
+    fn select(&mut self, args: &[ast::Expr], span: Span) -> Option<Value> {
+        if let [condition, value, ast::Expr { kind: ast::ExprKind::Identity(monoid), .. }] = args {
+            return self.confined(condition, value, *monoid, span);
+        }
+        let values: Vec<_> = args.iter().map(|arg| self.expr(arg)).collect();
+        let Ok([condition, a, b]) = <[_; 3]>::try_from(values) else { return None };
+        let (condition, a, b) = (condition?, a?, b?);
+        let dtype = self.promoted(&a, &b);
+        let condition = self.settle_alone(condition)?;
+        let [a, b] = [self.settle(a, dtype)?, self.settle(b, dtype)?];
+        let expr = Expr { span, ..Expr::select(convert(condition, DType::Bool), a, b) };
+        Some(Value::Typed(expr, dtype))
+    }
+
+    /// A value where a condition holds, and elsewhere the identity of a monoid.
+    fn confined(&mut self, condition: &ast::Expr, value: &ast::Expr, monoid: Monoid, span: Span) -> Option<Value> {
+        let (condition, value) = (self.expr(condition)?, self.expr(value)?);
+        let own = self.alone(&value);
+        let (condition, value) = (self.settle_alone(condition)?, self.settle_alone(value)?);
+        let dtype = value.dtype;
+        // One that is not defined on the type is reported where it is assigned.
+        let identity = monoid.identity(dtype).unwrap_or(Scalar::zero(dtype));
+        let expr = Expr { span, ..Expr::select(convert(condition, DType::Bool), value, Expr::fill(identity)) };
+        Some(Value::Typed(expr, own))
+    }
+
+    /// The type that two values mix into.
+    fn promoted(&self, left: &Value, right: &Value) -> DType {
+        match (left, right) {
+            (&Value::Weak(number, _), &Value::Typed(_, dtype)) | (&Value::Typed(_, dtype), &Value::Weak(number, _)) => {
+                number.beside(dtype)
+            }
+            (left, right) => DType::promote(self.alone(left), self.alone(right)),
+        }
     }
 
     fn not_defined(&mut self, name: &str, dtype: DType, span: Span) -> Option<Value> {
@@ -312,15 +360,6 @@ fn convert(expr: Expr, dtype: DType) -> Expr {
 
 fn is_access(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Access(_))
-}
-
-fn function_of(op: BinaryOp) -> BinaryFn {
-    match op {
-        BinaryOp::Add => BinaryFn::Add,
-        BinaryOp::Sub => BinaryFn::Sub,
-        BinaryOp::Mul => BinaryFn::Mul,
-        BinaryOp::Div => BinaryFn::Div,
-    }
 }
 
 /// The result of an operator on two constants; `None` if it is out of range.

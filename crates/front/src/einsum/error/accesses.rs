@@ -1,6 +1,7 @@
 //! Mistakes in indices of tensors and arguments of functions.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::Indicator;
 
 use crate::words;
 
@@ -10,6 +11,8 @@ pub(crate) enum AccessMistake {
     IndexCount { name: String, span: Span, count: usize, first: Span, first_count: usize },
     Arguments { name: String, span: Span, expected: usize, found: usize },
     NotAnIndex { span: Span },
+    LargeIndex { span: Span },
+    IndexInLoops { span: Span },
     ReductionVariables { span: Span, name: &'static str },
     Pruned { span: Span },
 }
@@ -28,15 +31,27 @@ impl AccessMistake {
             AccessMistake::Arguments { name, span, expected, found } => {
                 let message =
                     format!("`{name}` takes {}, not {found}", words::count(expected, "argument", "arguments"));
-                Diagnostic::error("E0205", message).label(span, format!("{found} given")).hint(if expected == 1 {
-                    format!("write `{name}(a)`")
-                } else {
-                    format!("write `{name}(a, b)`")
+                Diagnostic::error("E0205", message).label(span, format!("{found} given")).hint(match expected {
+                    1 => format!("write `{name}(a)`"),
+                    2 => format!("write `{name}(a, b)`"),
+                    _ => format!("write `{name}(c, a, b)`"),
                 })
             }
-            AccessMistake::NotAnIndex { span } => Diagnostic::error("E0207", "an index must be an index variable")
-                .label(span, "not a variable")
-                .hint("use a name such as `i`; constants, sums and other expressions as indices are not available yet"),
+            AccessMistake::NotAnIndex { span } => {
+                Diagnostic::error("E0207", "an index is a sum of index variables, each times a number, and a number")
+                    .label(span, "not of that form")
+                    .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`")
+            }
+            AccessMistake::LargeIndex { span } => {
+                Diagnostic::error("E0212", format!("a number in an index is larger than {}", Indicator::MOST))
+                    .label(span, "too large")
+                    .hint("read a part of the tensor into a smaller one first")
+            }
+            AccessMistake::IndexInLoops { span } => {
+                Diagnostic::error("E1412", "an index in loops by hand is a variable")
+                    .label(span, "a sum, or a number")
+                    .hint("write the statement without its loops, and a schedule for them")
+            }
             AccessMistake::ReductionVariables { span, name } => {
                 Diagnostic::error("E0210", format!("`{name}` needs one or more index variables and then an expression"))
                     .label(span, "variables come first, the expression last")

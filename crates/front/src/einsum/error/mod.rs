@@ -4,6 +4,7 @@
 //! into words.
 
 mod accesses;
+mod actions;
 mod formats;
 mod names;
 mod sizes;
@@ -14,12 +15,15 @@ mod types;
 use lacunar_base::Diagnostic;
 
 pub(crate) use accesses::AccessMistake;
+pub(crate) use actions::ActionMistake;
 pub(crate) use formats::FormatMistake;
 pub(crate) use names::NameMistake;
 pub(crate) use sizes::{SizeMistake, SizeUse};
 pub(crate) use statements::StatementMistake;
 pub(crate) use syntax::SyntaxMistake;
 pub(crate) use types::TypeMistake;
+
+use crate::concrete::Mistake;
 
 /// A mistake in a program.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub(crate) enum Error {
     Format(FormatMistake),
     Type(TypeMistake),
     Statement(StatementMistake),
+    Action(ActionMistake),
+    Concrete(Mistake),
 }
 
 impl Error {
@@ -44,6 +50,8 @@ impl Error {
             Error::Format(error) => error.into_diagnostic(),
             Error::Type(error) => error.into_diagnostic(),
             Error::Statement(error) => error.into_diagnostic(),
+            Error::Action(error) => error.into_diagnostic(),
+            Error::Concrete(error) => error.into_diagnostic(),
         }
     }
 }
@@ -58,4 +66,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(Syntax: SyntaxMistake, Name: NameMistake, Access: AccessMistake, Size: SizeMistake, Format: FormatMistake, Type: TypeMistake, Statement: StatementMistake);
+kinds!(Syntax: SyntaxMistake, Name: NameMistake, Access: AccessMistake, Size: SizeMistake, Format: FormatMistake, Type: TypeMistake, Statement: StatementMistake, Action: ActionMistake, Concrete: Mistake);

@@ -51,7 +51,7 @@ impl NameMistake {
                         Some(function) => format!(
                             "`{function}({name}, ...)` reduces over index variables of what follows; otherwise the arguments of `{function}` are values"
                         ),
-                        None => "rename one of them; the value of an index variable cannot be used in an expression".to_string(),
+                        None => "rename one of them; only a name that is no tensor's stands for the value of an index variable".to_string(),
                     })
             }
             NameMistake::Undeclared { name, span, hint } => {

@@ -9,7 +9,7 @@ pub(crate) enum StatementMistake {
     AssignedInput { name: String, span: Span, read: Option<Span> },
     AssignedTwice { name: String, span: Span, first: Span },
     Repeated { variable: String, span: Span, first: Span },
-    ReadsItself { name: String, span: Span, target: Span },
+    Overlapping { span: Span, variable: String },
     NotATarget { span: Span },
     NoAssignment { span: Span, continued: bool },
 }
@@ -44,11 +44,12 @@ impl StatementMistake {
                     .secondary(first, "first here")
                     .hint("use distinct index variables on the left; on the right they may repeat")
             }
-            StatementMistake::ReadsItself { name, span, target } => {
-                Diagnostic::error("E0605", format!("`{name}` is read by the statement that assigns to it"))
-                    .label(span, "read here")
-                    .secondary(target, "assigned here")
-                    .hint("assign to a tensor of another name, or use `+=` to add to it")
+            StatementMistake::Overlapping { span, variable } => {
+                let hint = "combine the values, with `+=` or another assignment of a monoid; or declare the sizes by which they are \
+                            told apart";
+                Diagnostic::error("E0612", "an element would be assigned several values")
+                    .label(span, format!("the indices do not tell `{variable}`"))
+                    .hint(hint)
             }
             StatementMistake::NotATarget { span } => Diagnostic::error("E0606", "this cannot be assigned to")
                 .label(span, "not a tensor")

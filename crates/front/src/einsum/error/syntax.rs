@@ -8,16 +8,55 @@ use crate::einsum::lexer::MAX_SOURCE;
 /// A mistake in texts that are no program.
 #[derive(Clone, Debug)]
 pub(crate) enum SyntaxMistake {
-    Character { span: Span, found: char },
-    Expected { span: Span, expected: &'static str, found: String },
-    Unclosed { open: Span, span: Span, closing: &'static str, found: String },
-    Number { span: Span, number: String, suffix: String },
-    NumberTooLarge { span: Span },
-    TooDeep { span: Span },
+    Character {
+        span: Span,
+        found: char,
+    },
+    Expected {
+        span: Span,
+        expected: &'static str,
+        found: String,
+    },
+    Unclosed {
+        open: Span,
+        span: Span,
+        closing: &'static str,
+        found: String,
+    },
+    Number {
+        span: Span,
+        number: String,
+        suffix: String,
+    },
+    NumberTooLarge {
+        span: Span,
+    },
+    TooDeep {
+        span: Span,
+    },
     NoStatement,
-    TooLong { length: usize },
-    Trailing { span: Span, found: String },
-    Operator { span: Span, sign: &'static str },
+    TooLong {
+        length: usize,
+    },
+    Trailing {
+        span: Span,
+        found: String,
+    },
+    Operator {
+        span: Span,
+        sign: &'static str,
+    },
+    /// A comparison where none can be.
+    Comparison {
+        span: Span,
+        sign: &'static str,
+    },
+    /// A comparison behind one.
+    ComparedAgain {
+        span: Span,
+        sign: &'static str,
+        first: Span,
+    },
 }
 
 impl SyntaxMistake {
@@ -78,6 +117,21 @@ impl SyntaxMistake {
                     .label(span, "not an operator here")
                     .hint(operator_hint(sign))
             }
+            SyntaxMistake::Comparison { span, sign } => {
+                let hint = match sign {
+                    "==" => "write `=` to assign",
+                    _ => "a comparison is a value, and stands on the right: `y(i) = x(i) < 2`",
+                };
+                Diagnostic::error("E0109", format!("`{sign}` cannot stand here"))
+                    .label(span, "not an operator here")
+                    .hint(hint)
+            }
+            SyntaxMistake::ComparedAgain { span, sign, first } => {
+                Diagnostic::error("E0109", format!("`{sign}` follows another comparison"))
+                    .label(span, "compares a truth value")
+                    .secondary(first, "true or false")
+                    .hint("write `and(a < b, b < c)`, or parentheses if truth values are to be compared")
+            }
         }
     }
 }
@@ -87,17 +141,14 @@ fn operator_hint(sign: &str) -> String {
     let function = match sign {
         "**" | "^" => "pow",
         "%" => "mod",
-        "==" => "eq",
-        "!=" => "neq",
-        "<" => "lt",
-        "<=" => "lte",
-        ">" => "gt",
-        ">=" => "gte",
         "&" | "&&" => "and",
         "|" | "||" => "or",
         "!" => return "call the function: `not(a)`".to_string(),
         "@" => return "write the indices: `C(i,k) = A(i,j) * B(j,k)`".to_string(),
-        _ => return "operators are `+ - * /`; statements look like `C(i,k) = A(i,j) * B(j,k)`".to_string(),
+        _ => {
+            return "operators are `+ - * /` and comparisons; statements look like `C(i,k) = A(i,j) * B(j,k)`"
+                .to_string();
+        }
     };
     format!("call the function: `{function}(a, b)`")
 }

@@ -1,0 +1,189 @@
+//! Programs of actions in files: the examples, each against a reference that is computed here by other means, and the flags.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::Folder;
+
+/// A folder with the examples and their data.
+fn examples() -> Folder {
+    let folder = Folder::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    std::fs::create_dir_all(folder.path("examples/data")).unwrap();
+    for (from, to) in [(source.clone(), "examples"), (source.join("data"), "examples/data")] {
+        for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+            std::fs::copy(entry.path(), folder.path(to).join(entry.file_name())).unwrap();
+        }
+    }
+    folder
+}
+
+/// Runs an example and gives a result of order 1, of this size.
+fn vector(folder: &Folder, flags: &str, name: &str, size: usize) -> Vec<f64> {
+    let text = folder.succeed(&format!("run examples/{flags} -o {name}:-"));
+    let mut values = vec![0.0; size];
+    for line in text.lines() {
+        let (place, value) = line.split_once(' ').unwrap();
+        values[place.parse::<usize>().unwrap() - 1] = value.parse().unwrap();
+    }
+    values
+}
+
+/// The entries of a matrix of the examples, from 0, mirrored if the file says so.
+fn entries(folder: &Folder, file: &str) -> (usize, Vec<(usize, usize, f64)>) {
+    let text = folder.read(&format!("examples/data/{file}"));
+    let is_symmetric = text.lines().next().unwrap().contains("symmetric");
+    let mut lines = text.lines().filter(|line| !line.starts_with('%'));
+    let size = lines.next().unwrap().split_whitespace().next().unwrap().parse().unwrap();
+    let mut found = Vec::new();
+    for line in lines {
+        let words: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let (i, j) = (words[0] as usize - 1, words[1] as usize - 1);
+        let value = words.get(2).copied().unwrap_or(1.0);
+        found.push((i, j, value));
+        if is_symmetric && i != j {
+            found.push((j, i, value));
+        }
+    }
+    (size, found)
+}
+
+/// Solves `matrix x = right` by elimination.
+fn solved(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
+    let size = right.len();
+    for k in 0..size {
+        let pivot = (k..size).max_by(|&a, &b| matrix[a][k].abs().total_cmp(&matrix[b][k].abs())).unwrap();
+        matrix.swap(k, pivot);
+        right.swap(k, pivot);
+        let (pivots, of_pivots) = (matrix[k].clone(), right[k]);
+        for (row, value) in
+            matrix.iter_mut().zip(&mut right).enumerate().filter(|(row, _)| *row != k).map(|(_, row)| row)
+        {
+            let factor = row[k] / pivots[k];
+            row.iter_mut().zip(&pivots).for_each(|(element, pivot)| *element -= factor * pivot);
+            *value -= factor * of_pivots;
+        }
+    }
+    (0..size).map(|k| right[k] / matrix[k][k]).collect()
+}
+
+fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len());
+    for (k, (a, b)) in found.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{k}: {a} is not {b}");
+    }
+}
+
+#[test]
+fn pagerank_solves_its_linear_system() {
+    let folder = examples();
+    let (n, links) = entries(&folder, "karate.mtx");
+    let mut matrix = vec![vec![0.0; n]; n];
+    let degree = |j: usize| links.iter().filter(|link| link.1 == j).count() as f64;
+    (0..n).for_each(|i| matrix[i][i] = 1.0);
+    links.iter().for_each(|&(i, j, _)| matrix[i][j] -= 0.85 / degree(j));
+    let expected = solved(matrix, vec![0.15 / n as f64; n]);
+    assert_close(&vector(&folder, "pagerank.lac", "p", n), &expected, 1e-10);
+}
+
+#[test]
+fn searches_find_the_distances_of_floyd_and_warshall() {
+    let folder = examples();
+    let distances = |file: &str, unit: bool| {
+        let (n, links) = entries(&folder, file);
+        let mut far = vec![vec![f64::INFINITY; n]; n];
+        (0..n).for_each(|i| far[i][i] = 0.0);
+        links.iter().for_each(|&(i, j, length)| far[i][j] = if unit { 1.0 } else { length });
+        for k in 0..n {
+            for i in 0..n {
+                for j in 0..n {
+                    far[i][j] = f64::min(far[i][j], far[i][k] + far[k][j]);
+                }
+            }
+        }
+        far
+    };
+    let hops: Vec<f64> = distances("karate.mtx", true)[0].iter().map(|hops| hops + 1.0).collect();
+    assert_eq!(vector(&folder, "bfs.lac", "v", hops.len()), hops);
+    let lengths = &distances("roads.mtx", false)[0];
+    assert_eq!(lengths.iter().filter(|length| length.is_infinite()).count(), 2);
+    let found = vector(&folder, "sssp.lac", "d", lengths.len());
+    let reached = |(length, found): (&f64, &f64)| if length.is_finite() { *found } else { *length };
+    assert_eq!(&lengths.iter().zip(&found).map(reached).collect::<Vec<_>>(), lengths);
+}
+
+#[test]
+fn components_are_those_of_merged_sets() {
+    let folder = examples();
+    let (n, links) = entries(&folder, "links.mtx");
+    let mut of: Vec<usize> = (0..n).collect();
+    for (i, j, _) in links {
+        let (a, b) = (of[i], of[j]);
+        of.iter_mut().filter(|of| **of == a).for_each(|of| *of = b);
+    }
+    let greatest = |i: usize| (0..n).filter(|&j| of[j] == of[i]).max().unwrap() as f64;
+    let expected: Vec<f64> = (0..n).map(greatest).collect();
+    assert_eq!(vector(&folder, "components.lac", "c", n), expected);
+    assert!(folder.succeed("run examples/triangles.lac").contains("\nt = 45\n"));
+}
+
+#[test]
+fn solvers_solve() {
+    let folder = examples();
+    for (file, shift) in [("cg.lac", 1.0), ("bicgstab.lac", 2.0)] {
+        let (n, entries) = entries(&folder, "stiffness.mtx");
+        let b = vec![1.0; n];
+        let ones: String = (1..=n).map(|k| format!("{k} 1.0\n")).collect();
+        folder.write("ones.tns", &ones);
+        let text = folder.read(&format!("examples/{file}")).replace("-g b:rand", "-i b:ones.tns");
+        folder.write(&format!("examples/{file}"), &text);
+        let x = vector(&folder, file, "x", n);
+        let mut product: Vec<f64> = x.iter().map(|x| shift * x).collect();
+        entries.iter().for_each(|&(i, j, value)| product[i] += value * x[j]);
+        assert_close(&product, &b, 1e-8);
+    }
+}
+
+#[test]
+fn clusters_are_stable() {
+    let folder = examples();
+    let counts = vector(&folder, "kmeans.lac", "n", 4);
+    assert_eq!(counts.iter().sum::<f64>(), 300.0);
+    let change = folder.succeed("run examples/kmeans.lac --check");
+    assert!(change.contains("agrees with the dense oracle"), "{change}");
+}
+
+#[test]
+fn examples_are_short_and_agree_with_the_oracle() {
+    let folder = examples();
+    for name in ["pagerank", "bfs", "sssp", "components", "triangles", "kmeans"] {
+        assert!(folder.read(&format!("examples/{name}.lac")).lines().count() <= 30, "{name}");
+        for flags in ["", "--backend c", "--threads 2 --strict"] {
+            let text = folder.succeed(&format!("run examples/{name}.lac --check {flags}"));
+            assert!(text.contains("agrees with the dense oracle"), "{text}");
+        }
+    }
+    folder.fail("run examples/cg.lac --check", 2, "E1021");
+}
+
+#[test]
+fn programs_in_files_print_read_and_write() {
+    let folder = Folder::new();
+    let program = "-f A:csr -g x:ones\nread A \"a.mtx\"\nfor k in 0 .. 2 {\n  y(i) = A(i,j) * x(j)\n  print y\n}\nwrite y \"y.tns\"\n";
+    folder.write("p.lac", program);
+    let text = folder.succeed("run p.lac");
+    assert!(text.contains("\ny = [3, 3, 9]\ny = [3, 3, 9]\n"), "{text}");
+    assert_eq!(folder.read("y.tns"), "1 3.0\n2 3.0\n3 9.0\n");
+    let output = folder.run("run p.lac --json --time 3");
+    assert_eq!(output.err, "y = [3, 3, 9]\ny = [3, 3, 9]\n");
+    let json: Value = serde_json::from_str(&output.out).unwrap();
+    assert!(json["total_ms"].as_f64().unwrap() >= json["kernel_ms"].as_f64().unwrap());
+    assert_eq!(json["flops"].as_f64(), Some(2.0 * 2.0 * 5.0));
+    let emitted = folder.succeed("compile p.lac --emit program");
+    assert_eq!(emitted, program.split_once('\n').unwrap().1);
+    // A flag gives the tensor instead of the file.
+    folder.write("b.mtx", "%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 7\n");
+    assert!(folder.succeed("run p.lac -i A:b.mtx").contains("\ny = [7, 0, 0]\n"));
+    folder.fail("run 'while c > 0 { y(i) = x(i) }' -g x:ones -d x:2", 2, "E0203");
+}

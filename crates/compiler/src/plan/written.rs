@@ -1,0 +1,380 @@
+//! Loops that the user has written: the statement is checked and completed, never rearranged.
+//!
+//! ```text
+//! forall(i, forall(j, y(i) += A(i,j) * x(j)))     A: csc
+//!   check_relations         each relation of variables could have been made by its command
+//!   convert_operands        A_by_order: csr of A, for the loops ask for rows
+//!   finish                  forall(i, where(y(i) = t, forall(j, t += A_by_order(i,j) * x(j))))
+//!   workspaces              t is a variable
+//!   tags                    threads, lanes and merges, where they are allowed
+//! ```
+//!
+//! On entry: a kernel of concrete notation whose meaning is the program's statement. On exit: a [`Plan`], verified.
+
+use lacunar_base::{Category, Diagnostic, Span};
+use lacunar_formats::Format;
+use lacunar_notation::concrete::{Kernel, Stmt, verify};
+use lacunar_notation::provenance::{Relation, Tag};
+use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule};
+use lacunar_notation::{AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
+
+use super::convert::{read_converted, stored_as};
+use super::maps::without_map;
+use super::{Conversion, Plan, Request, finish, given, insert, storage, workspaces};
+use crate::iterate::iterators::AccessKey;
+use crate::reduction::make_explicit;
+use crate::schedule::{apply, apply_all};
+
+/// The loops of a statement, if they are written.
+pub(super) fn loops<'p>(program: &'p Program, statement: &Assignment) -> Option<&'p Kernel> {
+    let mut written = program.loops.iter();
+    written.find(|(number, _)| program.statements.get(*number) == Some(statement)).map(|(_, kernel)| kernel)
+}
+
+/// The plan of a statement whose loops are written; `None` if they are not.
+pub(super) fn plan(
+    program: &Program,
+    statement: &Assignment,
+    request: &Request<'_>,
+) -> Option<Result<Plan, Diagnostic>> {
+    let mut kernel = loops(program, statement)?.clone();
+    let result = statement.lhs.tensor;
+    // Fill values and widths are settled after the loops are read.
+    for tensor in program.tensors.handles() {
+        let role = kernel.tensors[tensor].role;
+        kernel.tensors[tensor] = program.tensors[tensor].clone();
+        kernel.tensors[tensor].role = role;
+    }
+    let mut written = Written { kernel, result, conversions: Vec::new(), notes: Vec::new() };
+    let planned = written.planned(program, statement, request);
+    Some(planned.map_err(|refusal| placed(refusal, statement.span)))
+}
+
+/// The refusal with a place: that of the statement, where it has none.
+fn placed(mut refusal: Diagnostic, statement: Span) -> Diagnostic {
+    for label in refusal.labels.iter_mut().filter(|label| label.span == Span::NONE) {
+        label.span = statement;
+    }
+    refusal
+}
+
+struct Written {
+    kernel: Kernel,
+    result: TensorId,
+    conversions: Vec<Conversion>,
+    notes: Vec<String>,
+}
+
+impl Written {
+    fn planned(
+        &mut self,
+        program: &Program,
+        statement: &Assignment,
+        request: &Request<'_>,
+    ) -> Result<Plan, Diagnostic> {
+        let nothing = Schedule::default();
+        let tags = std::mem::take(&mut self.kernel.provenance.tags);
+        check_relations(&self.kernel)?;
+        self.assign_once();
+        let without_map = self.leave_maps();
+        self.convert_operands()?;
+        let convert_result = self.assemble_result()?.or(without_map);
+        self.finish()?;
+        workspaces::choose(&mut self.kernel, &mut self.notes);
+        for (var, tag) in tags {
+            self.kernel = apply(&self.kernel, &command(&self.kernel, var, tag))?.0;
+        }
+        let given = request.schedule.unwrap_or(&nothing);
+        self.kernel = apply_all(&self.kernel, &given.commands)?.0;
+        finish::check(&self.kernel, given)?;
+        if self.kernel.assembly == Assembly::Insert {
+            insert::check(&self.kernel, self.result, &self.conversions, given)?;
+        }
+        verify(&self.kernel)
+            .map_err(|fault| Diagnostic::internal(format!("the loops are not well-formed: {fault}")))?;
+        let mut vars = program.vars.clone();
+        self.notes.insert(0, "the loops are as written".to_string());
+        Ok(Plan {
+            kernel: self.kernel.clone(),
+            result: self.result,
+            statement: make_explicit(statement, &mut vars),
+            conversions: std::mem::take(&mut self.conversions),
+            copied: None,
+            convert_result,
+            notes: std::mem::take(&mut self.notes),
+            warnings: Vec::new(),
+            is_full: false,
+            schedule: given.clone(),
+        })
+    }
+
+    /// True if a result is assigned and not combined: it has one assignment, in no loop but those over its own variables.
+    fn assign_once(&mut self) {
+        let result = self.result;
+        let mut assignments = 0;
+        self.kernel.stmt.visit_assigns(&mut |assign| assignments += usize::from(assign.lhs.tensor == result));
+        if assignments == 1 && !self.kernel.updates {
+            let stmt = std::mem::take(&mut self.kernel.stmt);
+            self.kernel.stmt = assigned_once(&self.kernel, result, stmt, &mut Vec::new());
+        }
+    }
+
+    /// Gives the statement the variable or the workspace that it needs. One that adds to earlier values, or that appends as it is,
+    /// stays as it is.
+    fn finish(&mut self) -> Result<(), Diagnostic> {
+        let nothing = Schedule::default();
+        let is_dense = self.kernel.tensors[self.result].format.is_dense();
+        if (is_dense && !self.kernel.updates) || finish::check(&self.kernel, &nothing).is_err() {
+            finish::finish(&mut self.kernel, &nothing)?;
+        }
+        Ok(())
+    }
+
+    /// Reads operands that are stored by other dimensions than the loops know from tensors without a map. Returns the format of a
+    /// result of that kind, which is converted back.
+    fn leave_maps(&mut self) -> Option<Format> {
+        for (assign, _) in given::known_orders(&self.kernel) {
+            for key in storage::distinct_accesses(&assign.rhs) {
+                let tensor = &self.kernel.tensors[key.tensor];
+                if let Some(map) = tensor.format.map() {
+                    let (format, why) =
+                        (without_map(tensor, map).fitted(&tensor.dims, 0), "the loops are over its dimensions");
+                    read_converted(&mut self.kernel, &key, &format, why, &mut self.conversions, &mut self.notes);
+                }
+            }
+        }
+        let tensor = &mut self.kernel.tensors[self.result];
+        let plain = without_map(tensor, tensor.format.map()?).fitted(&tensor.dims, 0);
+        (tensor.dtype, tensor.fill) = stored_as(tensor, &plain);
+        tensor.format = plain.clone();
+        Some(plain)
+    }
+
+    /// Reads operands that the loops cannot walk through from tensors in another format.
+    fn convert_operands(&mut self) -> Result<(), Diagnostic> {
+        let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
+        for (assign, order) in given::known_orders(&self.kernel) {
+            for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
+                if !discordant.iter().any(|(known, _)| *known == key) {
+                    discordant.push((key, format));
+                }
+            }
+        }
+        for (key, format) in discordant {
+            let info = &self.kernel.tensors[key.tensor];
+            if given::is_positioned(&self.kernel, key.tensor, &key.vars) || info.role != Role::Input {
+                return Err(self.contradicted(key.tensor));
+            }
+            let why = "the loops take its coordinates in another way";
+            read_converted(&mut self.kernel, &key, &format, why, &mut self.conversions, &mut self.notes);
+        }
+        Ok(())
+    }
+
+    fn contradicted(&self, tensor: TensorId) -> Diagnostic {
+        let mut refusal = finish::contradicted(&self.kernel, tensor, &Schedule::default());
+        let mut place = Span::NONE;
+        self.kernel.stmt.visit_assigns(&mut |assign| {
+            let found = assign.rhs.accesses().into_iter().find(|access| access.tensor == tensor);
+            place = found.map_or(place, |access| access.span);
+        });
+        refusal.labels.iter_mut().for_each(|label| label.span = place);
+        refusal
+    }
+
+    /// Assembles a result that the loops cannot append to in another format, which is given.
+    fn assemble_result(&mut self) -> Result<Option<Format>, Diagnostic> {
+        let tensor = &self.kernel.tensors[self.result];
+        if self.kernel.updates && !tensor.format.is_dense() {
+            let message = format!("`{}` ({}) is sparse and cannot be updated in place", tensor.name, tensor.format);
+            let hint = format!("store `{}` densely, or combine with its earlier values in index notation", tensor.name);
+            return Err(Diagnostic::error("E1214", message).label(Span::NONE, "these loops").hint(hint));
+        }
+        let wanted = tensor.format.clone();
+        let assigned =
+            given::known_orders(&self.kernel).into_iter().find(|(assign, _)| assign.lhs.tensor == self.result);
+        let Some((assign, order)) = assigned else { return Ok(None) };
+        let format = storage::assembled_format(&self.kernel, &assign.lhs, &order);
+        let Some(format) = format.filter(|format| *format != wanted) else { return Ok(None) };
+        let tensor = &mut self.kernel.tensors[self.result];
+        self.notes.push(format!("`{}` is assembled as {format} and then converted to {wanted}", tensor.name));
+        (tensor.dtype, tensor.fill) = stored_as(tensor, &format);
+        tensor.format = format.clone();
+        Ok(Some(format))
+    }
+}
+
+fn assigned_once(kernel: &Kernel, result: TensorId, stmt: Stmt, loops: &mut Vec<VarId>) -> Stmt {
+    match stmt {
+        Stmt::Assign(mut assign) => {
+            if assign.lhs.tensor == result && !loops.iter().any(|leaf| finish::is_summed(kernel, &assign, *leaf)) {
+                assign.op = AssignOp::Set;
+            }
+            Stmt::Assign(assign)
+        }
+        Stmt::Forall(var, body) => {
+            loops.push(var);
+            let body = assigned_once(kernel, result, *body, loops);
+            loops.pop();
+            Stmt::Forall(var, Box::new(body))
+        }
+        Stmt::Where { consumer, producer } => {
+            Stmt::Where { consumer: Box::new(assigned_once(kernel, result, *consumer, loops)), producer }
+        }
+        Stmt::Sequence(stmts) => {
+            Stmt::Sequence(stmts.into_iter().map(|stmt| assigned_once(kernel, result, stmt, loops)).collect())
+        }
+    }
+}
+
+/// The command that gives a loop a tag.
+fn command(kernel: &Kernel, var: VarId, tag: Tag) -> Command {
+    let var = name(kernel, var);
+    let span = var.span;
+    let kind = match tag {
+        Tag::Parallel(unit, race) => CommandKind::Parallelize { var, unit, race },
+        Tag::Unroll(times) => CommandKind::Unroll { var, times },
+        Tag::Merge(strategy) => CommandKind::Mergeby { var, strategy },
+    };
+    Command { kind, span }
+}
+
+fn name(kernel: &Kernel, var: VarId) -> Name {
+    let var = &kernel.vars[var];
+    Name { text: var.name.clone(), span: var.span }
+}
+
+/// Checks that every relation could have been made by its command, in a statement with loops over the variables before it.
+fn check_relations(kernel: &Kernel) -> Result<(), Diagnostic> {
+    let kernel = &without_names(kernel.clone());
+    let relations = &kernel.provenance.relations;
+    // Loops of a producer that share a loop with those around it are made with these.
+    let is_shared = |place: usize| {
+        let made = |child: &VarId| relations[..place].iter().any(|other| other.children().contains(child));
+        relations[place].children().iter().any(made)
+    };
+    for (place, relation) in relations.iter().enumerate() {
+        let Some(kind) = made_by(kernel, relation).filter(|_| !is_shared(place)) else { continue };
+        let mut probe = kernel.clone();
+        let later = (place..relations.len()).rev().filter(|later| !is_shared(*later));
+        probe.stmt = later.fold(probe.stmt, |stmt, later| undone(stmt, &relations[later]));
+        probe.provenance.relations.truncate(place);
+        let span = relation.parents().first().map_or(Span::NONE, |parent| kernel.vars[*parent].span);
+        // A workspace over parts, or over another name, of what is not cut yet is no fault.
+        if let Err(refusal) = apply(&probe, &Command { kind, span })
+            && refusal.category == Category::User
+        {
+            return Err(refusal);
+        }
+    }
+    Ok(())
+}
+
+/// The kernel with every variable under its first name.
+fn without_names(mut kernel: Kernel) -> Kernel {
+    let relations = std::mem::take(&mut kernel.provenance.relations);
+    for relation in relations.iter().rev() {
+        let Relation::Rename { parent, copy } = *relation else {
+            kernel.provenance.relations.insert(0, relation.clone());
+            continue;
+        };
+        let first = |var: &mut VarId| *var = if *var == copy { parent } else { *var };
+        kernel.stmt = with_vars(kernel.stmt, &first);
+        for relation in &mut kernel.provenance.relations {
+            match relation {
+                Relation::Split { parent, .. } | Relation::Divide { parent, .. } | Relation::Bound { parent, .. } => {
+                    first(parent);
+                }
+                Relation::Fuse { outer, inner, .. } => [outer, inner].into_iter().for_each(first),
+                Relation::Pos { coordinate, access, .. } => {
+                    first(coordinate);
+                    access.vars.iter_mut().for_each(first);
+                }
+                Relation::Coord { position, .. } => first(position),
+                Relation::Rename { .. } => {}
+            }
+        }
+    }
+    kernel
+}
+
+/// A statement with other variables.
+fn with_vars(stmt: Stmt, to: &impl Fn(&mut VarId)) -> Stmt {
+    fn renamed(expr: Expr, to: &impl Fn(&mut VarId)) -> Expr {
+        match expr.kind {
+            ExprKind::Access(mut access) => {
+                access.vars.iter_mut().for_each(to);
+                Expr { kind: ExprKind::Access(access), ..expr }
+            }
+            _ => expr.map_children(&mut |child| renamed(child, to)),
+        }
+    }
+    match stmt {
+        Stmt::Assign(mut assign) => {
+            assign.lhs.vars.iter_mut().for_each(to);
+            assign.rhs = renamed(assign.rhs, to);
+            Stmt::Assign(assign)
+        }
+        Stmt::Forall(mut var, body) => {
+            to(&mut var);
+            Stmt::Forall(var, Box::new(with_vars(*body, to)))
+        }
+        Stmt::Where { consumer, producer } => {
+            Stmt::Where { consumer: Box::new(with_vars(*consumer, to)), producer: Box::new(with_vars(*producer, to)) }
+        }
+        Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(|stmt| with_vars(stmt, to)).collect()),
+    }
+}
+
+/// The command that makes a relation; `None` for names.
+fn made_by(kernel: &Kernel, relation: &Relation) -> Option<CommandKind> {
+    let name = |var: VarId| name(kernel, var);
+    Some(match relation.clone() {
+        Relation::Split { parent, outer, inner, size } => {
+            CommandKind::Split { var: name(parent), outer: name(outer), inner: name(inner), size }
+        }
+        Relation::Divide { parent, outer, inner, parts } => {
+            CommandKind::Divide { var: name(parent), outer: name(outer), inner: name(inner), parts }
+        }
+        Relation::Fuse { outer, inner, fused } => {
+            CommandKind::Fuse { outer: name(outer), inner: name(inner), fused: name(fused) }
+        }
+        Relation::Pos { coordinate, position, access } => {
+            CommandKind::Pos { var: name(coordinate), position: name(position), access }
+        }
+        Relation::Coord { position, coordinate } => {
+            CommandKind::Coord { position: name(position), coordinate: name(coordinate) }
+        }
+        Relation::Bound { parent, bounded, size, kind } => {
+            CommandKind::Bound { var: name(parent), bounded: name(bounded), size, kind }
+        }
+        Relation::Rename { .. } => return None,
+    })
+}
+
+/// The statement with loops over the variables that a relation is made of, instead of those that it makes.
+fn undone(stmt: Stmt, relation: &Relation) -> Stmt {
+    match stmt {
+        Stmt::Assign(_) => stmt,
+        Stmt::Forall(var, body) => {
+            let body = undone(*body, relation);
+            let instead = |vars: &[VarId]| Stmt::foralls(vars, body.clone());
+            match *relation {
+                Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. } if var == outer => {
+                    instead(&[parent])
+                }
+                Relation::Split { inner, .. } | Relation::Divide { inner, .. } if var == inner => body,
+                Relation::Fuse { outer, inner, fused } if var == fused => instead(&[outer, inner]),
+                Relation::Pos { coordinate, position, .. } if var == position => instead(&[coordinate]),
+                Relation::Coord { position, coordinate } if var == coordinate => instead(&[position]),
+                Relation::Bound { parent, bounded, .. } if var == bounded => instead(&[parent]),
+                _ => Stmt::Forall(var, Box::new(body)),
+            }
+        }
+        Stmt::Where { consumer, producer } => Stmt::Where {
+            consumer: Box::new(undone(*consumer, relation)),
+            producer: Box::new(undone(*producer, relation)),
+        },
+        Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(|stmt| undone(stmt, relation)).collect()),
+    }
+}

@@ -1,0 +1,78 @@
+//! The syntax tree of a statement of concrete notation, with its variables resolved: names are numbered as they occur.
+
+use indexmap::IndexMap;
+use lacunar_base::Span;
+use lacunar_notation::provenance::{Provenance, Tag};
+use lacunar_notation::schedule::{BoundKind, Parts};
+use lacunar_notation::{Monoid, VarId};
+
+use crate::einsum::{Name, Statement};
+
+/// A statement of concrete notation.
+#[derive(Clone, Debug)]
+pub struct Nest {
+    /// The loops and assignments.
+    pub(crate) body: Stmt,
+    /// The relations as written.
+    pub(crate) relations: Vec<Relation>,
+    /// Taco's `assemble`: the result comes into being in two phases.
+    pub(crate) is_inserted: bool,
+    /// All variables, each with the place where it first occurs. A variable's place in the map is its handle's index.
+    pub(crate) vars: IndexMap<String, Span>,
+    /// How they derive from each other. Accesses of `pos` name the tensor by the number of its relation.
+    pub(crate) provenance: Provenance,
+    /// The tensors that are filled and read inside, in the order of their first assignments.
+    pub(crate) workspaces: Vec<String>,
+    /// The operation that combines values into the result.
+    pub(crate) monoid: Option<Monoid>,
+}
+
+/// A part of the statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Stmt {
+    /// An assignment; its expression has no reductions.
+    Assign(Box<Statement>),
+    /// A loop.
+    Forall { var: Name, tags: Vec<Tag>, body: Box<Stmt> },
+    /// The producer first, then the consumer.
+    Where { consumer: Box<Stmt>, producer: Box<Stmt> },
+    /// One after the other.
+    Sequence(Vec<Stmt>),
+}
+
+/// A relation of variables as written.
+#[derive(Clone, Debug)]
+pub(crate) struct Relation {
+    pub kind: RelationKind,
+    pub parents: Vec<Name>,
+    pub children: Vec<Name>,
+}
+
+/// The content of a relation besides its variables.
+#[derive(Clone, Debug)]
+pub(crate) enum RelationKind {
+    Split(u64),
+    Divide(Parts),
+    Fuse,
+    Pos { tensor: Name, vars: Vec<Name> },
+    Coord,
+    Bound(u64, BoundKind),
+    Rename,
+}
+
+impl Nest {
+    /// True if a workspace of this name is filled inside.
+    pub(crate) fn fills(&self, name: &str) -> bool {
+        self.workspaces.iter().any(|workspace| workspace == name)
+    }
+
+    /// The handle of a variable.
+    pub(crate) fn var(&self, name: &str) -> Option<VarId> {
+        self.vars.get_index_of(name).map(VarId::from_index)
+    }
+
+    /// The name of a variable.
+    pub(crate) fn name(&self, var: VarId) -> &str {
+        self.vars.get_index(var.index()).map_or("", |(name, _)| name)
+    }
+}

@@ -1,0 +1,160 @@
+//! Lines for tensors, which follow a program as `--emit concrete` prints it: how each is stored.
+//!
+//! ```text
+//! line := name ':' type format role [size ('x' size)*] ['fill' value]
+//! role := 'input' | ['updated' | 'inserted'] 'result' | kind 'workspace'
+//! ```
+//!
+//! A declaration of the caller overrules a line. On exit the lines are blank in the text, so that places in it stay.
+
+use indexmap::IndexSet;
+use lacunar_base::Span;
+use lacunar_formats::{DType, FormatSpec, Scalar};
+use lacunar_notation::{AssignOp, WorkspaceKind};
+
+use super::error::Mistake;
+use super::meaning::visit;
+use crate::einsum::{Ast, Declarations};
+use crate::options;
+
+/// The declarations of a line for a tensor.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The tensor.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// How it is stored.
+    pub format: FormatSpec,
+    /// How it comes into being.
+    pub role: LineRole,
+    /// Its sizes, if they are said.
+    pub dims: Option<Vec<u64>>,
+    /// The value of elements that are not stored, if it is not 0.
+    pub fill: Option<Scalar>,
+    /// The line.
+    pub span: Span,
+}
+
+/// How a tensor comes into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineRole {
+    /// Given by the user.
+    Input,
+    /// Assigned by a statement.
+    Result,
+    /// A result with values before, which the statement combines with others.
+    Updated,
+    /// A result whose pattern is found first, and then its values.
+    Inserted,
+    /// Made inside of a statement.
+    Workspace(WorkspaceKind),
+}
+
+impl Line {
+    /// True for a tensor of the program, whose name the user gives values to or asks for.
+    pub fn is_outside(&self) -> bool {
+        !matches!(self.role, LineRole::Workspace(_))
+    }
+
+    /// The declarations with what lines say and they do not.
+    ///
+    /// A kernel's text has lines for tensors, too, that others are made of and that it does not read: these say nothing.
+    pub fn declare(ast: &Ast, declarations: &Declarations) -> Declarations {
+        let mut all = declarations.clone();
+        let mut named = IndexSet::new();
+        for statement in &ast.statements {
+            named.insert(statement.name.text.as_str());
+            visit(&statement.rhs, &mut |name, _| {
+                named.insert(name);
+            });
+        }
+        for line in ast.lines.iter().filter(|line| line.is_outside() && named.contains(line.name.as_str())) {
+            let name = || line.name.clone();
+            all.formats.entry(name()).or_insert_with(|| line.format.clone());
+            all.dtypes.entry(name()).or_insert(line.dtype);
+            if let Some(dims) = &line.dims {
+                all.dims.entry(name()).or_insert_with(|| dims.clone());
+            }
+            all.fills.entry(name()).or_insert(line.fill.unwrap_or(Scalar::zero(line.dtype)));
+        }
+        all
+    }
+}
+
+/// A program without its lines for tensors, and these, or what is wrong in them.
+pub(crate) fn split(source: &str) -> (String, Vec<Line>, Vec<Mistake>) {
+    let (mut text, mut lines, mut mistakes) = (String::with_capacity(source.len()), Vec::new(), Vec::new());
+    for line in source.split_inclusive('\n') {
+        let start = text.len();
+        match read(line.trim_end(), start) {
+            None => text.push_str(line),
+            Some(read) => {
+                text.extend(line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+                match read {
+                    Ok(line) => lines.push(line),
+                    Err(mistake) => mistakes.push(mistake),
+                }
+            }
+        }
+    }
+    (text, lines, mistakes)
+}
+
+/// Gives a program its lines. The result that is said to be updated has its earlier value combined.
+pub(crate) fn update(ast: &mut Ast, lines: Vec<Line>) {
+    for statement in &mut ast.statements {
+        let is_updated = |line: &Line| line.name == statement.name.text && line.role == LineRole::Updated;
+        let monoid = statement.nest.as_ref().and_then(|nest| nest.monoid);
+        if let Some(monoid) = monoid.filter(|_| lines.iter().any(is_updated)) {
+            statement.op = AssignOp::Reduce(monoid);
+        }
+    }
+    ast.lines = lines;
+}
+
+/// Reads a line that begins at a place of the text; `None` if it is not one for a tensor.
+fn read(text: &str, start: usize) -> Option<Result<Line, Mistake>> {
+    let (name, rest) = text.split_once(':')?;
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
+    let mut words = rest.split_whitespace();
+    let dtype = words.next().and_then(DType::parse)?;
+    if !is_name {
+        return None;
+    }
+    let span = Span::new(start, start + text.len());
+    Some(said(name, dtype, &words.collect::<Vec<_>>(), span))
+}
+
+fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mistake> {
+    let wrong = |expected| Mistake::Line { span, expected };
+    let at = words.iter().position(|word| matches!(*word, "input" | "result" | "workspace"));
+    let at = at.ok_or(wrong("`input`, `result` or `workspace`"))?;
+    let (before, after) = (&words[..at], &words[at + 1..]);
+    let (kind, format) = before.split_last().map_or(("", before), |(kind, format)| (*kind, format));
+    let (role, format) = match (words[at], kind) {
+        ("input", _) => (LineRole::Input, before),
+        ("result", "updated") => (LineRole::Updated, format),
+        ("result", "inserted") => (LineRole::Inserted, format),
+        ("result", _) => (LineRole::Result, before),
+        (_, kind) => {
+            let found = WorkspaceKind::ALL.into_iter().find(|known| known.name() == kind);
+            (LineRole::Workspace(found.ok_or(wrong("a kind of workspace"))?), format)
+        }
+    };
+    let text = format.join(" ");
+    let text = if text == "scalar" { "" } else { &text };
+    let format = text.parse().map_err(|_| wrong("a format"))?;
+    let (dims, fill) = match after {
+        [] => (None, None),
+        ["fill", value] => (None, Some(*value)),
+        [dims] => (Some(*dims), None),
+        [dims, "fill", value] => (Some(*dims), Some(*value)),
+        _ => return Err(wrong("sizes as `5x7`, or `fill` and a value")),
+    };
+    let sizes = |text: &str| text.split('x').map(str::parse).collect::<Result<Vec<u64>, _>>().ok();
+    let dims = dims.map(|text| sizes(text).ok_or(wrong("sizes as `5x7`"))).transpose()?;
+    let value = |text: &str| options::fill(&format!("{name}:{text}")).ok().map(|(_, value)| value);
+    let fill = fill.map(|text| value(text).ok_or(wrong("a fill value"))).transpose()?;
+    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, span })
+}

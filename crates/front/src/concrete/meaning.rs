@@ -1,0 +1,450 @@
+//! The meaning of a statement of concrete notation: a statement of index notation, with each workspace replaced by the expression that
+//! fills it.
+//!
+//! ```text
+//! forall(i, where(forall(k, C(i,k) = w(k)), forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
+//!   ->  C(i,k) = sum(j, A(i,j) * B(j,k))
+//! ```
+//!
+//! An assignment with an operation reduces over the variables that become known between the statement that its target lives in and
+//! itself, and that the target does not have. A loop over strips makes a variable known only together with the loop inside of
+//! them; what strips are combined to is *partial* until the other loop is met, and may only be combined further by the same
+//! operation:
+//!
+//! ```text
+//! suchthat(forall(i0, where(s += t, forall(i1, t += a(i)))), split(i, i0, i1, 4))  ->  s = sum(i, a(i))
+//! ```
+
+use indexmap::{IndexMap, IndexSet};
+use lacunar_base::Span;
+use lacunar_notation::provenance::Relation;
+use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, VarId};
+
+use super::ast::{Nest, Stmt};
+use super::error::Mistake;
+use crate::einsum::{BinaryOp, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
+
+/// The most operands of a statement that workspaces are written out in.
+const MAX_SIZE: usize = 20_000;
+
+/// The statement that a nest means, with the nest.
+pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake> {
+    nest.workspaces = workspaces(&nest.body);
+    let mut meaning =
+        Evaluation { nest: &nest, loops: Vec::new(), values: IndexMap::new(), read: IndexSet::new(), size: 0 };
+    meaning.run(&nest.body, 0)?;
+    if let Some(name) = nest.workspaces.iter().find(|name| !meaning.read.contains(*name)) {
+        return Err(Mistake::NotRead { span, name: name.clone() });
+    }
+    let is_result = |name: &&String| !nest.fills(name);
+    let results: Vec<String> = meaning.values.keys().filter(is_result).cloned().collect();
+    let [result] = results.as_slice() else {
+        let names = results.iter().map(|name| format!("`{name}`")).collect();
+        return Err(Mistake::Results { span, names });
+    };
+    let Some(value) = meaning.values.swap_remove(result) else {
+        return Err(Mistake::Results { span, names: Vec::new() });
+    };
+    if let Some(part) = value.missing.first() {
+        return Err(Mistake::Part { span: value.lhs_span, part: nest.name(*part).to_string() });
+    }
+    if value.rhs.height > MAX_HEIGHT {
+        return Err(Mistake::TooLong { span });
+    }
+    nest.monoid = value.monoid;
+    let name = Name { text: result.clone(), span: value.lhs_span };
+    let Value { indices, lhs_span, rhs, .. } = value;
+    Ok(Statement { name, indices, lhs_span, op: AssignOp::Set, rhs, span, nest: Some(Box::new(nest)) })
+}
+
+/// The tensors that a producer fills and its consumer, or another producer, reads.
+fn workspaces(body: &Stmt) -> Vec<String> {
+    fn filled(stmt: &Stmt, inside: bool, found: &mut Vec<String>) {
+        match stmt {
+            Stmt::Assign(statement) => {
+                if inside && !found.contains(&statement.name.text) {
+                    found.push(statement.name.text.clone());
+                }
+            }
+            Stmt::Forall { body, .. } => filled(body, inside, found),
+            Stmt::Where { consumer, producer } => {
+                filled(producer, true, found);
+                filled(consumer, inside, found);
+            }
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| filled(stmt, inside, found)),
+        }
+    }
+    let mut found = Vec::new();
+    filled(body, false, &mut found);
+    found
+}
+
+/// The values that a tensor has been assigned so far.
+#[derive(Clone)]
+struct Value {
+    indices: Vec<Expr>,
+    lhs_span: Span,
+    rhs: Expr,
+    /// The operation that combined it last.
+    monoid: Option<Monoid>,
+    /// The loops that have to be met before the value is whole.
+    missing: Vec<VarId>,
+}
+
+struct Evaluation<'a> {
+    nest: &'a Nest,
+    loops: Vec<VarId>,
+    values: IndexMap<String, Value>,
+    /// The workspaces that are read.
+    read: IndexSet<String>,
+    /// The operands that were written out so far.
+    size: usize,
+}
+
+impl Evaluation<'_> {
+    /// Follows a statement whose target lives in the outermost `outside` of the loops around.
+    fn run(&mut self, stmt: &Stmt, outside: usize) -> Result<(), Mistake> {
+        match stmt {
+            Stmt::Assign(statement) => self.assign(statement, outside),
+            Stmt::Forall { var, body, .. } => {
+                let id = self.nest.var(&var.text).ok_or_else(|| no_loop(var.span, &var.text))?;
+                self.enter(id, var)?;
+                self.loops.push(id);
+                self.run(body, outside)?;
+                self.loops.pop();
+                Ok(())
+            }
+            Stmt::Where { consumer, producer } => {
+                let mut inside = Vec::new();
+                assigned(producer, &mut inside);
+                // It starts empty every time.
+                for name in inside {
+                    self.values.swap_remove(name);
+                }
+                self.run(producer, self.loops.len())?;
+                self.run(consumer, outside)
+            }
+            Stmt::Sequence(stmts) => stmts.iter().try_for_each(|stmt| self.run(stmt, outside)),
+        }
+    }
+
+    fn enter(&self, var: VarId, name: &Name) -> Result<(), Mistake> {
+        let provenance = &self.nest.provenance;
+        let (span, text) = (name.span, name.text.clone());
+        if provenance.uses(var).any(|relation| !matches!(relation, Relation::Rename { .. })) {
+            return Err(Mistake::Replaced { span, name: text });
+        }
+        match provenance.is_known(var, &self.loops) {
+            true => Err(Mistake::TwoLoops { span, name: text }),
+            false => Ok(()),
+        }
+    }
+
+    fn assign(&mut self, statement: &Statement, outside: usize) -> Result<(), Mistake> {
+        let provenance = &self.nest.provenance;
+        let name = &statement.name.text;
+        let carried = self.carried(statement)?;
+        let lhs = self.indices(&statement.indices)?;
+        let value = self.expr(&statement.rhs)?;
+        // What the target and the loops around it tell, and what all loops tell.
+        let told: Vec<VarId> = self.loops[..outside].iter().chain(&lhs).copied().collect();
+        let mut reduced: Vec<VarId> = Vec::new();
+        let mut missing = carried.clone();
+        let inner: Vec<VarId> = self.loops[outside..].iter().copied().filter(|var| !lhs.contains(var)).collect();
+        missing.retain(|part| !inner.contains(part));
+        for &leaf in &self.loops[outside..] {
+            let originals = self.originals(leaf);
+            let known = |original: &VarId| provenance.is_known(*original, &self.loops);
+            // A part of a variable alone: only parts of what is read are combined.
+            if !originals.iter().any(known) && !carried.contains(&leaf) {
+                return Err(Mistake::Part { span: statement.span, part: self.nest.name(leaf).to_string() });
+            }
+            for original in originals.into_iter().filter(known) {
+                if !provenance.is_known(original, &told) && !reduced.contains(&original) {
+                    reduced.push(original);
+                    missing.extend(told.iter().copied().filter(|part| self.originals(*part).contains(&original)));
+                }
+            }
+        }
+        // Of a variable and another name of it that loops tell both, the producer has the latter.
+        let named: Vec<VarId> = reduced.iter().filter_map(|var| self.parent(*var)).collect();
+        reduced.retain(|var| !named.contains(var));
+        // Parts that were combined before are no longer there to be combined.
+        let again = |original: &VarId| !carried.iter().any(|part| self.originals(*part).contains(original));
+        let names: Vec<String> = reduced.iter().filter(|var| again(var)).map(|var| self.shown(*var)).collect();
+        let rhs = match statement.op {
+            AssignOp::Set if reduced.is_empty() => value,
+            AssignOp::Set => {
+                let var = self.nest.name(reduced[0]).to_string();
+                return Err(Mistake::Overwritten { span: statement.span, name: name.clone(), var });
+            }
+            AssignOp::Reduce(_) if names.is_empty() => value,
+            AssignOp::Reduce(monoid) => reduction(monoid, &names, value, statement.span),
+        };
+        let indices = statement.indices.iter().map(|index| self.index(index)).collect();
+        let new = Value { indices, lhs_span: statement.lhs_span, rhs, monoid: statement.op.monoid(), missing };
+        let new = match self.values.swap_remove(name) {
+            Some(before) => self.after(before, new, statement)?,
+            None => new,
+        };
+        self.values.insert(name.clone(), new);
+        Ok(())
+    }
+
+    /// The variables of accesses that a loop derives from: of a loop that producer and consumer share, those of both.
+    fn originals(&self, leaf: VarId) -> Vec<VarId> {
+        let mut found = Vec::new();
+        let relations = &self.nest.provenance.relations;
+        for relation in relations.iter().filter(|relation| relation.children().contains(&leaf)) {
+            match relation {
+                Relation::Rename { .. } => found.push(leaf),
+                _ => relation.parents().into_iter().for_each(|parent| found.extend(self.originals(parent))),
+            }
+        }
+        if found.is_empty() { vec![leaf] } else { found }
+    }
+
+    /// The variable that one is another name of.
+    fn parent(&self, var: VarId) -> Option<VarId> {
+        match self.nest.provenance.origin(var) {
+            Some(Relation::Rename { parent, .. }) => Some(*parent),
+            _ => None,
+        }
+    }
+
+    /// The parts that what is read still misses. If there are any, it is read alone, and combined by the operation that made it.
+    fn carried(&self, statement: &Statement) -> Result<Vec<VarId>, Mistake> {
+        let mut partial = None;
+        visit(&statement.rhs, &mut |name, span| {
+            let value = self.values.get(name).filter(|value| !value.missing.is_empty());
+            partial = partial.or(value.map(|value| (value, span)));
+        });
+        let Some((value, span)) = partial else { return Ok(Vec::new()) };
+        let is_combined = statement.op.monoid().is_some() && statement.op.monoid() == value.monoid;
+        if let Some((_, read)) = access(&statement.rhs).filter(|_| is_combined) {
+            let read_as = |part: &VarId| {
+                let is_part = |filled: &Expr| self.nest.var(index_name(filled)) == Some(*part);
+                let place = value.indices.iter().position(is_part)?;
+                self.nest.var(index_name(read.get(place)?))
+            };
+            return Ok(value.missing.iter().map(|part| read_as(part).unwrap_or(*part)).collect());
+        }
+        let part = value.missing.first().map_or("", |part| self.nest.name(*part));
+        Err(Mistake::Part { span, part: part.to_string() })
+    }
+
+    /// A value that is assigned after another one.
+    fn after(&self, before: Value, new: Value, statement: &Statement) -> Result<Value, Mistake> {
+        let mixed = || Mistake::Mixed { span: statement.span, name: statement.name.text.clone() };
+        let monoid = new.monoid.ok_or_else(mixed)?;
+        let shown = |value: &Value| value.indices.iter().map(|index| index_name(index).to_string()).collect::<Vec<_>>();
+        let fits = before.monoid.is_none_or(|earlier| earlier == monoid) && shown(&before) == shown(&new);
+        if !fits || !before.missing.is_empty() || !new.missing.is_empty() {
+            return Err(mixed());
+        }
+        let rhs = combined(monoid, before.rhs, new.rhs, statement.span);
+        Ok(Value { rhs, monoid: Some(monoid), ..before })
+    }
+
+    /// The variables of a target, all of which have values.
+    fn indices(&self, indices: &[Expr]) -> Result<Vec<VarId>, Mistake> {
+        indices.iter().map(|index| self.known(index)).collect()
+    }
+
+    fn known(&self, index: &Expr) -> Result<VarId, Mistake> {
+        let name = index_name(index);
+        let found = self.nest.var(name).filter(|var| self.nest.provenance.is_known(*var, &self.loops));
+        found.ok_or_else(|| no_loop(index.span, name))
+    }
+
+    /// The name of a variable in the statement that is meant: copies have the name of what they are copies of.
+    fn shown(&self, var: VarId) -> String {
+        let is_around = |parent: VarId| self.nest.provenance.is_known(parent, &self.loops);
+        match self.parent(var) {
+            Some(parent) if !is_around(parent) => self.shown(parent),
+            _ => self.nest.name(var).to_string(),
+        }
+    }
+
+    fn index(&self, index: &Expr) -> Expr {
+        let name = self.nest.var(index_name(index)).map_or_else(String::new, |var| self.shown(var));
+        Expr { kind: ExprKind::Name(name), ..index.clone() }
+    }
+
+    /// An expression without workspaces.
+    fn expr(&mut self, expr: &Expr) -> Result<Expr, Mistake> {
+        self.size += 1;
+        if self.size > MAX_SIZE {
+            return Err(Mistake::TooLong { span: expr.span });
+        }
+        if let Some((name, args)) = access(expr) {
+            return self.read(name, args, expr);
+        }
+        let span = expr.span;
+        Ok(match &expr.kind {
+            ExprKind::Apply { name, args, brackets } => {
+                if matches!(meaning(&name.text, args, *brackets), Meaning::Reduction(_)) {
+                    return Err(Mistake::Reduction { span });
+                }
+                let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
+                built(ExprKind::Apply { name: name.clone(), args, brackets: *brackets }, span)
+            }
+            ExprKind::Cast { dtype, operand } => {
+                let operand = Box::new(self.expr(operand)?);
+                built(ExprKind::Cast { dtype: dtype.clone(), operand }, span)
+            }
+            ExprKind::Neg(operand) => built(ExprKind::Neg(Box::new(self.expr(operand)?)), span),
+            ExprKind::Binary(op, left, right) => {
+                let left = Box::new(self.expr(left)?);
+                built(ExprKind::Binary(*op, left, Box::new(self.expr(right)?)), span)
+            }
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => expr.clone(),
+        })
+    }
+
+    /// The tensor that an access reads.
+    fn read(&mut self, name: &str, args: &[Expr], expr: &Expr) -> Result<Expr, Mistake> {
+        // An index that is no variable is told by the check of names.
+        if args.iter().any(|arg| index_name(arg).is_empty()) {
+            return Ok(expr.clone());
+        }
+        let vars = self.indices(args)?;
+        if !self.nest.fills(name) {
+            let args = args.iter().map(|arg| self.index(arg)).collect();
+            return Ok(match &expr.kind {
+                ExprKind::Apply { name, brackets, .. } => {
+                    built(ExprKind::Apply { name: name.clone(), args, brackets: *brackets }, expr.span)
+                }
+                _ => expr.clone(),
+            });
+        }
+        self.read.insert(name.to_string());
+        let Some(value) = self.values.get(name).cloned() else {
+            return Err(Mistake::NotFilled { span: expr.span, name: name.to_string() });
+        };
+        if value.indices.len() != vars.len() {
+            return Err(Mistake::OtherParts { span: expr.span, name: name.to_string() });
+        }
+        let mut names = IndexMap::new();
+        for (filled, var) in value.indices.iter().zip(vars) {
+            let (filled, read) = (index_name(filled).to_string(), self.shown(var));
+            let is_part = |name: &str| {
+                self.nest.var(name).is_some_and(|var| {
+                    !matches!(self.nest.provenance.origin(var), None | Some(Relation::Rename { .. }))
+                })
+            };
+            if filled != read && is_part(&filled) != is_part(&read) {
+                return Err(Mistake::OtherParts { span: expr.span, name: name.to_string() });
+            }
+            names.insert(filled, read);
+        }
+        let mut rhs = value.rhs;
+        self.size += renamed(&mut rhs, &names);
+        match self.size > MAX_SIZE || rhs.height > MAX_HEIGHT {
+            true => Err(Mistake::TooLong { span: expr.span }),
+            false => Ok(rhs),
+        }
+    }
+}
+
+fn no_loop(span: Span, name: &str) -> Mistake {
+    Mistake::NoLoop { span, name: name.to_string() }
+}
+
+/// The names of the tensors that a statement assigns to.
+fn assigned<'s>(stmt: &'s Stmt, found: &mut Vec<&'s str>) {
+    match stmt {
+        Stmt::Assign(statement) => found.push(&statement.name.text),
+        Stmt::Forall { body, .. } => assigned(body, found),
+        Stmt::Where { consumer, producer } => {
+            assigned(producer, found);
+            assigned(consumer, found);
+        }
+        Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| assigned(stmt, found)),
+    }
+}
+
+/// The name of a variable, of an index that is one.
+pub(super) fn index_name(index: &Expr) -> &str {
+    match &index.kind {
+        ExprKind::Name(name) => name,
+        _ => "",
+    }
+}
+
+/// The tensor and the indices of an expression that is an access.
+fn access(expr: &Expr) -> Option<(&str, &[Expr])> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some((name, &[])),
+        ExprKind::Apply { name, args, brackets } if matches!(meaning(&name.text, args, *brackets), Meaning::Access) => {
+            Some((&name.text, args))
+        }
+        _ => None,
+    }
+}
+
+/// Calls `f` on each access of an expression with its place.
+pub(super) fn visit<'e>(expr: &'e Expr, f: &mut impl FnMut(&'e str, Span)) {
+    if let Some((name, _)) = access(expr) {
+        return f(name, expr.span);
+    }
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => {}
+        ExprKind::Apply { args, .. } => args.iter().for_each(|arg| visit(arg, f)),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => visit(operand, f),
+        ExprKind::Binary(_, left, right) => {
+            visit(left, f);
+            visit(right, f);
+        }
+    }
+}
+
+/// An expression with the height that its operands give it.
+fn built(kind: ExprKind, span: Span) -> Expr {
+    let height = match &kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => 1,
+        ExprKind::Apply { args, .. } => match args.iter().all(|arg| matches!(arg.kind, ExprKind::Name(_))) {
+            true => 1,
+            false => args.iter().map(|arg| arg.height).max().unwrap_or(0) + args.len(),
+        },
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => operand.height + 1,
+        ExprKind::Binary(_, left, right) => left.height.max(right.height) + 1,
+    };
+    Expr { kind, span, height }
+}
+
+/// `sum(j, value)`.
+fn reduction(monoid: Monoid, vars: &[String], value: Expr, span: Span) -> Expr {
+    let name = Name { text: monoid.name().to_string(), span };
+    let mut args: Vec<Expr> = vars.iter().map(|var| built(ExprKind::Name(var.clone()), span)).collect();
+    args.push(value);
+    built(ExprKind::Apply { name, args, brackets: false }, span)
+}
+
+fn combined(monoid: Monoid, before: Expr, new: Expr, span: Span) -> Expr {
+    let kind = match monoid.function() {
+        BinaryFn::Add => ExprKind::Binary(BinaryOp::Add, Box::new(before), Box::new(new)),
+        BinaryFn::Mul => ExprKind::Binary(BinaryOp::Mul, Box::new(before), Box::new(new)),
+        function => {
+            let name = Name { text: Function::Binary(function).name().to_string(), span };
+            ExprKind::Apply { name, args: vec![before, new], brackets: false }
+        }
+    };
+    built(kind, span)
+}
+
+/// Gives variables other names, all at once; the number of operands.
+fn renamed(expr: &mut Expr, names: &IndexMap<String, String>) -> usize {
+    match &mut expr.kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => 1,
+        ExprKind::Name(name) => {
+            if let Some(new) = names.get(name) {
+                name.clone_from(new);
+            }
+            1
+        }
+        ExprKind::Apply { args, .. } => 1 + args.iter_mut().map(|arg| renamed(arg, names)).sum::<usize>(),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => 1 + renamed(operand, names),
+        ExprKind::Binary(_, left, right) => 1 + renamed(left, names) + renamed(right, names),
+    }
+}

@@ -1,0 +1,258 @@
+//! A statement of concrete notation to a kernel of it: names become handles, expressions get their types.
+//!
+//! On entry its meaning has been checked. On exit the kernel's first tensors and variables are those of the program, with the same
+//! handles; a workspace whose kind no line says is `sorted` (or a variable), and it is left to the planner to choose.
+
+use lacunar_base::Span;
+use lacunar_formats::DType;
+use lacunar_notation::concrete::{Assign, Kernel, Stmt as Made};
+use lacunar_notation::provenance::{Provenance, Relation as Known};
+use lacunar_notation::schedule::{Assembly, BoundKind, Parts};
+use lacunar_notation::{Access, IndexVar, Monoid, Program, Role, Tensor, TensorId, VarId, WorkspaceKind};
+
+use super::ast::{Nest, RelationKind, Stmt};
+use super::error::Mistake;
+use super::lines::{Line, LineRole};
+use super::meaning::index_name;
+use crate::einsum::{Error, Typing};
+
+/// The kernel of a statement whose result is `result`.
+///
+/// # Errors
+/// The mistakes in the types of workspaces, and a relation or a line about a tensor that is not there.
+pub(crate) fn resolve(program: &Program, result: TensorId, nest: &Nest, lines: &[Line]) -> Result<Kernel, Vec<Error>> {
+    let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
+    for tensor in program.tensors.handles() {
+        let role = &mut kernel.tensors[tensor].role;
+        *role = match *role {
+            computed if computed.is_computed() => computed,
+            _ if tensor == result => Role::Result,
+            _ => Role::Input,
+        };
+    }
+    // A variable comes before the variables that derive from it.
+    let made: Vec<VarId> = nest.provenance.relations.iter().flat_map(Known::children).collect();
+    let is_made = |place: usize| made.contains(&VarId::from_index(place));
+    let originals = (0..nest.vars.len()).filter(|place| !is_made(*place)).map(VarId::from_index);
+    let mut vars = vec![VarId::from_index(0); nest.vars.len()];
+    for own in originals.chain(made.iter().copied()) {
+        if let Some((name, span)) = nest.vars.get_index(own.index()) {
+            vars[own.index()] = var(&mut kernel, name, *span);
+        }
+    }
+    let of_result = lines.iter().find(|line| line.name == program.tensors[result].name).map(|line| line.role);
+    kernel.updates = of_result == Some(LineRole::Updated);
+    if nest.is_inserted || of_result == Some(LineRole::Inserted) {
+        kernel.assembly = Assembly::Insert;
+    }
+    let mut resolver = Resolver { nest, lines, kernel, vars, workspaces: Vec::new() };
+    resolver.add_workspaces();
+    resolver.kernel.provenance = resolver.provenance().map_err(|mistake| vec![mistake.into()])?;
+    resolver.size();
+    resolver.kernel.stmt = resolver.typed()?;
+    resolver.settle();
+    Ok(resolver.kernel)
+}
+
+/// The variable of a name, made if the program has none.
+fn var(kernel: &mut Kernel, name: &str, span: Span) -> VarId {
+    let known = kernel.vars.iter().find(|(_, var)| var.name == name).map(|(id, _)| id);
+    known.unwrap_or_else(|| kernel.vars.push(IndexVar { name: name.to_string(), size: None, span }))
+}
+
+struct Resolver<'a> {
+    nest: &'a Nest,
+    lines: &'a [Line],
+    kernel: Kernel,
+    /// The kernel's variable of each of the nest's.
+    vars: Vec<VarId>,
+    workspaces: Vec<TensorId>,
+}
+
+impl Resolver<'_> {
+    fn var(&self, name: &str) -> VarId {
+        self.nest.var(name).map_or_else(|| VarId::from_index(0), |var| self.vars[var.index()])
+    }
+
+    fn line(&self, name: &str) -> Option<&Line> {
+        self.lines.iter().find(|line| line.name == name)
+    }
+
+    /// Adds the workspaces, in the order of their lines.
+    fn add_workspaces(&mut self) {
+        let place = |name: &String| self.lines.iter().position(|line| line.name == **name).unwrap_or(usize::MAX);
+        let mut names = self.nest.workspaces.clone();
+        names.sort_by_key(place);
+        for name in names {
+            let filled = first_assignment(&self.nest.body, &name);
+            let order = filled.map_or(0, |(vars, _)| vars.len());
+            let kind = if order == 0 { WorkspaceKind::Scalar } else { WorkspaceKind::Sorted };
+            let kind = match self.line(&name).map(|line| line.role) {
+                Some(LineRole::Workspace(kind)) => kind,
+                _ => kind,
+            };
+            let dtype = self.line(&name).map_or(DType::F64, |line| line.dtype);
+            let dims = filled.map_or_else(Vec::new, |(vars, _)| vec![None; vars.len()]);
+            let fill = lacunar_formats::Scalar::zero(dtype);
+            let span = filled.map_or(Span::NONE, |(_, span)| span);
+            self.workspaces.push(self.kernel.tensors.push(Tensor::workspace(name, kind, dims, fill, span)));
+        }
+    }
+
+    fn tensor(&self, name: &str) -> Option<TensorId> {
+        self.kernel.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(id, _)| id)
+    }
+
+    fn provenance(&self) -> Result<Provenance, Mistake> {
+        let map = |var: VarId| self.vars[var.index()];
+        let mut made = Provenance::default();
+        for (relation, written) in self.nest.provenance.relations.iter().zip(&self.nest.relations) {
+            made.relations.push(match *relation {
+                Known::Pos { coordinate, position, .. } => {
+                    let access = self.position(&written.kind)?;
+                    Known::Pos { coordinate: map(coordinate), position: map(position), access }
+                }
+                _ => relation.map(map),
+            });
+        }
+        self.tags(&self.nest.body, &mut made);
+        Ok(made)
+    }
+
+    /// The access of a `pos`, which is one of the statement.
+    fn position(&self, kind: &RelationKind) -> Result<Access, Mistake> {
+        let RelationKind::Pos { tensor, vars } = kind else {
+            return Ok(Access { tensor: TensorId::from_index(0), vars: Vec::new(), span: Span::NONE });
+        };
+        let no_relation = Mistake::NoRelation { span: tensor.span };
+        let found = self.tensor(&tensor.text).filter(|found| self.kernel.tensors[*found].order() == vars.len());
+        let found = found.ok_or(no_relation)?;
+        if let Some(unknown) = vars.iter().find(|var| self.nest.var(&var.text).is_none()) {
+            return Err(Mistake::NoLoop { span: unknown.span, name: unknown.text.clone() });
+        }
+        let vars = vars.iter().map(|var| self.var(&var.text)).collect();
+        Ok(Access { tensor: found, vars, span: tensor.span })
+    }
+
+    fn tags(&self, stmt: &Stmt, made: &mut Provenance) {
+        match stmt {
+            Stmt::Assign(_) => {}
+            Stmt::Forall { var, tags, body } => {
+                let var = self.var(&var.text);
+                // All loops over a variable have the same tags, which one of them may have twice.
+                let known = made.tags.clone();
+                made.tags.extend(tags.iter().map(|tag| (var, *tag)).filter(|tagged| !known.contains(tagged)));
+                self.tags(body, made);
+            }
+            Stmt::Where { consumer, producer } => {
+                self.tags(producer, made);
+                self.tags(consumer, made);
+            }
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.tags(stmt, made)),
+        }
+    }
+
+    /// Gives sizes to the variables that relations make, where they follow from those that are known.
+    fn size(&mut self) {
+        let vars = &mut self.kernel.vars;
+        for relation in &self.kernel.provenance.relations {
+            match *relation {
+                Known::Split { inner, size, .. } => vars[inner].size = Some(size),
+                Known::Divide { outer, parts: Parts::Count(count), .. } => vars[outer].size = Some(count),
+                Known::Fuse { outer, inner, fused } => {
+                    vars[fused].size = vars[outer].size.zip(vars[inner].size).and_then(|(a, b)| a.checked_mul(b));
+                }
+                Known::Bound { bounded, size, kind: BoundKind::MaxExact, .. } => vars[bounded].size = Some(size),
+                Known::Bound { parent, bounded: var, .. } | Known::Rename { parent, copy: var } => {
+                    vars[var].size = vars[parent].size;
+                }
+                Known::Divide { .. } | Known::Pos { .. } | Known::Coord { .. } => {}
+            }
+        }
+    }
+
+    /// The statement with types, and the types of the workspaces.
+    fn typed(&mut self) -> Result<Made, Vec<Error>> {
+        let open: Vec<TensorId> = self
+            .workspaces
+            .iter()
+            .copied()
+            .filter(|&made| self.line(&self.kernel.tensors[made].name).is_none())
+            .collect();
+        let mut decided: Vec<(TensorId, DType)> = Vec::new();
+        loop {
+            let still = open.iter().copied().filter(|made| decided.iter().all(|(known, _)| known != made)).collect();
+            let mut typing = Typing::new(&self.kernel.tensors, &self.kernel.vars, still);
+            let made = self.stmt(&self.nest.body, &mut typing)?;
+            let dtypes: Vec<(TensorId, DType)> = open.iter().filter_map(|&id| Some((id, typing.dtype(id)?))).collect();
+            for &(id, dtype) in &dtypes {
+                self.kernel.tensors[id].dtype = dtype.arithmetic();
+            }
+            // Values that are only stored so are computed otherwise, and not rounded on the way.
+            let stored: Vec<_> = dtypes.into_iter().filter(|(_, dtype)| dtype.is_storage()).collect();
+            if stored.is_empty() {
+                return Ok(made);
+            }
+            decided.extend(stored);
+        }
+    }
+
+    fn stmt(&self, stmt: &Stmt, typing: &mut Typing) -> Result<Made, Vec<Error>> {
+        Ok(match stmt {
+            Stmt::Assign(statement) => {
+                let tensor = self.tensor(&statement.name.text).unwrap_or_else(|| TensorId::from_index(0));
+                let rhs = typing.value(statement, tensor)?;
+                let vars = statement.indices.iter().map(|index| self.var(index_name(index))).collect();
+                let lhs = Access { tensor, vars, span: statement.lhs_span };
+                Made::Assign(Assign { lhs, op: statement.op, rhs })
+            }
+            Stmt::Forall { var, body, .. } => Made::Forall(self.var(&var.text), Box::new(self.stmt(body, typing)?)),
+            Stmt::Where { consumer, producer } => {
+                let producer = Box::new(self.stmt(producer, typing)?);
+                Made::Where { consumer: Box::new(self.stmt(consumer, typing)?), producer }
+            }
+            Stmt::Sequence(stmts) => {
+                Made::Sequence(stmts.iter().map(|stmt| self.stmt(stmt, typing)).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    /// Sizes and fill values of the workspaces; relations between the names by which they are filled and read.
+    fn settle(&mut self) {
+        for &id in &self.workspaces {
+            let name = self.kernel.tensors[id].name.clone();
+            let mut monoid = None;
+            let mut vars = Vec::new();
+            self.kernel.stmt.visit_assigns(&mut |assign| {
+                if assign.lhs.tensor == id {
+                    monoid = monoid.or(assign.op.monoid());
+                    vars.clone_from(&assign.lhs.vars);
+                }
+            });
+            let dims = vars.iter().map(|var| self.kernel.vars[*var].size).collect();
+            let dtype = self.kernel.tensors[id].dtype;
+            let said = self.line(&name).map(|line| line.role);
+            let fill = monoid.unwrap_or(Monoid::SUM).identity(dtype).unwrap_or(lacunar_formats::Scalar::zero(dtype));
+            let tensor = &self.kernel.tensors[id];
+            let Role::Workspace(kind) = tensor.role else { continue };
+            self.kernel.tensors[id] = Tensor::workspace(name, kind, dims, fill, tensor.span);
+            if said.is_some() {
+                self.kernel.provenance.stored.push(id);
+            }
+        }
+    }
+}
+
+/// The variables and the place of the first assignment to a tensor.
+fn first_assignment<'s>(stmt: &'s Stmt, name: &str) -> Option<(&'s [crate::einsum::Expr], Span)> {
+    match stmt {
+        Stmt::Assign(statement) => {
+            (statement.name.text == name).then_some((statement.indices.as_slice(), statement.lhs_span))
+        }
+        Stmt::Forall { body, .. } => first_assignment(body, name),
+        Stmt::Where { consumer, producer } => {
+            first_assignment(producer, name).or_else(|| first_assignment(consumer, name))
+        }
+        Stmt::Sequence(stmts) => stmts.iter().find_map(|stmt| first_assignment(stmt, name)),
+    }
+}

@@ -1,0 +1,84 @@
+//! The syntax tree of actions: the order in which a program's statements are carried out, and everything else that it does.
+//!
+//! ```text
+//! for k in 0 .. 20 {          For
+//!   y(i) = A(i,j) * x(j)      Assign(0)
+//!   swap x, y                 Swap
+//! }
+//! ```
+
+use lacunar_base::Span;
+
+use super::ast::{Expr, Name};
+
+/// An action and its place.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// The kind of action.
+    pub kind: ActionKind,
+    /// Its place; of one with a block, the part before the block.
+    pub span: Span,
+}
+
+/// The kinds of actions.
+#[derive(Clone, Debug)]
+pub enum ActionKind {
+    /// The statement of this number.
+    Assign(usize),
+    /// `swap x, y`
+    Swap(Name, Name),
+    /// `print x`
+    Print(Name),
+    /// `read A "file"`
+    Read(Name, String),
+    /// `write y "file"`
+    Write(Name, String),
+    /// `clock name`
+    Clock(Name),
+    /// `elapsed name`
+    Elapsed(Name),
+    /// `for counter in from .. to { body }`
+    For {
+        /// The number of order 0 that counts.
+        counter: Name,
+        /// Its first value.
+        from: Expr,
+        /// The value behind its last.
+        to: Expr,
+        /// The actions of each round.
+        body: Vec<Action>,
+    },
+    /// `while condition { body }`
+    While {
+        /// Asked before each round.
+        condition: Expr,
+        /// The actions of each round.
+        body: Vec<Action>,
+    },
+    /// `if condition { then } else { otherwise }`
+    If {
+        /// Asked once.
+        condition: Expr,
+        /// The actions if it holds.
+        then: Vec<Action>,
+        /// The actions if it does not.
+        otherwise: Vec<Action>,
+    },
+}
+
+impl Action {
+    /// Calls `f` on each of some actions and on those in their blocks, in the order of the text.
+    pub fn visit<'a>(actions: &'a [Action], f: &mut dyn FnMut(&'a Action)) {
+        for action in actions {
+            f(action);
+            match &action.kind {
+                ActionKind::For { body, .. } | ActionKind::While { body, .. } => Action::visit(body, f),
+                ActionKind::If { then, otherwise, .. } => {
+                    Action::visit(then, f);
+                    Action::visit(otherwise, f);
+                }
+                _ => {}
+            }
+        }
+    }
+}

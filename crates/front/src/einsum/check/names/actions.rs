@@ -1,0 +1,171 @@
+//! The names in actions: which tensors have values where, in the order of the text.
+//!
+//! A round of a loop may read what an earlier round has assigned; the first has nothing to read but what was there before. So a
+//! tensor has a value from the first action in the text that gives it one.
+
+use lacunar_base::Span;
+use lacunar_notation::Role;
+
+use super::super::super::action::{Action, ActionKind};
+use super::super::super::ast::{Ast, Expr, ExprKind, Name};
+use super::super::super::error::ActionMistake;
+use super::{Entry, Meaning, Resolver, meaning, variable};
+use crate::words;
+
+/// The name of the tensor whose entries an expression of a condition counts: `nnz(A)`.
+pub(in crate::einsum::check) fn counted(expr: &Expr) -> Option<(&str, Span)> {
+    match &expr.kind {
+        ExprKind::Apply { name, args, brackets: false } if name.text == "nnz" => match args.as_slice() {
+            [arg] => variable(arg).map(|tensor| (tensor, arg.span)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl<'a> Resolver<'a> {
+    /// Resolves the names in actions and in their blocks.
+    pub(super) fn actions(&mut self, ast: &'a Ast, actions: &'a [Action]) {
+        for action in actions {
+            self.action(ast, action);
+        }
+    }
+
+    fn action(&mut self, ast: &'a Ast, action: &'a Action) {
+        match &action.kind {
+            ActionKind::Assign(statement) => self.statement(&ast.statements[*statement]),
+            ActionKind::Swap(a, b) => {
+                for name in [a, b] {
+                    self.read(&name.text, name.span);
+                }
+            }
+            ActionKind::Print(name) | ActionKind::Write(name, _) => self.read(&name.text, name.span),
+            ActionKind::Read(name, _) => {
+                self.assigned.entry(name.text.clone()).or_insert(name.span);
+            }
+            ActionKind::Clock(name) => {
+                self.clocks.insert(&name.text);
+            }
+            ActionKind::Elapsed(name) => {
+                if !self.clocks.contains(name.text.as_str()) {
+                    self.errors.push(ActionMistake::Clock { name: name.text.clone(), span: name.span }.into());
+                }
+            }
+            ActionKind::For { counter, from, to, body } => {
+                self.scalar(from);
+                self.scalar(to);
+                self.range(from, to);
+                self.bound.clear();
+                self.access(counter, &[], counter.span);
+                if let Some(entry) = self.names.tensors.get_mut(&counter.text) {
+                    entry.role = Role::Result;
+                }
+                self.assigned.entry(counter.text.clone()).or_insert(counter.span);
+                self.block(ast, body);
+            }
+            ActionKind::While { condition, body } => {
+                self.scalar(condition);
+                self.block(ast, body);
+            }
+            ActionKind::If { condition, then, otherwise } => {
+                self.scalar(condition);
+                self.block(ast, then);
+                self.block(ast, otherwise);
+            }
+        }
+    }
+
+    fn block(&mut self, ast: &'a Ast, body: &'a [Action]) {
+        self.blocks += 1;
+        self.actions(ast, body);
+        self.blocks -= 1;
+    }
+
+    /// Checks a range whose ends are written as numbers: it has to have a round.
+    fn range(&mut self, from: &Expr, to: &Expr) {
+        let literal = |expr: &Expr| match expr.kind {
+            ExprKind::Number(super::super::super::ast::Number::Int(value)) => Some(value),
+            _ => None,
+        };
+        if let (Some(first), Some(end)) = (literal(from), literal(to))
+            && first >= end
+        {
+            self.errors.push(ActionMistake::NoRound { span: from.span.to(to.span), first, end }.into());
+        }
+    }
+
+    /// Resolves the names in a number that is computed between statements.
+    fn scalar(&mut self, expr: &Expr) {
+        if let Some((name, span)) = counted(expr) {
+            return self.read(name, span);
+        }
+        match &expr.kind {
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
+            ExprKind::Name(text) => {
+                self.access(&Name { text: text.clone(), span: expr.span }, &[], expr.span);
+                self.read(text, expr.span);
+            }
+            ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.scalar(operand),
+            ExprKind::Binary(_, left, right) => {
+                self.scalar(left);
+                self.scalar(right);
+            }
+            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
+                Meaning::Function(function) => {
+                    self.arguments(name, args.len(), function);
+                    args.iter().for_each(|arg| self.scalar(arg));
+                }
+                Meaning::Cast(_) if args.len() == 1 => args.iter().for_each(|arg| self.scalar(arg)),
+                Meaning::Access | Meaning::Reduction(_) | Meaning::Cast(_) => {
+                    self.errors.push(ActionMistake::NotANumber { span: expr.span }.into());
+                }
+            },
+        }
+    }
+
+    /// Asks that the tensors which actions name are in statements, which tell their orders; notes those that are swapped.
+    pub(super) fn known_by_actions(&mut self, actions: &[Action]) {
+        let mut named: Vec<&Name> = Vec::new();
+        let mut swaps = Vec::new();
+        Action::visit(actions, &mut |action| match &action.kind {
+            ActionKind::Swap(a, b) => {
+                named.extend([a, b]);
+                swaps.push((a, b, action.span));
+            }
+            ActionKind::Print(name) | ActionKind::Read(name, _) | ActionKind::Write(name, _) => named.push(name),
+            _ => {}
+        });
+        for name in named {
+            if !self.names.tensors.contains_key(&name.text) {
+                let tensors = self.names.tensors.keys().map(String::as_str);
+                let hint = words::did_you_mean(&name.text, tensors, "name a tensor that a statement reads or assigns");
+                self.errors.push(ActionMistake::NoTensor { name: name.text.clone(), span: name.span, hint }.into());
+            }
+        }
+        for (a, b, span) in swaps {
+            let places = [a, b].map(|name| self.names.tensors.get_index_of(&name.text));
+            let [Some(first), Some(second)] = places else { continue };
+            let orders = [first, second].map(|tensor| self.names.tensors[tensor].order);
+            if orders[0] == orders[1] {
+                self.names.swaps.push((first, second, span));
+                [first, second].into_iter().for_each(|tensor| self.names.tensors[tensor].role = Role::Result);
+            } else {
+                let differ = format!("{} and {} indices", orders[0], orders[1]);
+                let names = [a, b].map(|name| name.text.clone());
+                self.errors.push(ActionMistake::Swapped { names, span, differ }.into());
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// A tensor of which nothing is known yet but where it first occurs.
+    pub(in crate::einsum::check) fn new(order: usize, span: Span, role: Role) -> Entry {
+        Entry { order, span, role, may_be_given: false, is_given: false }
+    }
+
+    /// True if the type and the format follow from what is assigned.
+    pub(in crate::einsum::check) fn is_open(&self) -> bool {
+        self.role == Role::Result && !self.is_given
+    }
+}

@@ -1,0 +1,47 @@
+//! Mistakes in what is done between statements.
+
+use lacunar_base::{Diagnostic, Span};
+
+/// A mistake in what is done between statements.
+#[derive(Clone, Debug)]
+pub(crate) enum ActionMistake {
+    NoRound { span: Span, first: u64, end: u64 },
+    NotWhole { span: Span },
+    NotANumber { span: Span },
+    NoTensor { name: String, span: Span, hint: String },
+    Swapped { names: [String; 2], span: Span, differ: String },
+    Clock { name: String, span: Span },
+}
+
+impl ActionMistake {
+    pub(super) fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            ActionMistake::NoRound { span, first, end } => {
+                Diagnostic::error("E0607", format!("the range from {first} to {end} is empty"))
+                    .label(span, "no round")
+                    .hint("the second number is behind the last: `0 .. 20` has 20 rounds")
+            }
+            ActionMistake::NotWhole { span } => Diagnostic::error("E0607", "the end of a range is an integer")
+                .label(span, "another type")
+                .hint("convert it, as in `for k in 0 .. i64(n) { .. }`"),
+            ActionMistake::NotANumber { span } => Diagnostic::error("E0608", "a condition asks numbers alone")
+                .label(span, "not a number")
+                .hint("compute it in a statement before, as in `r = sum(i, x(i) * x(i))`, or count entries: `nnz(A)`"),
+            ActionMistake::NoTensor { name, span, hint } => {
+                Diagnostic::error("E0609", format!("no statement has a tensor `{name}`"))
+                    .label(span, "unknown")
+                    .hint(hint)
+            }
+            ActionMistake::Swapped { names: [a, b], span, differ } => {
+                Diagnostic::error("E0610", format!("`{a}` and `{b}` cannot be swapped"))
+                    .label(span, differ)
+                    .hint("tensors of one format, type and size are swapped; else assign, as in `x(i) = y(i)`")
+            }
+            ActionMistake::Clock { name, span } => {
+                Diagnostic::error("E0611", format!("the clock `{name}` is read before it is set"))
+                    .label(span, "not set")
+                    .hint(format!("set it before: `clock {name}`"))
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Statements that are carried out again on tensors of the same sizes: what was found out before is not asked again.
+//!
+//! A statement with a dense result and without conversions is *ready* after it was carried out once. Then only the sizes of its
+//! tensors are compared, and the kernel is called on the memory of its earlier result; or, where it reads the old value, on
+//! memory of the value before that. All other checks depend on the program and on these sizes alone.
+//!
+//! ```text
+//! for k in 0 .. 1000 { x(i) = 0.5 * x(i) }      the first round binds, the others exchange two blocks of memory
+//! ```
+
+use std::time::{Duration, Instant};
+
+use lacunar_compiler::lower::Phase;
+use lacunar_notation::{Program, Role, TensorId};
+use lacunar_runtime::Tensor;
+
+use crate::bind::{Slot, check_tensor};
+use crate::compile::{Code, Step};
+use crate::error::Error;
+use crate::launch::Call;
+
+/// The facts about a statement that hold as long as its tensors keep their sizes.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// The sizes of its variables.
+    sizes: Vec<u64>,
+    /// The tensors that it reads or writes, with their sizes.
+    shapes: Vec<(TensorId, Vec<u64>)>,
+    /// The tensors that the kernel reads, by its handles.
+    inputs: Vec<TensorId>,
+    /// Of the tensors that it reads, those whose arrays may come out otherwise.
+    checked: Vec<TensorId>,
+    /// The tensor of the kernel that is the old value of the result.
+    kept: Option<TensorId>,
+}
+
+impl Ready {
+    /// The facts about a statement that has just been carried out with these sizes of its variables; `None` if more has to be done for it
+    /// than to call its kernel.
+    pub fn of(
+        program: &Program,
+        step: &Step,
+        (phase, kept): (Phase, Option<TensorId>),
+        sizes: Vec<u64>,
+        slots: &[Slot<'_>],
+    ) -> Option<Ready> {
+        let (plan, kernel) = (step.plan(), step.kernel());
+        let declared = &kernel.tensors[plan.result];
+        let is_called = !matches!(step.code(), Code::Interpreter | Code::Conversion(..))
+            && phase == Phase::Fused
+            && step.phase() == Phase::Fused;
+        let is_plain = declared.format.is_dense()
+            && declared.view.is_none()
+            && plan.convert_result.is_none()
+            && plan.conversions.iter().all(|made| Some(made.tensor) == kept)
+            && kernel.stored.sizes.is_empty()
+            && declared.dtype == program.tensors[plan.result].dtype;
+        if !is_called || !is_plain {
+            return None;
+        }
+        let mut read: Vec<TensorId> = plan.statement.rhs.accesses().iter().map(|access| access.tensor).collect();
+        // Without conversions, the kernel reads the program's tensors themselves, by the same handles.
+        let inputs = read.iter().copied().filter(|id| *id != plan.result).collect();
+        read.push(plan.result);
+        read.sort_unstable();
+        read.dedup();
+        let shape = |id: &TensorId| Some((*id, slots[id.index()].get()?.dims().to_vec()));
+        let shapes = read.iter().map(shape).collect::<Option<Vec<_>>>()?;
+        let may_change = |id: &TensorId| {
+            let tensor = &program.tensors[*id];
+            tensor.role == Role::Result && !tensor.format.is_dense()
+        };
+        let checked = read.into_iter().filter(may_change).collect();
+        Some(Ready { sizes, shapes, inputs, checked, kept })
+    }
+
+    /// Carries the statement out, if its tensors have their sizes and the memory for its result is there. Returns how long the kernel
+    /// took.
+    pub fn run(
+        &self,
+        program: &Program,
+        step: &Step,
+        slots: &mut [Slot<'_>],
+        spare: &mut Option<Tensor>,
+    ) -> Result<Option<Duration>, Error> {
+        let fits =
+            |(id, dims): &(TensorId, Vec<u64>)| slots[id.index()].get().is_some_and(|found| found.dims() == dims);
+        if !self.shapes.iter().all(fits) {
+            return Ok(None);
+        }
+        for &id in &self.checked {
+            slots[id.index()].get().map_or(Ok(()), |found| check_tensor(&program.tensors[id], found, true))?;
+        }
+        let place = step.result().index();
+        let mut result = match self.kept {
+            Some(_) => match spare.take() {
+                Some(tensor) if slots[place].get().is_some_and(|old| old.dims() == tensor.dims()) => tensor,
+                _ => return Ok(None),
+            },
+            None => match std::mem::replace(&mut slots[place], Slot::Empty) {
+                Slot::Owned(tensor) if tensor.dtype() == program.tensors[step.result()].dtype => tensor,
+                other => {
+                    slots[place] = other;
+                    return Ok(None);
+                }
+            },
+        };
+        let mut inputs = vec![None; step.kernel().tensors.len()];
+        for &id in &self.inputs {
+            inputs[id.index()] = slots[id.index()].get();
+        }
+        if let Some(old) = self.kept {
+            inputs[old.index()] = slots[place].get();
+        }
+        let start = Instant::now();
+        let call = Call { step, inputs, sizes: &self.sizes, before: None, first_phase: false };
+        call.write_into(&mut result)?;
+        let time = start.elapsed();
+        if let Slot::Owned(old) = std::mem::replace(&mut slots[place], Slot::Owned(result))
+            && self.kept.is_some()
+        {
+            *spare = Some(old);
+        }
+        Ok(Some(time))
+    }
+}

@@ -1,0 +1,104 @@
+//! Running the actions of a compiled program: statements by their steps, loops and conditions around them, tensors exchanged.
+//!
+//! On entry the slots hold the tensors that the caller gives. Every action finds its tensors in their slots and leaves them there, so
+//! that a swap exchanges two slots and copies nothing, and a statement that is carried out again writes into the memory of its
+//! earlier result. On exit the slots hold the results.
+//!
+//! ```text
+//! for k in 0 .. 2 {
+//!   y(i) = A(i,j) * x(j)      A and x are read, y is written
+//!   swap x, y                 the slots of x and y are exchanged
+//! }
+//! ```
+
+mod control;
+mod io;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::ops::Range;
+use std::time::Instant;
+
+use lacunar_compiler::lower::Phase;
+use lacunar_notation::{Action, Program, TensorId};
+
+use crate::bind::Slot;
+use crate::compile::Step;
+use crate::error::Error;
+use crate::evaluate::{Evaluation, Times, check_given};
+
+/// Runs a program. `slots` holds its tensors by handle: those that are given on entry, results too on exit. Prints go to `out`.
+pub(crate) fn run(
+    program: &Program,
+    steps: &[Step],
+    phase: Phase,
+    slots: &mut [Slot<'_>],
+    out: &mut dyn Write,
+) -> Result<Times, Error> {
+    let start = Instant::now();
+    check_given(program, slots)?;
+    let mut statements = vec![0..0; program.statements.len()];
+    for (number, step) in steps.iter().enumerate() {
+        let range: &mut Range<usize> = &mut statements[step.statement()];
+        *range = if range.start == range.end { number..number + 1 } else { range.start..number + 1 };
+    }
+    let given = program.tensors.handles().filter(|id| slots[id.index()].get().is_some()).collect();
+    let evaluation = Evaluation::new(program, steps, phase);
+    let mut runner = Runner { program, statements, slots, evaluation, given, clocks: BTreeMap::new(), out };
+    runner.actions(&program.body)?;
+    let mut times = runner.evaluation.times;
+    times.total = start.elapsed();
+    Ok(times)
+}
+
+/// The state of a run.
+struct Runner<'r, 's> {
+    program: &'r Program,
+    /// The steps of each statement.
+    statements: Vec<Range<usize>>,
+    slots: &'r mut [Slot<'s>],
+    evaluation: Evaluation<'r>,
+    /// Tensors that still have the value that the caller gave.
+    given: Vec<TensorId>,
+    clocks: BTreeMap<&'r str, Instant>,
+    out: &'r mut dyn Write,
+}
+
+impl<'r> Runner<'r, '_> {
+    fn actions(&mut self, actions: &'r [Action]) -> Result<(), Error> {
+        actions.iter().try_for_each(|action| self.action(action))
+    }
+
+    fn action(&mut self, action: &'r Action) -> Result<(), Error> {
+        match action {
+            Action::Assign(statement) => {
+                let steps = self.statements[*statement].clone();
+                self.evaluation.statement(*statement, steps, self.slots)?;
+            }
+            Action::Swap(a, b) => self.slots.swap(a.index(), b.index()),
+            Action::Print(tensor) => self.print(*tensor)?,
+            Action::Read(tensor, file) => self.read(*tensor, file)?,
+            Action::Write(tensor, file) => self.write(*tensor, file)?,
+            Action::Clock(name) => {
+                self.clocks.insert(name, Instant::now());
+            }
+            Action::Elapsed(name) => self.elapsed(name)?,
+            Action::For { counter, from, to, body } => {
+                for number in self.whole(from)?..self.whole(to)? {
+                    self.count(*counter, number);
+                    self.actions(body)?;
+                }
+            }
+            Action::While { condition, body } => {
+                while self.holds(condition)? {
+                    self.actions(body)?;
+                }
+            }
+            Action::If { condition, then, otherwise } => {
+                let body = if self.holds(condition)? { then } else { otherwise };
+                self.actions(body)?;
+            }
+        }
+        Ok(())
+    }
+}

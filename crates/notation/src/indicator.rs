@@ -1,0 +1,117 @@
+//! Indicators: tensors that are one where an affine equation holds between their coordinates, and zero elsewhere.
+//!
+//! They are how indices that are no variables take part in a statement. Each such index gets a variable of its own, which an
+//! indicator ties to those that it is made of:
+//!
+//! ```text
+//! y(i) = x(i + 1)              y(i) = sum(d, [i - d + 1 == 0] * x(d))
+//! y(i + k) += x(i) * w(k)      y(d) += sum(i, k, [i + k - d == 0] * x(i) * w(k))
+//! B(j) = A(2, j)               B(j) = sum(d, [d - 2 == 0] * A(d, j))
+//! ```
+//!
+//! Nothing is stored: the levels of an indicator are computed ([`Indicator::format`] says of which kinds they are). All the rest of a
+//! statement's compilation takes it for a sparse operand, so that windows, strides and shifts work over every format, in results as
+//! well as in operands. An index outside of its dimension meets no coordinate there, and the element is absent.
+//!
+//! The bracket is Iverson's; a contraction with such a tensor is what Ghorbani et al. 2023, §4, write as a comparison in a rule.
+
+use lacunar_formats::{DType, Format, Level, LevelKind};
+
+use crate::index::{Role, Tensor};
+use lacunar_base::Span;
+
+/// The equation of an indicator: `constant` plus the sum of each coordinate times its factor is 0.
+///
+/// ```
+/// use lacunar_notation::Indicator;
+/// let next = Indicator { factors: vec![1, -1], constant: 1 }; // d == i + 1
+/// assert!(next.holds(&[3, 4]) && !next.holds(&[4, 3]));
+/// assert_eq!(next.determined_by(&[0]), Some(1));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Indicator {
+    /// The factor of each dimension; none is 0.
+    pub factors: Vec<i64>,
+    /// The number that is added.
+    pub constant: i64,
+}
+
+impl Indicator {
+    /// The largest magnitude of a factor and of the constant.
+    pub const MOST: i64 = 1 << 31;
+
+    /// True if the equation holds at a coordinate.
+    pub fn holds(&self, coordinate: &[u64]) -> bool {
+        let terms = self.factors.iter().zip(coordinate).map(|(&factor, &at)| i128::from(factor) * i128::from(at));
+        terms.sum::<i128>() + i128::from(self.constant) == 0
+    }
+
+    /// The dimension whose coordinate follows from those of `known` dimensions, if it is the only one that is left.
+    pub fn determined_by(&self, known: &[usize]) -> Option<usize> {
+        let mut open = (0..self.factors.len()).filter(|dimension| !known.contains(dimension));
+        open.next().filter(|_| open.next().is_none())
+    }
+
+    /// A dimension whose size is not known yet, and the size that follows from the others'. The last dimension is that which the
+    /// equation is solved for: it has room for what the others come to. A dimension of the others alone tells has as many coordinates as
+    /// fit in the last, counted from 0, whatever is added to them.
+    ///
+    /// ```
+    /// use lacunar_notation::Indicator;
+    /// let strided = Indicator { factors: vec![2, -1], constant: 1 }; // d == 2 i + 1
+    /// assert_eq!(strided.inferred(&[None, Some(7)]), Some((0, 4)));
+    /// assert_eq!(strided.inferred(&[Some(3), None]), Some((1, 6)));
+    /// ```
+    pub fn inferred(&self, sizes: &[Option<u64>]) -> Option<(usize, u64)> {
+        let (&last, others) = self.factors.split_last()?;
+        let (&whole, parts) = sizes.split_last()?;
+        if let Some(whole) = whole {
+            let open = parts.iter().position(Option::is_none)?;
+            return Some((open, whole.div_ceil(others[open].unsigned_abs())));
+        }
+        let most = |(&factor, &size): (&i64, &Option<u64>)| {
+            let steps = i128::from(size?) - 1;
+            Some((i128::from(factor) * -i128::from(last.signum())).max(0) * steps)
+        };
+        let terms = others.iter().zip(parts).map(most).sum::<Option<i128>>()?;
+        let most = terms - i128::from(last.signum()) * i128::from(self.constant);
+        let room = most.div_euclid(i128::from(last.abs())) + 1;
+        let none = parts.contains(&Some(0));
+        Some((others.len(), if none { 0 } else { u64::try_from(room.max(0)).unwrap_or(u64::MAX) }))
+    }
+
+    /// True if all sums of the equation fit an index, with dimensions of these sizes; those that are not known are taken as small.
+    pub fn fits(&self, sizes: &[Option<u64>]) -> bool {
+        let terms = self
+            .factors
+            .iter()
+            .zip(sizes)
+            .map(|(factor, size)| u128::from(factor.unsigned_abs()) * u128::from(size.unwrap_or(0)));
+        terms.sum::<u128>() + u128::from(self.constant.unsigned_abs()) <= i64::MAX as u128 / 2
+    }
+
+    /// The format of which an indicator's levels are, in this order of its dimensions: of all but the last, an interval of coordinates
+    /// under each parent; of the last at most the one coordinate that solves the equation.
+    ///
+    /// # Panics
+    /// Never: the modes are each a dimension's, once.
+    pub fn format(&self, modes: Vec<usize>) -> Format {
+        let last = modes.len().saturating_sub(1);
+        let optional = LevelKind::named("optional").unwrap_or(LevelKind::COMPRESSED);
+        let mut levels = vec![Level::COMPRESSED; modes.len()];
+        if let (Some(level), Some(&mode)) = (levels.last_mut(), modes.last()) {
+            // The interval above holds only coordinates that leave a solution for a factor of one.
+            let always = last > 0 && self.factors.get(mode).is_some_and(|factor| factor.abs() == 1);
+            *level = if always { Level::SINGLETON } else { Level { kind: optional, unique: true } };
+        }
+        Format::new(levels, modes).unwrap_or_else(|_| Format::csf(self.factors.len()))
+    }
+
+    /// The tensor of a program that is the indicator.
+    pub fn tensor(self, name: String, dims: Vec<Option<u64>>, span: Span) -> Tensor {
+        let format = self.format((0..self.factors.len()).collect());
+        let (role, dtype) = (Role::Indicator, DType::Pattern);
+        let indicator = Some(Box::new(self));
+        Tensor { name, format, dtype, fill: None, dims, role, nnz: None, heaviest: None, view: None, indicator, span }
+    }
+}

@@ -1,0 +1,216 @@
+//! Programs of actions: what is done with the tensors of a program, and in which order.
+//!
+//! A statement is compiled once and may be carried out many times. Loops and conditions ask [`Condition`]s, which are computed
+//! of tensors of order 0; the rest moves whole tensors:
+//!
+//! ```text
+//! for k in 0 .. 20 {           For { counter: k, .., body: [Assign(0), Swap(x, y)] }
+//!   y(i) = A(i,j) * x(j)
+//!   swap x, y
+//! }
+//! print x                      Print(x)
+//! ```
+//!
+//! Invariants (of a program that `front` has checked): every statement is assigned by one action; counters are of type `i64` and
+//! order 0, as are the bounds of their ranges; tensors that are swapped have one format and one type; a clock that is read has
+//! been set by an action before, in the order of the text. [`Program::verify`] checks them.
+
+use std::collections::BTreeSet;
+
+use lacunar_formats::DType;
+
+use crate::index::{Expr, Program, TensorId};
+
+/// One action.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Carries out the statement of this number.
+    Assign(usize),
+    /// Exchanges two tensors; no element is copied.
+    Swap(TensorId, TensorId),
+    /// Prints a tensor with its name, on a line.
+    Print(TensorId),
+    /// Reads a tensor from a file, into the tensor's format and type.
+    Read(TensorId, String),
+    /// Writes a tensor to a file.
+    Write(TensorId, String),
+    /// Sets a clock to zero.
+    Clock(String),
+    /// Prints the seconds since a clock was set.
+    Elapsed(String),
+    /// Carries out a body once for each number of a range, which is computed before.
+    For {
+        /// Has the number in each round, and keeps it afterwards.
+        counter: TensorId,
+        /// The first number.
+        from: Condition,
+        /// The number behind the last.
+        to: Condition,
+        /// The actions of a round.
+        body: Vec<Action>,
+    },
+    /// Carries out a body as long as a condition holds, which is asked before each round.
+    While {
+        /// Holds if it is not zero.
+        condition: Condition,
+        /// The actions of a round.
+        body: Vec<Action>,
+    },
+    /// Carries out one of two bodies.
+    If {
+        /// Holds if it is not zero.
+        condition: Condition,
+        /// The actions if it holds.
+        then: Vec<Action>,
+        /// The actions if it does not.
+        otherwise: Vec<Action>,
+    },
+}
+
+/// A number that is computed between statements: of tensors of order 0, and of how many entries tensors have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The expression. An access is of a tensor of order 0 of the program; or, with a handle behind those of the program's
+    /// tensors, of the number of entries (`i64`) of the tensor at this place of `counted`.
+    pub expr: Expr,
+    /// The tensors whose entries are counted: `nnz(A)`.
+    pub counted: Vec<TensorId>,
+}
+
+/// An operand of a [`Condition`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The value of a tensor of order 0.
+    Value(TensorId),
+    /// The number of entries that a tensor stores.
+    Count(TensorId),
+}
+
+impl Condition {
+    /// The meaning of an access in a condition of a program with so many tensors; `None` of one that breaks the invariants.
+    pub fn operand(&self, tensor: TensorId, tensors: usize) -> Option<Operand> {
+        match tensor.index().checked_sub(tensors) {
+            None => Some(Operand::Value(tensor)),
+            Some(place) => self.counted.get(place).copied().map(Operand::Count),
+        }
+    }
+}
+
+impl Action {
+    /// Calls `f` on each of some actions and on those in their bodies, in the order of the text.
+    pub fn visit<'a>(actions: &'a [Action], f: &mut dyn FnMut(&'a Action)) {
+        for action in actions {
+            f(action);
+            match action {
+                Action::For { body, .. } | Action::While { body, .. } => Action::visit(body, f),
+                Action::If { then, otherwise, .. } => {
+                    Action::visit(then, f);
+                    Action::visit(otherwise, f);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The conditions that the action itself asks.
+    pub fn conditions(&self) -> Vec<&Condition> {
+        match self {
+            Action::For { from, to, .. } => vec![from, to],
+            Action::While { condition, .. } | Action::If { condition, .. } => vec![condition],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Program {
+    /// True if the program is its statements, each carried out once, one after the other.
+    pub fn is_sequence(&self) -> bool {
+        let places = self.body.iter().zip(0..);
+        self.body.len() == self.statements.len() && places.into_iter().all(|(action, n)| *action == Action::Assign(n))
+    }
+
+    /// The tensors whose values are read before any action gives them one, in the order of the text: a caller has to.
+    pub fn given(&self) -> BTreeSet<TensorId> {
+        let (mut given, mut known) = (BTreeSet::new(), BTreeSet::new());
+        Action::visit(&self.body, &mut |action| {
+            let mut read = |tensor: TensorId, known: &BTreeSet<TensorId>| {
+                if !known.contains(&tensor) && !self.tensors[tensor].role.is_computed() {
+                    given.insert(tensor);
+                }
+            };
+            for condition in action.conditions() {
+                let accesses = condition.expr.accesses().into_iter();
+                let operands = accesses.filter_map(|access| condition.operand(access.tensor, self.tensors.len()));
+                for Operand::Value(tensor) | Operand::Count(tensor) in operands {
+                    read(tensor, &known);
+                }
+            }
+            match action {
+                Action::Assign(statement) => {
+                    let statement = &self.statements[*statement];
+                    statement.rhs.accesses().iter().for_each(|access| read(access.tensor, &known));
+                    known.insert(statement.lhs.tensor);
+                }
+                Action::Swap(a, b) => {
+                    [*a, *b].into_iter().for_each(|tensor| read(tensor, &known));
+                }
+                Action::Print(tensor) | Action::Write(tensor, _) => read(*tensor, &known),
+                Action::Read(tensor, _) => {
+                    known.insert(*tensor);
+                }
+                Action::For { counter, .. } => {
+                    known.insert(*counter);
+                }
+                Action::Clock(_) | Action::Elapsed(_) | Action::While { .. } | Action::If { .. } => {}
+            }
+        });
+        given
+    }
+
+    /// Checks the invariants of the actions.
+    ///
+    /// # Errors
+    /// The first that does not hold, in words.
+    pub fn verify(&self) -> Result<(), String> {
+        let mut assigned = vec![0usize; self.statements.len()];
+        let (mut fault, mut clocks) = (None, BTreeSet::new());
+        let mut demand = |holds: bool, what: &str| {
+            if !holds && fault.is_none() {
+                fault = Some(what.to_string());
+            }
+        };
+        Action::visit(&self.body, &mut |action| {
+            for condition in action.conditions() {
+                let operands = condition.expr.accesses();
+                let is_known = |tensor| match condition.operand(tensor, self.tensors.len()) {
+                    Some(Operand::Value(tensor)) => self.tensors[tensor].order() == 0,
+                    Some(Operand::Count(tensor)) => self.tensors.get(tensor).is_some(),
+                    None => false,
+                };
+                demand(operands.iter().all(|access| is_known(access.tensor)), "a condition reads what is no number");
+            }
+            match action {
+                Action::Assign(statement) => match assigned.get_mut(*statement) {
+                    Some(count) => *count += 1,
+                    None => demand(false, "an action assigns by a statement that is not there"),
+                },
+                Action::Swap(a, b) => {
+                    let (a, b) = (&self.tensors[*a], &self.tensors[*b]);
+                    demand(a.format == b.format && a.dtype == b.dtype, "tensors of two kinds are swapped");
+                }
+                Action::For { counter, from, to, .. } => {
+                    let counter = &self.tensors[*counter];
+                    demand(counter.order() == 0 && counter.dtype == DType::I64, "a counter is no `i64`");
+                    demand([from, to].iter().all(|end| end.expr.dtype == DType::I64), "a range is not of `i64`");
+                }
+                Action::Clock(name) => {
+                    clocks.insert(name.clone());
+                }
+                Action::Elapsed(name) => demand(clocks.contains(name), "a clock is read that was not set"),
+                _ => {}
+            }
+        });
+        demand(assigned.iter().all(|count| *count == 1), "a statement is not carried out by one action");
+        fault.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,166 @@
+//! Actions, one after the other, and the values of all tensors between them.
+
+use lacunar_formats::DType;
+use lacunar_notation::TensorId;
+
+use super::{
+    Lookup, MANY, MAX_WORK, Outcome, Program, Question, Run, collect, coordinates, inexactness, infer_fill, run,
+    total_work,
+};
+use crate::entries::Entries;
+use crate::read::{Action, COUNT};
+use crate::scalar::Scalar;
+use crate::sums::Term;
+
+/// The values of all tensors at a point of a program.
+pub(super) struct State<'a> {
+    program: &'a Program,
+    question: &'a Question<'a>,
+    stored: Vec<Option<Lookup>>,
+    fills: Vec<Scalar>,
+    /// How far the values of each result may be from the true ones.
+    inexact: Vec<f64>,
+    /// The results so far, in the order of their last assignment.
+    pub outcomes: Vec<Outcome>,
+    /// The nodes that were evaluated, and the rounds of loops.
+    work: u64,
+}
+
+impl<'a> State<'a> {
+    /// Before the first action, with these values and fill values.
+    pub fn new(
+        program: &'a Program,
+        question: &'a Question<'a>,
+        (stored, fills): (Vec<Option<Lookup>>, Vec<Scalar>),
+    ) -> State<'a> {
+        let inexact = vec![0.0; stored.len()];
+        State { program, question, stored, fills, inexact, outcomes: Vec::new(), work: 0 }
+    }
+
+    /// Carries out actions.
+    ///
+    /// # Errors
+    /// All of them together are more work than [`MAX_WORK`]; a value is missing.
+    pub fn actions(&mut self, actions: &[Action]) -> Result<(), String> {
+        actions.iter().try_for_each(|action| self.action(action))
+    }
+
+    fn action(&mut self, action: &Action) -> Result<(), String> {
+        self.spend(1)?;
+        match action {
+            Action::Assign(statement) => return self.statement(*statement),
+            Action::Swap(a, b) => return self.swap(*a, *b),
+            Action::Read(tensor) => {
+                let name = &self.program.tensor(*tensor).name;
+                if !self.question.given.contains_key(name) {
+                    return Err(format!("`{name}` is in a file"));
+                }
+            }
+            Action::For { counter, range: [from, to], body } => {
+                let (Scalar::Int(from), Scalar::Int(to)) = (self.number(from)?, self.number(to)?) else {
+                    return Err("a range is not of integers".to_string());
+                };
+                for number in from..to {
+                    self.spend(1)?;
+                    self.set(*counter, number)?;
+                    self.actions(body)?;
+                }
+            }
+            Action::While(condition, body) => {
+                while !self.number(condition)?.is_zero() {
+                    self.spend(1)?;
+                    self.actions(body)?;
+                }
+            }
+            Action::If(condition, then, otherwise) => {
+                let body = if self.number(condition)?.is_zero() { otherwise } else { then };
+                self.actions(body)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts work.
+    fn spend(&mut self, work: u64) -> Result<(), String> {
+        self.work = self.work.saturating_add(work);
+        if self.work > MAX_WORK { Err("the program takes too many rounds to be evaluated".to_string()) } else { Ok(()) }
+    }
+
+    /// The value of a term of numbers.
+    fn number(&mut self, term: &Term) -> Result<Scalar, String> {
+        for (place, tensor) in self.program.reading.tensors.iter().enumerate() {
+            let Some(counted) = tensor.name.strip_prefix(COUNT) else { continue };
+            let tensors = &self.program.reading.tensors;
+            let of = tensors.iter().position(|tensor| tensor.name == counted);
+            let count = of.and_then(|of| self.stored[of].as_ref()).map_or(0, |lookup| lookup.values.len());
+            self.stored[place] = Some(Lookup::new(&number(count as i128))?);
+        }
+        Ok(Run::new(self.program, &self.stored, &self.fills).value(term).scalar())
+    }
+
+    /// Sets a counter.
+    fn set(&mut self, counter: TensorId, value: i128) -> Result<(), String> {
+        let name = &self.program.tensor(counter).name;
+        self.outcomes.retain(|outcome| outcome.name != *name);
+        let entries = number(value);
+        self.stored[counter.index()] = Some(Lookup::new(&entries)?);
+        self.outcomes.push(Outcome::known(name, entries));
+        Ok(())
+    }
+
+    /// Takes the value of a tensor so far, where it is computed or given.
+    fn take(&mut self, tensor: TensorId) -> Result<Option<Outcome>, String> {
+        let name = &self.program.tensor(tensor).name;
+        if let Some(place) = self.outcomes.iter().position(|outcome| outcome.name == *name) {
+            return Ok(Some(self.outcomes.remove(place)));
+        }
+        let Some(entries) = self.question.given.get(name) else { return Ok(None) };
+        let entries = entries.clone().with_fill(self.fills[tensor.index()]);
+        Ok(Some(Outcome::known(name, entries.stored_in(&self.program.formats[tensor.index()])?)))
+    }
+
+    fn swap(&mut self, a: TensorId, b: TensorId) -> Result<(), String> {
+        let values = [self.take(a)?, self.take(b)?];
+        for (value, other) in values.into_iter().zip([b, a]) {
+            let name = self.program.tensor(other).name.clone();
+            self.outcomes.extend(value.map(|value| Outcome { name, ..value }));
+        }
+        self.stored.swap(a.index(), b.index());
+        self.inexact.swap(a.index(), b.index());
+        Ok(())
+    }
+
+    fn statement(&mut self, number: usize) -> Result<(), String> {
+        let program = self.program;
+        let statement = &program.reading.statements[number];
+        self.spend(total_work(program, statement, &program.whole(statement)).unwrap_or(0))?;
+        let tensor = program.tensor(statement.target);
+        let is_first = self.outcomes.iter().all(|outcome| outcome.name != tensor.name);
+        infer_fill(program, statement, (is_first, &mut self.fills));
+        let mut read = Vec::new();
+        collect(&statement.rhs, &mut read);
+        let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
+        let moot = self.outcomes.iter().any(|outcome| !outcome.moot.is_empty() && reads(outcome));
+        let before = self.take(statement.target)?;
+        let mut outcome = run(program, statement, (&self.stored, &self.fills, &self.inexact), before)?;
+        let target = statement.target.index();
+        let own = inexactness(program, &self.inexact, &statement.rhs);
+        self.inexact[target] = own.max(self.inexact[target]);
+        if moot && outcome.entries.dims.iter().any(|&size| size >= MANY) {
+            return Err(format!("too many elements of `{}` are moot", statement.text));
+        } else if moot {
+            outcome.moot = coordinates(&outcome.entries.dims).collect();
+        }
+        let lookup = Lookup::new(&outcome.entries.stored_in(&program.formats[target])?)?.with_scales(&outcome.scale);
+        self.stored[target] = Some(lookup);
+        self.outcomes.push(outcome);
+        Ok(())
+    }
+}
+
+/// An `i64` of order 0.
+fn number(value: i128) -> Entries {
+    let mut entries = Entries::empty(Vec::new(), DType::I64);
+    entries.values.insert(Vec::new(), Scalar::Int(value));
+    entries
+}

@@ -1,0 +1,137 @@
+//! Actions as the oracle reads them: what has a meaning for the values of tensors.
+
+use lacunar_formats::DType;
+use lacunar_front::einsum::{self, ActionKind, Expr, ExprKind};
+use lacunar_notation::TensorId;
+
+use super::{Known, Reader, alone, settled};
+use crate::sums::Term;
+
+/// An action.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Carries out the statement of this number.
+    Assign(usize),
+    /// Exchanges two tensors.
+    Swap(TensorId, TensorId),
+    /// Reads a tensor from a file, unless it is given.
+    Read(TensorId),
+    /// Carries out a body for each number of a range.
+    For {
+        /// Has the number.
+        counter: TensorId,
+        /// The first number, and the one behind the last.
+        range: [Term; 2],
+        /// The actions of a round.
+        body: Vec<Action>,
+    },
+    /// Carries out a body as long as a condition is not zero.
+    While(Term, Vec<Action>),
+    /// Carries out one of two bodies.
+    If(Term, Vec<Action>, Vec<Action>),
+}
+
+/// The beginning of the name of the number that stands for the entries of a tensor. No text has such a name.
+pub const COUNT: &str = "nnz of ";
+
+impl Reader<'_> {
+    /// Gives counters their type, and tensors that are swapped with others those that are declared for these.
+    pub(super) fn share_types(&mut self, actions: &[einsum::Action]) {
+        let mut swaps = Vec::new();
+        einsum::Action::visit(actions, &mut |action| match &action.kind {
+            ActionKind::For { counter, .. } => {
+                let counter = self.tensor(&counter.text, 0);
+                self.types[counter.index()] = Some(DType::I64);
+                self.reading.tensors[counter.index()].result = true;
+            }
+            ActionKind::Swap(a, b) => swaps.push([a.text.clone(), b.text.clone()]),
+            _ => {}
+        });
+        let mut known = self.declarations.dtypes.clone();
+        for _ in 0..swaps.len() {
+            for [a, b] in &swaps {
+                let both = known.get(a).or(known.get(b)).copied();
+                if let Some(dtype) = both {
+                    known.entry(a.clone()).or_insert(dtype);
+                    known.entry(b.clone()).or_insert(dtype);
+                }
+            }
+        }
+        for (tensor, own) in self.reading.tensors.iter_mut().zip(&mut self.types) {
+            let is_swapped = swaps.iter().flatten().any(|name| *name == tensor.name);
+            tensor.result |= is_swapped;
+            if let Some(&dtype) = known.get(&tensor.name).filter(|_| is_swapped) {
+                *own = Some(dtype);
+            }
+        }
+    }
+
+    /// Reads actions; all statements are read.
+    pub(super) fn actions(&mut self, actions: &[einsum::Action]) -> Result<Vec<Action>, String> {
+        let mut read = Vec::new();
+        for action in actions {
+            read.push(match &action.kind {
+                ActionKind::Assign(statement) => Action::Assign(*statement),
+                ActionKind::Swap(a, b) => Action::Swap(self.named(&a.text)?, self.named(&b.text)?),
+                ActionKind::Read(name, _) => Action::Read(self.named(&name.text)?),
+                ActionKind::Print(_) | ActionKind::Write(..) | ActionKind::Clock(_) | ActionKind::Elapsed(_) => {
+                    continue;
+                }
+                ActionKind::For { counter, from, to, body } => Action::For {
+                    counter: self.named(&counter.text)?,
+                    range: [self.number(from)?, self.number(to)?],
+                    body: self.actions(body)?,
+                },
+                ActionKind::While { condition, body } => Action::While(self.number(condition)?, self.actions(body)?),
+                ActionKind::If { condition, then, otherwise } => {
+                    Action::If(self.number(condition)?, self.actions(then)?, self.actions(otherwise)?)
+                }
+            });
+        }
+        Ok(read)
+    }
+
+    fn named(&self, name: &str) -> Result<TensorId, String> {
+        let place = self.reading.tensors.iter().position(|tensor| tensor.name == name);
+        place.map(TensorId::from_index).ok_or_else(|| format!("`{name}` is in no statement"))
+    }
+
+    /// A number that is computed between statements.
+    fn number(&mut self, expr: &Expr) -> Result<Term, String> {
+        let counted = self.counted(expr);
+        let value = self.value(&counted)?;
+        let dtype = alone(&value);
+        Ok(settled(value, dtype))
+    }
+
+    /// The expression with a number of its own for each `nnz(A)`.
+    fn counted(&mut self, expr: &Expr) -> Expr {
+        let mut counted = expr.clone();
+        match &mut counted.kind {
+            ExprKind::Apply { name, args, brackets: false } if name.text == "nnz" => {
+                let name = match args.first().map(|arg| &arg.kind) {
+                    Some(ExprKind::Name(tensor)) => format!("{COUNT}{tensor}"),
+                    _ => COUNT.to_string(),
+                };
+                if !self.reading.tensors.iter().any(|tensor| tensor.name == name) {
+                    let dtype = DType::I64;
+                    self.reading.tensors.push(Known { name: name.clone(), order: 0, dtype, fill: None, result: true });
+                    self.types.push(Some(dtype));
+                }
+                counted.kind = ExprKind::Name(name);
+            }
+            ExprKind::Apply { args, .. } => {
+                for arg in args {
+                    *arg = self.counted(arg);
+                }
+            }
+            ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => **a = self.counted(a),
+            ExprKind::Binary(_, a, b) => {
+                **a = self.counted(a);
+                **b = self.counted(b);
+            }
+            ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => {}
+        }
+        counted
+    }
+}

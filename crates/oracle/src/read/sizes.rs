@@ -1,0 +1,121 @@
+//! The sizes of a program's variables and dimensions, by rules of the oracle's own.
+//!
+//! A dimension has the size of the variable that is its index. One whose index is a sum tells a size only if nothing else does:
+//!
+//! ```text
+//! y(i) = x(2*i + 1)     x has 9 elements: i has 5 values        x(2*4 + 1) lies outside, and is absent
+//! y(i + 1) = x(i)       i has 4 values: y has 5 elements
+//! ```
+
+use lacunar_front::Declarations;
+use lacunar_notation::{TensorId, VarId};
+
+use super::{Reading, collect};
+use crate::sums::{Index, variables};
+
+/// The sizes of a program: of each variable, and of the dimensions of each tensor; 0 for what nothing tells.
+#[derive(Clone, Debug)]
+pub struct Sizes {
+    /// By the variables' numbers.
+    pub vars: Vec<u64>,
+    /// By the tensors' numbers.
+    pub dims: Vec<Vec<u64>>,
+}
+
+/// The sizes of a program. Tensors are given, or declared. An index that is no variable relates a dimension to its variables only if
+/// nothing else tells their sizes: a variable has as many values as its multiples fit in the dimension, and a dimension room for all
+/// that the index comes to.
+///
+/// # Errors
+/// Sizes that disagree, or are not known.
+pub fn sizes(
+    reading: &Reading,
+    declarations: &Declarations,
+    dims: &dyn Fn(&str) -> Option<Vec<u64>>,
+) -> Result<Sizes, String> {
+    let mut accesses: Vec<(TensorId, &[Index])> = Vec::new();
+    for statement in &reading.statements {
+        accesses.push((statement.target, &statement.indices));
+        collect(&statement.rhs, &mut accesses);
+    }
+    let one = |dims: &Vec<u64>| if let [size] = dims[..] { Some(size) } else { None };
+    let declared =
+        |name: &str| declarations.sizes.get(name).copied().or_else(|| declarations.dims.get(name).and_then(one));
+    let mut sizes: Vec<Option<u64>> = reading.vars.iter().map(|name| declared(name)).collect();
+    let mut known: Vec<Vec<Option<u64>>> = Vec::new();
+    for tensor in &reading.tensors {
+        let own = dims(&tensor.name).or_else(|| declarations.dims.get(&tensor.name).cloned());
+        let own = own.or_else(|| declarations.sizes.get(&tensor.name).map(|&size| vec![size]));
+        let own: Vec<Option<u64>> = own.map_or(vec![None; tensor.order], |dims| dims.into_iter().map(Some).collect());
+        if own.len() != tensor.order {
+            return Err(format!("`{}` has {} sizes and {} variables", tensor.name, own.len(), tensor.order));
+        }
+        known.push(own);
+    }
+    loop {
+        agree(reading, &accesses, &mut known, &mut sizes)?;
+        if !relate(&accesses, &mut known, &mut sizes) {
+            break;
+        }
+    }
+    for var in accesses.iter().flat_map(|(_, indices)| variables(indices)) {
+        if sizes[var.index()].is_none() {
+            return Err(format!("variable `{}` has no size", reading.vars[var.index()]));
+        }
+    }
+    let or_none = |sizes: Vec<Option<u64>>| sizes.into_iter().map(|size| size.unwrap_or(0)).collect();
+    Ok(Sizes { vars: or_none(sizes), dims: known.into_iter().map(or_none).collect() })
+}
+
+/// Dimensions have the sizes of the variables that are their indices.
+fn agree(
+    reading: &Reading,
+    accesses: &[(TensorId, &[Index])],
+    known: &mut [Vec<Option<u64>>],
+    sizes: &mut [Option<u64>],
+) -> Result<(), String> {
+    let mut changes = true;
+    while changes {
+        changes = false;
+        for (tensor, indices) in accesses {
+            for (dimension, var) in indices.iter().enumerate().filter_map(|(d, index)| Some((d, index.variable()?))) {
+                let (of_dimension, of_var) = (&mut known[tensor.index()][dimension], &mut sizes[var.index()]);
+                match (*of_dimension, *of_var) {
+                    (Some(a), Some(b)) if a != b => {
+                        return Err(format!("variable `{}` has sizes {a} and {b}", reading.vars[var.index()]));
+                    }
+                    (None, Some(_)) => (*of_dimension, changes) = (*of_var, true),
+                    (Some(_), None) => (*of_var, changes) = (*of_dimension, true),
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Finds one size by an index that is no variable; false if there is none to find.
+fn relate(accesses: &[(TensorId, &[Index])], known: &mut [Vec<Option<u64>>], sizes: &mut [Option<u64>]) -> bool {
+    for (tensor, indices) in accesses {
+        for (dimension, index) in indices.iter().enumerate().filter(|(_, index)| index.variable().is_none()) {
+            let of_dimension = &mut known[tensor.index()][dimension];
+            if let Some(size) = *of_dimension {
+                let open = index.terms.iter().find(|(var, _)| sizes[var.index()].is_none());
+                if let Some((var, factor)) = open {
+                    sizes[var.index()] = Some(size.div_ceil(factor.unsigned_abs()));
+                    return true;
+                }
+            } else if let Some(values) =
+                index.terms.iter().map(|(var, _)| sizes[var.index()]).collect::<Option<Vec<u64>>>()
+            {
+                let last =
+                    |(&(_, factor), size): (&(VarId, i64), &u64)| i128::from(factor.max(0)) * (i128::from(*size) - 1);
+                let most = index.terms.iter().zip(&values).map(last).sum::<i128>() + i128::from(index.constant);
+                let size = if values.contains(&0) { 0 } else { u64::try_from((most + 1).max(0)).unwrap_or(u64::MAX) };
+                *of_dimension = Some(size);
+                return true;
+            }
+        }
+    }
+    false
+}
