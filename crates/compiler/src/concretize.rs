@@ -186,7 +186,8 @@ impl Writer<'_> {
     /// True if a term is a reduction over a variable that comes before one of the result's, and can be combined into the result in
     /// that order: it has all of the result's variables, and no conversion stands between.
     fn scatters(&self, lhs: &Access, monoid: Monoid, term: &Expr) -> bool {
-        if !matches!(term.kind, ExprKind::Reduce(own, ..) if own == monoid) {
+        // A result has no room for the values beside indices.
+        if !matches!(term.kind, ExprKind::Reduce(own, ..) if own == monoid) || monoid.compared().is_some() {
             return false;
         }
         let (free, first) = (term.free_vars(), self.first_summed(term));

@@ -12,7 +12,7 @@ impl Generator {
     /// Adds a statement, or a few; blocks in it have blocks in them up to `depth`.
     pub(super) fn stmt(&mut self, depth: u32) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.below(30) {
+        match self.rng.below(32) {
             0..=3 => self.define(),
             4 | 5 => self.load(),
             6 | 7 => self.store(),
@@ -31,6 +31,7 @@ impl Generator {
             26 if self.loops < 2 => self.unpack(),
             27 | 28 if depth > 0 && self.loops < 2 => self.parallel_loop(depth),
             29 => self.prefetch(),
+            30 if self.loops < 3 => self.search(depth),
             _ => self.b.comment("a remark"),
         }
     }
@@ -147,8 +148,28 @@ impl Generator {
             let known = generator.known.len();
             generator.learn(i, Worth::Exact);
             generator.statements(depth - 1);
+            if kind == LoopKind::Serial && generator.rng.one_in(3) {
+                let stop = generator.stop();
+                generator.b.if_then(stop, |b| b.push(Stmt::Break));
+            }
             generator.known.truncate(known);
         });
+    }
+
+    /// The condition under which a loop is left: any, or that a variable has come to a value that nothing changes any more.
+    fn stop(&mut self) -> ExprId {
+        let mutable: Vec<Known> = self.known.iter().filter(|known| known.mutable.is_some()).copied().collect();
+        let terminal = self.rng.pick(&mutable).and_then(|known| {
+            let op = self.rng.pick(&Self::reductions(known.ty))?;
+            Some((known.expr, op.terminal(known.ty)?))
+        });
+        match terminal {
+            Some((held, terminal)) => {
+                let terminal = self.b.constant(terminal);
+                self.b.compare(CompareOp::Eq, held, terminal)
+            }
+            None => self.exact(DType::Bool, 2),
+        }
     }
 
     /// A loop of a kind, whose body `build` makes.

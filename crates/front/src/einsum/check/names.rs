@@ -382,6 +382,12 @@ impl<'a> Resolver<'a> {
             }
         }
         self.expr(body);
+        if monoid.compared().is_some() {
+            match vars {
+                [index] => variable(index).into_iter().for_each(|name| self.value(name, index.span)),
+                _ => self.errors.push(AccessMistake::OneIndex { span, name: monoid.name() }.into()),
+            }
+        }
         self.bound.truncate(depth);
     }
 

@@ -14,6 +14,7 @@ pub(crate) enum AccessMistake {
     LargeIndex { span: Span },
     IndexInLoops { span: Span },
     ReductionVariables { span: Span, name: &'static str },
+    OneIndex { span: Span, name: &'static str },
     Pruned { span: Span },
 }
 
@@ -56,6 +57,12 @@ impl AccessMistake {
                 Diagnostic::error("E0210", format!("`{name}` needs one or more index variables and then an expression"))
                     .label(span, "variables come first, the expression last")
                     .hint(format!("write `{name}(k, A(i,k) * x(k))`"))
+            }
+            AccessMistake::OneIndex { span, name } => {
+                let inner = name.trim_start_matches("arg");
+                Diagnostic::error("E0210", format!("`{name}` gives the coordinate of one index variable"))
+                    .label(span, "over several")
+                    .hint(format!("reduce over the others inside: write `{name}(k, {inner}(j, A(k,j)))`"))
             }
             AccessMistake::Pruned { span } => {
                 Diagnostic::error("E0211", "`prune` says what a result stores, so that it stands outermost")
