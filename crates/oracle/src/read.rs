@@ -410,8 +410,8 @@ fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
     match &expr.kind {
         ExprKind::Apply { name: applied, args, brackets } => {
             let text = applied.text.as_str();
-            let is_element = *brackets
-                || (Function::parse(text).is_none() && DType::parse(text).is_none() && !only_reduces(text));
+            let is_element =
+                *brackets || (Function::parse(text).is_none() && DType::parse(text).is_none() && !only_reduces(text));
             let own = match args.split_last() {
                 Some((_, vars)) if !*brackets && reduction(text, args).is_some() => vars,
                 _ if is_element => args.as_slice(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! order 0                                            scalar
-indices, with the values that they are of          dense
+//! indices, with the values that they are of          dense
 //! its consumer (for a dense result) or its producer
 //! visits every coordinate of its variables anyway,
 //! or it is as large as a dense result                dense
@@ -51,8 +51,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let visited = || visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor);
         let known = || dense_result(kernel) || given_all_or_none(kernel, &kernel.stmt, tensor);
         let has_pairs = holds_pairs(kernel, tensor);
-        let kind = if has_pairs || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor))
-        {
+        let kind = if has_pairs || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
             match ends(&kernel.stmt, tensor) {

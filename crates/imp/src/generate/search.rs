@@ -49,9 +49,11 @@ impl Generator {
         let found = self.b.declare("found", first);
         let held = self.b.var(found);
         let search = Search { found, held, ty, how };
-        let known = self.known.len();
-        if self.rng.one_in(2) { self.search_by_cursor(search) } else { self.search_loop(search, depth) }
-        self.known.truncate(known);
+        if self.rng.one_in(2) {
+            self.search_by_cursor(search)
+        } else {
+            self.search_loop(search, depth)
+        }
         self.known.push(Known { expr: held, ty, mutable: Some(found), worth: Worth::Sum });
     }
 
@@ -64,10 +66,10 @@ impl Generator {
         let mut b = std::mem::take(&mut self.b);
         b.while_loop(is_left, |b| {
             self.lent(b, |generator| {
-                let known = generator.known.len();
-                generator.learn(at, Worth::Exact);
-                generator.meet(search);
-                generator.known.truncate(known);
+                generator.inside(|generator| {
+                    generator.learn(at, Worth::Exact);
+                    generator.meet(search);
+                });
                 let next = generator.b.add(at, one);
                 generator.b.assign(cursor, next);
             });
@@ -89,13 +91,13 @@ impl Generator {
 
     fn search_over(&mut self, search: Search, kind: LoopKind, (begin, end): (ExprId, ExprId), depth: u32) {
         self.loop_of(kind, begin, end, |generator, i| {
-            let known = generator.known.len();
-            generator.learn(i, Worth::Exact);
-            generator.meet(search);
-            if depth > 0 && !matches!(kind, LoopKind::Vector(_)) && generator.rng.one_in(2) {
-                generator.search_loop(search, depth - 1);
-            }
-            generator.known.truncate(known);
+            generator.inside(|generator| {
+                generator.learn(i, Worth::Exact);
+                generator.meet(search);
+                if depth > 0 && !matches!(kind, LoopKind::Vector(_)) && generator.rng.one_in(2) {
+                    generator.search_loop(search, depth - 1);
+                }
+            });
         });
     }
 

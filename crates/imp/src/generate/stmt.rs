@@ -38,11 +38,18 @@ impl Generator {
 
     /// A few statements; their definitions are forgotten.
     pub(super) fn statements(&mut self, depth: u32) {
+        self.inside(|generator| {
+            for _ in 0..=generator.rng.below(4) {
+                generator.stmt(depth);
+            }
+        });
+    }
+
+    /// Makes the statements of a block, whose definitions are forgotten.
+    pub(super) fn inside(&mut self, build: impl FnOnce(&mut Generator)) {
         let (known, writable) = (self.known.len(), self.writable.len());
         let (places, values) = (self.places.len(), self.values.len());
-        for _ in 0..=self.rng.below(4) {
-            self.stmt(depth);
-        }
+        build(self);
         self.known.truncate(known);
         self.writable.truncate(writable);
         self.places.truncate(places);
@@ -50,7 +57,7 @@ impl Generator {
     }
 
     /// An element of one of some arrays, now and then one that was used before.
-    fn place(&mut self, arrays: &[(ArrayId, DType)]) -> Option<(ArrayId, DType, ExprId)> {
+    pub(super) fn place(&mut self, arrays: &[(ArrayId, DType)]) -> Option<(ArrayId, DType, ExprId)> {
         let fits = |&&(array, ty, _): &&(ArrayId, DType, ExprId)| arrays.contains(&(array, ty));
         let used: Vec<_> = self.places.iter().filter(fits).copied().collect();
         if let (Some(place), true) = (self.rng.pick(&used), self.rng.one_in(2)) {

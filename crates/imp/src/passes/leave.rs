@@ -143,9 +143,9 @@ impl Leaver<'_> {
         kept
     }
 
-    /// Leaves the loops in the blocks of statements.
+    /// Leaves the loops in the blocks of statements. What lanes do together, all of them do.
     fn inside(&mut self, stmts: &mut [Stmt]) {
-        for stmt in stmts {
+        for stmt in stmts.iter_mut().filter(|stmt| !matches!(stmt, Stmt::For { kind: LoopKind::Vector(_), .. })) {
             for inner in blocks_mut(stmt) {
                 *inner = self.block(std::mem::take(inner));
             }
@@ -215,7 +215,8 @@ impl Leaver<'_> {
         while let Some(stmt) = rest.next() {
             loose.extend(self.leave_stmt(stmt, region, &mut kept));
             let behind = rest.as_slice();
-            let is_guarded = matches!(behind, [Stmt::If { cond, otherwise, .. }] if *cond == goes_on && otherwise.is_empty());
+            let is_guarded =
+                matches!(behind, [Stmt::If { cond, otherwise, .. }] if *cond == goes_on && otherwise.is_empty());
             if !is_guarded && behind.iter().any(|stmt| reads_any(self.function, stmt, &loose)) {
                 let (then, more) = self.leave(rest.collect(), region);
                 loose.extend(more);
@@ -237,7 +238,9 @@ impl Leaver<'_> {
                 }
             }
             Stmt::For { kind: LoopKind::Vector(_), begin, end, .. } => {
-                if assigns(&stmt, &region.accumulators) && most(self.function, begin, end).is_none_or(|most| most > STRIP) {
+                if assigns(&stmt, &region.accumulators)
+                    && most(self.function, begin, end).is_none_or(|most| most > STRIP)
+                {
                     self.in_strips(stmt, region.done, kept);
                     return loose;
                 }
@@ -328,7 +331,10 @@ fn kept_values(function: &mut Function, stmts: &[Stmt]) -> FxHashMap<VarId, Opti
 fn kept_by(function: &mut Function, var: VarId, value: ExprId) -> Option<ExprId> {
     let ty = function.vars[var].ty;
     if let Some((op, _)) = combination(function, var, value) {
-        return op.terminal(ty).filter(|&terminal| is_met(op, terminal)).map(|terminal| equals(function, var, terminal));
+        return op
+            .terminal(ty)
+            .filter(|&terminal| is_met(op, terminal))
+            .map(|terminal| equals(function, var, terminal));
     }
     match function.exprs[value] {
         Expr::Const(constant) if !ty.is_float() => Some(equals(function, var, constant)),

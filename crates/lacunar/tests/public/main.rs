@@ -4,6 +4,7 @@
 
 mod auto;
 mod caches;
+mod early;
 mod errors;
 mod fill;
 #[cfg(all(feature = "llvm", target_os = "linux", target_pointer_width = "64"))]

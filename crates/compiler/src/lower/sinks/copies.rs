@@ -20,8 +20,8 @@ use lacunar_imp::{ArrayId, CompareOp, ExprId};
 use lacunar_notation::{Monoid, Role, TensorId, WorkspaceKind};
 
 use super::values::{
-    Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside, identity_of,
-    monoid_of, set_given,
+    Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
+    identity_of, monoid_of, set_given,
 };
 use super::workspace::declare_beside;
 use super::{Addition, Sink, Workspace};

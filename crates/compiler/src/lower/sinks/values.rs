@@ -87,12 +87,7 @@ fn wins(b: &mut Builder, compared: Monoid, new: Pair, held: Pair) -> ExprId {
 }
 
 /// Combines an index in a variable, and its value in another, with a pair.
-pub(super) fn combine_pair(
-    b: &mut Builder,
-    (index, value): (MutableVar, MutableVar),
-    compared: Monoid,
-    new: Pair,
-) {
+pub(super) fn combine_pair(b: &mut Builder, (index, value): (MutableVar, MutableVar), compared: Monoid, new: Pair) {
     let new = Pair { value: b.define("candidate", new.value), ..new };
     let held = Pair { index: b.var(index), value: b.var(value) };
     let wins = wins(b, compared, new, held);
@@ -127,7 +122,9 @@ pub(super) fn compared_in(kernel: &Kernel, tensor: TensorId) -> Option<(DType, M
         if assign.lhs.tensor == tensor && found.is_none() {
             found = match (&assign.rhs.kind, assign.rhs.as_at()) {
                 (_, Some((value, _))) => Some(value.dtype),
-                (ExprKind::Access(read), _) if read.tensor != tensor => compared_in(kernel, read.tensor).map(|(ty, _)| ty),
+                (ExprKind::Access(read), _) if read.tensor != tensor => {
+                    compared_in(kernel, read.tensor).map(|(ty, _)| ty)
+                }
                 _ => None,
             };
         }

@@ -28,8 +28,8 @@ use lacunar_notation::{Monoid, Role, TensorId, VarId, WorkspaceKind};
 use super::bitmap::{self, Bitmap};
 use super::indexed::{self, Indexed};
 use super::values::{
-    Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside, monoid_of,
-    set_given,
+    Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
+    monoid_of, set_given,
 };
 use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
