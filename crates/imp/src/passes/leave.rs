@@ -23,7 +23,7 @@
 //! for r in p .. p_end { t = t | a[r]; }                        ->   if !t { for r in p .. p_end { ..  if t { break; } } }
 //! ```
 //!
-//! A vector loop cannot be left. It is cut into strips, behind each of which there is a test:
+//! A vector loop cannot be left. It is cut into strips, behind each of which there is a test, shorter ones where it gathers:
 //!
 //! ```text
 //! for p in b .. e vector { .. }   ->   var p_at: i64 = b;
@@ -49,6 +49,8 @@ use crate::walk::{Names, blocks, blocks_mut, exprs, leaves, nesting, visit};
 
 /// The iterations of a vector loop between two tests.
 const STRIP: i64 = 1024;
+/// Those of one that gathers, each of which takes as long as many others.
+const GATHERED: i64 = 64;
 /// A loop of at most so many iterations is not left.
 const FEW: i64 = 4;
 /// The most accumulators that are asked together.
@@ -237,11 +239,12 @@ impl Leaver<'_> {
                     loose.extend(more);
                 }
             }
-            Stmt::For { kind: LoopKind::Vector(_), begin, end, .. } => {
+            Stmt::For { kind: LoopKind::Vector(_), begin, end, ref body, .. } => {
+                let strip = strip(self.function, body);
                 if assigns(&stmt, &region.accumulators)
-                    && most(self.function, begin, end).is_none_or(|most| most > STRIP)
+                    && most(self.function, begin, end).is_none_or(|most| most > strip)
                 {
-                    self.in_strips(stmt, region.done, kept);
+                    self.in_strips(stmt, strip, region.done, kept);
                     return loose;
                 }
             }
@@ -276,7 +279,7 @@ impl Leaver<'_> {
     }
 
     /// A vector loop in strips, left behind the first at whose end the region is done.
-    fn in_strips(&mut self, stmt: Stmt, done: ExprId, kept: &mut Block) {
+    fn in_strips(&mut self, stmt: Stmt, strip: i64, done: ExprId, kept: &mut Block) {
         let Stmt::For { var, begin, mut end, kind, body } = stmt else { return };
         let name = self.function.vars[var].name.clone();
         let is_constant = match self.function.exprs[end] {
@@ -292,7 +295,7 @@ impl Leaver<'_> {
         let at_var = self.names.variable(self.function, &format!("{name}_at"), DType::I64, true);
         kept.push(Stmt::Define { var: at_var, value: begin });
         let at = self.expr(Expr::Var(at_var));
-        let strip = self.expr(Expr::Const(Const::int(DType::I64, STRIP)));
+        let strip = self.expr(Expr::Const(Const::int(DType::I64, strip)));
         let left = self.expr(Expr::Binary(BinaryOp::Sub, end, at));
         let len = self.expr(Expr::Binary(BinaryOp::Min, left, strip));
         let next = self.expr(Expr::Binary(BinaryOp::Add, at, len));
@@ -439,6 +442,20 @@ fn is_loop(stmt: &Stmt) -> bool {
 
 fn holds_loop(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For { .. } | Stmt::While { .. }) || blocks(stmt).flatten().any(holds_loop)
+}
+
+/// The iterations of a vector loop with this body between two tests.
+fn strip(function: &Function, body: &Block) -> i64 {
+    let (mut loaded, mut gathers) = (FxHashSet::default(), false);
+    for stmt in body {
+        visit(stmt, &mut |inner| {
+            if let Stmt::Load { var, index, .. } = *inner {
+                gathers |= variables(function, index).iter().any(|var| loaded.contains(var));
+                loaded.insert(var);
+            }
+        });
+    }
+    if gathers { GATHERED } else { STRIP }
 }
 
 /// The most iterations that a loop with these bounds has, if they tell.
