@@ -184,7 +184,11 @@ impl Model<'_> {
                     (Support::Intersection, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
                     (Support::Intersection, one, None) | (Support::Intersection, None, one) => one,
                     (Support::Left, one, _) | (Support::Right, _, one) => one,
-                    (Support::Union, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
+                    (Support::Union, Some(a), Some(b)) => {
+                        let together = (a.0 + b.0).min(self.size(var));
+                        let in_pieces = [left, right].into_iter().all(|operand| self.is_interval(operand, var));
+                        Some((together, if in_pieces { together } else { a.1 + b.1 }))
+                    }
                     // A dense operand of a sum: every coordinate.
                     (Support::Union, ..) => None,
                 }
@@ -204,6 +208,13 @@ impl Model<'_> {
                 }
             }
         }
+    }
+
+    /// True if only indicators restrict `var`: to intervals, which are merged piece by piece.
+    fn is_interval(&self, expr: &Expr, var: VarId) -> bool {
+        expr.accesses().into_iter().all(|access| {
+            self.kernel.tensors[access.tensor].indicator.is_some() || self.segment(access, var, &[]).is_none()
+        })
     }
 
     /// The cost of the loops over `vars` around `expr`, of which those before `first` are shared with the whole
