@@ -19,15 +19,11 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Merge, Unit};
 
 use super::iter::Traits;
-use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::lattice::{Lattice, MOST_OUTER_PIECES, MOST_PIECES, Point};
 
 /// The most lattice points that get loops and cases of their own, in an innermost loop and in one around others.
 const MOST_POINTS: usize = 7;
 const MOST_OUTER_POINTS: usize = 3;
-
-/// The most lattice points that get a loop in a merge of intervals, in an innermost loop and in one around others.
-const MOST_PIECES: usize = 15;
-const MOST_OUTER_PIECES: usize = 4;
 
 /// How a loop is run.
 #[derive(Clone, Debug, PartialEq, Eq)]

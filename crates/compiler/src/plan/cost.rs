@@ -210,6 +210,16 @@ impl Model<'_> {
         }
     }
 
+    /// True if the value of `var` follows from those of `bound` by an indicator: it has one at most, which takes no loop.
+    fn is_told(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> bool {
+        expr.accesses().into_iter().any(|access| {
+            let is_last = || self.format(access).mode_order().last().is_some_and(|&mode| access.vars[mode] == var);
+            self.kernel.tensors[access.tensor].indicator.is_some()
+                && is_last()
+                && access.vars.iter().all(|own| *own == var || bound.contains(own))
+        })
+    }
+
     /// True if only indicators restrict `var`: to intervals, which are merged piece by piece.
     fn is_interval(&self, expr: &Expr, var: VarId) -> bool {
         expr.accesses().into_iter().all(|access| {
@@ -235,7 +245,11 @@ impl Model<'_> {
             };
             let (iterations, visited) = restricted.unwrap_or((self.size(var), self.size(var)));
             let innermost = depth + 1 == vars.len();
-            let weight = if innermost { self.weight(expr, lhs, var, restricted.is_some()) } else { 1.0 };
+            let weight = match innermost {
+                true if self.is_told(expr, var, &vars[..depth]) => CONTIGUOUS,
+                true => self.weight(expr, lhs, var, restricted.is_some()),
+                false => 1.0,
+            };
             total += entered * visited.max(1.0) * weight;
             entered *= iterations;
             trips.push(Trip { var, iterations, size: self.size(var) });
