@@ -201,6 +201,8 @@ struct Resolver<'a> {
     blocks: usize,
     /// The clocks that are set.
     clocks: IndexSet<&'a str>,
+    /// The tensors whose entries conditions count.
+    counted: Vec<(&'a str, Span)>,
     errors: Vec<Error>,
 }
 
@@ -219,6 +221,7 @@ impl<'a> Resolver<'a> {
             is_sequence: true,
             blocks: 0,
             clocks: IndexSet::new(),
+            counted: Vec::new(),
             errors: Vec::new(),
         }
     }
