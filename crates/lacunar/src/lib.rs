@@ -29,6 +29,7 @@
 //!
 //! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
+mod algebra;
 mod bind;
 mod cache;
 mod call;
@@ -58,6 +59,7 @@ mod store;
 mod tensor;
 mod tune;
 
+pub use algebra::{AlgebraReport, Violation, check_algebra};
 pub use call::Run;
 pub use choose::{Candidate, Choice, Costs, Demand, Needs, choose, plain_format, restore, store};
 pub use compile::{Backend, Stage, Step};

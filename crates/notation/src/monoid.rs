@@ -10,7 +10,8 @@
 //! product       an operation that distributes over it: factors leave the reduction     * over sums, + over minima, and over or
 //! ```
 //!
-//! A reduction over nothing is absent. Papers: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3
+//! An operator that a program declares ([`crate::operator`]) is a monoid if it claims to be associative and commutative, and has an
+//! identity. A reduction over nothing is absent. Papers: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3
 //! (declared properties); Kepner et al., *Mathematical Foundations of the GraphBLAS* (HPEC 2016), §III (semirings).
 //!
 //! ```
@@ -24,6 +25,7 @@
 
 use lacunar_formats::{DType, Kind, Scalar};
 
+use crate::operator::Operator;
 use crate::ops::BinaryFn;
 
 /// An associative and commutative function of two values, with an identity.
@@ -48,10 +50,13 @@ impl Monoid {
 
     /// The monoid that a function is the operation of.
     pub fn of(function: BinaryFn) -> Option<Monoid> {
+        if let BinaryFn::User(operator) = function {
+            return operator.is_monoid().then_some(Monoid(function));
+        }
         MONOIDS.iter().find(|(known, ..)| *known == function).map(|_| Monoid(function))
     }
 
-    /// All of them.
+    /// All that are built in.
     pub fn all() -> impl Iterator<Item = Monoid> {
         MONOIDS.iter().map(|(function, ..)| Monoid(*function))
     }
@@ -68,6 +73,9 @@ impl Monoid {
     }
 
     fn entry(self) -> (&'static str, &'static str) {
+        if let BinaryFn::User(operator) = self.0 {
+            return (operator.name(), operator.sign());
+        }
         MONOIDS.iter().find(|(known, ..)| *known == self.0).map_or(("?", "?="), |(_, name, sign, _)| (name, sign))
     }
 
@@ -84,6 +92,13 @@ impl Monoid {
     /// The function of two values.
     pub fn function(self) -> BinaryFn {
         self.0
+    }
+
+    /// Adds the operators that it is made of, as they are declared, each once.
+    pub fn operators(self, found: &mut Vec<Operator>) {
+        if let BinaryFn::User(operator) = self.0 {
+            operator.collect(found);
+        }
     }
 
     /// True if it is defined on a type of values.
@@ -111,6 +126,7 @@ impl Monoid {
             // A minimum of real numbers is not a number if one of them is not.
             BinaryFn::Min if !ty.is_float() => Scalar::lowest(ty),
             BinaryFn::Max if !ty.is_float() => Scalar::highest(ty),
+            BinaryFn::User(operator) if !ty.is_float() => operator.typed().and_then(|typed| typed.annihilator),
             _ => None,
         }
     }
@@ -120,6 +136,7 @@ impl Monoid {
         match self.0 {
             BinaryFn::Add | BinaryFn::Mul => ty == DType::Bool,
             BinaryFn::Min | BinaryFn::Max | BinaryFn::And | BinaryFn::Or | BinaryFn::Any => true,
+            BinaryFn::User(operator) => operator.declaration().properties.idempotent,
             _ => false,
         }
     }
@@ -138,7 +155,7 @@ impl Monoid {
     /// True if values of a type give the same result in whatever order they are combined, bit by bit.
     pub fn is_exact(self, ty: DType) -> bool {
         match self.0 {
-            BinaryFn::Add | BinaryFn::Mul => !ty.is_float(),
+            BinaryFn::Add | BinaryFn::Mul | BinaryFn::User(_) => !ty.is_float(),
             BinaryFn::Any => false,
             _ => true,
         }
