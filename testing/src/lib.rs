@@ -16,6 +16,7 @@ pub mod instance;
 pub mod layouts;
 #[cfg(test)]
 mod oracle_tests;
+pub mod operators;
 pub mod pairs;
 pub mod passed;
 pub mod rounds;

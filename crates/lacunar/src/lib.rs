@@ -19,6 +19,7 @@
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
+//! - An [`Operator`] is a function of one's own, made of a closure; [`check_algebra`] tries what is claimed of operators.
 //! - [`Operand`] is implemented by the types that expressions take, [`FromResult`] by those that their results become.
 //!
 //! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
@@ -48,6 +49,7 @@ mod launch;
 mod machine;
 mod memory;
 mod operand;
+mod operator;
 mod options;
 mod promises;
 mod ready;
@@ -88,6 +90,7 @@ pub use lacunar_runtime::{
 };
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};
+pub use operator::{Operator, Traced};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};

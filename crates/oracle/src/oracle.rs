@@ -33,7 +33,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{DType, Format};
 use lacunar_front::concrete::Line;
-use lacunar_front::{Declarations, parse};
+use lacunar_front::Declarations;
+use lacunar_front::einsum::parse_with;
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
 
@@ -102,7 +103,7 @@ struct Program {
 impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
         // What lines of the text say of tensors is declared, too.
-        let declarations = &Line::declare(&parse(question.source).0, question.declarations);
+        let declarations = &Line::declare(&parse_with(question.source, &question.declarations.operators, true).0, question.declarations);
         let reading = read(question.source, declarations)?;
         let given = |name: &str| question.given.get(name).map(|entries| entries.dims.clone());
         let Sizes { vars: sizes, dims } = crate::read::sizes(&reading, declarations, &given)?;

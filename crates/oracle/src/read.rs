@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Kind};
 use lacunar_front::einsum::{Callee, Declared, Expr, ExprKind, Number, Statement as Written};
-use lacunar_front::{Declarations, parse};
+use lacunar_front::Declarations;
+use lacunar_front::einsum::parse_with;
 use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::operators::Operation;
@@ -78,7 +79,7 @@ pub struct Statement {
 /// # Errors
 /// The text is no program, or not one that the front end may let through.
 pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String> {
-    let (ast, errors) = parse(source);
+    let (ast, errors) = parse_with(source, &declarations.operators, true);
     if let Some(error) = errors.first() {
         return Err(error.message.clone());
     }

@@ -22,7 +22,6 @@ use crate::scalar::Scalar;
 struct TacoCase {
     id: String,
     expr: Option<String>,
-    ops: Vec<String>,
     windows: Vec<Window>,
     operands: BTreeMap<String, TacoTensor>,
     results: BTreeMap<String, TacoTensor>,

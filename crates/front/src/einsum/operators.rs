@@ -55,8 +55,8 @@ pub(super) fn judged(written: Written, text: String, known: &[Operator]) -> Resu
             return Err(NameMistake::Reserved { name: param.text.clone(), span: param.span, what: "a value" }.into());
         }
     }
-    let properties = properties(&written)?;
     regions(&written)?;
+    let properties = properties(&written)?;
     let bodies: Vec<&Expr> = written.body.iter().chain(written.regions.iter().map(|(.., body)| body)).collect();
     let mut reader = Reader { name, params, known, uses: Vec::new(), size: 0 };
     bodies.into_iter().try_for_each(|body| reader.body(body))?;

@@ -40,8 +40,8 @@ pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
     parse_with(source, &[], true)
 }
 
-/// Reads a program in which some operators are known; it may have to have a statement.
-pub(crate) fn parse_with(source: &str, known: &[Operator], has_statement: bool) -> (Ast, Vec<Diagnostic>) {
+/// Reads a program in which some operators are known, which are declared in the tree, too. It may have to have a statement.
+pub fn parse_with(source: &str, known: &[Operator], has_statement: bool) -> (Ast, Vec<Diagnostic>) {
     let (text, lines, mistakes) = concrete::split(source);
     let mut parser = Parser::knowing(&text, known);
     parser.declared = known.iter().filter_map(|known| Parser::again(*known)).collect();

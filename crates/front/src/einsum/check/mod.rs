@@ -26,7 +26,7 @@ use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor
 use super::ast;
 use super::declarations::Declarations;
 use super::error::Error;
-use super::parser::parse;
+use super::parser::{parse, parse_with};
 use crate::concrete::Line;
 use indices::Expanded;
 pub(crate) use loops::Typing;
@@ -39,7 +39,7 @@ pub(crate) use values::tensor_of as values_of;
 /// # Errors
 /// All mistakes that were found, in the order of the steps; spans are of `source`.
 pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<Diagnostic>> {
-    let (ast, errors) = parse(source);
+    let (ast, errors) = parse_with(source, &declarations.operators, true);
     if !errors.is_empty() {
         return Err(errors);
     }

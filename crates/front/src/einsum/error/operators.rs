@@ -77,7 +77,8 @@ impl OperatorMistake {
                 .secondary(first, "the first one")
                 .hint("leave one of them out"),
             OperatorMistake::OtherRegion { span, word, params } => {
-                Diagnostic::error("E0616", format!("an operator of {params} operands has no region `{word}`"))
+                let operands = if params == 1 { "one operand".to_string() } else { format!("{params} operands") };
+                Diagnostic::error("E0616", format!("an operator of {operands} has no region `{word}`"))
                     .label(span, "no such region")
                     .hint(match params {
                         1 => "regions of one operand are `present` and `absent`",
