@@ -14,9 +14,9 @@ pub mod fuzz;
 pub mod generate;
 pub mod instance;
 pub mod layouts;
+pub mod operators;
 #[cfg(test)]
 mod oracle_tests;
-pub mod operators;
 pub mod pairs;
 pub mod passed;
 pub mod rounds;

@@ -142,10 +142,7 @@ pub fn choice<'e>(tensors: &Arena<Tensor>, operands: &'e [Expr; 3]) -> Choice<'e
 }
 
 /// The roles of a selection's operands, which have these backgrounds.
-fn choice_of<'e>(
-    background: &dyn Fn(&Expr) -> Option<Background>,
-    [condition, a, b]: &'e [Expr; 3],
-) -> Choice<'e> {
+fn choice_of<'e>(background: &dyn Fn(&Expr) -> Option<Background>, [condition, a, b]: &'e [Expr; 3]) -> Choice<'e> {
     let condition = background(condition);
     let holds = condition.is_some_and(|condition| !condition.value.is_zero());
     let (usual, other) = if holds { (a, b) } else { (b, a) };

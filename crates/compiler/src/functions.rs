@@ -190,10 +190,8 @@ pub fn apply<A: Arithmetic>(at: &mut A, operator: Operator, operands: &[A::Value
                     Some(rest) => Presence::If(differs(at, *operand, *rest)),
                 })
                 .collect();
-            let values: Vec<Option<A::Value>> = bodies
-                .iter()
-                .map(|body| body.as_ref().map(|body| value_of(at, body, operands)))
-                .collect();
+            let values: Vec<Option<A::Value>> =
+                bodies.iter().map(|body| body.as_ref().map(|body| value_of(at, body, operands))).collect();
             let otherwise = values.first().copied().flatten();
             let otherwise = otherwise.unwrap_or_else(|| at.constant(Const::zero(typed.result)));
             chosen(at, &values, (&present, operands.len()), otherwise)

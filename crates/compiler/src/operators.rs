@@ -42,10 +42,7 @@ impl Visited {
 }
 
 /// The background of an operator's result; `None` if it is not the same everywhere.
-pub(crate) fn of_operator(
-    operator: Operator,
-    operands: &[Option<Background>],
-) -> Option<Background> {
+pub(crate) fn of_operator(operator: Operator, operands: &[Option<Background>]) -> Option<Background> {
     let typed = operator.typed()?;
     if let Bodies::Regions(_) = typed.bodies {
         let visited = regions_of(operator, operands);
@@ -71,7 +68,8 @@ pub(crate) fn of_operator(
 /// The value of an operator with regions in those that are left out.
 fn at_rest(operator: Operator, typed: &Typed) -> Scalar {
     let zero = Scalar::zero(typed.operand);
-    let values: Vec<Scalar> = (0..operator.arity()).map(|k| typed.rests.get(k).copied().flatten().unwrap_or(zero)).collect();
+    let values: Vec<Scalar> =
+        (0..operator.arity()).map(|k| typed.rests.get(k).copied().flatten().unwrap_or(zero)).collect();
     apply(&mut Constants, operator, &values, (1 << operator.arity()) - 1)
 }
 

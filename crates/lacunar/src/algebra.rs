@@ -200,13 +200,17 @@ impl Subject {
                 let [a, b] = pair[..] else { return None };
                 of("commutative", compared(&pair, both(a, b), both(b, a))?)
             }),
-            Property::Idempotent => values.iter().find_map(|&a| of("idempotent", compared(&[a], both(a, a), given(a))?)),
+            Property::Idempotent => {
+                values.iter().find_map(|&a| of("idempotent", compared(&[a], both(a, a), given(a))?))
+            }
             Property::Associative => {
                 if let Some(table) = self.table(&values) {
                     return unassociated(&values, &table).and_then(|[a, b, c]| self.association([a, b, c]));
                 }
                 let triples = combinations(&values, self.dtype, 3);
-                triples.into_iter().find_map(|triple| <[Scalar; 3]>::try_from(triple).ok().and_then(|t| self.association(t)))
+                triples
+                    .into_iter()
+                    .find_map(|triple| <[Scalar; 3]>::try_from(triple).ok().and_then(|t| self.association(t)))
             }
         }
     }
@@ -217,7 +221,12 @@ impl Subject {
         let left = self.apply(&[self.apply(&[given(a), given(b)]), given(c)]);
         let right = self.apply(&[given(a), self.apply(&[given(b), given(c)])]);
         let example = differ(&[a, b, c], &left, &right, self.dtype)?;
-        Some(Violation { operator: self.operator.name().to_string(), property: "associative", dtype: self.dtype, example })
+        Some(Violation {
+            operator: self.operator.name().to_string(),
+            property: "associative",
+            dtype: self.dtype,
+            example,
+        })
     }
 
     /// The places of the results of all pairs among all values of a small type.
@@ -384,7 +393,8 @@ mod tests {
     #[test]
     fn the_monoids_of_the_language_are_what_they_are_said_to_be() {
         for (monoid, dtype) in Monoid::all().flat_map(|monoid| TYPES.map(|dtype| (monoid, dtype))) {
-            let Some(identity) = monoid.identity(dtype).filter(|_| monoid.is_defined(dtype) && !dtype.is_complex()) else {
+            let Some(identity) = monoid.identity(dtype).filter(|_| monoid.is_defined(dtype) && !dtype.is_complex())
+            else {
                 continue;
             };
             let mut claims = vec![format!("identity {identity}"), "associative".to_string()];

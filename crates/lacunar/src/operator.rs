@@ -5,12 +5,12 @@
 //! Conditions of Rust see no values; [`Traced::select`] chooses between two.
 //!
 //! ```
-//! use lacunar::{DynTensor, Kernel, Operator, Options};
+//! use lacunar::{Kernel, Operator, Options};
 //! # fn main() -> Result<(), lacunar::Error> {
 //! let soft = Operator::binary("soft", |a, b| (a.clone() - b.clone()).max(0.0) - (-a - b).max(0.0));
 //! let kernel = Kernel::compile("y(i) = soft(x(i), 0.75)", &Options::new().operator(&soft)?)?;
-//! let y = kernel.run(&[("x", &DynTensor::from(vec![-1.0, 0.5, 2.0]))])?;
-//! assert_eq!(y.to_string(), "[-0.25, 0, 1.25]");
+//! let y: Vec<f64> = kernel.call(&[("x", &[-1.0, 0.5, 2.0])])?;
+//! assert_eq!(y, [-0.25, 0.0, 1.25]);
 //! # Ok(())
 //! # }
 //! ```
@@ -53,14 +53,14 @@ impl Operator {
     /// An operator of several operands with these names, whose regions follow ([`Operator::region`]).
     ///
     /// ```
-    /// use lacunar::{DynTensor, Kernel, Operator, Options};
+    /// use lacunar::{Kernel, Operator, Options};
     /// # fn main() -> Result<(), lacunar::Error> {
     /// let merged = Operator::of("merged", &["a", "b"])
     ///     .region(&["a", "b"], |of| of[0].clone() * of[1].clone())
     ///     .region(&["a"], |of| of[0].clone());
     /// let kernel = Kernel::compile("y(i) = merged(x(i), z(i))", &Options::new().operator(&merged)?)?;
-    /// let [x, z] = [vec![1.0, 2.0, 0.0], vec![5.0, 0.0, 7.0]].map(DynTensor::from);
-    /// assert_eq!(kernel.run(&[("x", &x), ("z", &z)])?.to_string(), "[5, 2, 0]");
+    /// let y: Vec<f64> = kernel.call(&[("x", &[1.0, 2.0, 0.0]), ("z", &[5.0, 0.0, 7.0])])?;
+    /// assert_eq!(y, [5.0, 2.0, 0.0]);
     /// # Ok(())
     /// # }
     /// ```

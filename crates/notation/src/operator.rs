@@ -124,7 +124,16 @@ impl Declaration {
     pub fn new(name: &str, params: &[&str], text: &str) -> Declaration {
         let params = params.iter().map(|param| (*param).to_string()).collect();
         let (name, text) = (name.to_string(), text.to_string());
-        Declaration { name, params, text, properties: Properties::default(), has_regions: false, uses: Vec::new(), size: 1, depth: 1 }
+        Declaration {
+            name,
+            params,
+            text,
+            properties: Properties::default(),
+            has_regions: false,
+            uses: Vec::new(),
+            size: 1,
+            depth: 1,
+        }
     }
 
     /// The text with those of the operators that it calls.
@@ -240,7 +249,8 @@ fn interned(key: String, make: impl FnOnce() -> Known) -> Operator {
 
 /// The key of an operator for a type. No line of a declaration begins like it.
 fn key(base: Operator, operand: DType, rests: &[Option<Scalar>]) -> String {
-    let rests: Vec<String> = rests.iter().map(|rest| rest.map_or("-".to_string(), |rest| format!("{rest:?}"))).collect();
+    let rests: Vec<String> =
+        rests.iter().map(|rest| rest.map_or("-".to_string(), |rest| format!("{rest:?}"))).collect();
     format!("{operand} {} {}", rests.join(" "), base.0.declaration.whole_text())
 }
 

@@ -77,7 +77,9 @@ impl Defined {
         let value = match operands {
             [a, b] if is_identity(a) => b.scalar(),
             [a, b] if is_identity(b) => a.scalar(),
-            _ => self.bodies.first().and_then(Option::as_ref).map_or(Scalar::zero(self.result), |body| of(body, &values)),
+            _ => {
+                self.bodies.first().and_then(Option::as_ref).map_or(Scalar::zero(self.result), |body| of(body, &values))
+            }
         };
         if operands.iter().any(|operand| matches!(operand, Value::Stored(_))) {
             return Value::Stored(value);
@@ -88,7 +90,8 @@ impl Defined {
     }
 
     fn in_region(&self, operands: &[Value], values: &[Scalar], rests: &[Option<Scalar>]) -> Value {
-        let bits = |holds: &dyn Fn(usize) -> bool| (0..operands.len()).filter(|k| holds(*k)).fold(0, |set, k| set | 1 << k);
+        let bits =
+            |holds: &dyn Fn(usize) -> bool| (0..operands.len()).filter(|k| holds(*k)).fold(0, |set, k| set | 1 << k);
         let stored = bits(&|k| !matches!(operands[k], Value::Absent(_)));
         let same = |a: Scalar, b: Scalar| a == b || (a.magnitude().is_nan() && b.magnitude().is_nan());
         let rest = |k: usize| rests.get(k).copied().flatten();

@@ -32,8 +32,8 @@ mod actions;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{DType, Format};
-use lacunar_front::concrete::Line;
 use lacunar_front::Declarations;
+use lacunar_front::concrete::Line;
 use lacunar_front::einsum::parse_with;
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
@@ -103,7 +103,10 @@ struct Program {
 impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
         // What lines of the text say of tensors is declared, too.
-        let declarations = &Line::declare(&parse_with(question.source, &question.declarations.operators, true).0, question.declarations);
+        let declarations = &Line::declare(
+            &parse_with(question.source, &question.declarations.operators, true).0,
+            question.declarations,
+        );
         let reading = read(question.source, declarations)?;
         let given = |name: &str| question.given.get(name).map(|entries| entries.dims.clone());
         let Sizes { vars: sizes, dims } = crate::read::sizes(&reading, declarations, &given)?;
@@ -231,7 +234,9 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
         // At an index that is no variable, there may be nothing.
         Node::Element(tensor, indices)
-            if !all_have_gaps && program.formats[tensor.index()].is_dense() && indices.iter().all(|index| index.variable().is_some()) =>
+            if !all_have_gaps
+                && program.formats[tensor.index()].is_dense()
+                && indices.iter().all(|index| index.variable().is_some()) =>
         {
             Value::Stored(Scalar::zero(term.dtype))
         }

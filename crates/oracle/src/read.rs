@@ -17,9 +17,9 @@ mod sizes;
 use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_front::einsum::{Callee, Declared, Expr, ExprKind, Number, Statement as Written};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::parse_with;
+use lacunar_front::einsum::{Callee, Declared, Expr, ExprKind, Number, Statement as Written};
 use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::operators::Operation;
@@ -351,8 +351,7 @@ impl Reader<'_> {
             let mixes = alone(&body);
             let body = settled(body, mixes);
             let operation = self.operation(function, body.dtype)?;
-            let total =
-                vars.into_iter().rev().fold(body, |body, var| reduce(operation.clone(), body, var, true));
+            let total = vars.into_iter().rev().fold(body, |body, var| reduce(operation.clone(), body, var, true));
             return Ok(Value::Typed(total, mixes));
         }
         match (Function::parse(name), DType::parse(name)) {
@@ -441,7 +440,10 @@ fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
         ExprKind::Apply { name: applied, args, callee } => {
             let text = applied.text.as_str();
             let is_element = *callee == Callee::Tensor
-                || (*callee == Callee::Named && Function::parse(text).is_none() && DType::parse(text).is_none() && !matches!(text, "sum" | "prod"));
+                || (*callee == Callee::Named
+                    && Function::parse(text).is_none()
+                    && DType::parse(text).is_none()
+                    && !matches!(text, "sum" | "prod"));
             let own = match args.split_last() {
                 Some((_, vars)) if is_reduction(*callee, text, args) => vars,
                 _ if is_element => args.as_slice(),

@@ -119,7 +119,9 @@ pub fn with_reductions(rhs: &Term, vars: &[VarId], operation: &Operation) -> Ter
     if *operation == Operation::SUM {
         return free.fold(rhs.clone(), place);
     }
-    around_value(rhs.clone(), &|value| free.clone().fold(value, |value, var| reduce(operation.clone(), value, var, false)))
+    around_value(rhs.clone(), &|value| {
+        free.clone().fold(value, |value, var| reduce(operation.clone(), value, var, false))
+    })
 }
 
 /// The term with its value replaced; values are rounded to a type for storage once.

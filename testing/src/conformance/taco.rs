@@ -130,7 +130,9 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
     let mut windows = case.windows.clone();
     let mut sizes = Vec::new();
     let source = match case.expr {
-        Some(_) => source(&with_operators(text), &dtypes, &mut |tensor, indices| placed(&mut windows, &mut sizes, tensor, indices))?,
+        Some(_) => source(&with_operators(text), &dtypes, &mut |tensor, indices| {
+            placed(&mut windows, &mut sizes, tensor, indices)
+        })?,
         None => text.clone(),
     };
     declarations = sizes.into_iter().fold(declarations, |all, (var, size)| all.size(var, size));
@@ -317,7 +319,10 @@ mod tests {
 
     #[test]
     fn operators_of_the_tests_are_declared() {
-        let line = LINE.replace('\n', " ").replace("cast<double>(b(i) / b(i))", "xor(b(i), b(i))").replace("a(i) = x", "a(i) Min= x");
+        let line = LINE
+            .replace('\n', " ")
+            .replace("cast<double>(b(i) / b(i))", "xor(b(i), b(i))")
+            .replace("a(i) = x", "a(i) Min= x");
         let cases = cases(&line.replace("int32_t", "double"));
         let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
         let text = &runnable.instance.source;

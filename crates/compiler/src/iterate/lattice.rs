@@ -306,8 +306,7 @@ impl Points<'_> {
             }
             ExprKind::Apply(operator, operands) => {
                 let visited = visited(&self.kernel.tensors, *operator, operands);
-                let points: Vec<Vec<Point>> =
-                    operands.iter().map(|operand| self.of_expr(operand, producers)).collect();
+                let points: Vec<Vec<Point>> = operands.iter().map(|operand| self.of_expr(operand, producers)).collect();
                 let all = visited.demanded(operands.len()).into_iter().map(|set| with_all(&points, &set));
                 all.fold(Vec::new(), |found, points| unite(found, &points))
             }

@@ -43,5 +43,5 @@ pub use check::{carried, check, tensors};
 pub use declarations::Declarations;
 pub(crate) use error::{Error, SyntaxMistake};
 pub(crate) use lexer::TokenKind;
-pub use parser::{parse, parse_with};
 pub(crate) use parser::{MAX_ERRORS, Parser};
+pub use parser::{parse, parse_with};

@@ -105,7 +105,8 @@ fn taken(name: &Name, known: &[Operator]) -> Result<(), Error> {
 /// The mistake of a name in a body that is no operand.
 pub(super) fn not_a_parameter(name: &str, span: Span, params: &[Name]) -> Error {
     let known = params.iter().map(|param| param.text.as_str());
-    let hint = words::did_you_mean(name, known, "a body has its operands, numbers, functions, and operators declared before");
+    let hint =
+        words::did_you_mean(name, known, "a body has its operands, numbers, functions, and operators declared before");
     OperatorMistake::NotAnOperand { name: name.to_string(), span, hint }.into()
 }
 
@@ -121,7 +122,9 @@ fn properties(written: &Written) -> Result<Properties, Error> {
             return Err(wrong("an operator with regions has none: its regions say where there is something"));
         }
         match (name.text.as_str(), written.params.len()) {
-            ("annihilator", 1) => return Err(wrong("an operator of one operand has none: its body says what it gives")),
+            ("annihilator", 1) => {
+                return Err(wrong("an operator of one operand has none: its body says what it gives"));
+            }
             ("annihilator", _) | (_, 2) => {}
             _ => return Err(wrong("it is a property of operators of two operands")),
         }
@@ -175,7 +178,13 @@ impl Reader<'_> {
                 match DType::parse(&dtype.text) {
                     Some(DType::Pattern) => return Err(OperatorMistake::NotInBody { span, what: "a pattern" }.into()),
                     Some(_) => {}
-                    None => return Err(super::error::TypeMistake::UnknownType { span: dtype.span, word: dtype.text.clone() }.into()),
+                    None => {
+                        return Err(super::error::TypeMistake::UnknownType {
+                            span: dtype.span,
+                            word: dtype.text.clone(),
+                        }
+                        .into());
+                    }
                 }
                 self.body(operand)
             }
@@ -228,7 +237,8 @@ impl Reader<'_> {
             (Callee::Tensor, ..) => Err(OperatorMistake::NotInBody { span, what: "an element of a tensor" }.into()),
             (Callee::Named, None, None) => {
                 let known = Function::names().chain(self.known.iter().map(|known| known.name()));
-                let hint = words::did_you_mean(text, known, "a body calls functions, and operators that are declared before");
+                let hint =
+                    words::did_you_mean(text, known, "a body calls functions, and operators that are declared before");
                 Err(NameMistake::UnknownFunction { name: text.to_string(), span: name.span, hint }.into())
             }
         }
@@ -277,11 +287,17 @@ pub fn for_type(operator: Operator, operand: DType) -> Result<Operator, String> 
     let result = bodies.first().map_or(operand, |body| body.dtype);
     let Properties { identity, annihilator, associative, idempotent, .. } = declaration.properties;
     if result != operand && (identity.is_some() || associative || idempotent) {
-        return Err(format!("it gives {result}, and so has neither an identity nor can it be associative or idempotent"));
+        return Err(format!(
+            "it gives {result}, and so has neither an identity nor can it be associative or idempotent"
+        ));
     }
     let constant = |literal: Option<Literal>, what: &str| {
         let value = literal.map(|literal| value_of(literal).and_then(|value| value.to(operand)));
-        if value == Some(None) { Err(format!("{operand} does not have the value of its {what}")) } else { Ok(value.flatten()) }
+        if value == Some(None) {
+            Err(format!("{operand} does not have the value of its {what}"))
+        } else {
+            Ok(value.flatten())
+        }
     };
     let (identity, annihilator) = (constant(identity, "identity")?, constant(annihilator, "annihilator")?);
     let bodies = match &declared.bodies {

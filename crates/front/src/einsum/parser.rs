@@ -83,7 +83,19 @@ impl<'a> Parser<'a> {
     pub fn new(source: &'a str) -> Parser<'a> {
         let (tokens, lexed) = lex(source);
         let (bad, errors) = lexed.into_iter().unzip();
-        Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, blocks: 0, in_head: false, operators: Vec::new(), declared: Vec::new(), bad, errors }
+        Parser {
+            source,
+            tokens,
+            at: 0,
+            open: Vec::new(),
+            depth: 0,
+            blocks: 0,
+            in_head: false,
+            operators: Vec::new(),
+            declared: Vec::new(),
+            bad,
+            errors,
+        }
     }
 
     /// At the beginning of a text in which some operators are known.

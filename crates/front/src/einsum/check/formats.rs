@@ -109,7 +109,8 @@ fn is_absent_operator(operator: Operator, absent: &[bool]) -> bool {
     let misses = |region: usize| absent.iter().enumerate().any(|(k, absent)| *absent && region >> k & 1 == 1);
     match &typed.bodies {
         Bodies::Regions(bodies) => {
-            bodies.first().is_some_and(Option::is_none) && operator.regions().is_some_and(|all| all.into_iter().all(misses))
+            bodies.first().is_some_and(Option::is_none)
+                && operator.regions().is_some_and(|all| all.into_iter().all(misses))
         }
         Bodies::One(body) => {
             let annihilates = typed.annihilator.is_some_and(Scalar::is_zero);

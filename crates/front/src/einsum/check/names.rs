@@ -10,7 +10,9 @@ pub(super) use actions::counted;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, Operator, Program, Role, Tensor, TensorId, UnaryFn, VarId};
+use lacunar_notation::{
+    AssignOp, BinaryFn, Function, Monoid, Operator, Program, Role, Tensor, TensorId, UnaryFn, VarId,
+};
 
 use super::super::action::ActionKind;
 use super::super::ast::{Ast, Callee, Expr, ExprKind, Name, Statement};

@@ -349,10 +349,12 @@ impl<'a> Typer<'a> {
             Value::Typed(_, dtype) => Some(*dtype),
             Value::Weak(..) => None,
         });
-        let constants = || values.iter().filter_map(|value| match value {
-            Value::Weak(number, _) => Some(*number),
-            Value::Typed(..) => None,
-        });
+        let constants = || {
+            values.iter().filter_map(|value| match value {
+                Value::Weak(number, _) => Some(*number),
+                Value::Typed(..) => None,
+            })
+        };
         match typed.reduce(DType::promote).or(operand) {
             Some(dtype) => constants().fold(dtype, |dtype, number| number.beside(dtype)),
             None => constants().map(Weak::alone).reduce(DType::promote).unwrap_or(DType::F64),

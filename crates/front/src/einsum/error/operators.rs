@@ -7,35 +7,81 @@ use lacunar_notation::operator::Declaration;
 #[derive(Clone, Debug)]
 pub(crate) enum OperatorMistake {
     /// `first`: the place where the name has its meaning, if that is in the text.
-    Taken { name: String, span: Span, what: &'static str, first: Span },
-    InBlock { span: Span },
-    Operands { span: Span, count: usize },
-    NotAnOperand { name: String, span: Span, hint: String },
-    NotInBody { span: Span, what: &'static str },
-    Recursive { span: Span, name: String },
+    Taken {
+        name: String,
+        span: Span,
+        what: &'static str,
+        first: Span,
+    },
+    InBlock {
+        span: Span,
+    },
+    Operands {
+        span: Span,
+        count: usize,
+    },
+    NotAnOperand {
+        name: String,
+        span: Span,
+        hint: String,
+    },
+    NotInBody {
+        span: Span,
+        what: &'static str,
+    },
+    Recursive {
+        span: Span,
+        name: String,
+    },
     /// It is called where no tensors are.
-    NoRegions { span: Span, name: &'static str },
-    TooLarge { span: Span },
-    NoBody { span: Span },
-    BodyAndRegion { span: Span },
-    RegionTwice { span: Span, first: Span },
-    OtherRegion { span: Span, word: String, params: usize },
-    Property { span: Span, name: String, why: &'static str },
-    NoMonoid { span: Span, name: &'static str },
+    NoRegions {
+        span: Span,
+        name: &'static str,
+    },
+    TooLarge {
+        span: Span,
+    },
+    NoBody {
+        span: Span,
+    },
+    BodyAndRegion {
+        span: Span,
+    },
+    RegionTwice {
+        span: Span,
+        first: Span,
+    },
+    OtherRegion {
+        span: Span,
+        word: String,
+        params: usize,
+    },
+    Property {
+        span: Span,
+        name: String,
+        why: &'static str,
+    },
+    NoMonoid {
+        span: Span,
+        name: &'static str,
+    },
 }
 
 impl OperatorMistake {
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
             OperatorMistake::Taken { name, span, what, first } => {
-                let diagnostic = Diagnostic::error("E0613", format!("`{name}` is taken"))
-                    .label(span, format!("`{name}` is {what}"));
-                let diagnostic = if first == Span::NONE { diagnostic } else { diagnostic.secondary(first, "here first") };
+                let diagnostic =
+                    Diagnostic::error("E0613", format!("`{name}` is taken")).label(span, format!("`{name}` is {what}"));
+                let diagnostic =
+                    if first == Span::NONE { diagnostic } else { diagnostic.secondary(first, "here first") };
                 diagnostic.hint("choose another name")
             }
-            OperatorMistake::InBlock { span } => Diagnostic::error("E0614", "an operator is declared inside of a block")
-                .label(span, "a declaration")
-                .hint("declare it before the loop or condition: it is known from there on"),
+            OperatorMistake::InBlock { span } => {
+                Diagnostic::error("E0614", "an operator is declared inside of a block")
+                    .label(span, "a declaration")
+                    .hint("declare it before the loop or condition: it is known from there on")
+            }
             OperatorMistake::Operands { span, count } => {
                 Diagnostic::error("E0614", format!("an operator cannot have {count} operands"))
                     .label(span, "declared here")
@@ -44,15 +90,17 @@ impl OperatorMistake {
             OperatorMistake::NoBody { span } => Diagnostic::error("E0614", "the operator has no body")
                 .label(span, "declared here")
                 .hint("write one, as in `op f(a, b) = a + b`, or regions: `op f(a, b) { both a * b, left a }`"),
-            OperatorMistake::TooLarge { span } => Diagnostic::error("E0614", "the operator is too large")
-                .label(span, "declared here")
-                .hint(format!(
+            OperatorMistake::TooLarge { span } => {
+                Diagnostic::error("E0614", "the operator is too large").label(span, "declared here").hint(format!(
                     "with the operators that it calls it has at most {} nodes and calls {} inside of each other",
                     Declaration::MOST_NODES,
                     Declaration::MOST_DEPTH
-                )),
+                ))
+            }
             OperatorMistake::NotAnOperand { name, span, hint } => {
-                Diagnostic::error("E0615", format!("`{name}` is no operand of the operator")).label(span, "unknown").hint(hint)
+                Diagnostic::error("E0615", format!("`{name}` is no operand of the operator"))
+                    .label(span, "unknown")
+                    .hint(hint)
             }
             OperatorMistake::NotInBody { span, what } => {
                 Diagnostic::error("E0615", format!("the body of an operator cannot have {what}"))
@@ -65,7 +113,9 @@ impl OperatorMistake {
             OperatorMistake::NoRegions { span, name } => {
                 Diagnostic::error("E0615", format!("`{name}` has regions, and cannot be called here"))
                     .label(span, "of numbers, which are in no tensor")
-                    .hint("only statements call it, as what is present there are elements of tensors; write `select(..)`")
+                    .hint(
+                        "only statements call it, as what is present there are elements of tensors; write `select(..)`",
+                    )
             }
             OperatorMistake::BodyAndRegion { span } => {
                 Diagnostic::error("E0616", "an operator has one body, or a body for each region")

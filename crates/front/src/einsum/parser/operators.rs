@@ -52,7 +52,8 @@ impl Parser<'_> {
         self.open();
         let params = self.names(")")?;
         self.close(")", "`,` or `)`")?;
-        let mut written = Written { name, params, body: None, regions: Vec::new(), values: Vec::new(), flags: Vec::new() };
+        let mut written =
+            Written { name, params, body: None, regions: Vec::new(), values: Vec::new(), flags: Vec::new() };
         if self.take_sign(&["="]).is_some() {
             self.skip_newlines();
             written.body = Some(self.expression()?);
@@ -130,7 +131,8 @@ impl Parser<'_> {
                 Ok(present.iter().fold(0, |region, operand| region | 1 << operand))
             }
             Some(_) => {
-                Err(OperatorMistake::OtherRegion { span: *span, word: text.clone(), params: written.params.len() }.into())
+                Err(OperatorMistake::OtherRegion { span: *span, word: text.clone(), params: written.params.len() }
+                    .into())
             }
             None => Err(SyntaxMistake::Expected {
                 span: *span,
@@ -164,11 +166,12 @@ impl Parser<'_> {
     /// The tokens from `first` on that have been read, as one line.
     fn normal(&self, first: usize) -> String {
         let mut line = String::new();
-        let mut before: Option<Token> = None;
+        let (mut before, mut is_negated): (Option<Token>, bool) = (None, false);
         let read = self.tokens[first..self.at].iter().filter(|token| token.kind != TokenKind::Newline);
         for token in read {
             let opens = token.kind == TokenKind::Sign("(");
             let is_tight = matches!(token.kind, TokenKind::Sign("," | ")"))
+                || is_negated
                 || before.is_none_or(|before| {
                     before.kind == TokenKind::Sign("(") || (before.kind == TokenKind::Word && opens)
                 });
@@ -176,6 +179,9 @@ impl Parser<'_> {
                 line.push(' ');
             }
             line.push_str(self.text(token.span));
+            // A sign behind another one, or behind what opens, is that of what follows.
+            let is_behind_sign = matches!(before.map(|before| before.kind), Some(TokenKind::Sign(sign)) if sign != ")");
+            is_negated = token.kind == TokenKind::Sign("-") && is_behind_sign;
             before = Some(*token);
         }
         line
