@@ -17,6 +17,7 @@ use lacunar_notation::{BinaryFn, Monoid, UnaryFn};
 
 use crate::instance::Instance;
 use crate::layouts;
+use crate::operators::{Made, monoid, operator};
 use crate::rounds::repeated;
 use crate::schedules::schedule;
 use crate::setup::Setup;
@@ -242,6 +243,8 @@ struct Generator<'a> {
     dtype: Option<DType>,
     /// True if tensors have fill values other than 0.
     filled: bool,
+    /// The operators that were drawn.
+    operators: Vec<Made>,
 }
 
 impl Generator<'_> {
@@ -258,7 +261,7 @@ impl Generator<'_> {
         let filled = rng.one_in(4);
         let sketch =
             Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), rounds: None, setup: Setup::default() };
-        Generator { rng, sketch, habit, vars, dtype, filled }
+        Generator { rng, sketch, habit, vars, dtype, filled, operators: Vec::new() }
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -358,6 +361,11 @@ impl Generator<'_> {
         if self.sketch.sizes.iter().any(|size| *size >= FAR) {
             return Monoid::SUM;
         }
+        if self.rng.percent(8)
+            && let Some(combined) = self.operator(2).as_ref().and_then(monoid)
+        {
+            return combined;
+        }
         let numbers = [BinaryFn::Min, BinaryFn::Max, BinaryFn::Mul, BinaryFn::And, BinaryFn::Or, BinaryFn::Xor];
         let function = match self.dtype {
             _ if self.rng.percent(40) => BinaryFn::Add,
@@ -437,6 +445,10 @@ impl Generator<'_> {
             9..=13 => Tree::Binary(BinaryFn::Add, a, b),
             14..=16 => Tree::Binary(BinaryFn::Sub, a, b),
             17 => Tree::Binary(BinaryFn::Min, a, b),
+            18 if self.rng.bool() => match self.operator(2).filter(|made| !made.jumps) {
+                Some(made) => Tree::Apply(made.operator, vec![*a, *b]),
+                None => Tree::Binary(BinaryFn::Max, a, b),
+            },
             18 => Tree::Binary(BinaryFn::Max, a, b),
             _ => Tree::Binary(BinaryFn::Div, a, Box::new(self.access())),
         };
@@ -488,6 +500,7 @@ impl Generator<'_> {
                 }
             }
             33..=36 => self.selection(),
+            46..=50 => self.applied(),
             37..=45 => self.result().unwrap_or_else(|| self.access()),
             _ => self.access(),
         }
@@ -505,6 +518,27 @@ impl Generator<'_> {
                 Tree::Select(Box::new([condition, self.access(), self.number()]))
             }
             _ => *a,
+        }
+    }
+
+    /// An operator of this many operands that the program declares, mostly one that it has already.
+    fn operator(&mut self, count: usize) -> Option<Made> {
+        let fitting = |made: &&Made| made.operator.arity() == count;
+        let known: Vec<Made> = self.operators.iter().filter(fitting).copied().collect();
+        if !known.is_empty() && self.rng.percent(60) {
+            return self.rng.pick(&known);
+        }
+        let made = operator(self.rng, &format!("f{}", self.operators.len()))?;
+        self.operators.push(made);
+        Some(made).filter(|made| made.operator.arity() == count)
+    }
+
+    /// A call of an operator on exact values.
+    fn applied(&mut self) -> Tree {
+        let count = self.rng.usize(1..=3);
+        match self.operator(count) {
+            Some(made) => Tree::Apply(made.operator, (0..count).map(|_| self.exact()).collect()),
+            None => self.access(),
         }
     }
 
@@ -631,7 +665,7 @@ mod tests {
         }
         assert!(texts.len() > 150, "{}", texts.len());
         let all: String = texts.into_iter().collect();
-        for word in ["select(", " <= ", "sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<"] {
+        for word in ["select(", " <= ", "sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<", "op ", "at ("] {
             assert!(all.contains(word), "no program has `{word}`");
         }
     }

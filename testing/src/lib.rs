@@ -14,6 +14,7 @@ pub mod fuzz;
 pub mod generate;
 pub mod instance;
 pub mod layouts;
+pub mod operators;
 #[cfg(test)]
 mod oracle_tests;
 pub mod pairs;

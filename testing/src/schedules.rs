@@ -15,6 +15,7 @@ use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{Format, Term as Stored};
 use lacunar_notation::{Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Program, Role, Tensor, UnaryFn, VarId};
+use lacunar_oracle::operators::Operation;
 use lacunar_oracle::sums::{self, Index, Node, Term};
 
 /// The most commands for one statement.
@@ -456,7 +457,7 @@ impl<'a> Maker<'a> {
 /// The value of a statement with its implicit sums.
 fn with_sums(statement: &Assignment) -> Term {
     let operation = statement.op.monoid().map_or(BinaryFn::Add, |monoid| monoid.function());
-    sums::with_reductions(&term(&statement.rhs), &statement.lhs.vars, operation)
+    sums::with_reductions(&term(&statement.rhs), &statement.lhs.vars, &Operation::Function(operation))
 }
 
 /// An expression whose sums are those that are written. Constants are not looked at.
@@ -469,9 +470,13 @@ fn term(expr: &Expr) -> Term {
         ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
         ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
         ExprKind::Select(operands) => Node::Select(Box::new(operands.each_ref().map(term))),
+        // What it computes is not looked at.
+        ExprKind::Apply(_, operands) => operands.iter().fold(Node::Constant(None), |node, operand| {
+            Node::Binary(BinaryFn::Max, Box::new(Term { node, dtype: expr.dtype }), Box::new(term(operand)))
+        }),
         ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
         ExprKind::Reduce(monoid, vars, body) => {
-            let reduce = |body, &var: &VarId| sums::reduce(monoid.function(), body, var, true);
+            let reduce = |body, &var: &VarId| sums::reduce(Operation::Function(monoid.function()), body, var, true);
             let body = body.as_at().map_or(&**body, |(value, _)| value);
             return vars.iter().rev().fold(term(body), reduce);
         }
@@ -482,13 +487,14 @@ fn term(expr: &Expr) -> Term {
 /// The variables of all sums.
 fn summed(term: &Term, found: &mut Vec<VarId>) {
     match &term.node {
-        Node::Constant(_) | Node::Element(..) | Node::Index(_) => {}
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Operand(_) => {}
         Node::Unary(_, a) | Node::Cast(a) => summed(a, found),
         Node::Binary(_, a, b) => {
             summed(a, found);
             summed(b, found);
         }
         Node::Select(operands) => operands.iter().for_each(|operand| summed(operand, found)),
+        Node::Apply(_, operands) => operands.iter().for_each(|operand| summed(operand, found)),
         Node::Reduce { var, body, .. } => {
             found.push(*var);
             summed(body, found);

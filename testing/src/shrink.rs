@@ -167,6 +167,15 @@ fn trees(tree: &Tree) -> Vec<Tree> {
                 }));
             }
         }
+        Tree::Apply(operator, operands) => {
+            for (place, operand) in operands.iter().enumerate() {
+                found.extend(trees(operand).into_iter().map(|smaller| {
+                    let mut operands = operands.clone();
+                    operands[place] = smaller;
+                    Tree::Apply(*operator, operands)
+                }));
+            }
+        }
         Tree::Binary(function, a, b) => {
             found.extend(trees(a).into_iter().map(|a| Tree::Binary(*function, Box::new(a), b.clone())));
             found.extend(trees(b).into_iter().map(|b| Tree::Binary(*function, a.clone(), Box::new(b))));
@@ -183,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_program_with_a_product_shrinks_to_the_product() {
-        let fails = |instance: &Instance| instance.source.contains('*');
+        let fails = |instance: &Instance| instance.source.contains('*') && !instance.source.contains("op ");
         let mut shrunk = 0;
         for seed in 0..40 {
             let (sketch, instance) = generate(seed).expect("a program that checks");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, Scalar};
 use lacunar_front::Declarations;
-use lacunar_notation::{BinaryFn, Function, Monoid, UnaryFn};
+use lacunar_notation::{BinaryFn, Function, Monoid, Operator, UnaryFn};
 
 use crate::data;
 use crate::entries::fitting;
@@ -96,6 +96,8 @@ pub enum Tree {
     Select(Box<[Tree; 3]>),
     /// An explicit reduction.
     Reduce(Monoid, usize, Box<Tree>),
+    /// An operator that the program declares.
+    Apply(Operator, Vec<Tree>),
     /// A conversion, as `cast<type>(...)` where that is asked for, else as `type(...)`.
     Cast(DType, bool, Box<Tree>),
 }
@@ -108,7 +110,18 @@ impl Tree {
             Tree::Unary(_, a) | Tree::Reduce(_, _, a) | Tree::Cast(_, _, a) => vec![a],
             Tree::Binary(_, a, b) => vec![a, b],
             Tree::Select(operands) => operands.iter().collect(),
+            Tree::Apply(_, operands) => operands.iter().collect(),
         }
+    }
+
+    /// Adds the operators in it, each once.
+    fn operators(&self, found: &mut Vec<Operator>) {
+        match self {
+            Tree::Apply(operator, _) => operator.collect(found),
+            Tree::Reduce(monoid, ..) => monoid.operators(found),
+            _ => {}
+        }
+        self.children().into_iter().for_each(|child| child.operators(found));
     }
 
     /// Variables that occur in it, each once.
@@ -147,6 +160,7 @@ impl Tree {
                 None => call(Function::Binary(*function).name(), &[a, b]),
             },
             Tree::Select(operands) => call(Function::Select.name(), &operands.iter().collect::<Vec<_>>()),
+            Tree::Apply(operator, operands) => call(operator.name(), &operands.iter().collect::<Vec<_>>()),
             Tree::Reduce(monoid, var, a) => format!("{}({}, {})", monoid.name(), VARS[*var], a.text(tensors)),
             Tree::Cast(dtype, true, a) => format!("cast<{dtype}>({})", a.text(tensors)),
             Tree::Cast(dtype, false, a) => format!("{dtype}({})", a.text(tensors)),
@@ -192,10 +206,23 @@ impl Sketch {
             format!("{lhs} {op} {}", statement.rhs.text(&self.tensors))
         });
         let text = lines.collect::<Vec<_>>().join("\n");
+        let declared: String = self.operators().iter().map(|used| format!("{}\n", used.declaration().text)).collect();
         match self.rounds {
-            Some(rounds) => format!("for round in 0 .. {rounds} {{\n{text}\n}}"),
-            None => text,
+            Some(rounds) => format!("{declared}for round in 0 .. {rounds} {{\n{text}\n}}"),
+            None => declared + &text,
         }
+    }
+
+    /// The operators that occur in statements, each once.
+    fn operators(&self) -> Vec<Operator> {
+        let mut found = Vec::new();
+        for statement in &self.statements {
+            statement.rhs.operators(&mut found);
+            if let Some(monoid) = statement.combines {
+                monoid.operators(&mut found);
+            }
+        }
+        found
     }
 
     /// True if a statement may find a value that it has assigned before.

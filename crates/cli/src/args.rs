@@ -18,8 +18,8 @@ Examples:
   lacunar convert matrix.mtx matrix.tns.gz
   lacunar plot matrix.mtx -o spy.png
 
-Exit codes: 0 done; 1 a difference found by --check; 2 a mistake in what was written; 3 a file that can't be read or is
-malformed; 4 out of memory or a size that does not fit; 70 an internal error.";
+Exit codes: 0 done; 1 a difference found by --check, or a property found by --check-algebra that does not hold; 2 a mistake
+in what was written; 3 a file that can't be read or is malformed; 4 out of memory or a size that does not fit; 70 an internal error.";
 
 const RUN_EXAMPLES: &str = "\
 A program is one or more statements, separated by `;` or new lines, with loops, conditions, `swap`, `print`, `read` and
@@ -197,6 +197,10 @@ pub struct ProgramArgs {
     /// Compare every result with the dense oracle, or with the reference interpreter where that is too large
     #[arg(long)]
     pub check: bool,
+
+    /// Try the properties that the program declares of its operators, and do nothing else: exit code 1 if one does not hold
+    #[arg(long)]
+    pub check_algebra: bool,
 
     /// Run N times after warm-up, and say how long that took
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

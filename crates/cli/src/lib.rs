@@ -5,9 +5,10 @@
 //! together; `measure`, `report` and `check`,
 //! what is said of a run; [`failure`] and [`replay`], what is said when something goes wrong.
 //!
-//! Exit codes: 0 done; 1 a difference found by `--check`; 2 a mistake in what the user wrote; 3 a file that can't be read
+//! Exit codes: 0 done; 1 a difference found by `--check`, or a property by `--check-algebra` that does not hold; 2 a mistake in what the user wrote; 3 a file that can't be read
 //! or is malformed; 4 out of memory or a size that does not fit; 70 an internal error.
 
+mod algebra;
 pub mod args;
 mod check;
 mod compile;
@@ -81,6 +82,7 @@ fn with_program(argv: &[OsString], name: &str, command: &Command) -> Result<(), 
 
 fn on_program(program: &Program, command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Run(args) | Command::Compile(args) if args.check_algebra => algebra::algebra(program),
         Command::Run(args) => run::run(program, args),
         Command::Compile(args) => compile::compile(program, args),
         Command::Tune(args) => tune::tune(program, args),

@@ -286,7 +286,7 @@ fn bounding_expr(expr: &Expr) -> Option<Expr> {
         ExprKind::Literal(_) => return None,
         ExprKind::Unary(UnaryFn::Neg | UnaryFn::Abs, operand) => return bounding_expr(operand),
         ExprKind::Cast(operand) if expr.dtype.is_float() => return bounding_expr(operand),
-        ExprKind::Unary(..) | ExprKind::Cast(_) | ExprKind::Select(_) => return None,
+        ExprKind::Unary(..) | ExprKind::Cast(_) | ExprKind::Select(_) | ExprKind::Apply(..) => return None,
         ExprKind::Binary(function, left, right) => {
             let function = match function {
                 BinaryFn::Add | BinaryFn::Sub | BinaryFn::Max | BinaryFn::Min => BinaryFn::Add,

@@ -39,6 +39,7 @@ use lacunar_notation::{
 };
 
 use crate::functions::{self, Constants};
+use crate::operators::{is_annihilated, left_alone, of_operator, set_rests, with_rests};
 use crate::reduction::make_explicit;
 
 /// The value of an expression where all its operands are absent.
@@ -65,6 +66,17 @@ pub enum Support {
 
 /// The background of an expression; `None` if its value is not the same everywhere its operands are absent, or some never is.
 pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
+    let has_gaps = |tensor: &Tensor| matches!(tensor.role, Role::Workspace(_)) || !tensor.format.is_dense();
+    background_where(tensors, expr, &has_gaps)
+}
+
+/// The background of an expression if the tensors that `has_gaps` accepts may have elements that are not stored.
+pub(crate) fn background_where(
+    tensors: &Arena<Tensor>,
+    expr: &Expr,
+    has_gaps: &dyn Fn(&Tensor) -> bool,
+) -> Option<Background> {
+    let background = |expr: &Expr| background_where(tensors, expr, has_gaps);
     match &expr.kind {
         ExprKind::Literal(literal) => {
             let absent = matches!(literal, Literal::Absent | Literal::Fill(_));
@@ -72,22 +84,21 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
         }
         ExprKind::Access(access) => {
             let tensor = &tensors[access.tensor];
-            let gaps = matches!(tensor.role, Role::Workspace(_)) || !tensor.format.is_dense();
-            gaps.then(|| Background { value: tensor.fill(), absent: true })
+            has_gaps(tensor).then(|| Background { value: tensor.fill(), absent: true })
         }
         // A pattern stores ones, and only absent entries are not stored.
-        ExprKind::Cast(a) if expr.dtype == DType::Pattern => Some(match background(tensors, a)?.absent {
+        ExprKind::Cast(a) if expr.dtype == DType::Pattern => Some(match background(a)?.absent {
             true => Background { value: Scalar::zero(expr.dtype), absent: true },
             false => Background { value: Scalar::one(expr.dtype), absent: false },
         }),
-        ExprKind::Cast(a) => Some(of_one(background(tensors, a)?, |a| arith::cast(expr.dtype, a))),
+        ExprKind::Cast(a) => Some(of_one(background(a)?, |a| arith::cast(expr.dtype, a))),
         ExprKind::Unary(function, a) => {
-            Some(of_one(background(tensors, a)?, |a| functions::unary(&mut Constants, *function, a)))
+            Some(of_one(background(a)?, |a| functions::unary(&mut Constants, *function, a)))
         }
         // A reduction over nothing is absent; of values other than the identity it may depend on how many there are.
-        ExprKind::Reduce(monoid, _, a) => background(tensors, a).filter(|a| is_kept(*monoid, a.value)),
+        ExprKind::Reduce(monoid, _, a) => background(a).filter(|a| is_kept(*monoid, a.value)),
         ExprKind::Binary(function, left, right) => {
-            let (a, b) = (background(tensors, left), background(tensors, right));
+            let (a, b) = (background(left), background(right));
             if let (_, Some(value)) = support_of(*function, a, b) {
                 return Some(Background { value, absent: true });
             }
@@ -97,7 +108,10 @@ pub fn background(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Background> {
             let absent = from_fill(a) || from_fill(b) || ((a.absent || b.absent) && value.is_zero());
             Some(Background { value, absent })
         }
-        ExprKind::Select(operands) => choice(tensors, operands).background,
+        ExprKind::Apply(operator, operands) => {
+            of_operator(*operator, &operands.iter().map(background).collect::<Vec<_>>())
+        }
+        ExprKind::Select(operands) => choice_of(&background, operands).background,
     }
 }
 
@@ -123,11 +137,16 @@ pub struct Choice<'e> {
 }
 
 /// The roles of a selection's operands.
-pub fn choice<'e>(tensors: &Arena<Tensor>, [condition, a, b]: &'e [Expr; 3]) -> Choice<'e> {
-    let condition = background(tensors, condition);
+pub fn choice<'e>(tensors: &Arena<Tensor>, operands: &'e [Expr; 3]) -> Choice<'e> {
+    choice_of(&|expr| background(tensors, expr), operands)
+}
+
+/// The roles of a selection's operands, which have these backgrounds.
+fn choice_of<'e>(background: &dyn Fn(&Expr) -> Option<Background>, [condition, a, b]: &'e [Expr; 3]) -> Choice<'e> {
+    let condition = background(condition);
     let holds = condition.is_some_and(|condition| !condition.value.is_zero());
     let (usual, other) = if holds { (a, b) } else { (b, a) };
-    let (of_usual, of_other) = (background(tensors, usual), background(tensors, other));
+    let (of_usual, of_other) = (background(usual), background(other));
     let same = of_usual.zip(of_other).filter(|(a, b)| {
         let equal = a.value == b.value || (a.value.is_zero() && b.value.is_zero());
         equal && (a.absent || b.absent)
@@ -209,10 +228,14 @@ pub fn selected<'a>(tensors: &Arena<Tensor>, assign: &'a Assign) -> Option<&'a E
 /// M(i,j) = gt(A(i,j), 0)             ->  M(i,j) = prune(gt(A(i,j), 0))
 /// M(i) = sum(j, gt(A(i,j), 0))       ->  M(i) = prune(sum(j, gt(A(i,j), 0)))
 /// ```
+///
+/// The same is done where an operator leaves out regions: values tell which region it is.
 pub fn with_pruned_mask(tensors: &Arena<Tensor>, mut statement: Assignment) -> Assignment {
     let target = &tensors[statement.lhs.tensor];
-    let is_mask = target.dtype == DType::Bool && !target.format.is_dense() && target.fill().is_zero();
-    if is_mask && statement.op == AssignOp::Set && compares(&statement.rhs) && !is_pruned(&statement.rhs) {
+    let is_sparse = !target.format.is_dense();
+    let is_mask = target.dtype == DType::Bool && is_sparse && target.fill().is_zero() && compares(&statement.rhs);
+    let is_told = is_mask || (is_sparse && leaves_out(&statement.rhs));
+    if is_told && statement.op == AssignOp::Set && !is_pruned(&statement.rhs) {
         let (dtype, span) = (statement.rhs.dtype, statement.rhs.span);
         statement.rhs = Expr { kind: ExprKind::Unary(UnaryFn::Prune, Box::new(statement.rhs)), dtype, span };
     }
@@ -228,6 +251,15 @@ fn is_pruned(expr: &Expr) -> bool {
     }
 }
 
+/// True if an expression is that of an operator which leaves out regions, and then perhaps converted.
+fn leaves_out(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Apply(operator, _) => operator.omits(),
+        ExprKind::Cast(a) => leaves_out(a),
+        _ => false,
+    }
+}
+
 /// True if an expression is a truth value that is computed of other values.
 fn compares(expr: &Expr) -> bool {
     match &expr.kind {
@@ -239,6 +271,7 @@ fn compares(expr: &Expr) -> bool {
         ) => true,
         ExprKind::Binary(_, a, b) => compares(a) || compares(b),
         ExprKind::Select(operands) => operands.iter().any(compares),
+        ExprKind::Apply(_, operands) => operands.iter().any(compares),
     }
 }
 
@@ -250,6 +283,8 @@ fn is_written(expr: &Expr) -> bool {
         ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => is_written(a),
         ExprKind::Binary(_, a, b) => is_written(a) && is_written(b),
         ExprKind::Select(operands) => operands.iter().all(is_written),
+        // In regions that are left out, nothing is written.
+        ExprKind::Apply(operator, operands) => operator.regions().is_none() && operands.iter().all(is_written),
     }
 }
 
@@ -296,6 +331,15 @@ pub fn without(tensors: &Arena<Tensor>, expr: &Expr, absent: &impl Fn(&Access) -
                 Support::Union => false,
             };
             let rest = rebuild(ExprKind::Binary(*function, Box::new(a), Box::new(b)));
+            if annihilated { absent_literal(tensors, &rest).unwrap_or(rest) } else { rest }
+        }
+        ExprKind::Apply(operator, operands) => {
+            let operands: Vec<Expr> = operands.iter().map(|operand| without(tensors, operand, absent)).collect();
+            if let Some(other) = left_alone(*operator, &operands) {
+                return other.clone();
+            }
+            let annihilated = is_annihilated(tensors, *operator, &operands);
+            let rest = rebuild(ExprKind::Apply(*operator, operands));
             if annihilated { absent_literal(tensors, &rest).unwrap_or(rest) } else { rest }
         }
         ExprKind::Select(operands) => {
@@ -382,7 +426,8 @@ pub fn infer_fills(program: &mut Program) {
         let rhs = std::mem::replace(&mut program.statements[place].rhs, Expr::zero(DType::Bool));
         let rhs = filled_outside(&program.tensors, rhs);
         let statement = program.statements[place].clone();
-        program.statements[place].rhs = filled_between(program, &statement, rhs);
+        let rhs = filled_between(program, &statement, rhs);
+        program.statements[place].rhs = with_rests(&program.tensors, rhs);
         let statement = &program.statements[place];
         let result = &program.tensors[statement.lhs.tensor];
         let target = statement.lhs.tensor;
@@ -396,13 +441,15 @@ pub fn infer_fills(program: &mut Program) {
             continue;
         }
         let filled = |access: &&Access| !program.tensors[access.tensor].fill().is_zero();
-        if result.format.is_dense() || !statement.rhs.accesses().iter().any(filled) {
+        let is_filled = statement.rhs.accesses().iter().any(filled);
+        if result.format.is_dense() || !(is_filled || leaves_out(&statement.rhs)) {
             continue;
         }
         let explicit = make_explicit(statement, &mut program.vars.clone());
         let found = background(&program.tensors, &explicit.rhs).filter(|background| !background.value.is_zero());
         program.tensors[target].fill = found.map(|background| background.value);
     }
+    set_rests(program);
 }
 
 /// An expression in which elements at indices that are no variables have the fill value of their tensor where these lie outside, if that

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! square(x)         x * x
+//! an operator       its body, with the operands in their places; with regions, selections between their bodies
 //! heaviside(x, h)   x < 0 ? 0 : x == 0 ? h : x > 0 ? 1 : x
 //! ```
 
 use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, ExprId, UnaryOp, arith};
-use lacunar_notation::{BinaryFn, Literal, Monoid, UnaryFn};
+use lacunar_notation::operator::Bodies;
+use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Monoid, Operator, UnaryFn};
 
 /// A way to carry operations out: in code, or on constants.
 pub trait Arithmetic {
@@ -25,6 +27,8 @@ pub trait Arithmetic {
     fn compare(&mut self, op: CompareOp, a: Self::Value, b: Self::Value) -> Self::Value;
     /// One value if a condition holds, else another.
     fn select(&mut self, condition: Self::Value, then: Self::Value, otherwise: Self::Value) -> Self::Value;
+    /// A conversion.
+    fn cast(&mut self, dtype: DType, a: Self::Value) -> Self::Value;
 }
 
 impl Arithmetic for Builder {
@@ -52,6 +56,10 @@ impl Arithmetic for Builder {
 
     fn select(&mut self, condition: ExprId, then: ExprId, otherwise: ExprId) -> ExprId {
         self.select(condition, then, otherwise)
+    }
+
+    fn cast(&mut self, dtype: DType, a: ExprId) -> ExprId {
+        self.cast(dtype, a)
     }
 }
 
@@ -83,6 +91,10 @@ impl Arithmetic for Constants {
 
     fn select(&mut self, condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar {
         if condition.is_zero() { otherwise } else { then }
+    }
+
+    fn cast(&mut self, dtype: DType, a: Scalar) -> Scalar {
+        arith::cast(dtype, a)
     }
 }
 
@@ -151,6 +163,7 @@ pub fn binary<A: Arithmetic>(at: &mut A, function: BinaryFn, a: A::Value, b: A::
         // The value beside an index, and those of two of them, are the business of accumulators.
         BinaryFn::At => return b,
         BinaryFn::ArgMin | BinaryFn::ArgMax => return a,
+        BinaryFn::User(operator) => return apply(at, operator, &[a, b], 0),
         BinaryFn::Add => BinaryOp::Add,
         BinaryFn::Sub => BinaryOp::Sub,
         BinaryFn::Mul => BinaryOp::Mul,
@@ -165,6 +178,101 @@ pub fn binary<A: Arithmetic>(at: &mut A, function: BinaryFn, a: A::Value, b: A::
         BinaryFn::Xor => BinaryOp::Xor,
     };
     at.binary(op, a, b)
+}
+
+/// An operator that the program declares, for operands of its type. Bit `k` of `absent` says that operand `k` is known not to be present.
+pub fn apply<A: Arithmetic>(at: &mut A, operator: Operator, operands: &[A::Value], absent: usize) -> A::Value {
+    let Some(typed) = operator.typed() else { return at.constant(Const::zero(DType::F64)) };
+    match &typed.bodies {
+        Bodies::One(body) => value_of(at, body, operands),
+        Bodies::Regions(bodies) => {
+            let present: Vec<Presence<A::Value>> = (operands.iter().zip(&typed.rests).enumerate())
+                .map(|(k, (operand, rest))| match rest {
+                    _ if absent >> k & 1 == 1 => Presence::Never,
+                    None => Presence::Always,
+                    Some(rest) => Presence::If(differs(at, *operand, *rest)),
+                })
+                .collect();
+            let values: Vec<Option<A::Value>> =
+                bodies.iter().map(|body| body.as_ref().map(|body| value_of(at, body, operands))).collect();
+            let otherwise = values.first().copied().flatten();
+            let otherwise = otherwise.unwrap_or_else(|| at.constant(Const::zero(typed.result)));
+            chosen(at, &values, (&present, operands.len()), otherwise)
+        }
+    }
+}
+
+/// True, false, or a condition: that an operand is present.
+enum Presence<V> {
+    Never,
+    Always,
+    If(V),
+}
+
+/// True if a value is another than the one at which it is not present.
+fn differs<A: Arithmetic>(at: &mut A, value: A::Value, rest: Scalar) -> A::Value {
+    // Only NaN differs from itself.
+    if arith::compare(CompareOp::Ne, rest, rest) {
+        return at.compare(CompareOp::Eq, value, value);
+    }
+    let rest = at.constant(rest);
+    at.compare(CompareOp::Ne, value, rest)
+}
+
+/// The value of the region that holds: the last of `left` operands is the uppermost bit of the numbers of these values.
+fn chosen<A: Arithmetic>(
+    at: &mut A,
+    values: &[Option<A::Value>],
+    (present, left): (&[Presence<A::Value>], usize),
+    otherwise: A::Value,
+) -> A::Value {
+    let (Some(last), false) = (left.checked_sub(1), values.iter().all(Option::is_none)) else {
+        return values.first().copied().flatten().unwrap_or(otherwise);
+    };
+    let (without, with) = values.split_at(values.len() / 2);
+    match present.get(last) {
+        Some(Presence::Always) => chosen(at, with, (present, last), otherwise),
+        Some(Presence::If(condition)) => {
+            let with = chosen(at, with, (present, last), otherwise);
+            let without = chosen(at, without, (present, last), otherwise);
+            at.select(*condition, with, without)
+        }
+        Some(Presence::Never) | None => chosen(at, without, (present, last), otherwise),
+    }
+}
+
+/// The value of a body, whose operands are accesses of order 0.
+fn value_of<A: Arithmetic>(at: &mut A, body: &Expr, operands: &[A::Value]) -> A::Value {
+    let zero = |at: &mut A| at.constant(Const::zero(body.dtype));
+    match &body.kind {
+        ExprKind::Literal(literal) => at.constant(constant(*literal, body.dtype)),
+        ExprKind::Access(access) => match operands.get(access.tensor.index()) {
+            Some(operand) => *operand,
+            None => zero(at),
+        },
+        ExprKind::Unary(function, a) => {
+            let a = value_of(at, a, operands);
+            unary(at, *function, a)
+        }
+        ExprKind::Binary(function, a, b) => {
+            let (a, b) = (value_of(at, a, operands), value_of(at, b, operands));
+            binary(at, *function, a, b)
+        }
+        ExprKind::Select(parts) => {
+            let [condition, a, b] = parts.each_ref().map(|part| value_of(at, part, operands));
+            at.select(condition, a, b)
+        }
+        ExprKind::Apply(operator, parts) => {
+            let parts: Vec<A::Value> = parts.iter().map(|part| value_of(at, part, operands)).collect();
+            apply(at, *operator, &parts, 0)
+        }
+        ExprKind::Cast(a) => {
+            let a = value_of(at, a, operands);
+            at.cast(body.dtype, a)
+        }
+        // No body has a reduction.
+        ExprKind::Reduce(..) => zero(at),
+    }
 }
 
 /// The operation of the IR that combines values as a monoid does, if there is one: lanes reduce among themselves by it, and memory

@@ -3,7 +3,7 @@
 //! In reading order: [`reduction`] makes sums explicit, [`plan`] chooses the order of loops, conversions and workspaces,
 //! [`concretize`] writes concrete notation in that order, [`schedule`] transforms its loops, [`iterate`] says what each loop visits,
 //! [`levels`] what each format emits, and [`lower`] puts it together as imperative IR. Beside them, [`algebra`] says where an
-//! expression differs from its background, and [`functions`] composes functions of IR operations.
+//! expression differs from its background, and [`functions`] composes functions of IR operations, those that a program declares ([`operators`]) among them.
 
 pub mod algebra;
 pub mod concretize;
@@ -11,6 +11,7 @@ pub mod functions;
 pub mod iterate;
 pub mod levels;
 pub mod lower;
+pub mod operators;
 pub mod plan;
 pub mod reduction;
 pub mod schedule;

@@ -30,6 +30,7 @@ use lacunar_notation::{
 };
 
 use crate::algebra::{background, choice};
+use crate::operators::visited;
 
 /// Inserts the reductions that a statement implies. If one reuses a bound name, it gets a fresh variable, which is added to `vars`.
 pub fn make_explicit(statement: &Assignment, vars: &mut Arena<IndexVar>) -> Assignment {
@@ -117,6 +118,18 @@ fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
         ExprKind::Binary(_, a, b) if a.accesses().is_empty() => presence(*b, tensors),
         ExprKind::Binary(_, a, b) if b.accesses().is_empty() => presence(*a, tensors),
         ExprKind::Binary(_, a, b) => join(BinaryFn::Add, *a, *b),
+        ExprKind::Apply(operator, operands) => {
+            let visited = visited(tensors, operator, &operands);
+            let of = |k: &usize| operands.get(*k).map(|operand| presence(operand.clone(), tensors));
+            let all = |set: &Vec<usize>| {
+                let both = |a, b| Expr::binary(BinaryFn::Mul, a, b, DType::Bool);
+                let always = Expr { kind: ExprKind::Literal(Literal::Bool(true)), dtype: DType::Bool, span: expr.span };
+                set.iter().filter_map(of).reduce(both).unwrap_or(always)
+            };
+            let demanded = visited.demanded(operands.len());
+            let any = demanded.iter().map(all).reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, DType::Bool));
+            any.unwrap_or(Expr::zero(DType::Bool))
+        }
         ExprKind::Select(operands) => {
             let chosen = choice(tensors, &operands);
             let (usual, other) = (chosen.usual.clone(), chosen.other.clone());

@@ -19,6 +19,7 @@
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
+//! - An [`Operator`] is a function of one's own, made of a closure; [`check_algebra`] tries what is claimed of operators.
 //! - [`Operand`] is implemented by the types that expressions take, [`FromResult`] by those that their results become.
 //!
 //! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
@@ -29,6 +30,7 @@
 //!
 //! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
+mod algebra;
 mod bind;
 mod cache;
 mod call;
@@ -47,6 +49,7 @@ mod launch;
 mod machine;
 mod memory;
 mod operand;
+mod operator;
 mod options;
 mod promises;
 mod ready;
@@ -58,6 +61,7 @@ mod store;
 mod tensor;
 mod tune;
 
+pub use algebra::{AlgebraReport, Violation, check_algebra};
 pub use call::Run;
 pub use choose::{Candidate, Choice, Costs, Demand, Needs, choose, plain_format, restore, store};
 pub use compile::{Backend, Stage, Step};
@@ -86,6 +90,7 @@ pub use lacunar_runtime::{
 };
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};
+pub use operator::{Operator, Traced};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};

@@ -18,6 +18,7 @@ use lacunar_runtime::{Element, Tensor, scalar_of};
 use crate::choose::{Needs, restore};
 use crate::compile::Backend;
 use crate::error::Error;
+use crate::operator::Operator;
 use crate::schedule::Schedule;
 
 /// The declarations of a program's tensors, and the choices for making its kernels.
@@ -112,6 +113,22 @@ impl Options {
     pub fn format(mut self, tensor: &str, format: impl Into<FormatSpec>) -> Options {
         self.declarations.formats.insert(tensor.to_string(), format.into());
         self
+    }
+
+    /// Declares an operator, which the program may call from then on.
+    ///
+    /// # Errors
+    /// The operator is not one that a program could declare: its name is taken, or what is claimed of it does not fit.
+    ///
+    /// ```
+    /// use lacunar::{Operator, Options};
+    /// let options = Options::new().operator(&Operator::unary("half", |a| a / 2.0))?;
+    /// assert!(options.operator(&Operator::unary("max", |a| a)).is_err());
+    /// # Ok::<(), lacunar::Error>(())
+    /// ```
+    pub fn operator(mut self, operator: &Operator) -> Result<Options, Error> {
+        self.declarations.operators.extend(operator.declared()?);
+        Ok(self)
     }
 
     /// Declares a tensor's element type.

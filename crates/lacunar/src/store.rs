@@ -131,6 +131,8 @@ pub(crate) fn save(entry: &Entry, options: &Options) -> Result<PathBuf, Error> {
 pub(crate) fn key(program: &Program, options: &Options) -> Option<Key> {
     let known = |tensor: &Tensor| tensor.role != Role::Input || tensor.nnz.is_some();
     let all_known = program.tensors.iter().all(|(_, tensor)| known(tensor));
+    let operators = program.operators.iter().map(|operator| operator.declaration().text.clone());
+    let statements = program.statements.iter().map(|statement| program.statement_text(statement));
     all_known.then(|| Key {
         version: env!("CARGO_PKG_VERSION").to_string(),
         cpu: match options.backend {
@@ -144,7 +146,7 @@ pub(crate) fn key(program: &Program, options: &Options) -> Option<Key> {
         machine: options.machine.clone().unwrap_or_default(),
         grain: options.grain,
         phase: format!("{:?}", options.phase),
-        statements: program.statements.iter().map(|statement| program.statement_text(statement)).collect(),
+        statements: operators.chain(statements).collect(),
         tensors: program.tensors.iter().map(|(_, tensor)| class(tensor)).collect(),
     })
 }

@@ -103,6 +103,19 @@ impl Stmt {
         }
     }
 
+    /// Calls `f` on each assignment, in the order in which they are carried out, to change it.
+    pub fn visit_assigns_mut(&mut self, f: &mut impl FnMut(&mut Assign)) {
+        match self {
+            Stmt::Assign(assign) => f(assign),
+            Stmt::Forall(_, body) => body.visit_assigns_mut(f),
+            Stmt::Where { consumer, producer } => {
+                producer.visit_assigns_mut(f);
+                consumer.visit_assigns_mut(f);
+            }
+            Stmt::Sequence(stmts) => stmts.iter_mut().for_each(|stmt| stmt.visit_assigns_mut(f)),
+        }
+    }
+
     /// Tensors that are read, in order of first occurrence.
     pub fn reads(&self) -> Vec<TensorId> {
         let mut found = Vec::new();

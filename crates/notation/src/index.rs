@@ -16,6 +16,7 @@ use lacunar_formats::{DType, Format, Scalar};
 use crate::concrete::Kernel;
 use crate::indicator::Indicator;
 use crate::monoid::Monoid;
+use crate::operator::Operator;
 use crate::ops::{BinaryFn, UnaryFn};
 use crate::program::Action;
 use crate::stored::View;
@@ -38,6 +39,8 @@ pub struct Program {
     pub body: Vec<Action>,
     /// The numbers of those whose loops the user has written, each with the loops. Their first tensors and variables are the program's.
     pub loops: Vec<(usize, Kernel)>,
+    /// The operators that it declares, in the order of the text.
+    pub operators: Vec<Operator>,
 }
 
 /// A tensor without its values.
@@ -195,6 +198,8 @@ pub enum ExprKind {
     Binary(BinaryFn, Box<Expr>, Box<Expr>),
     /// `select(c, a, b)`: where the condition, a `bool`, holds, the first of two values of one type, else the second.
     Select(Box<[Expr; 3]>),
+    /// An operator that the program declares, for operands of one type, which these have.
+    Apply(Operator, Vec<Expr>),
     /// Conversion to the expression's type.
     Cast(Box<Expr>),
     /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Not in concrete notation.
@@ -277,7 +282,11 @@ impl Expr {
     /// A function of two operands, whose result has type `dtype`.
     pub fn binary(function: BinaryFn, a: Expr, b: Expr, dtype: DType) -> Expr {
         let span = a.span.to(b.span);
-        Expr { kind: ExprKind::Binary(function, Box::new(a), Box::new(b)), dtype, span }
+        let kind = match function {
+            BinaryFn::User(operator) => ExprKind::Apply(operator, vec![a, b]),
+            function => ExprKind::Binary(function, Box::new(a), Box::new(b)),
+        };
+        Expr { kind, dtype, span }
     }
 
     /// An index beside the value that it is the index of: the term of `argmin` and `argmax`.
@@ -326,6 +335,7 @@ impl Expr {
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => vec![a],
             ExprKind::Binary(_, a, b) => vec![a, b],
             ExprKind::Select(operands) => operands.iter().collect(),
+            ExprKind::Apply(_, operands) => operands.iter().collect(),
         }
     }
 
@@ -362,6 +372,15 @@ impl Expr {
         for child in self.children() {
             child.visit(f);
         }
+    }
+
+    /// The operators in it, as they are declared, each behind those that it calls, and once in all of `found`.
+    pub fn operators(&self, found: &mut Vec<Operator>) {
+        self.visit(&mut |expr| match &expr.kind {
+            ExprKind::Apply(operator, _) => operator.collect(found),
+            ExprKind::Reduce(monoid, ..) => monoid.operators(found),
+            _ => {}
+        });
     }
 
     /// Variables that occur free in it (not bound by a reduction), in order of first occurrence.
@@ -414,6 +433,7 @@ impl Expr {
                 ExprKind::Binary(function, Box::new(a), Box::new(f(*b)))
             }
             ExprKind::Select(operands) => ExprKind::Select(Box::new(operands.map(f))),
+            ExprKind::Apply(operator, operands) => ExprKind::Apply(operator, operands.into_iter().map(f).collect()),
             ExprKind::Cast(a) => ExprKind::Cast(Box::new(f(*a))),
             ExprKind::Reduce(op, vars, a) => ExprKind::Reduce(op, vars, Box::new(f(*a))),
         };

@@ -8,6 +8,7 @@ pub mod concrete;
 pub mod index;
 pub mod indicator;
 pub mod monoid;
+pub mod operator;
 pub mod ops;
 pub mod print;
 pub mod program;
@@ -21,5 +22,6 @@ pub use index::{
 };
 pub use indicator::Indicator;
 pub use monoid::Monoid;
+pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};
 pub use program::{Action, Condition};

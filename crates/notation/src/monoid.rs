@@ -15,7 +15,8 @@
 //! The pair of -1 and the identity of `min` (`max`) leaves every other as it is. Expressions name the index alone
 //! ([`BinaryFn::At`]), so that the reduction is one of numbers of type `i64` for all but accumulators ([`Monoid::compared`]).
 //!
-//! A reduction over nothing is absent. Papers: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3
+//! An operator that a program declares ([`crate::operator`]) is a monoid if it claims to be associative and commutative, and has an
+//! identity. A reduction over nothing is absent. Papers: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3
 //! (declared properties); Kepner et al., *Mathematical Foundations of the GraphBLAS* (HPEC 2016), §III (semirings).
 //!
 //! ```
@@ -29,6 +30,7 @@
 
 use lacunar_formats::{DType, Kind, Scalar};
 
+use crate::operator::Operator;
 use crate::ops::BinaryFn;
 
 /// An associative and commutative function of two values, with an identity.
@@ -55,10 +57,13 @@ impl Monoid {
 
     /// The monoid that a function is the operation of.
     pub fn of(function: BinaryFn) -> Option<Monoid> {
+        if let BinaryFn::User(operator) = function {
+            return operator.is_monoid().then_some(Monoid(function));
+        }
         MONOIDS.iter().find(|(known, ..)| *known == function).map(|_| Monoid(function))
     }
 
-    /// All of them.
+    /// All that are built in.
     pub fn all() -> impl Iterator<Item = Monoid> {
         MONOIDS.iter().map(|(function, ..)| Monoid(*function))
     }
@@ -75,6 +80,9 @@ impl Monoid {
     }
 
     fn entry(self) -> (&'static str, &'static str) {
+        if let BinaryFn::User(operator) = self.0 {
+            return (operator.name(), operator.sign());
+        }
         MONOIDS.iter().find(|(known, ..)| *known == self.0).map_or(("?", "?="), |(_, name, sign, _)| (name, sign))
     }
 
@@ -91,6 +99,13 @@ impl Monoid {
     /// The function of two values.
     pub fn function(self) -> BinaryFn {
         self.0
+    }
+
+    /// Adds the operators that it is made of, as they are declared, each once.
+    pub fn operators(self, found: &mut Vec<Operator>) {
+        if let BinaryFn::User(operator) = self.0 {
+            operator.collect(found);
+        }
     }
 
     /// True if it is defined on a type of values.
@@ -118,6 +133,7 @@ impl Monoid {
             // A minimum of real numbers is not a number if one of them is not.
             BinaryFn::Min if !ty.is_float() => Scalar::lowest(ty),
             BinaryFn::Max if !ty.is_float() => Scalar::highest(ty),
+            BinaryFn::User(operator) if !ty.is_float() => operator.typed().and_then(|typed| typed.annihilator),
             _ => None,
         }
     }
@@ -154,6 +170,7 @@ impl Monoid {
             BinaryFn::Add | BinaryFn::Mul => ty == DType::Bool,
             BinaryFn::Min | BinaryFn::Max | BinaryFn::And | BinaryFn::Or | BinaryFn::Any => true,
             BinaryFn::ArgMin | BinaryFn::ArgMax => true,
+            BinaryFn::User(operator) => operator.declaration().properties.idempotent,
             _ => false,
         }
     }
@@ -172,7 +189,7 @@ impl Monoid {
     /// True if values of a type give the same result in whatever order they are combined, bit by bit.
     pub fn is_exact(self, ty: DType) -> bool {
         match self.0 {
-            BinaryFn::Add | BinaryFn::Mul => !ty.is_float(),
+            BinaryFn::Add | BinaryFn::Mul | BinaryFn::User(_) => !ty.is_float(),
             BinaryFn::Any => false,
             _ => true,
         }

@@ -14,6 +14,8 @@
 
 use lacunar_formats::{DType, Kind, Scalar};
 
+use crate::operator::Operator;
+
 /// A function that an expression can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
@@ -140,6 +142,8 @@ pub enum BinaryFn {
     Gt,
     /// Greater or equal.
     Ge,
+    /// An operator that the program declares, for one type of operands.
+    User(Operator),
 }
 
 /// Names of functions, the first of each being the one that is printed.
@@ -233,7 +237,10 @@ impl Function {
 
     /// The name that is printed.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, function)| *function == self).map_or("?", |(name, _)| name)
+        match self {
+            Function::Binary(BinaryFn::User(operator)) => operator.name(),
+            _ => NAMES.iter().find(|(_, function)| *function == self).map_or("?", |(name, _)| name),
+        }
     }
 
     /// Every name that can be called, for hints.
@@ -313,12 +320,16 @@ impl BinaryFn {
             }
             BinaryFn::Atan2 | BinaryFn::Heaviside => (!promoted.is_complex()).then_some(real),
             BinaryFn::And | BinaryFn::Or | BinaryFn::Xor => (!promoted.is_float()).then_some(promoted),
+            BinaryFn::User(operator) => operator.typed().map(|typed| typed.operand).filter(|own| *own == promoted),
         }
     }
 
     /// The type of the result for operands promoted to `promoted`; `None` if the function is not defined on it.
     pub fn result_type(self, promoted: DType) -> Option<DType> {
         let operand = self.operand_type(promoted)?;
+        if let BinaryFn::User(operator) = self {
+            return operator.typed().map(|typed| typed.result);
+        }
         Some(if self.is_comparison() { DType::Bool } else { operand })
     }
 
@@ -382,6 +393,10 @@ impl BinaryFn {
             BinaryFn::Min => [Scalar::highest(ty); 2],
             BinaryFn::Max => [Scalar::lowest(ty); 2],
             BinaryFn::ArgMin | BinaryFn::ArgMax if ty == DType::I64 => [Some(Scalar::int(ty, -1)); 2],
+            BinaryFn::User(operator) => {
+                let typed = operator.typed().filter(|typed| typed.operand == ty);
+                [typed.and_then(|typed| typed.identity); 2]
+            }
             _ => [None, None],
         }
     }

@@ -16,6 +16,7 @@
 pub mod absence;
 pub mod compare;
 pub mod entries;
+pub mod operators;
 mod oracle;
 pub mod read;
 pub mod scalar;

@@ -33,14 +33,16 @@ mod places;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{DType, Format};
+use lacunar_front::Declarations;
 use lacunar_front::concrete::Line;
-use lacunar_front::{Declarations, parse};
+use lacunar_front::einsum::parse_with;
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
 
-use crate::absence::{Value, binary, cast, identity, is_idempotent, pruned, selected, unary};
+use crate::absence::{Value, binary, cast, pruned, selected, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
+use crate::operators::Operation;
 use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
 use crate::sums::{Index, Node, Term, gives_index, variables, with_reductions};
@@ -102,7 +104,10 @@ struct Program {
 impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
         // What lines of the text say of tensors is declared, too.
-        let declarations = &Line::declare(&parse(question.source).0, question.declarations);
+        let declarations = &Line::declare(
+            &parse_with(question.source, &question.declarations.operators, true).0,
+            question.declarations,
+        );
         let reading = read(question.source, declarations)?;
         let given = |name: &str| question.given.get(name).map(|entries| entries.dims.clone());
         let Sizes { vars: sizes, dims } = crate::read::sizes(&reading, declarations, &given)?;
@@ -125,7 +130,7 @@ impl Program {
     }
 
     fn whole(&self, statement: &Statement) -> Term {
-        with_reductions(&statement.rhs, &statement.vars, statement.combines.unwrap_or(BinaryFn::Add))
+        with_reductions(&statement.rhs, &statement.vars, statement.combines.as_ref().unwrap_or(&Operation::SUM))
     }
 }
 
@@ -194,17 +199,19 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     let mut read = Vec::new();
     collect(&statement.rhs, &mut read);
     let reads_filled = read.iter().any(|(tensor, _)| !fills[tensor.index()].is_zero());
+    // An operator may have a value of its own where nothing is present.
+    let may_differ = reads_filled || leaves_out(&statement.rhs);
     let declared = program.reading.tensors[target].fill.is_some();
     let is_placed = |index: &Index| index.variable().is_none();
-    if let Some(operation) = statement.combines.filter(|_| is_first && !declared) {
-        fills[target] = identity(operation, program.reading.tensors[target].dtype);
+    if let Some(operation) = statement.combines.as_ref().filter(|_| is_first && !declared) {
+        fills[target] = operation.identity(program.reading.tensors[target].dtype);
     }
     // Elements that the indices do not come to are not assigned.
     let partly = statement.indices.iter().any(is_placed);
-    if statement.combines.is_some() || declared || partly || program.formats[target].is_dense() || !reads_filled {
+    if statement.combines.is_some() || declared || partly || program.formats[target].is_dense() || !may_differ {
         return;
     }
-    let value = blank(program, &program.whole(statement), fills);
+    let value = blank(program, &program.whole(statement), fills, false);
     if let Value::Written(value) | Value::Absent(value) = value
         && !value.is_zero()
     {
@@ -212,33 +219,59 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     }
 }
 
+/// True if a term is an operator that leaves out regions, and then perhaps converted.
+fn leaves_out(term: &Term) -> bool {
+    match &term.node {
+        Node::Apply(operator, _) => operator.has_regions && operator.bodies.iter().skip(1).any(Option::is_none),
+        Node::Cast(a) => leaves_out(a),
+        _ => false,
+    }
+}
+
 /// The value of a term where no tensor has an entry; tensors without gaps have entries everywhere, of whatever value.
-fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
+fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) -> Value {
+    let blank = |term: &Term| blank(program, term, fills, all_have_gaps);
     match &term.node {
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
         // At an index that is no variable, there may be nothing.
         Node::Element(tensor, indices)
-            if program.formats[tensor.index()].is_dense() && indices.iter().all(|index| index.variable().is_some()) =>
+            if !all_have_gaps
+                && program.formats[tensor.index()].is_dense()
+                && indices.iter().all(|index| index.variable().is_some()) =>
         {
             Value::Stored(Scalar::zero(term.dtype))
         }
         Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
         Node::Index(_) => Value::Stored(Scalar::zero(term.dtype)),
-        Node::Cast(a) => cast(blank(program, a, fills), term.dtype),
-        Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
-        Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
-        Node::Select(operands) => selected(operands.each_ref().map(|operand| blank(program, operand, fills))),
-        Node::Reduce { operation, .. } if gives_index(*operation) => Value::Stored(Scalar::zero(term.dtype)),
+        Node::Cast(a) => cast(blank(a), term.dtype),
+        Node::Unary(function, a) => unary(blank(a), |value| value.unary(*function, a.dtype)),
+        Node::Binary(function, a, b) => binary(*function, blank(a), blank(b), a.dtype),
+        Node::Select(operands) => selected(operands.each_ref().map(blank)),
+        Node::Apply(operator, operands) => {
+            let values: Vec<Value> = operands.iter().map(blank).collect();
+            operator.value(&values, &rests(program, operands, fills))
+        }
+        Node::Operand(_) => Value::Written(Scalar::zero(term.dtype)),
+        Node::Reduce { operation, .. } if gives_index(operation).is_some() => Value::Stored(Scalar::zero(term.dtype)),
         // The number of terms is not known.
-        Node::Reduce { operation, body, .. } => match blank(program, body, fills) {
+        Node::Reduce { operation, body, .. } => match blank(body) {
             kept @ (Value::Absent(value) | Value::Written(value))
-                if value == identity(*operation, body.dtype) || is_idempotent(*operation, body.dtype) =>
+                if value == operation.identity(body.dtype) || operation.is_idempotent(body.dtype) =>
             {
                 kept
             }
             other => Value::Stored(other.scalar()),
         },
     }
+}
+
+/// For each operand of an operator, the value where no tensor has entries, dense ones neither, if it is absent there.
+fn rests(program: &Program, operands: &[Term], fills: &[Scalar]) -> Vec<Option<Scalar>> {
+    let rest = |operand: &Term| match blank(program, operand, fills, true) {
+        Value::Absent(value) => Some(value),
+        Value::Stored(_) | Value::Written(_) => None,
+    };
+    operands.iter().map(rest).collect()
 }
 
 /// True if every statement's iteration space is small enough to enumerate.
@@ -388,9 +421,9 @@ fn run(
         if statement.combines.is_some() && old == Some(fill) && state.exceptional {
             outcome.moot.insert(coordinate.clone());
         }
-        let new = match statement.combines {
+        let new = match &statement.combines {
             None => value,
-            Some(operation) => binary(operation, old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
+            Some(operation) => operation.of_values(old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
         if new.rests_at(fill) {
             // The earlier value may be annihilated by the one that is added.
@@ -413,7 +446,10 @@ fn run(
 /// The number of nodes that are evaluated for one value of a term; `None` if they cannot be counted.
 fn work(program: &Program, term: &Term) -> Option<u64> {
     let below = match &term.node {
-        Node::Constant(_) | Node::Element(..) | Node::Index(_) => 0,
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Operand(_) => 0,
+        Node::Apply(_, operands) => {
+            operands.iter().try_fold(0u64, |sum, operand| sum.checked_add(work(program, operand)?))?
+        }
         Node::Unary(_, a) | Node::Cast(a) => work(program, a)?,
         Node::Binary(_, a, b) => work(program, a)?.checked_add(work(program, b)?)?,
         Node::Select(operands) => {
@@ -435,7 +471,7 @@ fn has_movable_sum(term: &Term) -> bool {
         }
     }
     match &term.node {
-        Node::Reduce { operation: BinaryFn::Add, var, body, .. } => {
+        Node::Reduce { operation: Operation::Function(BinaryFn::Add), var, body, .. } => {
             let factors = factors(body);
             (factors.len() > 1 && factors.into_iter().any(|factor| !depends(factor, *var))) || has_movable_sum(body)
         }
@@ -474,7 +510,8 @@ fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
 
 fn children(term: &Term) -> Vec<&Term> {
     match &term.node {
-        Node::Constant(_) | Node::Element(..) | Node::Index(_) => Vec::new(),
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Operand(_) => Vec::new(),
+        Node::Apply(_, operands) => operands.iter().collect(),
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => vec![a],
         Node::Binary(_, a, b) => vec![a, b],
         Node::Select(operands) => operands.iter().collect(),
@@ -538,10 +575,16 @@ impl<'a> Run<'a> {
                 let [condition, a, b] = &**operands;
                 selected([self.value(condition), self.value(a), self.value(b)])
             }
-            Node::Reduce { operation, var, body, .. } if gives_index(*operation) => {
-                self.index_of(*operation, *var, body)
+            Node::Apply(operator, operands) => {
+                let values: Vec<Value> = operands.iter().map(|operand| self.value(operand)).collect();
+                let rests = if operator.has_regions { rests(self.program, operands, self.fills) } else { Vec::new() };
+                operator.value(&values, &rests)
             }
-            Node::Reduce { operation, var, body, .. } => self.reduce(*operation, *var, body),
+            Node::Operand(_) => Value::Written(Scalar::zero(term.dtype)),
+            Node::Reduce { operation, var, body, .. } => match gives_index(operation) {
+                Some(function) => self.index_of(function, *var, body),
+                None => self.reduce(operation, *var, body),
+            },
         };
         self.peak = self.peak.max(finite(Some(value.scalar())));
         self.exceptional |= !value.scalar().magnitude().is_finite();
@@ -565,11 +608,11 @@ impl<'a> Run<'a> {
         Value::Stored(value)
     }
 
-    fn reduce(&mut self, operation: BinaryFn, var: VarId, body: &Term) -> Value {
+    fn reduce(&mut self, operation: &Operation, var: VarId, body: &Term) -> Value {
         let (outer, dtype) = (self.at[var.index()], body.dtype);
-        let identity = identity(operation, dtype);
+        let identity = operation.identity(dtype);
         let mut total: Option<Scalar> = None;
-        let (mut is_stored, mut is_written) = (!is_idempotent(operation, dtype), true);
+        let (mut is_stored, mut is_written) = (!operation.is_idempotent(dtype), true);
         let count = self.program.count(var);
         for number in 0..count {
             let (c, stray) = self.place(var, number);
@@ -583,7 +626,7 @@ impl<'a> Run<'a> {
             is_written &= matches!(value, Value::Written(_));
             self.strayed |= stray;
             let value = value.scalar();
-            let so_far = total.map_or(value, |total| total.binary(operation, value, dtype));
+            let so_far = total.map_or(value, |total| operation.of_numbers(total, value, dtype));
             self.peak = self.peak.max(finite(Some(so_far)));
             total = Some(so_far);
         }

@@ -11,15 +11,18 @@
 //! - the size of each variable: that of every dimension it runs through.
 
 mod actions;
+mod operators;
 mod sizes;
 
 use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_front::einsum::{Expr, ExprKind, Number, Statement as Written};
-use lacunar_front::{Declarations, parse};
+use lacunar_front::Declarations;
+use lacunar_front::einsum::parse_with;
+use lacunar_front::einsum::{Callee, Declared, Expr, ExprKind, Number, Statement as Written};
 use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
+use crate::operators::Operation;
 use crate::scalar::Scalar;
 use crate::sums::{Index, Node, Term, cast, gives_index, reduce, variables};
 use crate::types::{computed_in, mixed, of_binary, of_unary};
@@ -64,7 +67,7 @@ pub struct Statement {
     /// The variables of these.
     pub vars: Vec<VarId>,
     /// The operation that combines the value with the earlier one, if it does not replace it.
-    pub combines: Option<BinaryFn>,
+    pub combines: Option<Operation>,
     /// The value, in the type of the target; reductions that are not written are not there yet.
     pub rhs: Term,
     /// The text.
@@ -76,11 +79,18 @@ pub struct Statement {
 /// # Errors
 /// The text is no program, or not one that the front end may let through.
 pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String> {
-    let (ast, errors) = parse(source);
+    let (ast, errors) = parse_with(source, &declarations.operators, true);
     if let Some(error) = errors.first() {
         return Err(error.message.clone());
     }
-    let mut reader = Reader { declarations, reading: Reading::default(), values: Vec::new(), types: Vec::new() };
+    let mut reader = Reader {
+        declarations,
+        reading: Reading::default(),
+        values: Vec::new(),
+        declared: &ast.operators,
+        operands: Vec::new(),
+        types: Vec::new(),
+    };
     for statement in &ast.statements {
         reader.targets(statement);
     }
@@ -103,6 +113,10 @@ struct Reader<'a> {
     reading: Reading,
     /// The names that are indices in the statement, and no tensors.
     values: Vec<String>,
+    /// The operators that the program declares.
+    declared: &'a [Declared],
+    /// In the body of an operator: its operands, with their types.
+    operands: Vec<(String, DType)>,
     /// The type of each tensor, once it is known.
     types: Vec<Option<DType>>,
 }
@@ -194,7 +208,10 @@ impl Reader<'_> {
             }
             (Some(dtype), Value::Typed(term, _)) => cast(term, dtype),
         };
-        let combines = statement.op.monoid().map(|monoid| monoid.function());
+        let combines = match statement.op.monoid().map(|monoid| monoid.function()) {
+            Some(function) => Some(self.operation(function, rhs.dtype)?),
+            None => None,
+        };
         let text = source.get(statement.span.start as usize..statement.span.end as usize).unwrap_or(source).to_string();
         self.reading.statements.push(Statement { target, indices, vars, combines, rhs, text });
         Ok(())
@@ -282,7 +299,13 @@ impl Reader<'_> {
                 let [var] = var[..] else { return Err(format!("`{name}` is no variable")) };
                 Value::Typed(Term { node: Node::Index(var), dtype: DType::I64 }, DType::I64)
             }
-            ExprKind::Name(name) => self.element(name, &[])?,
+            ExprKind::Name(name) => match self.operands.iter().position(|(operand, _)| operand == name) {
+                Some(k) => {
+                    let dtype = self.operands[k].1;
+                    Value::Typed(Term { node: Node::Operand(k), dtype }, dtype)
+                }
+                None => self.element(name, &[])?,
+            },
             ExprKind::Cast { dtype, operand } => {
                 let dtype = DType::parse(&dtype.text).ok_or_else(|| format!("`{}` is no type", dtype.text))?;
                 self.converted(operand, dtype)?
@@ -312,25 +335,28 @@ impl Reader<'_> {
                 }
             }
             ExprKind::Identity(_) => return Err("an identity is not written".to_string()),
-            ExprKind::Apply { name, args, brackets: true } => self.element(&name.text, args)?,
-            ExprKind::Apply { name, args, brackets: false } => self.applied(&name.text, args)?,
+            ExprKind::Apply { name, args, callee: Callee::Tensor } => self.element(&name.text, args)?,
+            ExprKind::Apply { name, args, callee: Callee::Named } => self.applied(&name.text, args)?,
+            ExprKind::Apply { args, callee: Callee::Operator(operator), .. } => self.operator(*operator, args)?,
         })
     }
 
     /// `name(args)`.
     fn applied(&mut self, name: &str, args: &[Expr]) -> Result<Value, String> {
         let first = || args.first().ok_or_else(|| format!("`{name}` has no operand"));
-        if let Some(operation) = reduction(name, args) {
+        if let Some(function) = reduction(name, args) {
             let Some((body, vars)) = args.split_last() else { return Err("a reduction of nothing".to_string()) };
             let vars = self.vars(vars)?;
             let body = self.value(body)?;
             let mixes = alone(&body);
-            if gives_index(operation) && vars.len() != 1 {
+            let body = settled(body, mixes);
+            let operation = self.operation(function, body.dtype)?;
+            let index = gives_index(&operation);
+            if index.is_some() && vars.len() != 1 {
                 return Err(format!("`{name}` is over one variable"));
             }
-            let total =
-                vars.into_iter().rev().fold(settled(body, mixes), |body, var| reduce(operation, body, var, true));
-            return Ok(Value::Typed(total, if gives_index(operation) { DType::I64 } else { mixes }));
+            let total = vars.into_iter().rev().fold(body, |body, var| reduce(operation.clone(), body, var, true));
+            return Ok(Value::Typed(total, index.map_or(mixes, |_| DType::I64)));
         }
         match (Function::parse(name), DType::parse(name)) {
             (Some(Function::Unary(function)), _) => {
@@ -381,8 +407,6 @@ impl Reader<'_> {
 
 /// The operation of `name(k, .., body)`, if that is a reduction: what stands before the last argument are indices in it.
 fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
-    let (body, vars) = args.split_last()?;
-    let is_var = |var: &Expr| matches!(&var.kind, ExprKind::Name(name) if is_index(name, body));
     let operation = match name {
         "sum" => return Some(BinaryFn::Add),
         "prod" => return Some(BinaryFn::Mul),
@@ -396,7 +420,23 @@ fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
         "any" => BinaryFn::Any,
         _ => return None,
     };
-    (!vars.is_empty() && vars.iter().all(is_var)).then_some(operation)
+    binds(args).then_some(operation)
+}
+
+/// True if `name(k, .., body)` is a reduction.
+fn is_reduction(callee: Callee, name: &str, args: &[Expr]) -> bool {
+    match callee {
+        Callee::Tensor => false,
+        Callee::Named => reduction(name, args).is_some(),
+        Callee::Operator(operator) => operator.is_monoid() && binds(args),
+    }
+}
+
+/// True if the arguments before the last one are indices in it.
+fn binds(args: &[Expr]) -> bool {
+    let Some((body, vars)) = args.split_last() else { return false };
+    let is_var = |var: &Expr| matches!(&var.kind, ExprKind::Name(name) if is_index(name, body));
+    !vars.is_empty() && vars.iter().all(is_var)
 }
 
 /// True for the name of a reduction that is no function's.
@@ -408,12 +448,15 @@ fn only_reduces(name: &str) -> bool {
 fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
     left.iter().for_each(|index| terms(index, found));
     match &expr.kind {
-        ExprKind::Apply { name: applied, args, brackets } => {
+        ExprKind::Apply { name: applied, args, callee } => {
             let text = applied.text.as_str();
-            let is_element =
-                *brackets || (Function::parse(text).is_none() && DType::parse(text).is_none() && !only_reduces(text));
+            let is_element = *callee == Callee::Tensor
+                || (*callee == Callee::Named
+                    && Function::parse(text).is_none()
+                    && DType::parse(text).is_none()
+                    && !only_reduces(text));
             let own = match args.split_last() {
-                Some((_, vars)) if !*brackets && reduction(text, args).is_some() => vars,
+                Some((_, vars)) if is_reduction(*callee, text, args) => vars,
                 _ if is_element => args.as_slice(),
                 _ => &[],
             };
@@ -442,12 +485,12 @@ fn terms(index: &Expr, found: &mut Vec<String>) {
 /// True if an element in an expression has an index of this name.
 fn is_index(name: &str, expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Apply { name: applied, args, brackets } => {
+        ExprKind::Apply { name: applied, args, callee } => {
             let is_name = |arg: &Expr| occurs(name, arg);
             let is_call = Function::parse(applied.text.as_str()).is_some()
                 || DType::parse(&applied.text).is_some()
                 || only_reduces(&applied.text);
-            let is_element = *brackets || !is_call;
+            let is_element = *callee == Callee::Tensor || (*callee == Callee::Named && !is_call);
             (is_element && args.iter().any(is_name)) || args.iter().any(|arg| is_index(name, arg))
         }
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index(name, a),
@@ -524,7 +567,7 @@ fn computed(function: BinaryFn, a: Constant, b: Constant) -> Constant {
 /// All elements of a term.
 pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [Index])>) {
     match &term.node {
-        Node::Constant(_) | Node::Index(_) => {}
+        Node::Constant(_) | Node::Index(_) | Node::Operand(_) => {}
         Node::Element(tensor, indices) => found.push((*tensor, indices)),
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => collect(a, found),
         Node::Binary(_, a, b) => {
@@ -532,6 +575,7 @@ pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [Index])>) {
             collect(b, found);
         }
         Node::Select(operands) => operands.iter().for_each(|operand| collect(operand, found)),
+        Node::Apply(_, operands) => operands.iter().for_each(|operand| collect(operand, found)),
     }
 }
 

@@ -15,9 +15,12 @@
 //! y(i) = exp(A(i,j))                     y(i) = sum(j, exp(A(i,j)))
 //! ```
 
+use std::rc::Rc;
+
 use lacunar_formats::DType;
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 
+use crate::operators::{Defined, Operation};
 use crate::scalar::Scalar;
 use crate::types::computed_in;
 
@@ -45,12 +48,16 @@ pub enum Node {
     Binary(BinaryFn, Box<Term>, Box<Term>),
     /// The second of three operands where the first is true, else the third.
     Select(Box<[Term; 3]>),
+    /// An operator that the program declares.
+    Apply(Rc<Defined>, Vec<Term>),
+    /// In the body of an operator: its operand of this number.
+    Operand(usize),
     /// A conversion to the term's type.
     Cast(Box<Term>),
     /// The combination of the present values of a term for every value of a variable.
     Reduce {
         /// The operation that combines two values: the sum, if it is implicit in a term.
-        operation: BinaryFn,
+        operation: Operation,
         /// The variable.
         var: VarId,
         /// True if the user wrote it; otherwise it was implicit.
@@ -105,14 +112,16 @@ pub fn variables(indices: &[Index]) -> Vec<VarId> {
 }
 
 /// The value of a statement with all its reductions, if these are the variables of its target and it combines by an operation.
-pub fn with_reductions(rhs: &Term, vars: &[VarId], operation: BinaryFn) -> Term {
+pub fn with_reductions(rhs: &Term, vars: &[VarId], operation: &Operation) -> Term {
     let mut free = Vec::new();
     free_vars(rhs, &mut Vec::new(), &mut free);
     let free = free.into_iter().filter(|var| !vars.contains(var));
-    if operation == BinaryFn::Add {
+    if *operation == Operation::SUM {
         return free.fold(rhs.clone(), place);
     }
-    around_value(rhs.clone(), &|value| free.clone().fold(value, |value, var| reduce(operation, value, var, false)))
+    around_value(rhs.clone(), &|value| {
+        free.clone().fold(value, |value, var| reduce(operation.clone(), value, var, false))
+    })
 }
 
 /// The term with its value replaced; values are rounded to a type for storage once.
@@ -129,7 +138,7 @@ fn around_value(term: Term, made: &impl Fn(Term) -> Term) -> Term {
 /// The variables that no reduction of a term binds, in the order of the text.
 fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
     match &term.node {
-        Node::Constant(_) => {}
+        Node::Constant(_) | Node::Operand(_) => {}
         Node::Element(_, indices) => {
             for var in variables(indices) {
                 if !bound.contains(&var) && !found.contains(&var) {
@@ -148,6 +157,7 @@ fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
             free_vars(b, bound, found);
         }
         Node::Select(operands) => operands.iter().for_each(|operand| free_vars(operand, bound, found)),
+        Node::Apply(_, operands) => operands.iter().for_each(|operand| free_vars(operand, bound, found)),
         Node::Reduce { var, body, .. } => {
             bound.push(*var);
             free_vars(body, bound, found);
@@ -161,14 +171,17 @@ pub fn cast(term: Term, dtype: DType) -> Term {
     if term.dtype == dtype { term } else { Term { node: Node::Cast(Box::new(term)), dtype } }
 }
 
-/// True if a reduction gives the value of its variable where the term is least or greatest.
-pub fn gives_index(operation: BinaryFn) -> bool {
-    matches!(operation, BinaryFn::ArgMin | BinaryFn::ArgMax)
+/// The function of a reduction that gives the value of its variable where the term is least or greatest.
+pub fn gives_index(operation: &Operation) -> Option<BinaryFn> {
+    match operation {
+        Operation::Function(function @ (BinaryFn::ArgMin | BinaryFn::ArgMax)) => Some(*function),
+        _ => None,
+    }
 }
 
 /// The reduction of a term over a variable, written or implicit.
-pub fn reduce(operation: BinaryFn, body: Term, var: VarId, written: bool) -> Term {
-    let dtype = if gives_index(operation) { DType::I64 } else { body.dtype };
+pub fn reduce(operation: Operation, body: Term, var: VarId, written: bool) -> Term {
+    let dtype = if gives_index(&operation).is_some() { DType::I64 } else { body.dtype };
     Term { node: Node::Reduce { operation, var, written, body: Box::new(body) }, dtype }
 }
 
@@ -189,7 +202,7 @@ fn place(whole: Term, var: VarId) -> Term {
         Node::Reduce { operation, var: other, written: false, body } => {
             Node::Reduce { operation, var: other, written: false, body: inside(body) }
         }
-        node => return reduce(BinaryFn::Add, Term { node, dtype }, var, false),
+        node => return reduce(Operation::SUM, Term { node, dtype }, var, false),
     };
     Term { node, dtype }
 }
@@ -197,12 +210,13 @@ fn place(whole: Term, var: VarId) -> Term {
 /// True if a variable occurs free in a term.
 fn uses(term: &Term, var: VarId) -> bool {
     match &term.node {
-        Node::Constant(_) => false,
+        Node::Constant(_) | Node::Operand(_) => false,
         Node::Element(_, indices) => variables(indices).contains(&var),
         Node::Index(own) => *own == var,
         Node::Unary(_, a) | Node::Cast(a) => uses(a, var),
         Node::Binary(_, a, b) => uses(a, var) || uses(b, var),
         Node::Select(operands) => operands.iter().any(|operand| uses(operand, var)),
+        Node::Apply(_, operands) => operands.iter().any(|operand| uses(operand, var)),
         Node::Reduce { var: bound, body, .. } => *bound != var && uses(body, var),
     }
 }

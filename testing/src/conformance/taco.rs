@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, FormatSpec};
 use lacunar_front::Declarations;
-use lacunar_front::einsum::{BinaryOp, Expr, ExprKind, Number};
+use lacunar_front::einsum::{BinaryOp, Declared, Expr, ExprKind, Number};
 use num_complex::Complex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,7 +22,6 @@ use crate::scalar::Scalar;
 struct TacoCase {
     id: String,
     expr: Option<String>,
-    ops: Vec<String>,
     windows: Vec<Window>,
     operands: BTreeMap<String, TacoTensor>,
     results: BTreeMap<String, TacoTensor>,
@@ -52,8 +51,23 @@ struct TacoTensor {
     coo: Option<Vec<(Vec<u64>, Value)>>,
 }
 
-/// Functions that taco's tests define themselves, in C++ (`xor` is of what is stored, not of bits).
-const CUSTOM: [&str; 7] = ["testOp", "specialOp", "compUnion", "bfsMask", "Plus", "And", "xor"];
+/// Functions that taco's tests define themselves, in C++, as operators: by the regions that these visit, and what they compute there. `xor`
+/// is of what is stored, not of bits; conditions are numbers.
+const CUSTOM: [(&str, &str); 9] = [
+    ("testOp", "op testOp(b, c, d) { at (b, c) b * c + d, at (b, d) b * c + d, at (c, d) b * c + d }"),
+    ("specialOp", "op specialOp(b, c, d) { at (b, c) b * c, at (b, d) d - b, at (c, d) c + d }"),
+    (
+        "compUnion",
+        "op compUnion(b, c, d) { at () 0, at (c) c, at (d) d, at (b, c) b + c, at (b, d) b + d, at (c, d) c + d, \
+         at (b, c, d) b + c + d }",
+    ),
+    ("bfsMask", "op bfsMask(a, mask) { left a }"),
+    ("Plus", "op Plus(a, b) = a + b { annihilator inf, commutative, associative }"),
+    ("And", "op And(a, b) = f64(and(bool(a), bool(b))) { annihilator 0, commutative, associative }"),
+    ("either", "op either(a, b) { left a, right b }"),
+    ("Or", "op Or(a, b) = f64(or(bool(a), bool(b))) { identity 0, commutative, associative }"),
+    ("Min", "op Min(a, b) = min(a, b) { identity inf, commutative, associative, idempotent }"),
+];
 
 /// taco's concrete notation shows no windows.
 const WITHOUT_WINDOWS: &str = "its loops are written without their windows";
@@ -77,27 +91,22 @@ fn missing(case: &TacoCase) -> Option<String> {
     if tensors().any(|tensor| fill(tensor).is_none()) {
         return Some("fill values that are not real".to_string());
     }
-    if let Some(operator) = case.ops.iter().find(|op| CUSTOM.contains(&op.as_str())) {
-        return Some(format!("operators defined by the user ({operator})"));
-    }
     if tensors().any(|tensor| tensor.coo.is_none()) {
         return Some("(the data are not in the file)".to_string());
     }
     match &case.expr {
         None if case.concrete.is_none() => Some("(neither expression nor loops are in the file)".to_string()),
         None => None,
-        Some(expr) if reduces(expr) => Some("reductions other than sums".to_string()),
         Some(_) => None,
     }
 }
 
-/// True if the assignment is `Min=`, `Or=` or the like.
-fn reduces(expr: &str) -> bool {
-    let before = expr.split('=').next().unwrap_or_default().trim_end();
-    before
-        .rsplit(')')
-        .next()
-        .is_some_and(|operator| operator.trim().chars().any(char::is_alphabetic) && before.contains(')'))
+/// The declarations of the operators that an expression uses, and the expression, which calls them by these names.
+fn with_operators(expr: &str) -> String {
+    let expr = expr.replace("xor(", "either(");
+    let is_used = |name: &str| expr.contains(&format!("{name}(")) || expr.contains(&format!(" {name}= "));
+    let used = CUSTOM.iter().filter(|(name, _)| is_used(name)).map(|(_, declaration)| format!("{declaration}\n"));
+    used.collect::<String>() + &expr
 }
 
 fn translate(case: &TacoCase) -> Result<Translation, String> {
@@ -121,7 +130,9 @@ fn translate(case: &TacoCase) -> Result<Translation, String> {
     let mut windows = case.windows.clone();
     let mut sizes = Vec::new();
     let source = match case.expr {
-        Some(_) => source(text, &dtypes, &mut |tensor, indices| placed(&mut windows, &mut sizes, tensor, indices))?,
+        Some(_) => source(&with_operators(text), &dtypes, &mut |tensor, indices| {
+            placed(&mut windows, &mut sizes, tensor, indices)
+        })?,
         None => text.clone(),
     };
     declarations = sizes.into_iter().fold(declarations, |all, (var, size)| all.size(var, size));
@@ -217,12 +228,13 @@ fn source(expr: &str, dtypes: &BTreeMap<String, DType>, placed: Placed<'_>) -> R
     if let Some(mistake) = mistakes.first() {
         return Err(format!("{expr}: {mistake}"));
     }
-    let mut lines = Vec::new();
+    let declared = |declared: &Declared| declared.operator.declaration().text.clone();
+    let mut lines: Vec<String> = ast.operators.iter().map(declared).collect();
     for statement in &ast.statements {
         let indices = placed(&statement.name.text, statement.indices.iter().filter_map(name).collect());
         let lhs = apply(&statement.name.text, indices);
         let (rhs, _) = render(&statement.rhs, dtypes, placed).ok_or_else(|| format!("{expr}: an unknown type"))?;
-        let op = if statement.op == lacunar_notation::AssignOp::Set { "=" } else { "+=" };
+        let op = statement.op.monoid().map_or("=", |monoid| monoid.sign());
         lines.push(format!("{lhs} {op} {rhs}"));
     }
     Ok(lines.join("\n"))
@@ -306,6 +318,18 @@ mod tests {
     }
 
     #[test]
+    fn operators_of_the_tests_are_declared() {
+        let line = LINE
+            .replace('\n', " ")
+            .replace("cast<double>(b(i) / b(i))", "xor(b(i), b(i))")
+            .replace("a(i) = x", "a(i) Min= x");
+        let cases = cases(&line.replace("int32_t", "double"));
+        let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
+        let text = &runnable.instance.source;
+        assert!(text.starts_with("op either(a, b) {") && text.ends_with("a(i) Min= either(b(i), b(i))"), "{text}");
+    }
+
+    #[test]
     fn a_scheduled_case_is_run_with_its_loops() {
         let cases = cases(&LINE.replace('\n', " ").replace("false}", "true}"));
         let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
@@ -318,8 +342,6 @@ mod tests {
         for (from, to, what) in [
             ("\"windows\": []", "\"windows\": [{\"tensor\": \"b\", \"mode\": 0, \"set\": [1]}]", "index sets"),
             ("\"fill\": \"0\"", "\"fill\": \"(1,0)\"", "fill"),
-            ("a(i) = ", "a(i) Min= ", "reductions"),
-            ("\"ops\": []", "\"ops\": [\"testOp\"]", "testOp"),
         ] {
             let cases = cases(&LINE.replace('\n', " ").replace(from, to));
             let Ok(Translation::Missing(found)) = &cases[0].translation else { panic!("{what}") };

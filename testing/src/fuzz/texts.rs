@@ -37,6 +37,13 @@ pub(super) const EXPRESSIONS: Target = Target {
         "\n",
         "#",
         "heaviside(",
+        "op f(a, b) = ",
+        "op g(a) { present ",
+        " { identity 0, commutative, associative }\n",
+        " { both a * b, left a }\n",
+        "at (a) ",
+        "f(x(i), 2)",
+        " f= ",
     ],
     run: |bytes| {
         let text = text(bytes, 1 << 14);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod algebra;
 mod common;
 mod files;
 #[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]

@@ -23,6 +23,7 @@
 //! f(a, b), absent if either is (a * b)                   p + q for p of a, q of b
 //! f(a, b), absent if a is (a / b)                        p + q, and p
 //! f(a, b) otherwise (a + b, min)                         p + q, and p, and q
+//! an operator with regions, such as { left a }           p + q, and p: values tell which region it is
 //! assignment                                             those of its right-hand side;  with {} unless it preserves the fill value where
 //!                                                        nothing is stored (exp(b), sums of other fill values than 0)
 //! ```
@@ -42,6 +43,7 @@ use super::position_space::replaced_by;
 use super::residual::residual;
 use crate::algebra::{Support, choice, preserves_fill, support};
 use crate::levels::{is_searched, is_tested};
+use crate::operators::visited;
 
 /// A set of iterators of one loop, by their number in [`Lattice::iterators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -317,6 +319,12 @@ impl Points<'_> {
                     Support::Union => either(&a, &b),
                 }
             }
+            ExprKind::Apply(operator, operands) => {
+                let visited = visited(&self.kernel.tensors, *operator, operands);
+                let points: Vec<Vec<Point>> = operands.iter().map(|operand| self.of_expr(operand, producers)).collect();
+                let all = visited.demanded(operands.len()).into_iter().map(|set| with_all(&points, &set));
+                all.fold(Vec::new(), |found, points| unite(found, &points))
+            }
             ExprKind::Select(operands) => {
                 let chosen = choice(&self.kernel.tensors, operands);
                 let condition = self.of_expr(&operands[0], producers);
@@ -384,6 +392,14 @@ fn unite(mut a: Vec<Point>, b: &[Point]) -> Vec<Point> {
     a.sort();
     a.dedup();
     a
+}
+
+/// Points where all operands of a set have a value, each with the others and without.
+fn with_all(points: &[Vec<Point>], set: &[usize]) -> Vec<Point> {
+    points.iter().enumerate().fold(vec![Point::ALL], |found, (k, own)| {
+        let with = both(&found, own);
+        if set.contains(&k) { with } else { unite(with, &found) }
+    })
 }
 
 /// Points where either side, or both, has a value.

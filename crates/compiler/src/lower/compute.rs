@@ -12,7 +12,7 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
 use lacunar_imp::{CompareOp, ExprId};
 use lacunar_notation::concrete::Assign;
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Monoid, Role, TensorId};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Monoid, Operator, Role, TensorId};
 
 use super::derive::value_position;
 use super::scope::{Reading, Scope, Uncertain};
@@ -22,6 +22,7 @@ use super::{Lowerer, Written, sinks};
 use crate::algebra::{Support, background, choice, preserves_fill, selected, support};
 use crate::functions;
 use crate::iterate::iterators::AccessKey;
+use crate::operators::{self, visited};
 
 /// Tells if an expression differs from its background at a place, or if an assignment has something to assign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,12 +169,52 @@ fn expr(cx: &mut Lowerer<'_>, of: &Expr, scope: &Scope) -> Result<ExprId, Diagno
                 _ => Ok(value),
             }
         }
+        ExprKind::Apply(operator, operands) => apply(cx, of, (*operator, operands), scope),
         ExprKind::Select(operands) => {
             let [condition, a, b] = &**operands;
             let (condition, a, b) = (expr(cx, condition, scope)?, expr(cx, a, scope)?, expr(cx, b, scope)?);
             Ok(cx.b.select(condition, a, b))
         }
         ExprKind::Reduce(..) => Err(Diagnostic::internal("a reduction is left in concrete notation")),
+    }
+}
+
+/// The value of an operator that the program declares.
+fn apply(
+    cx: &mut Lowerer<'_>,
+    of: &Expr,
+    (operator, operands): (Operator, &[Expr]),
+    scope: &Scope,
+) -> Result<ExprId, Diagnostic> {
+    let values = operands.iter().map(|operand| expr(cx, operand, scope)).collect::<Result<Vec<_>, _>>()?;
+    let absent = operands.iter().enumerate().filter(|(_, operand)| operand.is_absent());
+    let absent = absent.fold(0, |set, (k, _)| set | 1 << k);
+    let mut value = functions::apply(&mut cx.b, operator, &values, absent);
+    let uncertain: Vec<bool> = operands.iter().map(|operand| is_uncertain(operand, scope)).collect();
+    if operator.regions().is_some() || !uncertain.contains(&true) {
+        return Ok(value);
+    }
+    // An operand that is absent and the identity leaves the other, whatever the body gives.
+    if let ([left, right], [a, b]) = (operands, values.as_slice()) {
+        for (k, operand, other) in [(0, left, *b), (1, right, *a)] {
+            let background = background(&cx.kernel.tensors, operand).filter(|background| background.absent);
+            let is_identity = background.is_some_and(|background| operators::is_identity(operator, background.value));
+            if is_identity
+                && uncertain[k]
+                && let Presence::If(present) = presence(cx, operand, scope)
+            {
+                value = cx.b.select(present, value, other);
+            }
+        }
+    }
+    let annihilated = operators::is_annihilable(&cx.kernel.tensors, operator, operands);
+    let background = background(&cx.kernel.tensors, of).filter(|_| annihilated);
+    match background.map(|background| (background.value, presence(cx, of, scope))) {
+        Some((absent, Presence::If(present))) => {
+            let absent = cx.b.constant(absent);
+            Ok(cx.b.select(present, value, absent))
+        }
+        _ => Ok(value),
     }
 }
 
@@ -238,6 +279,16 @@ fn presence(cx: &mut Lowerer<'_>, expr: &Expr, scope: &Scope) -> Presence {
                 Support::Right => b,
                 Support::Union => any_present(cx, a, b),
             }
+        }
+        ExprKind::Apply(operator, operands) => {
+            let visited = visited(&cx.kernel.tensors, *operator, operands);
+            let of_operands: Vec<Presence> = operands.iter().map(|operand| presence(cx, operand, scope)).collect();
+            let mut any = Presence::Never;
+            for set in visited.demanded(operands.len()) {
+                let all = set.iter().fold(Presence::Always, |all, k| all_present(cx, all, of_operands[*k]));
+                any = any_present(cx, any, all);
+            }
+            any
         }
         ExprKind::Select(operands) => {
             let (usual, other, is_same) = {

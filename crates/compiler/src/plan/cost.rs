@@ -24,6 +24,7 @@ use super::traffic::{self, Memory, Trip};
 use crate::algebra::{Support, choice, preserves_fill, support, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
+use crate::operators::visited;
 
 /// Size of a dimension that is not known.
 const UNKNOWN_SIZE: f64 = 1000.0;
@@ -192,6 +193,17 @@ impl Model<'_> {
                     // A dense operand of a sum: every coordinate.
                     (Support::Union, ..) => None,
                 }
+            }
+            ExprKind::Apply(operator, operands) => {
+                let trips: Vec<_> = operands.iter().map(|operand| self.trip(operand, var, bound)).collect();
+                let visited = visited(&self.kernel.tensors, *operator, operands);
+                let of_set = |set: Vec<usize>| {
+                    let demanded = set.into_iter().filter_map(|k| trips[k]);
+                    demanded.reduce(|a, b| (a.0.min(b.0), a.1 + b.1))
+                };
+                let all = visited.demanded(operands.len()).into_iter().map(of_set).collect::<Option<Vec<_>>>()?;
+                let (met, merged) = all.into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, f64::max(a.1, b.1)));
+                Some((met.min(self.size(var)), merged))
             }
             ExprKind::Select(operands) => {
                 let chosen = choice(&self.kernel.tensors, operands);

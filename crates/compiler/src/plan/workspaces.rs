@@ -230,6 +230,9 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
                 Support::Union => true,
             }
         }
+        // The values alone tell which region it is.
+        ExprKind::Apply(operator, _) if operator.omits() => false,
+        ExprKind::Apply(_, operands) => operands.iter().all(|operand| covers(kernel, operand, vars)),
         ExprKind::Select(operands) => operands.iter().all(|operand| covers(kernel, operand, vars)),
     }
 }

@@ -158,6 +158,9 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (ExprKind::Literal(a), ExprKind::Literal(b)) => a == b,
         (ExprKind::Unary(f, a), ExprKind::Unary(g, b)) => f == g && same(a, b),
         (ExprKind::Binary(f, a, c), ExprKind::Binary(g, b, d)) => f == g && same(a, b) && same(c, d),
+        (ExprKind::Apply(f, a), ExprKind::Apply(g, b)) => {
+            f.base() == g.base() && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
         (ExprKind::Select(a), ExprKind::Select(b)) => a.iter().zip(b.iter()).all(|(a, b)| same(a, b)),
         (ExprKind::Reduce(f, v, a), ExprKind::Reduce(g, w, b)) => f == g && v == w && same(a, b),
         (ExprKind::Cast(a), ExprKind::Cast(b)) => same(a, b),

@@ -22,7 +22,7 @@ use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, VarId};
 
 use super::ast::{Nest, Stmt};
 use super::error::Mistake;
-use crate::einsum::{BinaryOp, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
+use crate::einsum::{BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
 
 /// The most operands of a statement that workspaces are written out in.
 const MAX_SIZE: usize = 20_000;
@@ -282,12 +282,12 @@ impl Evaluation<'_> {
         }
         let span = expr.span;
         Ok(match &expr.kind {
-            ExprKind::Apply { name, args, brackets } => {
-                if matches!(meaning(&name.text, args, *brackets), Meaning::Reduction(_)) {
+            ExprKind::Apply { name, args, callee } => {
+                if matches!(meaning(&name.text, args, *callee), Meaning::Reduction(_)) {
                     return Err(Mistake::Reduction { span });
                 }
                 let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
-                built(ExprKind::Apply { name: name.clone(), args, brackets: *brackets }, span)
+                built(ExprKind::Apply { name: name.clone(), args, callee: *callee }, span)
             }
             ExprKind::Cast { dtype, operand } => {
                 let operand = Box::new(self.expr(operand)?);
@@ -312,8 +312,8 @@ impl Evaluation<'_> {
         if !self.nest.fills(name) {
             let args = args.iter().map(|arg| self.index(arg)).collect();
             return Ok(match &expr.kind {
-                ExprKind::Apply { name, brackets, .. } => {
-                    built(ExprKind::Apply { name: name.clone(), args, brackets: *brackets }, expr.span)
+                ExprKind::Apply { name, callee, .. } => {
+                    built(ExprKind::Apply { name: name.clone(), args, callee: *callee }, expr.span)
                 }
                 _ => expr.clone(),
             });
@@ -376,7 +376,7 @@ pub(super) fn index_name(index: &Expr) -> &str {
 fn access(expr: &Expr) -> Option<(&str, &[Expr])> {
     match &expr.kind {
         ExprKind::Name(name) => Some((name, &[])),
-        ExprKind::Apply { name, args, brackets } if matches!(meaning(&name.text, args, *brackets), Meaning::Access) => {
+        ExprKind::Apply { name, args, callee } if matches!(meaning(&name.text, args, *callee), Meaning::Access) => {
             Some((&name.text, args))
         }
         _ => None,
@@ -418,7 +418,15 @@ fn reduction(monoid: Monoid, vars: &[String], value: Expr, span: Span) -> Expr {
     let name = Name { text: monoid.name().to_string(), span };
     let mut args: Vec<Expr> = vars.iter().map(|var| built(ExprKind::Name(var.clone()), span)).collect();
     args.push(value);
-    built(ExprKind::Apply { name, args, brackets: false }, span)
+    built(ExprKind::Apply { name, args, callee: callee(monoid.function()) }, span)
+}
+
+/// The facts that are known of the name of a function.
+fn callee(function: BinaryFn) -> Callee {
+    match function {
+        BinaryFn::User(operator) => Callee::Operator(operator.base()),
+        _ => Callee::Named,
+    }
 }
 
 fn combined(monoid: Monoid, before: Expr, new: Expr, span: Span) -> Expr {
@@ -427,7 +435,7 @@ fn combined(monoid: Monoid, before: Expr, new: Expr, span: Span) -> Expr {
         BinaryFn::Mul => ExprKind::Binary(BinaryOp::Mul, Box::new(before), Box::new(new)),
         function => {
             let name = Name { text: Function::Binary(function).name().to_string(), span };
-            ExprKind::Apply { name, args: vec![before, new], brackets: false }
+            ExprKind::Apply { name, args: vec![before, new], callee: callee(function) }
         }
     };
     built(kind, span)

@@ -201,10 +201,10 @@ impl Resolver<'_> {
         Ok(match stmt {
             Stmt::Assign(statement) => {
                 let tensor = self.tensor(&statement.name.text).unwrap_or_else(|| TensorId::from_index(0));
-                let rhs = typing.value(statement, tensor)?;
+                let (op, rhs) = typing.value(statement, tensor)?;
                 let vars = statement.indices.iter().map(|index| self.var(index_name(index))).collect();
                 let lhs = Access { tensor, vars, span: statement.lhs_span };
-                Made::Assign(Assign { lhs, op: statement.op, rhs })
+                Made::Assign(Assign { lhs, op, rhs })
             }
             Stmt::Forall { var, body, .. } => Made::Forall(self.var(&var.text), Box::new(self.stmt(body, typing)?)),
             Stmt::Where { consumer, producer } => {

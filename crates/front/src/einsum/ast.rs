@@ -4,7 +4,7 @@
 //! No tree is higher than [`MAX_HEIGHT`], so that recursion over it is bounded.
 
 use lacunar_base::Span;
-use lacunar_notation::{AssignOp, BinaryFn, Monoid};
+use lacunar_notation::{AssignOp, BinaryFn, Monoid, Operator};
 
 use super::action::Action;
 
@@ -21,6 +21,8 @@ pub struct Ast {
     pub statements: Vec<Statement>,
     /// The actions that could be read, with every statement once.
     pub body: Vec<Action>,
+    /// The operators, in the order of the text.
+    pub operators: Vec<Declared>,
     /// The declarations of lines for tensors.
     pub lines: Vec<Line>,
 }
@@ -79,8 +81,8 @@ pub enum ExprKind {
         name: Name,
         /// The indices or arguments inside.
         args: Vec<Expr>,
-        /// Written with brackets, so certainly an access.
-        brackets: bool,
+        /// What is known of the name.
+        callee: Callee,
     },
     /// `cast<type>(operand)`.
     Cast {
@@ -95,6 +97,37 @@ pub enum ExprKind {
     Identity(Monoid),
     /// Two operands with a sign between them.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+}
+
+/// The facts that are known of the name before parentheses or brackets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// The name alone tells.
+    Named,
+    /// It is written with brackets, so certainly a tensor's.
+    Tensor,
+    /// An operator that the program has declared before.
+    Operator(Operator),
+}
+
+/// The declaration of an operator.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The operator.
+    pub operator: Operator,
+    /// Its name.
+    pub name: Name,
+    /// Its bodies.
+    pub bodies: Bodies,
+}
+
+/// The bodies of an operator.
+#[derive(Clone, Debug)]
+pub enum Bodies {
+    /// One for all regions.
+    One(Expr),
+    /// Those of regions, each a number whose bit `k` says that operand `k` is present.
+    Regions(Vec<(usize, Expr)>),
 }
 
 /// A number as written.

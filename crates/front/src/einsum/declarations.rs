@@ -9,6 +9,7 @@
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_formats::{DType, FormatSpec, Scalar};
+use lacunar_notation::Operator;
 
 /// The declared facts about a program's tensors and index variables; everything may be left out.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,8 @@ pub struct Declarations {
     pub inputs: Option<IndexSet<String>>,
     /// Tensors that are given, beside which others may be.
     pub given: IndexSet<String>,
+    /// Operators that the program may call without declaring them.
+    pub operators: Vec<Operator>,
 }
 
 impl Declarations {

@@ -1,7 +1,7 @@
 //! The language of statements: `y(i) = A(i,j) * x(j)`.
 //!
 //! ```text
-//! program    := action ((newline | ';') action)*                comments: # and // to the end of the line
+//! program    := (action | operator) ((newline | ';') action)*                comments: # and // to the end of the line
 //! action     := statement | 'swap' name ',' name | 'print' name | 'clock' name | 'elapsed' name
 //!             | 'read' name text | 'write' name text
 //!             | 'for' name 'in' expression '..' expression block | 'while' condition block
@@ -9,6 +9,9 @@
 //! block      := '{' program '}'
 //! condition  := 'not' condition | condition ('and' | 'or') condition | expression (sign expression)?
 //!               sign: < <= > >= == !=
+//! operator   := 'op' name '(' name (',' name)* ')' ['=' expression] ['{' item (',' item)* '}']     before its first use
+//! item       := ('identity' | 'annihilator') constant | 'commutative' | 'associative' | 'idempotent'
+//!             | ('both' | 'left' | 'right' | 'neither' | 'present' | 'absent' | 'at' '(' [name (',' name)*] ')') expression
 //! statement  := access ('=' | '+=') expression
 //! expression := term (('+' | '-') term)*
 //! term       := factor (('*' | '/') factor)*
@@ -29,15 +32,16 @@ mod check;
 mod declarations;
 mod error;
 mod lexer;
+pub mod operators;
 mod parser;
 
 pub use action::{Action, ActionKind};
 pub(crate) use ast::MAX_HEIGHT;
-pub use ast::{Ast, BinaryOp, Expr, ExprKind, Name, Number, Statement};
+pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
 pub(crate) use check::{Meaning, Typing, expression, meaning, values_of};
 pub use check::{carried, check, tensors};
 pub use declarations::Declarations;
 pub(crate) use error::{Error, SyntaxMistake};
 pub(crate) use lexer::TokenKind;
-pub use parser::parse;
 pub(crate) use parser::{MAX_ERRORS, Parser};
+pub use parser::{parse, parse_with};

@@ -9,12 +9,13 @@
 //! ```
 
 mod actions;
+mod operators;
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_notation::{AssignOp, Monoid};
+use lacunar_notation::{AssignOp, BinaryFn, Monoid, Operator};
 
-use super::ast::{Ast, BinaryOp, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
-use super::error::{Error, StatementMistake, SyntaxMistake};
+use super::ast::{Ast, BinaryOp, Callee, Declared, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
+use super::error::{Error, OperatorMistake, StatementMistake, SyntaxMistake};
 use super::lexer::{Token, TokenKind, lex};
 use crate::concrete;
 
@@ -36,12 +37,18 @@ const COMPARISONS: &[(&str, BinaryOp)] = &[
 
 /// Reads a program. The tree holds the statements that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
+    parse_with(source, &[], true)
+}
+
+/// Reads a program in which some operators are known, which are declared in the tree, too. It may have to have a statement.
+pub fn parse_with(source: &str, known: &[Operator], has_statement: bool) -> (Ast, Vec<Diagnostic>) {
     let (text, lines, mistakes) = concrete::split(source);
-    let mut parser = Parser::new(&text);
+    let mut parser = Parser::knowing(&text, known);
+    parser.declared = known.iter().filter_map(|known| Parser::again(*known)).collect();
     let mut ast = if matches!(parser.errors[..], [Error::Syntax(SyntaxMistake::TooLong { .. })]) {
         Ast::default()
     } else {
-        parser.program()
+        parser.program(has_statement)
     };
     concrete::update(&mut ast, lines);
     parser.errors.extend(mistakes.into_iter().map(Error::from));
@@ -62,6 +69,10 @@ pub(crate) struct Parser<'a> {
     blocks: usize,
     /// A condition or a range is read: parentheses may hold conditions.
     in_head: bool,
+    /// The operators that are declared so far.
+    operators: Vec<Operator>,
+    /// The declarations of operators.
+    declared: Vec<Declared>,
     /// The places of the mistakes that the lexer reported.
     bad: Vec<Span>,
     errors: Vec<Error>,
@@ -72,7 +83,24 @@ impl<'a> Parser<'a> {
     pub fn new(source: &'a str) -> Parser<'a> {
         let (tokens, lexed) = lex(source);
         let (bad, errors) = lexed.into_iter().unzip();
-        Parser { source, tokens, at: 0, open: Vec::new(), depth: 0, blocks: 0, in_head: false, bad, errors }
+        Parser {
+            source,
+            tokens,
+            at: 0,
+            open: Vec::new(),
+            depth: 0,
+            blocks: 0,
+            in_head: false,
+            operators: Vec::new(),
+            declared: Vec::new(),
+            bad,
+            errors,
+        }
+    }
+
+    /// At the beginning of a text in which some operators are known.
+    pub fn knowing(source: &'a str, operators: &[Operator]) -> Parser<'a> {
+        Parser { operators: operators.to_vec(), ..Parser::new(source) }
     }
 
     /// The mistakes in characters and numbers; known from the beginning.
@@ -80,13 +108,13 @@ impl<'a> Parser<'a> {
         std::mem::take(&mut self.errors)
     }
 
-    fn program(&mut self) -> Ast {
+    fn program(&mut self, has_statement: bool) -> Ast {
         let mut statements = Vec::new();
         let body = self.actions(&mut statements);
-        if statements.is_empty() && self.errors.is_empty() {
+        if has_statement && statements.is_empty() && self.errors.is_empty() {
             self.errors.push(SyntaxMistake::NoStatement.into());
         }
-        Ast { statements, body, lines: Vec::new() }
+        Ast { statements, body, operators: std::mem::take(&mut self.declared), lines: Vec::new() }
     }
 
     /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. A consequence of a mistake in the
@@ -275,7 +303,7 @@ impl<'a> Parser<'a> {
             return Ok((AssignOp::Reduce(Monoid::SUM), Some(span)));
         }
         if let Some((op, span)) = self.take_sign(&["+=", "*=", "/=", "%=", "&=", "|=", "^="]) {
-            return reduction(op, span);
+            return self.reduction(op, span);
         }
         let next = self.peek();
         if next.kind == TokenKind::Word
@@ -283,13 +311,27 @@ impl<'a> Parser<'a> {
         {
             let op = format!("{}=", self.text(next.span));
             self.at += 2;
-            return reduction(&op, next.span.to(span));
+            return self.reduction(&op, next.span.to(span));
         }
         if self.at_end() {
             let continued = matches!(start.kind, TokenKind::Sign("+" | "-"));
             return Err(StatementMistake::NoAssignment { span: start.span.to(target.span), continued }.into());
         }
         Err(self.unexpected("`=`, `+=` or another assignment"))
+    }
+
+    /// The assignment that combines with the earlier value, by its sign.
+    fn reduction(&self, op: &str, span: Span) -> Result<(AssignOp, Option<Span>), Error> {
+        let declared = self.operators.iter().find(|operator| operator.sign() == op);
+        let monoid = match declared {
+            Some(operator) => Monoid::of(BinaryFn::User(*operator)),
+            None => Monoid::of_sign(op),
+        };
+        match (monoid, declared) {
+            (Some(monoid), _) => Ok((AssignOp::Reduce(monoid), None)),
+            (None, Some(operator)) => Err(OperatorMistake::NoMonoid { span, name: operator.name() }.into()),
+            (None, None) => Err(StatementMistake::ReductionOperator { span, op: op.to_string() }.into()),
+        }
     }
 
     // Expressions.
@@ -417,7 +459,12 @@ impl<'a> Parser<'a> {
         let height = args.iter().map(|arg| arg.height).max().unwrap_or(0) + args.len().max(1);
         // Indices are not nested at all, however many there are.
         let flat = args.iter().all(|arg| matches!(arg.kind, ExprKind::Name(_)));
-        node(ExprKind::Apply { name, args, brackets }, span, if flat { 1 } else { height })
+        let callee = match self.operators.iter().find(|known| !brackets && known.name() == name.text) {
+            Some(operator) => Callee::Operator(*operator),
+            None if brackets => Callee::Tensor,
+            None => Callee::Named,
+        };
+        node(ExprKind::Apply { name, args, callee }, span, if flat { 1 } else { height })
     }
 
     /// Reads `<type>(operand)`, after `cast`.
@@ -475,14 +522,6 @@ impl<'a> Parser<'a> {
             }
             _ => Err(self.unexpected(expected)),
         }
-    }
-}
-
-/// The assignment that combines with the earlier value, by its sign.
-fn reduction(op: &str, span: Span) -> Result<(AssignOp, Option<Span>), Error> {
-    match Monoid::of_sign(op) {
-        Some(monoid) => Ok((AssignOp::Reduce(monoid), None)),
-        None => Err(StatementMistake::ReductionOperator { span, op: op.to_string() }.into()),
     }
 }
 

@@ -228,8 +228,8 @@ fn pos(arguments: &Arguments<'_>) -> Result<Form, Error> {
         return Ok(Form::Pos { var, position, tensor, vars: None, span });
     }
     match &access.kind {
-        ExprKind::Apply { name: tensor, args, brackets }
-            if matches!(meaning(&tensor.text, args, *brackets), Meaning::Access) =>
+        ExprKind::Apply { name: tensor, args, callee }
+            if matches!(meaning(&tensor.text, args, *callee), Meaning::Access) =>
         {
             let vars = args.iter().map(|index| plain_name(index).ok_or_else(|| arguments.wrong(2, expected)));
             Ok(Form::Pos { var, position, tensor: name(tensor), vars: Some(vars.collect::<Result<_, _>>()?), span })

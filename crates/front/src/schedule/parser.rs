@@ -9,6 +9,7 @@
 //! ```
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::Operator;
 
 use super::ast::{Argument, Ast, Call};
 use super::error::Error;
@@ -16,14 +17,14 @@ use crate::einsum::{self, Expr, ExprKind, MAX_ERRORS, Name, Number, Parser, Toke
 
 /// Reads a schedule. The tree holds the commands that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
-    let (ast, mut errors) = read(source);
+    let (ast, mut errors) = read(source, &[]);
     errors.truncate(MAX_ERRORS);
     (ast, errors.into_iter().map(Error::into_diagnostic).collect())
 }
 
-/// Reads a schedule, with its mistakes as data.
-pub(super) fn read(source: &str) -> (Ast, Vec<Error>) {
-    let mut parser = Parser::new(source);
+/// Reads a schedule of a program with these operators, with its mistakes as data.
+pub(super) fn read(source: &str, operators: &[Operator]) -> (Ast, Vec<Error>) {
+    let mut parser = Parser::knowing(source, operators);
     let errors: Vec<Error> = parser.take_errors().into_iter().map(Error::Text).collect();
     if matches!(errors[..], [Error::Text(einsum::Error::Syntax(einsum::SyntaxMistake::TooLong { .. }))]) {
         return (Ast::default(), errors);

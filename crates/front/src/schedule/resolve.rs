@@ -28,7 +28,7 @@ use crate::words;
 /// # Errors
 /// All mistakes that were found; spans are of `source`.
 pub fn check(source: &str, program: &Program) -> Result<Vec<Schedule>, Vec<Diagnostic>> {
-    let (ast, mut errors) = read(source);
+    let (ast, mut errors) = read(source, &program.operators);
     if errors.is_empty() {
         let parts = program.statements.iter().map(|statement| Part {
             statement,
@@ -289,14 +289,14 @@ fn expression_names<'a>(expr: &'a Expr, names: &mut Vec<Used<'a>>) {
             expression_names(left, names);
             expression_names(right, names);
         }
-        ExprKind::Apply { name, args, brackets } => {
-            let indices = match meaning(&name.text, args, *brackets) {
+        ExprKind::Apply { name, args, callee } => {
+            let indices = match meaning(&name.text, args, *callee) {
                 Meaning::Access => {
                     names.push(Used { name: &name.text, span: name.span, what: What::Operand });
                     args.len()
                 }
                 Meaning::Reduction(_) => args.len().saturating_sub(1),
-                Meaning::Function(_) | Meaning::Cast(_) => 0,
+                Meaning::Function(_) | Meaning::Operator(_) | Meaning::Cast(_) => 0,
             };
             for (place, arg) in args.iter().enumerate() {
                 match &arg.kind {

@@ -62,6 +62,10 @@ impl Runner<'_, '_> {
                 let holds = !self.value(condition, chosen)?.is_zero();
                 self.value(condition, if holds { a } else { b })?
             }
+            ExprKind::Apply(operator, operands) => {
+                let values = operands.iter().map(|operand| self.value(condition, operand));
+                functions::apply(&mut Constants, *operator, &values.collect::<Result<Vec<_>, _>>()?, 0)
+            }
             ExprKind::Cast(a) => arith::cast(expr.dtype, self.value(condition, a)?),
             ExprKind::Reduce(..) => return Err(Error::Internal("a condition has a sum".to_string())),
         })

@@ -13,6 +13,7 @@ mod interop;
 mod kinds;
 mod language;
 mod operands;
+mod operators;
 mod phases;
 mod programs;
 mod prune;

@@ -22,6 +22,7 @@ use crate::index::{
 };
 use crate::indicator::Indicator;
 use crate::monoid::Monoid;
+use crate::operator::Operator;
 use crate::ops::{BinaryFn, Function, UnaryFn};
 use crate::provenance::Provenance;
 use crate::schedule::Assembly;
@@ -49,7 +50,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Actions one a line, then a line for each tensor: `A: f64 csr input 5x7`.
+/// A line for each operator, actions one a line, then a line for each tensor: `A: f64 csr input 5x7`.
 impl Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.actions_text())?;
@@ -75,11 +76,11 @@ impl Program {
     }
 }
 
-/// The statement indented, the relations of its variables, then a line for each tensor.
+/// A line for each operator, the statement indented, the relations of its variables, then a line for each tensor.
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Names::new(&self.tensors, &self.vars);
-        let mut text = String::new();
+        let mut text = self.operators_text();
         names.stmt(&mut text, &self.provenance, &self.stmt, 0);
         f.write_str(&text)?;
         for (place, relation) in self.provenance.relations.iter().enumerate() {
@@ -110,6 +111,18 @@ impl Kernel {
         format!("suchthat({text}, {})", relations.join(" and "))
     }
 
+    /// The lines that declare the operators of the statement.
+    pub fn operators_text(&self) -> String {
+        let mut found = Vec::new();
+        self.stmt.visit_assigns(&mut |assign| {
+            assign.rhs.operators(&mut found);
+            if let Some(monoid) = assign.op.monoid() {
+                monoid.operators(&mut found);
+            }
+        });
+        declarations(&found)
+    }
+
     /// An access of the kernel as text.
     pub fn access_text(&self, access: &Access) -> String {
         let mut text = String::new();
@@ -123,6 +136,11 @@ impl Kernel {
         Names::new(&self.tensors, &self.vars).expr(&mut text, expr, 0);
         text
     }
+}
+
+/// The lines that declare operators.
+fn declarations(operators: &[Operator]) -> String {
+    operators.iter().map(|operator| format!("{}\n", operator.declaration().text)).collect()
 }
 
 fn role_text(role: Role) -> String {
@@ -315,6 +333,9 @@ impl Names<'_> {
             },
             ExprKind::Select(operands) => {
                 self.call(text, Function::Select.name(), &operands.iter().collect::<Vec<_>>());
+            }
+            ExprKind::Apply(operator, operands) => {
+                self.call(text, operator.name(), &operands.iter().collect::<Vec<_>>());
             }
             ExprKind::Cast(a) => self.call(text, expr.dtype.name(), &[a]),
             ExprKind::Reduce(monoid, vars, a) => {

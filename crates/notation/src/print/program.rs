@@ -5,15 +5,15 @@ use std::fmt::Write;
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format};
 
-use super::Names;
+use super::{Names, declarations};
 use crate::index::{Program, Role, Tensor};
 use crate::program::{Action, Condition};
 
 // Writing to a `String` cannot fail, so the results of `writeln!` carry nothing.
 impl Program {
-    /// The actions of the program as text, one a line. Read again, with the same declarations, it is the same program.
+    /// The program's operators and its actions as text, one a line. Read again, with the same declarations, it is the same program.
     pub fn actions_text(&self) -> String {
-        let mut text = String::new();
+        let mut text = declarations(&self.operators);
         self.write_actions(&mut text, &self.body, 0);
         text
     }

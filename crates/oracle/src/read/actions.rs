@@ -1,7 +1,7 @@
 //! Actions as the oracle reads them: what has a meaning for the values of tensors.
 
 use lacunar_formats::DType;
-use lacunar_front::einsum::{self, ActionKind, Expr, ExprKind};
+use lacunar_front::einsum::{self, ActionKind, Callee, Expr, ExprKind};
 use lacunar_notation::TensorId;
 
 use super::{Known, Reader, alone, settled};
@@ -108,7 +108,7 @@ impl Reader<'_> {
     fn counted(&mut self, expr: &Expr) -> Expr {
         let mut counted = expr.clone();
         match &mut counted.kind {
-            ExprKind::Apply { name, args, brackets: false } if name.text == "nnz" => {
+            ExprKind::Apply { name, args, callee: Callee::Named } if name.text == "nnz" => {
                 let name = match args.first().map(|arg| &arg.kind) {
                     Some(ExprKind::Name(tensor)) => format!("{COUNT}{tensor}"),
                     _ => COUNT.to_string(),

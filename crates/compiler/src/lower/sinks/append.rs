@@ -40,6 +40,7 @@ use crate::lower::region::recovered::has_outside_places;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::{code, count_positions, descend, extent, level};
 use crate::lower::{Lowerer, MutableVar, Phase, Written};
+use crate::operators::visited;
 
 /// A result that is assembled by appending.
 #[derive(Clone, Debug)]
@@ -381,6 +382,18 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
                 (Support::Union, Some(a), Some(b)) => Some(cx.b.add(a, b)),
                 (Support::Union, ..) => None,
             }
+        }
+        ExprKind::Apply(operator, operands) => {
+            let visited = visited(&cx.kernel.tensors, *operator, operands);
+            let most: Vec<Option<ExprId>> =
+                operands.iter().map(|operand| most_of(cx, append, operand, vars, scope)).collect();
+            let mut sum = cx.b.int(0);
+            for set in visited.demanded(operands.len()) {
+                let known = set.into_iter().filter_map(|k| most[k]);
+                let least = known.reduce(|a, b| cx.b.binary(BinaryOp::Min, a, b))?;
+                sum = cx.b.add(sum, least);
+            }
+            Some(sum)
         }
         ExprKind::Select(operands) => {
             let (usual, other) = {

@@ -8,8 +8,9 @@
 
 use indexmap::IndexSet;
 use lacunar_base::Span;
-use lacunar_formats::{DType, Format, FormatError};
-use lacunar_notation::{Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
+use lacunar_formats::{DType, Format, FormatError, Scalar};
+use lacunar_notation::operator::Bodies;
+use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId};
 
 use super::super::declarations::Declarations;
 use super::super::error::{Error, FormatMistake};
@@ -94,6 +95,43 @@ fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
             let [condition, a, b] = operands.each_ref().map(absent);
             (condition || a) && b
         }
+        ExprKind::Apply(operator, operands) => {
+            let absent: Vec<bool> = operands.iter().map(absent).collect();
+            is_absent_operator(*operator, &absent)
+        }
         ExprKind::Cast(operand) | ExprKind::Reduce(_, _, operand) => absent(operand),
+    }
+}
+
+/// True if an operator gives zero where some of its operands are zeros that are not stored.
+fn is_absent_operator(operator: Operator, absent: &[bool]) -> bool {
+    let Some(typed) = operator.typed() else { return false };
+    let misses = |region: usize| absent.iter().enumerate().any(|(k, absent)| *absent && region >> k & 1 == 1);
+    match &typed.bodies {
+        Bodies::Regions(bodies) => {
+            bodies.first().is_some_and(Option::is_none)
+                && operator.regions().is_some_and(|all| all.into_iter().all(misses))
+        }
+        Bodies::One(body) => {
+            let annihilates = typed.annihilator.is_some_and(Scalar::is_zero);
+            (annihilates && absent.contains(&true)) || (absent.iter().all(|absent| *absent) && is_zero_at_zeros(body))
+        }
+    }
+}
+
+/// True if it is seen that a body is 0 where all operands are.
+fn is_zero_at_zeros(body: &Expr) -> bool {
+    match &body.kind {
+        ExprKind::Literal(literal) => matches!(literal, Literal::Bool(false) | Literal::Int(0) | Literal::Float(0.0)),
+        ExprKind::Access(_) => true,
+        ExprKind::Cast(a) => is_zero_at_zeros(a),
+        ExprKind::Unary(function, a) => function.keeps_zero() && is_zero_at_zeros(a),
+        ExprKind::Binary(function, a, b) => {
+            let (a, b) = (is_zero_at_zeros(a), is_zero_at_zeros(b));
+            let by_one = *function == BinaryFn::Mul && (a || b);
+            by_one || (function.keeps_zero() && a && b)
+        }
+        ExprKind::Select(operands) => is_zero_at_zeros(&operands[1]) && is_zero_at_zeros(&operands[2]),
+        ExprKind::Apply(..) | ExprKind::Reduce(..) => false,
     }
 }

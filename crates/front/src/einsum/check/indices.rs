@@ -15,7 +15,7 @@ use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_notation::{AssignOp, Function, Indicator, Monoid, UnaryFn};
 
-use super::super::ast::{Ast, BinaryOp, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
+use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, StatementMistake, SyntaxMistake};
 use super::names::{Meaning, meaning, variable};
@@ -104,7 +104,7 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, 
     let mut expansion = Expansion { taken, indicators: Indicators::new(), replaced: Vec::new(), errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
     let Expansion { indicators, replaced, errors, .. } = expansion;
-    let ast = Ast { statements, body: ast.body, lines: ast.lines };
+    let ast = Ast { statements, ..ast };
     if errors.is_empty() { Ok(Expanded { ast, indicators, replaced }) } else { Err(errors) }
 }
 
@@ -172,7 +172,7 @@ impl Expansion {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => {}
             ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.plain(operand),
             ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|operand| self.plain(operand)),
-            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
+            ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
                 Meaning::Access => self.variables(args),
                 _ => args.iter().for_each(|arg| self.plain(arg)),
             },
@@ -194,13 +194,13 @@ impl Expansion {
             let otherwise = Expr { kind: ExprKind::Identity(monoid), span, height: 1 };
             let name = Name { text: Function::Select.name().to_string(), span };
             let args = vec![indicator.clone(), expr, otherwise];
-            return self.node(ExprKind::Apply { name, args, brackets: false }, span);
+            return self.node(ExprKind::Apply { name, args, callee: Callee::Named }, span);
         }
         let kind = match expr.kind {
             // It stays outermost.
-            ExprKind::Apply { name, args, brackets: false } if is_prune(&name.text) => {
+            ExprKind::Apply { name, args, callee: Callee::Named } if is_prune(&name.text) => {
                 let args = args.into_iter().map(|arg| self.confined(arg, indicator, op)).collect();
-                ExprKind::Apply { name, args, brackets: false }
+                ExprKind::Apply { name, args, callee: Callee::Named }
             }
             ExprKind::Neg(a) => ExprKind::Neg(Box::new(self.confined(*a, indicator, op))),
             ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
@@ -216,12 +216,12 @@ impl Expansion {
     fn expression(&mut self, expr: Expr) -> Expr {
         let span = expr.span;
         let kind = match expr.kind {
-            ExprKind::Apply { name, args, brackets } => {
-                if matches!(meaning(&name.text, &args, brackets), Meaning::Access) {
-                    return self.access(name, args, brackets, span);
+            ExprKind::Apply { name, args, callee } => {
+                if matches!(meaning(&name.text, &args, callee), Meaning::Access) {
+                    return self.access(name, args, callee, span);
                 }
                 let args = args.into_iter().map(|arg| self.expression(arg)).collect();
-                ExprKind::Apply { name, args, brackets }
+                ExprKind::Apply { name, args, callee }
             }
             ExprKind::Cast { dtype, operand } => ExprKind::Cast { dtype, operand: Box::new(self.expression(*operand)) },
             ExprKind::Neg(a) => ExprKind::Neg(Box::new(self.expression(*a))),
@@ -234,7 +234,7 @@ impl Expansion {
     }
 
     /// An access; if some of its indices are no variables, the sum over theirs.
-    fn access(&mut self, name: Name, mut args: Vec<Expr>, brackets: bool, span: Span) -> Expr {
+    fn access(&mut self, name: Name, mut args: Vec<Expr>, callee: Callee, span: Span) -> Expr {
         let tied: Vec<Option<Tied>> = args.iter().map(|index| self.tie(index)).collect();
         let mut bound = Vec::new();
         let mut indicators = Vec::new();
@@ -244,7 +244,7 @@ impl Expansion {
             bound.push(variable);
             indicators.push(indicator);
         }
-        let mut body = self.node(ExprKind::Apply { name, args, brackets }, span);
+        let mut body = self.node(ExprKind::Apply { name, args, callee }, span);
         if bound.is_empty() {
             return body;
         }
@@ -253,7 +253,7 @@ impl Expansion {
         }
         bound.push(body);
         let name = Name { text: Monoid::SUM.name().to_string(), span };
-        self.node(ExprKind::Apply { name, args: bound, brackets: false }, span)
+        self.node(ExprKind::Apply { name, args: bound, callee: Callee::Named }, span)
     }
 
     /// The variable and the indicator of an index; `None` for one that is a variable, or is not of the form.
@@ -276,7 +276,7 @@ impl Expansion {
         self.indicators.insert(name.clone(), made);
         let variable = |name: String| Expr { kind: ExprKind::Name(name), span, height: 1 };
         let args = vars.into_iter().chain([own.clone()]).map(variable).collect();
-        let kind = ExprKind::Apply { name: Name { text: name, span }, args, brackets: true };
+        let kind = ExprKind::Apply { name: Name { text: name, span }, args, callee: Callee::Tensor };
         Some(Tied { variable: variable(own), indicator: Expr { kind, span, height: 1 } })
     }
 

@@ -4,7 +4,7 @@
 
 use lacunar_base::Arena;
 use lacunar_formats::DType;
-use lacunar_notation::{Expr, IndexVar, Program, Role, Tensor, TensorId};
+use lacunar_notation::{AssignOp, Expr, IndexVar, Program, Role, Tensor, TensorId};
 
 use super::super::ast::{Ast, Statement};
 use super::super::declarations::Declarations;
@@ -60,11 +60,11 @@ impl Typing {
         self.decided.iter().find(|(known, _)| *known == tensor).map(|(_, dtype)| *dtype)
     }
 
-    /// The right-hand side of an assignment.
+    /// The way and the right-hand side of an assignment.
     ///
     /// # Errors
     /// The mistakes in its types.
-    pub fn value(&mut self, statement: &Statement, target: TensorId) -> Result<Expr, Vec<Error>> {
+    pub fn value(&mut self, statement: &Statement, target: TensorId) -> Result<(AssignOp, Expr), Vec<Error>> {
         let mut errors = Vec::new();
         let mut typer = Typer::new(&self.names, &self.declarations, &mut errors);
         let value = typer.value(statement, target);

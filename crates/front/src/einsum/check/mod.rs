@@ -20,13 +20,13 @@ mod types;
 mod values;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::Format;
+use lacunar_formats::{DType, Format};
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor};
 
 use super::ast;
 use super::declarations::Declarations;
 use super::error::Error;
-use super::parser::parse;
+use super::parser::{parse, parse_with};
 use crate::concrete::Line;
 use indices::Expanded;
 pub(crate) use loops::Typing;
@@ -39,7 +39,7 @@ pub(crate) use values::tensor_of as values_of;
 /// # Errors
 /// All mistakes that were found, in the order of the steps; spans are of `source`.
 pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<Diagnostic>> {
-    let (ast, errors) = parse(source);
+    let (ast, errors) = parse_with(source, &declarations.operators, true);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -50,7 +50,8 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     let declarations = &actions::shared(&ast.body, declarations);
     let sizes = sizes::unify(&names, declarations).map_err(diagnostics)?;
 
-    let mut program = Program::default();
+    let operators = ast.operators.iter().map(|declared| declared.operator).collect();
+    let mut program = Program { operators, ..Program::default() };
     for (tensor, (name, entry)) in names.tensors.iter().enumerate() {
         let dims = (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect();
         if let Some(made) = names.indicators.get(name) {
@@ -145,18 +146,32 @@ pub(crate) fn expression(program: &Program, expr: &ast::Expr) -> Result<Expr, Ve
     typed.ok_or(errors)
 }
 
+/// The bodies of an operator whose operands are the tensors of `program`, in one type: that of all of them that are not constants, or
+/// else one that constants have beside an operand.
+pub(super) fn bodies(program: &Program, exprs: &[&ast::Expr], operand: DType) -> Result<Vec<Expr>, Vec<Error>> {
+    let tensors = program.tensors.iter();
+    let declarations = tensors.fold(Declarations::new(), |known, (_, tensor)| known.dtype(&tensor.name, tensor.dtype));
+    let mut names = Names::of(program);
+    for expr in exprs {
+        names = names::resolve_expression(names, &declarations, expr)?;
+    }
+    let mut errors = Vec::new();
+    let typed = types::Typer::new(&names, &declarations, &mut errors).bodies(exprs, operand);
+    typed.ok_or(errors)
+}
+
 /// Adds the typed statements.
 fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &Declarations, errors: &mut Vec<Error>) {
     let mut typer = types::Typer::new(names, declarations, errors);
     for statement in &ast.statements {
         let target = names.tensor(&statement.name.text);
-        let Some(rhs) = typer.value(statement, target) else { continue };
+        let Some((op, rhs)) = typer.value(statement, target) else { continue };
         if let Some(dtype) = typer.dtype(target) {
             program.tensors[target].dtype = dtype;
         }
         let vars = names.indices(&statement.indices);
         let lhs = Access { tensor: target, vars, span: statement.lhs_span };
-        program.statements.push(Assignment { lhs, op: statement.op, rhs, span: statement.span });
+        program.statements.push(Assignment { lhs, op, rhs, span: statement.span });
     }
     sizes::require(program, errors);
 }

@@ -10,10 +10,12 @@ pub(super) use actions::counted;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, Program, Role, Tensor, TensorId, UnaryFn, VarId};
+use lacunar_notation::{
+    AssignOp, BinaryFn, Function, Monoid, Operator, Program, Role, Tensor, TensorId, UnaryFn, VarId,
+};
 
 use super::super::action::ActionKind;
-use super::super::ast::{Ast, Expr, ExprKind, Name, Statement};
+use super::super::ast::{Ast, Callee, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, NameMistake, StatementMistake};
 use super::indices::Indicators;
@@ -51,13 +53,21 @@ pub(crate) enum Meaning {
     Function(Function),
     Cast(DType),
     Reduction(Monoid),
+    Operator(Operator),
 }
 
 /// The meaning of `name(...)` or `name[...]`. A name that is a monoid's and a function's is a reduction if what comes before the last
 /// argument are index variables of it: `min(k, A(i,k))`, and not `min(a, x(i))`.
-pub(crate) fn meaning(name: &str, args: &[Expr], brackets: bool) -> Meaning {
-    if brackets {
-        return Meaning::Access;
+pub(crate) fn meaning(name: &str, args: &[Expr], callee: Callee) -> Meaning {
+    match callee {
+        Callee::Tensor => return Meaning::Access,
+        Callee::Operator(operator) => {
+            return match Monoid::of(BinaryFn::User(operator)).filter(|_| binds_indices(args)) {
+                Some(monoid) => Meaning::Reduction(monoid),
+                None => Meaning::Operator(operator),
+            };
+        }
+        Callee::Named => {}
     }
     match (Monoid::parse(name), Function::parse(name), DType::parse(name)) {
         (Some(monoid), None, _) => Meaning::Reduction(monoid),
@@ -82,8 +92,12 @@ fn is_index_in(name: &str, expr: &Expr) -> bool {
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index_in(name, a),
         ExprKind::Binary(_, a, b) => is_index_in(name, a) || is_index_in(name, b),
         // Only the name is asked what it means: whether it reduces would depend on what is asked here.
-        ExprKind::Apply { name: applied, args, brackets } => {
-            let is_access = *brackets || reserved(&applied.text).is_none();
+        ExprKind::Apply { name: applied, args, callee } => {
+            let is_access = match callee {
+                Callee::Tensor => true,
+                Callee::Named => reserved(&applied.text).is_none(),
+                Callee::Operator(_) => false,
+            };
             args.iter().any(|arg| (is_access && has_term(name, arg)) || is_index_in(name, arg))
         }
     }
@@ -104,6 +118,7 @@ pub(super) fn resolve(ast: &Ast, indicators: Indicators, declarations: &Declarat
     let mut resolver = Resolver::new(Names { indicators, ..Names::default() }, declarations);
     resolver.targets = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
     resolver.is_sequence = ast.body.iter().all(|action| matches!(action.kind, ActionKind::Assign(_)));
+    resolver.operators = ast.operators.iter().map(|declared| declared.operator).collect();
     resolver.actions(ast, &ast.body);
     resolver.known_by_actions(&ast.body);
     resolver.clashes();
@@ -203,6 +218,8 @@ struct Resolver<'a> {
     clocks: IndexSet<&'a str>,
     /// The tensors whose entries conditions count.
     counted: Vec<(&'a str, Span)>,
+    /// The operators that the program declares.
+    operators: Vec<Operator>,
     errors: Vec<Error>,
 }
 
@@ -222,6 +239,7 @@ impl<'a> Resolver<'a> {
             blocks: 0,
             clocks: IndexSet::new(),
             counted: Vec::new(),
+            operators: Vec::new(),
             errors: Vec::new(),
         }
     }
@@ -331,7 +349,7 @@ impl<'a> Resolver<'a> {
                 self.expr(left);
                 self.expr(right);
             }
-            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
+            ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
                 Meaning::Access => self.access(name, args, expr.span),
                 Meaning::Reduction(monoid) => self.reduction(monoid, args, expr.span),
                 Meaning::Function(function) => {
@@ -343,6 +361,10 @@ impl<'a> Resolver<'a> {
                         let alone = args.iter().filter_map(variable);
                         self.compared.extend(alone.map(|arg| (arg.to_string(), name.text.clone())));
                     }
+                    args.iter().for_each(|arg| self.expr(arg));
+                }
+                Meaning::Operator(operator) => {
+                    self.operands(name, args.len(), operator);
                     args.iter().for_each(|arg| self.expr(arg));
                 }
                 Meaning::Cast(_) => {
@@ -363,6 +385,14 @@ impl<'a> Resolver<'a> {
             Function::Select => (3, false),
         };
         if found != expected && !(more && found > expected) {
+            self.errors
+                .push(AccessMistake::Arguments { name: name.text.clone(), span: name.span, expected, found }.into());
+        }
+    }
+
+    fn operands(&mut self, name: &Name, found: usize, operator: Operator) {
+        let expected = operator.arity();
+        if found != expected {
             self.errors
                 .push(AccessMistake::Arguments { name: name.text.clone(), span: name.span, expected, found }.into());
         }
@@ -418,7 +448,8 @@ impl<'a> Resolver<'a> {
         if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
             return self.errors.push(not_an_access(name, index));
         }
-        if let Some(what) = reserved(&name.text) {
+        let is_operator = self.operators.iter().any(|operator| operator.name() == name.text);
+        if let Some(what) = is_operator.then_some("an operator that is declared before").or(reserved(&name.text)) {
             return self.errors.push(NameMistake::Reserved { name: name.text.clone(), span: name.span, what }.into());
         }
         let order = indices.len();
@@ -525,7 +556,7 @@ fn reserved(name: &str) -> Option<&'static str> {
 fn converted(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast { operand, .. } => converted(operand),
-        ExprKind::Apply { name, args, brackets } => match (meaning(&name.text, args, *brackets), args.as_slice()) {
+        ExprKind::Apply { name, args, callee } => match (meaning(&name.text, args, *callee), args.as_slice()) {
             (Meaning::Cast(_), [operand]) => converted(operand),
             _ => expr,
         },

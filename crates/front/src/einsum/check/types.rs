@@ -9,13 +9,15 @@
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Kind, Scalar};
+use lacunar_notation::operator::Typed;
 use lacunar_notation::{
-    Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Program, Role, TensorId, UnaryFn,
+    Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Operator, Program, Role, TensorId, UnaryFn,
 };
 
 use super::super::ast::{self, Number, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{Error, StatementMistake, TypeMistake};
+use super::super::operators;
 use super::names::{Entry, Meaning, Names, meaning};
 use super::values;
 
@@ -90,15 +92,16 @@ impl<'a> Typer<'a> {
         self.dtypes[tensor.index()]
     }
 
-    /// The right-hand side of a statement that assigns to `target`, in the type of the target, which it decides if it
-    /// is open. `None` after a mistake.
-    pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
+    /// The way of assigning and the right-hand side of a statement that assigns to `target`, in the type of the target, which it
+    /// decides if it is open. `None` after a mistake.
+    pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<(AssignOp, Expr)> {
         if let Some(monoid) = statement.op.monoid().filter(|monoid| monoid.compared().is_some()) {
             self.errors.push(StatementMistake::IndexOperator { span: statement.span, name: monoid.name() }.into());
             return None;
         }
         let value = self.assigned(statement, target)?;
         if let (AssignOp::Reduce(monoid), Some(dtype)) = (statement.op, self.dtypes[target.index()]) {
+            let monoid = self.monoid(monoid, dtype.arithmetic(), statement.span)?;
             // A pattern has no values to be combined; what is added to it is stored.
             let is_defined = match dtype {
                 DType::Pattern => monoid == Monoid::SUM,
@@ -108,8 +111,9 @@ impl<'a> Typer<'a> {
                 self.not_defined(monoid.sign(), dtype, statement.span);
                 return None;
             }
+            return Some((AssignOp::Reduce(monoid), value));
         }
-        Some(value)
+        Some((statement.op, value))
     }
 
     fn assigned(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
@@ -163,10 +167,11 @@ impl<'a> Typer<'a> {
                 self.access(&values::tensor_of(name), std::slice::from_ref(expr), span)
             }
             ast::ExprKind::Name(name) => self.access(name, &[], span),
-            ast::ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
+            ast::ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
                 Meaning::Access => self.access(&name.text, args, span),
                 Meaning::Cast(dtype) => self.cast(dtype, args.first()?, span),
                 Meaning::Reduction(monoid) => self.reduction(monoid, args, span),
+                Meaning::Operator(operator) => self.applied(operator, args, span),
                 Meaning::Function(Function::Unary(function)) => {
                     let operand = self.expr(args.first()?)?;
                     self.unary(function, operand, span)
@@ -219,6 +224,7 @@ impl<'a> Typer<'a> {
         let stored = self.alone(&body);
         let body = self.settle(body, stored)?;
         let dtype = body.dtype;
+        let monoid = self.monoid(monoid, dtype, span)?;
         if !monoid.compared().unwrap_or(monoid).is_defined(dtype) {
             return self.not_defined(monoid.name(), dtype, span);
         }
@@ -314,9 +320,65 @@ impl<'a> Typer<'a> {
         let (condition, value) = (self.settle_alone(condition)?, self.settle_alone(value)?);
         let dtype = value.dtype;
         // One that is not defined on the type is reported where it is assigned.
-        let identity = monoid.identity(dtype).unwrap_or(Scalar::zero(dtype));
+        let identity = self.monoid(monoid, dtype, span)?.identity(dtype).unwrap_or(Scalar::zero(dtype));
         let expr = Expr { span, ..Expr::select(convert(condition, DType::Bool), value, Expr::fill(identity)) };
         Some(Value::Typed(expr, own))
+    }
+
+    /// A call of an operator that the program declares: its operands mix into one type.
+    fn applied(&mut self, operator: Operator, args: &[ast::Expr], span: Span) -> Option<Value> {
+        let values: Vec<Option<Value>> = args.iter().map(|arg| self.expr(arg)).collect();
+        let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+        let operator = self.of_type(operator, self.mixed(&values, None).arithmetic(), span)?;
+        let Typed { operand, result, .. } = operator.typed()?;
+        let operands = values.into_iter().map(|value| self.settle(value, *operand)).collect::<Option<_>>()?;
+        let kind = ExprKind::Apply(operator, operands);
+        Some(Value::Typed(Expr { kind, dtype: *result, span }, *result))
+    }
+
+    /// The bodies of an operator in one type: that which they mix into beside an operand.
+    pub fn bodies(&mut self, bodies: &[&ast::Expr], operand: DType) -> Option<Vec<Expr>> {
+        let values = bodies.iter().map(|body| self.expr(body)).collect::<Option<Vec<_>>>()?;
+        let dtype = self.mixed(&values, Some(operand)).arithmetic();
+        values.into_iter().map(|value| self.settle(value, dtype)).collect()
+    }
+
+    /// An operator for operands of a type.
+    fn of_type(&mut self, operator: Operator, dtype: DType, span: Span) -> Option<Operator> {
+        match operators::for_type(operator, dtype) {
+            Ok(typed) => Some(typed),
+            Err(why) => {
+                let name = operator.name();
+                self.errors.push(TypeMistake::Operator { span, name, dtype, why }.into());
+                None
+            }
+        }
+    }
+
+    /// A monoid on a type: an operator that the program declares is made for it.
+    fn monoid(&mut self, monoid: Monoid, dtype: DType, span: Span) -> Option<Monoid> {
+        match monoid.function() {
+            BinaryFn::User(operator) => Monoid::of(BinaryFn::User(self.of_type(operator, dtype, span)?)),
+            _ => Some(monoid),
+        }
+    }
+
+    /// The type that values mix into; of constants alone, that beside an operand, if there is one.
+    fn mixed(&self, values: &[Value], operand: Option<DType>) -> DType {
+        let typed = values.iter().filter_map(|value| match value {
+            Value::Typed(_, dtype) => Some(*dtype),
+            Value::Weak(..) => None,
+        });
+        let constants = || {
+            values.iter().filter_map(|value| match value {
+                Value::Weak(number, _) => Some(*number),
+                Value::Typed(..) => None,
+            })
+        };
+        match typed.reduce(DType::promote).or(operand) {
+            Some(dtype) => constants().fold(dtype, |dtype, number| number.beside(dtype)),
+            None => constants().map(Weak::alone).reduce(DType::promote).unwrap_or(DType::F64),
+        }
     }
 
     /// The type that two values mix into.

@@ -33,11 +33,11 @@ fn collect(expr: &Expr, found: &mut IndexSet<String>) {
             collect(left, found);
             collect(right, found);
         }
-        ExprKind::Apply { name, args, brackets } => {
-            let indices = match meaning(&name.text, args, *brackets) {
+        ExprKind::Apply { name, args, callee } => {
+            let indices = match meaning(&name.text, args, *callee) {
                 Meaning::Access => args.as_slice(),
                 Meaning::Reduction(_) => &args[..args.len().saturating_sub(1)],
-                Meaning::Function(_) | Meaning::Cast(_) => &[],
+                Meaning::Function(_) | Meaning::Operator(_) | Meaning::Cast(_) => &[],
             };
             found.extend(indices.iter().filter_map(variable).map(str::to_string));
             args.iter().for_each(|arg| collect(arg, found));

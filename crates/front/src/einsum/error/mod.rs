@@ -7,6 +7,7 @@ mod accesses;
 mod actions;
 mod formats;
 mod names;
+mod operators;
 mod sizes;
 mod statements;
 mod syntax;
@@ -18,6 +19,7 @@ pub(crate) use accesses::AccessMistake;
 pub(crate) use actions::ActionMistake;
 pub(crate) use formats::FormatMistake;
 pub(crate) use names::NameMistake;
+pub(crate) use operators::OperatorMistake;
 pub(crate) use sizes::{SizeMistake, SizeUse};
 pub(crate) use statements::StatementMistake;
 pub(crate) use syntax::SyntaxMistake;
@@ -36,6 +38,7 @@ pub(crate) enum Error {
     Type(TypeMistake),
     Statement(StatementMistake),
     Action(ActionMistake),
+    Operator(OperatorMistake),
     Concrete(Mistake),
 }
 
@@ -51,6 +54,7 @@ impl Error {
             Error::Type(error) => error.into_diagnostic(),
             Error::Statement(error) => error.into_diagnostic(),
             Error::Action(error) => error.into_diagnostic(),
+            Error::Operator(error) => error.into_diagnostic(),
             Error::Concrete(error) => error.into_diagnostic(),
         }
     }
@@ -66,4 +70,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(Syntax: SyntaxMistake, Name: NameMistake, Access: AccessMistake, Size: SizeMistake, Format: FormatMistake, Type: TypeMistake, Statement: StatementMistake, Action: ActionMistake, Concrete: Mistake);
+kinds!(Syntax: SyntaxMistake, Name: NameMistake, Access: AccessMistake, Size: SizeMistake, Format: FormatMistake, Type: TypeMistake, Statement: StatementMistake, Action: ActionMistake, Operator: OperatorMistake, Concrete: Mistake);

@@ -33,6 +33,12 @@ pub(crate) enum TypeMistake {
     Constant {
         span: Span,
     },
+    Operator {
+        span: Span,
+        name: &'static str,
+        dtype: DType,
+        why: String,
+    },
     ComplexCast {
         span: Span,
         from: DType,
@@ -81,6 +87,11 @@ impl TypeMistake {
             TypeMistake::Constant { span } => Diagnostic::error("E0505", "the value of the constant is out of range")
                 .label(span, "infinite, undefined, or too large")
                 .hint("constants are computed before anything runs; check for a division by zero"),
+            TypeMistake::Operator { span, name, dtype, why } => {
+                Diagnostic::error("E0508", format!("`{name}` is not defined on {dtype}"))
+                    .label(span, why)
+                    .hint("convert the operands, for example with `f64(x)`, or declare another operator for this type")
+            }
             TypeMistake::ComplexCast { span, from, to } => {
                 Diagnostic::error("E0506", format!("{from} cannot be converted to {to}"))
                     .label(span, format!("of type {from}"))

@@ -13,7 +13,7 @@ use lacunar_base::Span;
 use super::{MAX_ERRORS, Parser, node};
 use crate::concrete;
 use crate::einsum::action::{Action, ActionKind};
-use crate::einsum::ast::{Expr, ExprKind, MAX_HEIGHT, Name, Statement};
+use crate::einsum::ast::{Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use crate::einsum::error::{Error, SyntaxMistake};
 use crate::einsum::lexer::{Token, TokenKind};
 
@@ -33,9 +33,12 @@ impl Parser<'_> {
                 return actions;
             }
             let start = self.peek().span;
-            match self.action(statements) {
-                Ok(action) => actions.push(action),
-                Err(error) => self.recover(start, error),
+            let read = match self.declares_operator() {
+                true => self.operator(),
+                false => self.action(statements).map(|action| actions.push(action)),
+            };
+            if let Err(error) = read {
+                self.recover(start, error);
             }
         }
     }
@@ -239,7 +242,7 @@ impl Parser<'_> {
     }
 
     /// Reads a name.
-    fn name(&mut self, expected: &'static str) -> Result<Name, Error> {
+    pub(super) fn name(&mut self, expected: &'static str) -> Result<Name, Error> {
         match self.peek() {
             Token { kind: TokenKind::Word, span } => {
                 self.advance();
@@ -297,5 +300,5 @@ fn call(function: &str, args: Vec<Expr>) -> Result<Expr, Error> {
     };
     let height = args.iter().map(|arg| arg.height).max().unwrap_or(0) + 1;
     let name = Name { text: function.to_string(), span };
-    node(ExprKind::Apply { name, args, brackets: false }, span, height)
+    node(ExprKind::Apply { name, args, callee: Callee::Named }, span, height)
 }

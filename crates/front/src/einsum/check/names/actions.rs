@@ -7,15 +7,15 @@ use lacunar_base::Span;
 use lacunar_notation::Role;
 
 use super::super::super::action::{Action, ActionKind};
-use super::super::super::ast::{Ast, Expr, ExprKind, Name};
-use super::super::super::error::ActionMistake;
+use super::super::super::ast::{Ast, Callee, Expr, ExprKind, Name};
+use super::super::super::error::{ActionMistake, OperatorMistake};
 use super::{Entry, Meaning, Resolver, meaning, variable};
 use crate::words;
 
 /// The name of the tensor whose entries an expression of a condition counts: `nnz(A)`.
 pub(in crate::einsum::check) fn counted(expr: &Expr) -> Option<(&str, Span)> {
     match &expr.kind {
-        ExprKind::Apply { name, args, brackets: false } if name.text == "nnz" => match args.as_slice() {
+        ExprKind::Apply { name, args, callee: Callee::Named } if name.text == "nnz" => match args.as_slice() {
             [arg] => variable(arg).map(|tensor| (tensor, arg.span)),
             _ => None,
         },
@@ -111,9 +111,16 @@ impl<'a> Resolver<'a> {
                 self.scalar(left);
                 self.scalar(right);
             }
-            ExprKind::Apply { name, args, brackets } => match meaning(&name.text, args, *brackets) {
+            ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
                 Meaning::Function(function) => {
                     self.arguments(name, args.len(), function);
+                    args.iter().for_each(|arg| self.scalar(arg));
+                }
+                Meaning::Operator(operator) if operator.declaration().has_regions => {
+                    self.errors.push(OperatorMistake::NoRegions { span: expr.span, name: operator.name() }.into());
+                }
+                Meaning::Operator(operator) => {
+                    self.operands(name, args.len(), operator);
                     args.iter().for_each(|arg| self.scalar(arg));
                 }
                 Meaning::Cast(_) if args.len() == 1 => args.iter().for_each(|arg| self.scalar(arg)),
