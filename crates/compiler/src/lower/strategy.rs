@@ -208,9 +208,7 @@ fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], traits: &[Traits], circ
 fn is_in_pieces(loops: &[Point], traits: &[Traits], circumstances: &Circumstances) -> bool {
     let is_interval = |k: usize| traits[k].gapless && !traits[k].repeats && !traits[k].uncertain;
     let most = if circumstances.is_innermost { MOST_PIECES } else { MOST_OUTER_PIECES };
-    circumstances.merge == Merge::Coiterate
-        && loops.len() <= most
-        && Point::union(loops).members().all(is_interval)
+    circumstances.merge == Merge::Coiterate && loops.len() <= most && Point::union(loops).members().all(is_interval)
 }
 
 /// A strategy in words, with the names of iterators.

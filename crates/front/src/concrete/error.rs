@@ -49,6 +49,16 @@ pub(crate) enum Mistake {
         span: Span,
         name: String,
     },
+    /// A place of a value where the loops do not tell whose.
+    NoPlace {
+        span: Span,
+        name: String,
+    },
+    /// A list of places of values.
+    PlaceKind {
+        span: Span,
+        name: String,
+    },
     /// A workspace that nothing reads.
     NotRead {
         span: Span,
@@ -159,6 +169,19 @@ impl Mistake {
                     .hint(format!(
                         "write `where(consumer, producer)`: the producer fills `{name}`, the consumer reads it"
                     ))
+            }
+            Mistake::NoPlace { span, name } => Diagnostic::error(
+                "E1413",
+                format!("the loops do not tell which variable's place `{name}` holds"),
+            )
+            .label(span, "the place of a value")
+            .hint(
+                "the target of `argmin=` and `argmax=` is inside of the loop over one variable that it does not have",
+            ),
+            Mistake::PlaceKind { span, name } => {
+                Diagnostic::error("E1413", format!("`{name}` holds places of values, which no list has room for"))
+                    .label(span, "the place of a value")
+                    .hint("such a workspace is `dense`, or `scalar`")
             }
             Mistake::NotRead { span, name } => {
                 Diagnostic::error("E1406", format!("`{name}` is filled by a producer, and no consumer reads it"))

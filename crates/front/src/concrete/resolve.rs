@@ -8,19 +8,27 @@ use lacunar_formats::DType;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt as Made};
 use lacunar_notation::provenance::{Provenance, Relation as Known};
 use lacunar_notation::schedule::{Assembly, BoundKind, Parts};
-use lacunar_notation::{Access, IndexVar, Monoid, Program, Role, Tensor, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{
+    Access, Assignment, Expr, ExprKind, IndexVar, Monoid, Program, Role, Tensor, TensorId, VarId, WorkspaceKind,
+};
 
 use super::ast::{Nest, RelationKind, Stmt};
 use super::error::Mistake;
 use super::lines::{Line, LineRole};
 use super::meaning::index_name;
-use crate::einsum::{Error, Typing};
+use crate::einsum::{Error, Typing, values_of};
 
 /// The kernel of a statement whose result is `result`.
 ///
 /// # Errors
 /// The mistakes in the types of workspaces, and a relation or a line about a tensor that is not there.
-pub(crate) fn resolve(program: &Program, result: TensorId, nest: &Nest, lines: &[Line]) -> Result<Kernel, Vec<Error>> {
+pub(crate) fn resolve(
+    program: &Program,
+    statement: &Assignment,
+    nest: &Nest,
+    lines: &[Line],
+) -> Result<Kernel, Vec<Error>> {
+    let result = statement.lhs.tensor;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     for tensor in program.tensors.handles() {
         let role = &mut kernel.tensors[tensor].role;
@@ -45,12 +53,17 @@ pub(crate) fn resolve(program: &Program, result: TensorId, nest: &Nest, lines: &
     if nest.is_inserted || of_result == Some(LineRole::Inserted) {
         kernel.assembly = Assembly::Insert;
     }
-    let mut resolver = Resolver { nest, lines, kernel, vars, workspaces: Vec::new() };
+    let mut indices = Vec::new();
+    statement.rhs.visit(&mut |expr| match &expr.kind {
+        ExprKind::Reduce(monoid, vars, _) if monoid.compared().is_some() => indices.extend(vars),
+        _ => {}
+    });
+    let mut resolver = Resolver { nest, lines, kernel, vars, workspaces: Vec::new(), indices };
     resolver.add_workspaces();
     resolver.kernel.provenance = resolver.provenance().map_err(|mistake| vec![mistake.into()])?;
     resolver.size();
     resolver.kernel.stmt = resolver.typed()?;
-    resolver.settle();
+    resolver.settle()?;
     Ok(resolver.kernel)
 }
 
@@ -67,6 +80,8 @@ struct Resolver<'a> {
     /// The kernel's variable of each of the nest's.
     vars: Vec<VarId>,
     workspaces: Vec<TensorId>,
+    /// The variables whose values the statement asks for.
+    indices: Vec<VarId>,
 }
 
 impl Resolver<'_> {
@@ -183,7 +198,7 @@ impl Resolver<'_> {
         loop {
             let still = open.iter().copied().filter(|made| decided.iter().all(|(known, _)| known != made)).collect();
             let mut typing = Typing::new(&self.kernel.tensors, &self.kernel.vars, still);
-            let made = self.stmt(&self.nest.body, &mut typing)?;
+            let made = self.stmt(&self.nest.body, &mut Vec::new(), &mut typing)?;
             let dtypes: Vec<(TensorId, DType)> = open.iter().filter_map(|&id| Some((id, typing.dtype(id)?))).collect();
             for &(id, dtype) in &dtypes {
                 self.kernel.tensors[id].dtype = dtype.arithmetic();
@@ -197,28 +212,82 @@ impl Resolver<'_> {
         }
     }
 
-    fn stmt(&self, stmt: &Stmt, typing: &mut Typing) -> Result<Made, Vec<Error>> {
+    /// A statement inside of loops.
+    fn stmt(&self, stmt: &Stmt, around: &mut Vec<VarId>, typing: &mut Typing) -> Result<Made, Vec<Error>> {
         Ok(match stmt {
             Stmt::Assign(statement) => {
                 let tensor = self.tensor(&statement.name.text).unwrap_or_else(|| TensorId::from_index(0));
-                let (op, rhs) = typing.value(statement, tensor)?;
                 let vars = statement.indices.iter().map(|index| self.var(index_name(index))).collect();
                 let lhs = Access { tensor, vars, span: statement.lhs_span };
+                let compares = statement.op.monoid().is_some_and(|monoid| monoid.compared().is_some());
+                let (op, rhs) = match compares && self.workspaces.contains(&tensor) {
+                    true => (statement.op, self.beside_index(typing.place(statement, tensor)?, &lhs, around)?),
+                    false => typing.value(statement, tensor)?,
+                };
                 Made::Assign(Assign { lhs, op, rhs })
             }
-            Stmt::Forall { var, body, .. } => Made::Forall(self.var(&var.text), Box::new(self.stmt(body, typing)?)),
+            Stmt::Forall { var, body, .. } => {
+                let var = self.var(&var.text);
+                around.push(var);
+                let body = self.stmt(body, around, typing)?;
+                around.pop();
+                Made::Forall(var, Box::new(body))
+            }
             Stmt::Where { consumer, producer } => {
-                let producer = Box::new(self.stmt(producer, typing)?);
-                Made::Where { consumer: Box::new(self.stmt(consumer, typing)?), producer }
+                let producer = Box::new(self.stmt(producer, around, typing)?);
+                Made::Where { consumer: Box::new(self.stmt(consumer, around, typing)?), producer }
             }
             Stmt::Sequence(stmts) => {
-                Made::Sequence(stmts.iter().map(|stmt| self.stmt(stmt, typing)).collect::<Result<_, _>>()?)
+                Made::Sequence(stmts.iter().map(|stmt| self.stmt(stmt, around, typing)).collect::<Result<_, _>>()?)
             }
         })
     }
 
+    /// A value beside the index that it is of: the one variable, of those whose values are asked for, that loops tell and the target does
+    /// not have. A workspace of indices has them beside already.
+    fn beside_index(&self, value: Expr, lhs: &Access, around: &[VarId]) -> Result<Expr, Vec<Error>> {
+        if let ExprKind::Access(read) = &value.kind
+            && self.holds_indices(read.tensor)
+        {
+            return Ok(value);
+        }
+        let provenance = &self.kernel.provenance;
+        let original = |mut var: VarId| {
+            while let Some(Known::Rename { parent, .. }) = provenance.origin(var) {
+                var = *parent;
+            }
+            var
+        };
+        let is_meant = |var: &VarId| {
+            let is_asked = self.indices.contains(&original(*var)) && !lhs.vars.contains(var);
+            is_asked && provenance.is_known(*var, around) && !self.indices.is_empty()
+        };
+        let mut meant = self.kernel.vars.handles().filter(is_meant);
+        let found = match (meant.next(), meant.next()) {
+            // A copy stands for what it is a copy of.
+            (Some(var), other) if other.is_none_or(|other| original(other) == original(var)) => other.unwrap_or(var),
+            _ => {
+                let name = self.kernel.tensors[lhs.tensor].name.clone();
+                return Err(vec![Mistake::NoPlace { span: lhs.span, name }.into()]);
+            }
+        };
+        let name = values_of(&self.kernel.vars[original(found)].name);
+        let Some(tensor) = self.tensor(&name) else {
+            return Err(vec![Mistake::NoPlace { span: lhs.span, name }.into()]);
+        };
+        let access = Access { tensor, vars: vec![found], span: value.span };
+        let index = Expr { kind: ExprKind::Access(access), dtype: DType::I64, span: value.span };
+        Ok(Expr::at(value, index))
+    }
+
+    /// True for a workspace that is filled with indices.
+    fn holds_indices(&self, tensor: TensorId) -> bool {
+        let name = &self.kernel.tensors[tensor].name;
+        self.workspaces.contains(&tensor) && compares(&self.nest.body, name)
+    }
+
     /// Sizes and fill values of the workspaces; relations between the names by which they are filled and read.
-    fn settle(&mut self) {
+    fn settle(&mut self) -> Result<(), Vec<Error>> {
         for &id in &self.workspaces {
             let name = self.kernel.tensors[id].name.clone();
             let mut monoid = None;
@@ -235,11 +304,28 @@ impl Resolver<'_> {
             let fill = monoid.unwrap_or(Monoid::SUM).identity(dtype).unwrap_or(lacunar_formats::Scalar::zero(dtype));
             let tensor = &self.kernel.tensors[id];
             let Role::Workspace(kind) = tensor.role else { continue };
+            let is_place = monoid.is_some_and(|monoid| monoid.compared().is_some());
+            if is_place && said.is_some() && tensor.role.is_listed() {
+                return Err(vec![Mistake::PlaceKind { span: tensor.span, name }.into()]);
+            }
             self.kernel.tensors[id] = Tensor::workspace(name, kind, dims, fill, tensor.span);
             if said.is_some() {
                 self.kernel.provenance.stored.push(id);
             }
         }
+        Ok(())
+    }
+}
+
+/// True if a tensor is assigned the places of least or greatest values.
+fn compares(stmt: &Stmt, name: &str) -> bool {
+    match stmt {
+        Stmt::Assign(statement) => {
+            statement.name.text == name && statement.op.monoid().is_some_and(|monoid| monoid.compared().is_some())
+        }
+        Stmt::Forall { body, .. } => compares(body, name),
+        Stmt::Where { consumer, producer } => compares(consumer, name) || compares(producer, name),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| compares(stmt, name)),
     }
 }
 

@@ -21,13 +21,12 @@ pub(super) fn resolve(program: &mut Program, ast: &Ast, errors: &mut Vec<Error>)
     }
     for (number, statement) in ast.statements.iter().enumerate() {
         let Some(nest) = &statement.nest else { continue };
-        let result = program.statements[number].lhs.tensor;
         let clash = program.tensors.iter().map(|(_, tensor)| tensor).find(|tensor| nest.fills(&tensor.name));
         if let Some(tensor) = clash {
             errors.push(Mistake::Clash { span: statement.span, name: tensor.name.clone(), other: tensor.span }.into());
             continue;
         }
-        match concrete::resolve(program, result, nest, &ast.lines) {
+        match concrete::resolve(program, &program.statements[number], nest, &ast.lines) {
             Ok(kernel) => program.loops.push((number, kernel)),
             Err(found) => errors.extend(found),
         }
@@ -58,6 +57,20 @@ impl Typing {
     /// The type of a tensor that was open.
     pub fn dtype(&self, tensor: TensorId) -> Option<DType> {
         self.decided.iter().find(|(known, _)| *known == tensor).map(|(_, dtype)| *dtype)
+    }
+
+    /// The value by which an assignment compares the places that its target holds.
+    ///
+    /// # Errors
+    /// The mistakes in its types.
+    pub fn place(&mut self, statement: &Statement, target: TensorId) -> Result<Expr, Vec<Error>> {
+        let mut errors = Vec::new();
+        let value = Typer::new(&self.names, &self.declarations, &mut errors).expression(&statement.rhs);
+        if self.dtype(target).is_none() && !self.declarations.dtypes.contains_key(&statement.name.text) {
+            self.declarations.dtypes.insert(statement.name.text.clone(), DType::I64);
+            self.decided.push((target, DType::I64));
+        }
+        value.ok_or(errors)
     }
 
     /// The way and the right-hand side of an assignment.
