@@ -129,6 +129,7 @@ pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
 fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => None,
+        ExprKind::List { index, .. } => index.as_ref().and_then(|index| find(index, tensor)),
         ExprKind::Name(name) => (name == tensor).then(Vec::new),
         ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
         ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),

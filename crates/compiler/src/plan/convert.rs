@@ -48,7 +48,7 @@ pub(super) fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scal
 }
 
 /// A tensor of the kernel for `source` in another format.
-fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
+pub(super) fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
     // The tensor that is converted may itself stand for the old values of the result.
     let origin = conversions.iter().find(|conversion| conversion.tensor == source).map_or(source, |c| c.source);
     let (dtype, fill) = stored_as(&kernel.tensors[source], format);
@@ -57,6 +57,9 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
         format: format.clone(),
         dtype,
         fill,
+        // The entries of an indicator are stored then.
+        role: Role::Input,
+        indicator: None,
         ..kernel.tensors[source].clone()
     };
     if let Some(known) = made_of(kernel, conversions, origin, &tensor) {

@@ -19,6 +19,7 @@ mod diagonals;
 mod draft;
 mod factor;
 mod finish;
+mod gathers;
 mod given;
 mod insert;
 mod lookup;
@@ -42,6 +43,7 @@ use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{CommandKind, Schedule};
+use lacunar_notation::index::read_by;
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor, TensorId};
 
 use self::draft::draft;
@@ -214,6 +216,6 @@ fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     if strict && rhs != statement.rhs {
         return None;
     }
-    let reads_result = rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
+    let reads_result = read_by(&kernel.tensors, &rhs).contains(&statement.lhs.tensor);
     (!reads_result).then_some((kernel, statement.lhs, rhs))
 }
