@@ -330,9 +330,10 @@ fn fill(value: &Value) -> Option<lacunar_formats::Scalar> {
 
 /// The size of the smallest dimension that values of a tensor are coordinates of, if they are.
 pub(crate) fn index_size(program: &Program, name: &str) -> Option<u64> {
-    let gathers = program.tensors.iter().filter(|(_, tensor)| {
-        tensor.gathered().is_some_and(|of| program.tensors[of].name == name)
-    });
+    let gathers = program
+        .tensors
+        .iter()
+        .filter(|(_, tensor)| tensor.gathered().is_some_and(|of| program.tensors[of].name == name));
     gathers.filter_map(|(_, tensor)| tensor.dims.last().copied().flatten()).min()
 }
 

@@ -445,7 +445,7 @@ fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
             indices_of(&[], b, found);
         }
         ExprKind::List { index, .. } => {
-            for index in index {
+            if let Some(index) = index {
                 terms(index, found);
                 indices_of(&[], index, found);
             }

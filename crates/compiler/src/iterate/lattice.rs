@@ -166,7 +166,11 @@ fn search_indicators(kernel: &Kernel, iterators: &mut [Iterator], points: &[Poin
         let others = iterators.iter_mut().filter(|it| !computed(it) && is_searched(level(it)));
         others.for_each(|it| it.mode = Mode::Search);
     }
-    let stored = |it: &Iterator| !computed(it) && !kernel.tensors[it.access.tensor].role.is_marked();
+    let gathered = |it: &Iterator| {
+        let indicator = kernel.tensors[it.access.tensor].indicator.as_deref();
+        last(it) && indicator.is_some_and(|indicator| indicator.gather().is_some())
+    };
+    let stored = |it: &Iterator| gathered(it) || (!computed(it) && !kernel.tensors[it.access.tensor].role.is_marked());
     if points.contains(&Point::ALL) || led(iterators, &stored) {
         iterators.iter_mut().filter(|it| computed(it) && !last(it)).for_each(|it| it.mode = Mode::Search);
     }

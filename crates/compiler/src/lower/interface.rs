@@ -233,7 +233,8 @@ pub(super) fn dimension_vars(kernel: &Kernel) -> FxHashMap<TensorId, Vec<VarId>>
         vars.entry(assign.lhs.tensor).or_insert_with(|| assign.lhs.vars.clone());
         for access in assign.rhs.accesses() {
             vars.entry(access.tensor).or_insert_with(|| access.vars.clone());
-            if let (Some(of), Some((_, others))) = (kernel.tensors[access.tensor].gathered(), access.vars.split_last()) {
+            if let (Some(of), Some((_, others))) = (kernel.tensors[access.tensor].gathered(), access.vars.split_last())
+            {
                 vars.entry(of).or_insert_with(|| others.to_vec());
             }
         }

@@ -21,7 +21,8 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
-    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, storage, workspaces,
+    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, storage,
+    workspaces,
 };
 use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};

@@ -32,7 +32,9 @@ pub(super) fn read_values(
         if !format.is_dense() {
             let dense = Format::dense(kernel.tensors[of].order());
             let name = &kernel.tensors[of].name;
-            notes.push(format!("`{name}` ({format}) is converted to {dense}: its values are indices, every one of which is read"));
+            notes.push(format!(
+                "`{name}` ({format}) is converted to {dense}: its values are indices, every one of which is read"
+            ));
             read = converted(kernel, read, &dense, conversions);
         }
         let like = &kernel.tensors[read].format;

@@ -42,8 +42,8 @@ pub use traffic::Memory;
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::index::read_by;
+use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor, TensorId};
 
 use self::draft::draft;

@@ -6,6 +6,7 @@ mod auto;
 mod caches;
 mod errors;
 mod fill;
+mod gathers;
 #[cfg(all(feature = "llvm", target_os = "linux", target_pointer_width = "64"))]
 mod huge;
 mod interop;

@@ -118,7 +118,8 @@ fn relate(
             {
                 let last =
                     |(&(_, factor), size): (&(VarId, i64), &u64)| i128::from(factor.max(0)) * (i128::from(*size) - 1);
-                let most = index.terms.iter().zip(&values).map(last).sum::<i128>() + i128::from(index.constant) + listed;
+                let most =
+                    index.terms.iter().zip(&values).map(last).sum::<i128>() + i128::from(index.constant) + listed;
                 let size = if values.contains(&0) { 0 } else { u64::try_from((most + 1).max(0)).unwrap_or(u64::MAX) };
                 *of_dimension = Some(size);
                 return true;

@@ -159,7 +159,7 @@ impl Expansion {
     }
 
     /// The relation of the indicator that an access is of.
-    fn relation(indicators: &Indicators, indicator: &Expr) -> Option<&Relation> {
+    fn relation<'i>(indicators: &'i Indicators, indicator: &Expr) -> Option<&'i Relation> {
         let ExprKind::Apply { name, .. } = &indicator.kind else { return None };
         indicators.get(&name.text).map(|made| &made.relation)
     }
@@ -385,7 +385,13 @@ impl Expansion {
     }
 
     /// The variable of an element in an index, whose indices get variables, too.
-    fn atom(&mut self, base: &str, args: &[Expr], (relation, span): (Relation, Span), atoms: &mut Vec<Tied>) -> Option<Expr> {
+    fn atom(
+        &mut self,
+        base: &str,
+        args: &[Expr],
+        (relation, span): (Relation, Span),
+        atoms: &mut Vec<Tied>,
+    ) -> Option<Expr> {
         let mut inner = Vec::new();
         let mut vars = Vec::new();
         for index in args {
@@ -445,6 +451,8 @@ fn has_atom(index: &Expr) -> bool {
         ExprKind::List { .. } => true,
         ExprKind::Neg(a) => has_atom(a),
         ExprKind::Binary(_, a, b) => has_atom(a) || has_atom(b),
-        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) | ExprKind::Cast { .. } => false,
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) | ExprKind::Cast { .. } => {
+            false
+        }
     }
 }

@@ -220,7 +220,8 @@ impl Sizes {
 pub(super) fn require(program: &Program, declarations: &Declarations, errors: &mut Vec<Error>) {
     for statement in &program.statements {
         let target = &program.tensors[statement.lhs.tensor];
-        let given = |inputs: &IndexSet<String>| inputs.contains(&target.name) || declarations.given.contains(&target.name);
+        let given =
+            |inputs: &IndexSet<String>| inputs.contains(&target.name) || declarations.given.contains(&target.name);
         if declarations.inputs.as_ref().is_none_or(given) {
             continue;
         }

@@ -42,11 +42,12 @@ impl AccessMistake {
                     _ => format!("write `{name}(c, a, b)`"),
                 })
             }
-            AccessMistake::NotAnIndex { span } => {
-                Diagnostic::error("E0207", "an index is a sum of index variables and elements, each times a number, and a number")
-                    .label(span, "not of that form")
-                    .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`, `p(i)`, `{1, 3, 5}(i)`")
-            }
+            AccessMistake::NotAnIndex { span } => Diagnostic::error(
+                "E0207",
+                "an index is a sum of index variables and elements, each times a number, and a number",
+            )
+            .label(span, "not of that form")
+            .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`, `p(i)`, `{1, 3, 5}(i)`"),
             AccessMistake::LargeIndex { span } => {
                 Diagnostic::error("E0212", format!("a number in an index is larger than {}", Equation::MOST))
                     .label(span, "too large")
@@ -70,14 +71,15 @@ impl AccessMistake {
             AccessMistake::ListAsValue { span } => Diagnostic::error("E0213", "a list stands only as an index")
                 .label(span, "a value is expected")
                 .hint("write `x({1, 3, 5}(i))`, or give the numbers as a tensor"),
-            AccessMistake::IndexType { name, span, dtype } => {
-                Diagnostic::error("E0214", format!("an index is an integer, but `{name}` has elements of type {dtype}"))
-                    .label(span, format!("values of type {dtype}"))
-                    .hints(
-                        format!("declare the type, `Options::dtype(\"{name}\", DType::I64)`, or convert the values, `i64(..)`"),
-                        format!("declare the type, `-t {name}:i64`, or convert the values, `i64(..)`"),
-                    )
-            }
+            AccessMistake::IndexType { name, span, dtype } => Diagnostic::error(
+                "E0214",
+                format!("an index is an integer, but `{name}` has elements of type {dtype}"),
+            )
+            .label(span, format!("values of type {dtype}"))
+            .hints(
+                format!("declare the type, `Options::dtype(\"{name}\", DType::I64)`, or convert the values, `i64(..)`"),
+                format!("declare the type, `-t {name}:i64`, or convert the values, `i64(..)`"),
+            ),
             AccessMistake::Listed { span, value, size } => {
                 Diagnostic::error("E0215", format!("the coordinate {value} lies outside of a dimension of size {size}"))
                     .label(span, format!("{value} is on the list"))

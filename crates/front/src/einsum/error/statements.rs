@@ -5,15 +5,41 @@ use lacunar_base::{Diagnostic, Span};
 /// A mistake in what a statement assigns.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
-    ReductionOperator { span: Span, op: String },
-    AssignedInput { name: String, span: Span, read: Option<Span> },
-    AssignedTwice { name: String, span: Span, first: Span },
-    Repeated { variable: String, span: Span, first: Span },
-    Overlapping { span: Span, variable: String },
+    ReductionOperator {
+        span: Span,
+        op: String,
+    },
+    AssignedInput {
+        name: String,
+        span: Span,
+        read: Option<Span>,
+    },
+    AssignedTwice {
+        name: String,
+        span: Span,
+        first: Span,
+    },
+    Repeated {
+        variable: String,
+        span: Span,
+        first: Span,
+    },
+    Overlapping {
+        span: Span,
+        variable: String,
+    },
     /// `tensor`: the one whose values the index is; of a list, none.
-    Scattered { span: Span, tensor: Option<String> },
-    NotATarget { span: Span },
-    NoAssignment { span: Span, continued: bool },
+    Scattered {
+        span: Span,
+        tensor: Option<String>,
+    },
+    NotATarget {
+        span: Span,
+    },
+    NoAssignment {
+        span: Span,
+        continued: bool,
+    },
 }
 
 impl StatementMistake {
@@ -55,10 +81,13 @@ impl StatementMistake {
             }
             StatementMistake::Scattered { span, tensor } => {
                 Diagnostic::error("E0613", "two values may be assigned to one element")
-                    .label(span, match tensor {
-                        Some(name) => format!("values of `{name}` may be equal"),
-                        None => "a number is there twice".to_string(),
-                    })
+                    .label(
+                        span,
+                        match tensor {
+                            Some(name) => format!("values of `{name}` may be equal"),
+                            None => "a number is there twice".to_string(),
+                        },
+                    )
                     .hint("combine the values, with `+=` or another assignment of a monoid; `any=` takes one of them")
             }
             StatementMistake::NotATarget { span } => Diagnostic::error("E0606", "this cannot be assigned to")

@@ -60,8 +60,8 @@ fn form(index: &Expr) -> Option<Option<Affine>> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use crate::einsum::parser::parse;
     use super::*;
+    use crate::einsum::parser::parse;
 
     fn index(text: &str) -> Option<Result<Affine, Error>> {
         let (ast, errors) = parse(&format!("y = x({text})"));

@@ -8,9 +8,9 @@ use crate::einsum::error::{Error, StatementMistake};
 
 /// The indices of a tensor whose values are replaced.
 pub(in crate::einsum::check) struct Replaced {
-    pub span: Span,
+    pub(super) span: Span,
     /// The sums that the indices are, and those that tell the place of a number on a list, each with the name of this number.
-    pub forms: Vec<(Option<String>, Affine)>,
+    pub(super) forms: Vec<(Option<String>, Affine)>,
 }
 
 impl Replaced {
