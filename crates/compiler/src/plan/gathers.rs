@@ -10,10 +10,10 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::{Expr, Gather, Indicator, Source, TensorId};
+use lacunar_notation::{Expr, Gather, Indicator, Role, Source, Tensor, TensorId};
 
 use super::Conversion;
-use super::convert::{converted, old_values};
+use super::convert::{free_name, old_values};
 
 /// Redirects the indicators in the value of a statement to tensors that can be read so.
 pub(super) fn read_values(
@@ -28,21 +28,44 @@ pub(super) fn read_values(
     for gather in gathers {
         let Some(of) = kernel.tensors[gather].gathered() else { continue };
         let mut read = if of == result { old_values(kernel, result, conversions) } else { of };
-        let format = kernel.tensors[read].format.clone();
-        if !format.is_dense() {
-            let dense = Format::dense(kernel.tensors[of].order());
-            let name = &kernel.tensors[of].name;
+        let Tensor { format, view, .. } = &kernel.tensors[read];
+        let order = kernel.tensors[gather].order();
+        if !format.is_dense() || view.is_some() {
+            let dense = Format::dense(order - 1);
+            let (name, stored) = (&kernel.tensors[of].name, view.as_ref().map_or(format, |view| &view.format));
             notes.push(format!(
-                "`{name}` ({format}) is converted to {dense}: its values are indices, every one of which is read"
+                "`{name}` ({stored}) is converted to {dense}: its values are indices, all of which are read"
             ));
-            read = converted(kernel, read, &dense, conversions);
+            read = densely(kernel, (read, gather), dense, conversions);
         }
-        let like = &kernel.tensors[read].format;
-        let order = like.order() + 1;
-        let modes: Vec<usize> = like.mode_order().iter().copied().chain([like.order()]).collect();
+        let modes: Vec<usize> = kernel.tensors[read].format.mode_order().iter().copied().chain([order - 1]).collect();
         let indicator = Indicator::Gather(Gather { source: Source::Tensor(read), order });
         let tensor = &mut kernel.tensors[gather];
         tensor.format = indicator.format(modes);
         tensor.indicator = Some(Box::new(indicator));
     }
+}
+
+/// A tensor of the kernel for the one that an indicator gathers the values of, over the user's dimensions.
+fn densely(
+    kernel: &mut Kernel,
+    (of, gather): (TensorId, TensorId),
+    format: Format,
+    conversions: &mut Vec<Conversion>,
+) -> TensorId {
+    let source = conversions.iter().find(|conversion| conversion.tensor == of).map_or(of, |made| made.source);
+    let is_made = |made: &&Conversion| {
+        let tensor = &kernel.tensors[made.tensor];
+        made.source == source && tensor.format == format && tensor.view.is_none()
+    };
+    if let Some(known) = conversions.iter().find(is_made) {
+        return known.tensor;
+    }
+    let like = &kernel.tensors[of];
+    let dims = kernel.tensors[gather].dims.iter().take(format.order()).copied().collect();
+    let name = free_name(&kernel.tensors, &format!("{}_by_order", like.name));
+    let tensor = Tensor { name, format, dims, view: None, role: Role::Input, ..like.clone() };
+    let tensor = kernel.tensors.push(tensor);
+    conversions.push(Conversion { tensor, source });
+    tensor
 }

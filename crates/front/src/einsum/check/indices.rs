@@ -305,7 +305,11 @@ impl Expansion {
     fn may_be_tensor(&self, name: &str) -> bool {
         match &self.tensors {
             Some(tensors) => tensors.contains(name),
-            None => name != "relu" && words::nearest(name, Function::names()).is_none(),
+            None => {
+                // Short names are near to many functions.
+                let is_meant = |function: &&str| name.len() > 3 || name.eq_ignore_ascii_case(function);
+                name != "relu" && words::nearest(name, Function::names()).filter(is_meant).is_none()
+            }
         }
     }
 
