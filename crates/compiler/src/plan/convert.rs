@@ -48,7 +48,7 @@ pub(super) fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scal
 }
 
 /// A tensor of the kernel for `source` in another format.
-pub(super) fn converted(
+fn converted(
     kernel: &mut Kernel,
     source: TensorId,
     format: &Format,
